@@ -21,17 +21,17 @@ from assay.errors import InputError
 class AnnotationGraph:
     """Texts and their labelled pairs (Waldis et al. 2022, section 2.1).
 
-    A node is a distinct text, exactly as it is written. A row is a labelled pair, and a node's rows are those with its
-    text on either side. An edge is a distinct pair of texts: rows with the same two texts are one edge, and in an
-    undirected graph rows with the texts exchanged are, too. This is the reading that gives the degrees of table 1, 3.2
-    ± 2.1 for SICK and 3.5 ± 3.0 for UKP ASPECT; were every row an edge, they would be 3.2 ± 2.2 (in version 2, all
-    splits) and 3.6 ± 3.0. A pair of a text with itself is one row and one edge of that text, and both its ends are
-    there: it counts two in the degree, so that the degrees always sum to twice the number of edges.
+    A node is a distinct text, exactly as it is written. A row is a labelled pair, and a node's rows are the rows with
+    its text on either side. An edge is a distinct pair of texts: rows with the same two texts are one edge, and in an
+    undirected graph so are rows with the texts exchanged. This interpretation reproduces the degrees of table 1, 3.2 ±
+    2.1 for SICK and 3.5 ± 3.0 for UKP ASPECT; with one edge per row they would be 3.2 ± 2.2 (in version 2, all splits)
+    and 3.6 ± 3.0. A pair of a text with itself is one row and one edge of that text. Both ends of this edge count, so
+    that the degrees always sum to twice the number of edges.
 
     Attributes:
-        texts: the nodes, each where it first comes up; all references come before all candidates.
-        first: node of each row's reference, int64, shape (n,).
-        second: node of each row's candidate, int64, shape (n,).
+        texts: the nodes in the order of first appearance; all references come before all candidates.
+        first: the node of each row's reference, int64, shape (n,).
+        second: the node of each row's candidate, int64, shape (n,).
         directed: whether the order of two texts matters; a pair in both orders is then two edges. The degree counts
             the edges in both directions.
     """
@@ -68,7 +68,7 @@ class AnnotationGraph:
 
     @property
     def starts(self) -> NDArray[np.int64]:
-        """Where the rows of each node start in :attr:`incident`, and the end; int64, shape (nodes + 1,)."""
+        """Index in :attr:`incident` of the first row of each node, and the total length; int64, shape (nodes + 1,)."""
         return self._ends[0]
 
     @property
@@ -82,7 +82,7 @@ class AnnotationGraph:
         return self._ends[2]
 
     def edges_of(self, node: int) -> NDArray[np.int64]:
-        """Return the rows of a node, ascending, each once: f_e of the paper."""
+        """Return the rows of a node, ascending and distinct (f_e in the paper)."""
         return self.incident[self.starts[node] : self.starts[node + 1]]
 
     @cached_property
@@ -102,7 +102,7 @@ class AnnotationGraph:
 
     @cached_property
     def degrees(self) -> NDArray[np.int64]:
-        """How many ends of edges each node has (k in the paper), int64, shape (nodes,)."""
+        """The number of edge ends at each node (k in the paper), int64, shape (nodes,)."""
         ends = np.concatenate([self.first[self.edges], self.second[self.edges]])
         return np.bincount(ends, minlength=len(self.texts)).astype(np.int64)
 
@@ -113,21 +113,21 @@ class AnnotationGraph:
 
     @property
     def deviation(self) -> float:
-        """Standard deviation of the degree, of a sample (n - 1); NaN for fewer than two nodes.
+        """Sample standard deviation of the degree (n - 1); NaN for fewer than two nodes.
 
-        The paper does not say which it takes. Its figure 2 has six nodes with 2.5 ± 0.84: six whole numbers with that
-        mean can have a deviation of .84 only as a sample (as a population of .76 or .96). The figures of table 1 are
-        the same either way.
+        The paper does not say which deviation it uses. Its figure 2 has six nodes with 2.5 ± 0.84. Six whole numbers
+        with that mean can have .84 only as the sample deviation (the population deviation would be .76 or .96). The
+        values of table 1 are the same either way.
         """
         return float(self.degrees.std(ddof=1)) if len(self.texts) > 1 else math.nan
 
     @property
     def variation(self) -> float:
-        """Coefficient of variation, deviation / mean (CV in the paper); NaN where the deviation is."""
+        """Coefficient of variation, deviation / mean (CV in the paper); NaN if the deviation is."""
         return self.deviation / self.mean_degree
 
     def take(self, rows: Sequence[int] | NDArray[Any]) -> AnnotationGraph:
-        """Return the graph of these rows alone, with the nodes that they touch, in the order of this graph."""
+        """Return the graph of the given rows only; its nodes are their texts, in the order of this graph."""
         index = np.asarray(rows, dtype=np.int64)
         ends = np.concatenate([self.first[index], self.second[index]])
         nodes, numbers = np.unique(ends, return_inverse=True)
@@ -145,7 +145,7 @@ def build_graph(
         directed: whether the order of two texts matters.
 
     Raises:
-        ValueError: there is not one candidate for each reference.
+        ValueError: the numbers of references and candidates differ.
     """
     if len(references) != len(candidates):
         raise ValueError(f"{len(references)} references and {len(candidates)} candidates; expected pairs")
@@ -153,7 +153,7 @@ def build_graph(
     for side in (references, candidates):
         side_chunks = side.chunks if isinstance(side, pa.ChunkedArray) else [pa.array(side, pa.string())]
         chunks += [chunk.cast(pa.large_string()) for chunk in side_chunks]
-    # one dictionary for both sides: a text is one node wherever it is
+    # one dictionary for both sides, so that a text is the same node on either side
     encoded = pa.concat_arrays(chunks).dictionary_encode()
     first, second = np.split(np.asarray(encoded.indices.to_numpy(zero_copy_only=False), dtype=np.int64), 2)
     return AnnotationGraph(tuple(encoded.dictionary.to_pylist()), first, second, directed)
@@ -162,10 +162,10 @@ def build_graph(
 def graph_of(parts: Sequence[Pairs], *, directed: bool = False) -> AnnotationGraph:
     """Return the annotation graph of pairs tables taken together, such as the splits of a dataset.
 
-    Where a text is empty and the pair has an AMR graph of it, that stands for the text.
+    If a text is empty and the pair has an AMR graph for it, the AMR graph stands for the text.
 
     Raises:
-        InputError: a pair has several gold answers, and so is not a pair of two texts.
+        InputError: pairs have several gold answers, and so are not pairs of two texts.
     """
     for part in parts:
         if part.has_several_references:
@@ -178,7 +178,7 @@ def graph_of(parts: Sequence[Pairs], *, directed: bool = False) -> AnnotationGra
 
 
 def _texts(part: Pairs, side: str) -> pa.ChunkedArray:
-    """Return the texts of a side; where a text is empty, its graph."""
+    """Return the texts of a side, "reference" or "candidate"; for an empty text, its AMR graph if there is one."""
     text = part.table.column(side)
     if f"{side}_graph" not in part.table.column_names:
         return text
@@ -186,9 +186,9 @@ def _texts(part: Pairs, side: str) -> pa.ChunkedArray:
 
 
 def describe_graph(graph: AnnotationGraph) -> dict[str, Any]:
-    """Return the measures of a graph, ready for JSON: texts, edges, and the degree; None for what is undefined.
+    """Return the measures of a graph as JSON values: texts, edges and degree; None for an undefined number.
 
-    A directed graph has ``directed`` besides.
+    For a directed graph the result also has ``directed``.
     """
     degree = {"mean": graph.mean_degree, "deviation": graph.deviation, "variation": graph.variation}
     return {
@@ -199,7 +199,7 @@ def describe_graph(graph: AnnotationGraph) -> dict[str, Any]:
 
 
 def graph_line(described: dict[str, Any]) -> str:
-    """Return what :func:`describe_graph` says, or the ``error`` that there is in its place, as one line to read."""
+    """Return the result of :func:`describe_graph`, or a dict with an ``error`` in its place, as one line of text."""
     if "error" in described:
         return f"annotation graph: not measured: {described['error']}"
     directed = described.get("directed")

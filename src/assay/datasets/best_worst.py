@@ -1,4 +1,4 @@
-"""Best-worst annotations: of several items shown together, which is most, and which is least, of something."""
+"""Best-worst annotations: the best and the worst of several items that were shown together, as chosen by annotators."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class BestWorst:
 
     Attributes:
         items: the n items, in the order in which they first appear.
-        shown: codes of the items of each annotation, 0 … n-1, shape (m, k).
-        best, worst: code of the item that was chosen, shape (m,).
-        tuples: codes of the tuples, shape (m,): annotations with one code were given the same tuple.
-        annotators: number of annotators; None where the file does not say who annotated.
-        warnings: what is odd about the tuples, a line each with file and row.
+        shown: the codes of the items of each annotation, 0 … n-1, shape (m, k).
+        best, worst: the code of the chosen item, shape (m,).
+        tuples: the codes of the tuples, shape (m,); annotations of the same tuple have the same code.
+        annotators: the number of annotators; None if the file has no column for them.
+        warnings: oddities of the tuples, one line each with file and row.
     """
 
     items: tuple[str, ...]
@@ -47,33 +47,33 @@ class BestWorst:
 
     @property
     def per_tuple(self) -> Codes:
-        """Annotations of each tuple."""
+        """The number of annotations of each tuple, by its code."""
         return np.bincount(self.tuples)
 
     @property
     def per_item(self) -> Codes:
-        """Distinct tuples in which each item stands, shape (n,)."""
+        """The number of distinct tuples that contain each item, shape (n,)."""
         _, first = np.unique(self.tuples, return_index=True)
         return np.bincount(self.shown[first].ravel(), minlength=len(self.items))
 
 
 def read_best_worst(path: str | Path) -> BestWorst:
-    """Read annotated tuples from CSV, TSV, JSONL or Parquet, one annotation a row.
+    """Read annotated tuples from CSV, TSV, JSONL or Parquet, one annotation per row.
 
-    Columns: ``item1``, ``item2`` … or ``items`` (a list, in CSV and TSV as JSON); ``best`` and ``worst``, each an item
-    of the tuple; optionally ``tuple``, a name of it, without which the same items are the same tuple; optionally
-    ``annotator``.
+    The columns are ``item1``, ``item2`` … or ``items`` (a list, written as JSON in CSV and TSV); ``best`` and
+    ``worst``, each an item of the tuple; optionally ``tuple``, the tuple's name (without it, rows with the same items
+    have the same tuple); and optionally ``annotator``.
 
     Raises:
-        InputError: a column is missing, or a row that cannot be: an item twice in a tuple, the same item best and
-            worst, one that is not in the tuple, a tuple of another size, one name for two tuples.
+        InputError: a column is missing, or a row is impossible: a duplicate item in a tuple, the same item as best and
+            worst, one that is not in the tuple, a tuple of another size, or one name for two tuples.
     """
     source = read_table_file(path)
     rows = [tuple(row) for row in _items(source)]
     best, worst = _texts(source, "best"), _texts(source, "worst")
-    _refuse(source, _faults(rows, best, worst))
+    _raise_first(source, _impossible_rows(rows, best, worst))
     tuple_names = _texts(source, "tuple") if "tuple" in source.table.column_names else None
-    _refuse(source, _renamed(rows, tuple_names))
+    _raise_first(source, _reused_names(rows, tuple_names))
     codes = _codes_by_first_appearance(item for row in rows for item in row)
     shown = np.array([[codes[item] for item in row] for row in rows], dtype=np.intp)
     keys: list[Any] = [frozenset(row) for row in rows] if tuple_names is None else list(tuple_names)
@@ -87,13 +87,13 @@ def read_best_worst(path: str | Path) -> BestWorst:
         worst=np.array([codes[item] for item in worst], dtype=np.intp),
         tuples=tuples,
         annotators=None if annotators is None else len(set(annotators)),
-        warnings=tuple(_repeated(source, tuples, annotators)),
+        warnings=tuple(_repeat_warnings(source, tuples, annotators)),
     )
-    return _with_frequencies(annotations, source)
+    return _with_frequency_warnings(annotations, source)
 
 
 def _codes_by_first_appearance(keys: Iterable[Any]) -> dict[Any, int]:
-    """Return a number for each distinct key: 0 for the first, 1 for the next other one, and so on."""
+    """Return the number of each distinct key in the order of first appearance, from 0."""
     codes: dict[Any, int] = {}
     for key in keys:
         codes.setdefault(key, len(codes))
@@ -107,8 +107,8 @@ def _items(source: SourceTable) -> Iterator[list[str]]:
     if "items" in names and numbered:
         raise InputError(f"{source.name}: has items and {numbered[0][1]}; one of the two forms is enough")
     if "items" in names:
-        for place, cell in enumerate(source.table.column("items").to_pylist()):
-            yield _list(source, place, cell)
+        for row, cell in enumerate(source.table.column("items").to_pylist()):
+            yield _parse_items(source, row, cell)
         return
     if len(numbered) < 2:
         raise InputError(
@@ -119,54 +119,67 @@ def _items(source: SourceTable) -> Iterator[list[str]]:
     yield from (list(row) for row in zip(*columns, strict=True))
 
 
-def _list(source: SourceTable, place: int, cell: Any) -> list[str]:
-    """Return the names in one cell of ``items``: a list, or one written as JSON."""
+def _parse_items(source: SourceTable, row: int, cell: Any) -> list[str]:
+    """Return the names in one cell of ``items``, a list or its JSON text; *row* is its index, for the message.
+
+    Raises:
+        InputError: the cell is not a list of names.
+    """
     try:
         value = json.loads(cell) if isinstance(cell, str) else cell
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, list) or not all(isinstance(item, str | int) and str(item).strip() for item in value):
-        raise InputError(f'{source.where(place)}, column items: expected a list of names, such as ["a", "b", "c", "d"]')
+        raise InputError(f'{source.where(row)}, column items: expected a list of names, such as ["a", "b", "c", "d"]')
     return [str(item).strip() for item in value]
 
 
 def _texts(source: SourceTable, name: str) -> list[str]:
-    """Return a column as texts without space around them; raise InputError where it is missing or a cell is empty."""
+    """Return a column as texts without surrounding space.
+
+    Raises:
+        InputError: the column is missing, or a cell is empty.
+    """
     if name not in source.table.column_names:
         raise InputError(unknown_name(f"{source.name}: has no column", name, source.table.column_names))
     cells = ["" if cell is None else str(cell).strip() for cell in source.table.column(name).to_pylist()]
-    for place, cell in enumerate(cells):
+    for row, cell in enumerate(cells):
         if not cell:
-            raise InputError(f"{source.where(place)}, column {name}: is empty")
+            raise InputError(f"{source.where(row)}, column {name}: is empty")
     return cells
 
 
-def _faults(rows: list[tuple[str, ...]], best: list[str], worst: list[str]) -> Iterator[tuple[int, str]]:
-    """Yield place and fault of every row that cannot be."""
+def _impossible_rows(rows: list[tuple[str, ...]], best: list[str], worst: list[str]) -> Iterator[tuple[int, str]]:
+    """Yield (row index, problem) for every impossible row; the first row determines the size of all tuples.
+
+    Args:
+        rows: the items of each row.
+        best, worst: the chosen items of each row.
+    """
     size = len(rows[0])
-    for place, (row, most, least) in enumerate(zip(rows, best, worst, strict=True)):
-        (often, times), *_ = Counter(row).most_common(1) or [("", 0)]
+    for index, (row, most, least) in enumerate(zip(rows, best, worst, strict=True)):
+        (repeated, count), *_ = Counter(row).most_common(1) or [("", 0)]
         if len(row) != size or size < 2:
-            yield place, f"the tuple has {len(row)} items; expected {max(size, 2)} as in the first row"
-        elif times > 1:
-            yield place, f"the item {often!r} appears {times} times in the tuple"
+            yield index, f"the tuple has {len(row)} items; expected {max(size, 2)} as in the first row"
+        elif count > 1:
+            yield index, f"the item {repeated!r} appears {count} times in the tuple"
         elif most not in row or least not in row:
             which, item = ("best", most) if most not in row else ("worst", least)
-            yield place, f"{which} is {item!r}, which is not in the tuple ({', '.join(row)})"
+            yield index, f"{which} is {item!r}, which is not in the tuple ({', '.join(row)})"
         elif most == least:
-            yield place, f"{most!r} is best and worst"
+            yield index, f"{most!r} is best and worst"
 
 
-def _renamed(rows: list[tuple[str, ...]], named: list[str] | None) -> Iterator[tuple[int, str]]:
-    """Yield place and fault of every row whose tuple has the name of another tuple."""
-    held: dict[str, frozenset[str]] = {}
-    for place, (name, row) in enumerate(zip(named or (), rows, strict=False)):
-        if held.setdefault(name, frozenset(row)) != frozenset(row):
-            yield place, f"the tuple {name!r} has other items here than above"
+def _reused_names(rows: list[tuple[str, ...]], names: list[str] | None) -> Iterator[tuple[int, str]]:
+    """Yield (row index, problem) for every row whose tuple name was used for other items before; none without names."""
+    items_of_name: dict[str, frozenset[str]] = {}
+    for index, (name, row) in enumerate(zip(names or (), rows, strict=False)):
+        if items_of_name.setdefault(name, frozenset(row)) != frozenset(row):
+            yield index, f"the tuple {name!r} has other items here than above"
 
 
-def _refuse(source: SourceTable, faults: Iterator[tuple[int, str]]) -> None:
-    """Raise InputError for the first of some faults (row and what is wrong), with the number of all of them."""
+def _raise_first(source: SourceTable, faults: Iterator[tuple[int, str]]) -> None:
+    """Raise InputError for the first of the faults (row index, problem), with their number; nothing without faults."""
     all_faults = list(faults)
     if not all_faults:
         return
@@ -176,35 +189,35 @@ def _refuse(source: SourceTable, faults: Iterator[tuple[int, str]]) -> None:
     raise InputError(f"{source.where(row)}: {problem}")
 
 
-def _repeated(source: SourceTable, tuples: Codes, annotators: list[str] | None) -> Iterator[str]:
-    """Yield a warning where annotators saw the same tuple more than once."""
+def _repeat_warnings(source: SourceTable, tuples: Codes, annotators: list[str] | None) -> Iterator[str]:
+    """Yield a warning if annotators annotated the same tuple more than once."""
     seen: set[tuple[int, str]] = set()
-    again = []
+    repeats = []
     for row, key in enumerate(zip(tuples.tolist(), annotators or (), strict=False)):
         if key in seen:
-            again.append(row)
+            repeats.append(row)
         seen.add(key)
-    if again:
-        where = source.where(again[0])
-        yield f"{where}: annotates a tuple again that its annotator has above; such rows: {len(again):,}"
+    if repeats:
+        where = source.where(repeats[0])
+        yield f"{where}: annotates a tuple again that its annotator has above; such rows: {len(repeats):,}"
 
 
-def _with_frequencies(found: BestWorst, source: SourceTable) -> BestWorst:
-    """Return the annotations with warnings on how often items are shown."""
-    often = found.per_item
-    warnings = list(found.warnings)
-    rare = np.flatnonzero(often < 2)
-    _, first = np.unique(found.shown.ravel(), return_index=True)
-    row_of = first // found.shown.shape[1]
+def _with_frequency_warnings(data: BestWorst, source: SourceTable) -> BestWorst:
+    """Return the annotations with further warnings: items in a single tuple, and unequal frequencies of items."""
+    counts = data.per_item
+    warnings = list(data.warnings)
+    rare = np.flatnonzero(counts < 2)
+    _, first_positions = np.unique(data.shown.ravel(), return_index=True)
+    row_of = first_positions // data.shown.shape[1]
     if len(rare):
         warnings.append(
-            f"{source.where(row_of[rare[0]])}: {found.items[rare[0]]!r} appears in no other tuple, so that its score "
-            f"says little; such items: {len(rare):,} of {len(often):,}"
+            f"{source.where(row_of[rare[0]])}: {data.items[rare[0]]!r} appears in no other tuple, so that its score "
+            f"says little; such items: {len(rare):,} of {len(counts):,}"
         )
-    least, most = int(often.argmin()), int(often.argmax())
-    if often[least] != often[most]:
+    least, most = int(counts.argmin()), int(counts.argmax())
+    if counts[least] != counts[most]:
         warnings.append(
-            f"{source.where(row_of[least])}: items are not equally frequent, {found.items[least]!r} is the rarest; "
-            f"tuples of an item: {often[least]} to {often[most]}"
+            f"{source.where(row_of[least])}: items are not equally frequent, {data.items[least]!r} is the rarest; "
+            f"tuples of an item: {counts[least]} to {counts[most]}"
         )
-    return replace(found, warnings=tuple(warnings))
+    return replace(data, warnings=tuple(warnings))

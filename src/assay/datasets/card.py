@@ -1,7 +1,7 @@
-"""Dataset cards: what a dataset is, what its files must be and where they come from; and the cards by name.
+"""Dataset cards, and the list of cards by name. A card describes a dataset, its files and their sources.
 
-A card is a TOML file. Sizes and checksums are in its ``[[files]]``, addresses in its ``[[sources]]``, in order of
-preference; data that may not be redistributed has ``instructions`` in place of an address.
+A card is a TOML file. Its ``[[files]]`` give sizes and checksums, its ``[[sources]]`` give addresses in order of
+preference. Data that may not be redistributed has ``instructions`` instead of an address.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _NETWORK = ("hub", "https", "pypi")
 
 
 def fill(template: str, name: str) -> str:
-    """Put a file's name into an address."""
+    """Return an address with ``{name}`` replaced by the file's name and ``{file}`` by its last part."""
     return template.replace("{name}", name).replace("{file}", name.rsplit("/", 1)[-1])
 
 
@@ -35,7 +35,7 @@ class _Strict(BaseModel):
 
 
 class Scale(_Strict):
-    """Lowest and highest label, and what they mean."""
+    """The lowest and the highest possible label (low < high), and what the labels mean."""
 
     low: float
     high: float
@@ -49,7 +49,7 @@ class Scale(_Strict):
 
 
 class FileEntry(_Strict):
-    """One file of the manifest: its name (which may hold folders), size and checksum."""
+    """One file of the manifest: its name (which may include folders), size and checksum; None for not given."""
 
     name: str = Field(min_length=1)
     bytes: int | None = Field(default=None, ge=0)
@@ -65,10 +65,10 @@ class FileEntry(_Strict):
 
 
 class SourceEntry(_Strict):
-    """One place where files may come from.
+    """One source of files.
 
-    ``{name}`` in an address stands for the file's name, ``{file}`` for its last part without folders;
-    ``paths`` says it for single files whose name is another one there. ``only`` limits the source to some files.
+    ``{name}`` in an address stands for the file's name, ``{file}`` for its last part without folders. ``paths`` gives
+    the path of single files that have another name at this source. ``only`` restricts the source to some files.
     """
 
     kind: Literal["path", "bundled", "data", "cache", "hub", "https", "pypi"]
@@ -100,15 +100,15 @@ class SourceEntry(_Strict):
         return self
 
     def path_of(self, name: str) -> str:
-        """Return the path of a file at this source."""
+        """Return the path at this source of the file called *name* in the manifest."""
         return fill(self.paths.get(name, self.path), name)
 
     def has(self, name: str) -> bool:
-        """Tell whether the card lists the file for this source."""
+        """Tell whether this source provides the file: it is in ``only``, or ``only`` is empty."""
         return not self.only or name in self.only
 
     def describe(self) -> str:
-        """Return the source in a few words."""
+        """Return a short description of the source for messages."""
         return {
             "path": f"local path {self.path}",
             "bundled": "inside the package assay",
@@ -121,7 +121,14 @@ class SourceEntry(_Strict):
 
 
 class Split(_Strict):
-    """One split: its files in order, how they are read, and how many pairs they hold."""
+    """One split of a dataset.
+
+    Attributes:
+        files: the names of its files, in the order in which they are read.
+        rows: the number of pairs; None if it is not given.
+        options: options of the card's reader.
+        optional_files: files that the reader can do without.
+    """
 
     files: tuple[str, ...] = Field(min_length=1)
     rows: int | None = Field(default=None, ge=1)
@@ -152,13 +159,13 @@ class Card(_Strict):
     superseded_by: str = ""
     preferred: bool = False
     notes: tuple[str, ...] = ()
-    #: Where the card was read; empty for a card made in memory.
+    #: The path that the card was read from; empty for a card made in memory.
     origin: str = ""
 
     @model_validator(mode="after")
     def _consistent(self) -> Card:
-        known = {entry.name for entry in self.files}
-        if len(known) < len(self.files):
+        file_names = {entry.name for entry in self.files}
+        if len(file_names) < len(self.files):
             raise ValueError("two files have the same name")
         if self.default_split not in self.splits:
             raise ValueError(f"default_split {self.default_split!r} is none of the splits {', '.join(self.splits)}")
@@ -166,36 +173,40 @@ class Card(_Strict):
             if not re.fullmatch(r"[A-Za-z0-9._-]+", title):
                 raise ValueError(f"the split name {title!r} must consist of letters, digits, '.', '_', '-'")
             for name in (*split.files, *split.optional_files):
-                if name not in known:
+                if name not in file_names:
                     raise ValueError(f"split {title} names the file {name!r}, which is not among [[files]]")
         for source in self.sources:
             for name in (*source.only, *source.paths):
-                if name not in known:
+                if name not in file_names:
                     raise ValueError(f"a {source.kind} source names the file {name!r}, which is not among [[files]]")
-            bare = [e.name for e in self.files if source.has(e.name) and (e.sha256 is None or e.bytes is None)]
-            if source.kind in _NETWORK and bare:
-                raise ValueError(f"the file {bare[0]!r} needs sha256 and bytes, since it can come over the network")
+            unpinned = [e.name for e in self.files if source.has(e.name) and (e.sha256 is None or e.bytes is None)]
+            if source.kind in _NETWORK and unpinned:
+                raise ValueError(f"the file {unpinned[0]!r} needs sha256 and bytes, since it can come over the network")
         if not self.sources and not self.instructions:
             raise ValueError("a card needs [[sources]] or instructions")
         return self
 
     def file(self, name: str) -> FileEntry:
-        """Return the manifest entry of a file."""
+        """Return the manifest entry of a file, which must be in the manifest."""
         return next(entry for entry in self.files if entry.name == name)
 
     @property
     def one_language(self) -> str | None:
-        """The language, or None where it is unknown or there are several."""
+        """The language code; None if the language is unknown or there are several."""
         if isinstance(self.language, tuple):
             return self.language[0] if len(self.language) == 1 else None
         return self.language or None
 
 
 def read_card(path: str | Path, *, origin: str | None = None) -> Card:
-    """Read and validate a card.
+    """Read and validate a card from a TOML file.
+
+    Args:
+        path: the path of the file.
+        origin: the origin to record in the card; None for the path.
 
     Raises:
-        InputError: one line with the file, the field and what was expected.
+        InputError: the file cannot be read or is not a valid card; one line with file, field and expectation.
     """
     path = user_path(path)
     try:
@@ -210,34 +221,51 @@ def read_card(path: str | Path, *, origin: str | None = None) -> Card:
 
 
 def card_from(data: dict[str, Any], origin: str) -> Card:
-    """Validate the content of a card."""
+    """Return the card with this content; *origin* is recorded in it and begins error messages.
+
+    Raises:
+        InputError: the content is not a valid card; one line with the first error.
+    """
     try:
         return Card.model_validate({**data, "origin": origin})
     except ValidationError as error:
-        # A misspelt field is also a missing one: the spelling says more.
+        # a misspelt field causes two errors, an unknown and a missing field: the unknown one helps more
         first = next((e for e in error.errors() if e["type"] == "extra_forbidden"), error.errors()[0])
-        place = ".".join(str(part) for part in first["loc"]) or "card"
+        location = ".".join(str(part) for part in first["loc"]) or "card"
         message = first["msg"].removeprefix("Value error, ")
         if first["type"] == "extra_forbidden":
-            message = f"there is no such field.{suggest(str(first['loc'][-1]), _fields(first['loc']))}"
-        more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
-        raise InputError(f"{origin}: {place}: {message}{more}") from None
+            message = f"there is no such field.{suggest(str(first['loc'][-1]), _field_names(first['loc']))}"
+        further = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
+        raise InputError(f"{origin}: {location}: {message}{further}") from None
 
 
-def _fields(place: tuple[int | str, ...]) -> list[str]:
-    """Return the fields of the table that a validation error is in, such as ``("files", 0, "nmae")``."""
-    inner: dict[str, type[BaseModel]] = {"scale": Scale, "splits": Split, "files": FileEntry, "sources": SourceEntry}
-    model: type[BaseModel] = inner.get(str(place[0]), Card) if len(place) > 1 else Card
+def _field_names(location: tuple[int | str, ...]) -> list[str]:
+    """Return the valid field names of the table in which a validation error is located.
+
+    Args:
+        location: the path of the faulty field as pydantic gives it, such as ``("files", 0, "nmae")``.
+    """
+    tables: dict[str, type[BaseModel]] = {"scale": Scale, "splits": Split, "files": FileEntry, "sources": SourceEntry}
+    model: type[BaseModel] = tables.get(str(location[0]), Card) if len(location) > 1 else Card
     return list(model.model_fields)
 
 
-#: Entry points by which other packages add cards.
+#: The entry point group with which other packages add cards.
 GROUP = "assay.datasets"
 
 
 @dataclass(frozen=True)
 class DatasetEntry:
-    """One card in the list: its name and version, which package it comes from, and why it cannot be read, if so."""
+    """One card in the list of datasets.
+
+    Attributes:
+        name: the dataset's name.
+        version: the card's version; empty if the card cannot be read.
+        origin: the package that provides the card.
+        card: the card; None if it cannot be used.
+        error: why it cannot be used; empty if it can.
+        default: whether the name without a version means this card.
+    """
 
     name: str
     version: str
@@ -248,7 +276,13 @@ class DatasetEntry:
 
 
 def parse_spec(spec: str) -> tuple[str, str | None, tuple[str, ...] | None]:
-    """Split ``NAME[@VERSION][:SPLIT[+SPLIT]]`` (NAME may be a path to a .toml card)."""
+    """Return name, version and splits of ``NAME[@VERSION][:SPLIT[+SPLIT]]``; None for a version or splits not given.
+
+    NAME may be the path of a .toml card.
+
+    Raises:
+        InputError: nothing follows the colon or the ``@``.
+    """
     head, colon, splits = spec.rpartition(":")
     if not colon or "/" in splits or "\\" in splits or splits.endswith(".toml"):
         head, splits = spec, ""
@@ -263,7 +297,7 @@ def parse_spec(spec: str) -> tuple[str, str | None, tuple[str, ...] | None]:
 
 
 def list_datasets() -> list[DatasetEntry]:
-    """Return every known card by name and version; a card that cannot be read is listed with its error."""
+    """Return every known card, sorted by name and version; a card that cannot be used is listed with its error."""
     entries = [DatasetEntry(c.name, c.version, "assay", c) for c in _bundled()]
     for point in _installed(tuple(sys.path)):
         origin = point.dist.name if point.dist is not None else "unknown"
@@ -277,36 +311,38 @@ def list_datasets() -> list[DatasetEntry]:
             entries.append(DatasetEntry(card.name, card.version, origin, None, error=problem, default=False))
         else:
             entries.append(DatasetEntry(card.name, card.version, origin, card))
-    marked = []
+    marked_entries = []
     for entry in sorted(entries, key=lambda e: (e.name, e.version, e.origin)):
-        same = [e.card for e in entries if e.name == entry.name and e.card is not None]
-        is_default = entry.card is not None and entry.card is _default_version(same)
-        marked.append(DatasetEntry(entry.name, entry.version, entry.origin, entry.card, entry.error, is_default))
-    return marked
+        versions = [e.card for e in entries if e.name == entry.name and e.card is not None]
+        is_default = entry.card is not None and entry.card is _default_version(versions)
+        marked = DatasetEntry(entry.name, entry.version, entry.origin, entry.card, entry.error, is_default)
+        marked_entries.append(marked)
+    return marked_entries
 
 
 def load_card(name: str | Path, version: str | None = None) -> Card:
-    """Return the card of that name (``NAME`` or ``NAME@VERSION``), or the one in a TOML file.
+    """Return the card called ``NAME`` or ``NAME@VERSION``, or the card in a TOML file.
 
-    Without a version it is the one that no other supersedes.
+    Without a version, the default one is returned: the preferred card, or the last one, among those that are not
+    superseded.
 
     Raises:
-        InputError: no such name or version (with the nearest ones), or an invalid card.
+        InputError: there is no such name or version (the message lists similar ones), or the card is invalid.
     """
     text = str(name)
     if text.endswith(".toml"):
         return read_card(text)
-    text, inner, _ = parse_spec(text)
-    version = version or inner
-    known = list_datasets()
-    entries = [entry for entry in known if entry.name == text]
+    text, spec_version, _ = parse_spec(text)
+    version = version or spec_version
+    all_entries = list_datasets()
+    entries = [entry for entry in all_entries if entry.name == text]
     cards = [entry.card for entry in entries if entry.card is not None]
     if not cards:
         if entries:
             raise InputError(f"dataset {text!r} (from {entries[0].origin}): {entries[0].error}")
         if exists(text) and Path(text).is_file():
             raise InputError(f"{text}: is a file, and no card; a card is a .toml file")
-        names = sorted({entry.name for entry in known})
+        names = sorted({entry.name for entry in all_entries})
         raise InputError(unknown_name("there is no file and no dataset", text, names))
     if version is None:
         return _default_version(cards)
@@ -317,10 +353,13 @@ def load_card(name: str | Path, version: str | None = None) -> Card:
 
 
 def _default_version(cards: list[Card]) -> Card:
-    """Return the card that a name without version means: the preferred one of those that none supersedes, or the last.
+    """Return the card that a name without a version means.
+
+    This is the first preferred card, or else the last card, among those that are not superseded (among all cards if
+    each is superseded).
 
     Args:
-        cards: of one name, at least one, by version.
+        cards: the cards of one name, sorted by version; at least one.
     """
     current = [card for card in cards if not card.superseded_by] or cards
     return next((card for card in current if card.preferred), current[-1])
@@ -328,7 +367,13 @@ def _default_version(cards: list[Card]) -> Card:
 
 @cache
 def _installed(path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
-    """Return the cards that packages in some folders register; to read all of their metadata takes long."""
+    """Return the entry points of installed packages for dataset cards.
+
+    Cached, since reading the metadata of all packages is slow.
+
+    Args:
+        path: ``sys.path`` as a tuple; only the key of the cache, so that a changed path is searched anew.
+    """
     return tuple(entry_points(group=GROUP))
 
 
@@ -339,7 +384,15 @@ def _bundled() -> tuple[Card, ...]:
 
 
 def _from_entry_point(point: Any) -> Card:
-    """Return the card behind an entry point: a path to a TOML file, or a callable that returns path or card."""
+    """Return the card behind an entry point.
+
+    The entry point is a card, the content of one as a dict, the path of a TOML file, or a callable that returns one of
+    these.
+
+    Raises:
+        AssayError: it cannot be loaded, or is something else.
+        InputError: the card is invalid.
+    """
     with code_of_others(f"entry point {point.value} cannot be loaded"):
         value = point.load()
         if callable(value) and not isinstance(value, Card):

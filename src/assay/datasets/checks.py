@@ -1,4 +1,4 @@
-"""Checks of labelled data: missing and odd labels, repeated pairs, leaks between splits, wrongly decoded texts."""
+"""Checks of labelled data: missing and invalid labels, duplicate pairs, leaks between splits, wrongly decoded texts."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from assay.datasets.card import Card
 from assay.datasets.grouping import column_codes, effect_text, labels_effect, suggest_groups
 from assay.datasets.pairs import Pairs, codes
 
-#: Lead bytes of UTF-8 read as Latin-1 or Windows-1252, then what their continuation bytes become there.
+#: The characters that continuation bytes of UTF-8 become if read as Latin-1 or Windows-1252.
 _TAIL = (
     "\u0080-\u00bf\u20ac\u201a\u0192\u201e\u2026\u2020\u2021\u02c6\u2030\u0160\u2039\u0152\u017d"
     "\u2018\u2019\u201c\u201d\u2022\u2013\u2014\u02dc\u2122\u0161\u203a\u0153\u017e\u0178"
 )
+#: A lead byte of UTF-8 read in that way, and a continuation byte.
 _SUSPECT = f"[\u00c2-\u00f4][{_TAIL}]"
-#: Sequences that hardly any language writes on purpose: letters with accents, dashes and quotes, signs.
+#: Sequences that hardly any text has on purpose: wrongly decoded accented letters, dashes and quotes, and signs.
 _SURE = re.compile(
     f"\u00c3[{_TAIL}]"
     "|\u00e2\u20ac[\u0153\u009d\u2122\u02dc\u201c\u201d\u00a6\u00a2]"
@@ -62,56 +63,64 @@ def looks_encoded_twice(text: str) -> bool:
 
 
 def encoding_findings(table: pa.Table) -> list[tuple[str, str, np.ndarray[Any, Any], str]]:
-    """Return (name, severity, rows, what) for each check that found rows."""
-    columns = [_text(table.column(n)) for n in ("question", "reference", "candidate") if n in table.column_names]
-    found = []
+    """Return (name, severity, row indices, description) for each check of the characters that found rows.
+
+    Args:
+        table: a pairs table with the columns reference and candidate, and question if there is one.
+    """
+    columns = [
+        _joined_answers(table.column(n)) for n in ("question", "reference", "candidate") if n in table.column_names
+    ]
+    findings = []
+    # only reference and candidate: a blank question is not a fault
     blank = _suspect_rows([pc.equal(pc.utf8_trim_whitespace(c), "") for c in columns[-2:]])
     if len(blank):
-        found.append(("blank-texts", "note", blank, "pairs with a blank text"))
+        findings.append(("blank-texts", "note", blank, "pairs with a blank text"))
+    # a cheap search finds candidates, which are then decoded one by one
     suspects = _suspect_rows([pc.match_substring_regex(column, _SUSPECT) for column in columns])
-    twice = [
+    encoded_twice = [
         int(row) for row in suspects if any(looks_encoded_twice(column[int(row)].as_py() or "") for column in columns)
     ]
-    if twice:
-        found.append(
-            ("encoded-twice", "warning", np.asarray(twice), "pairs that look encoded twice (such as Ã¼ for ü)")
+    if encoded_twice:
+        findings.append(
+            ("encoded-twice", "warning", np.asarray(encoded_twice), "pairs that look encoded twice (such as Ã¼ for ü)")
         )
     for name, severity, pattern, what in _CHECKS:
         rows = _suspect_rows([pc.match_substring_regex(column, pattern) for column in columns])
         if len(rows):
-            found.append((name, severity, rows, what))
-    return found
+            findings.append((name, severity, rows, what))
+    return findings
 
 
-def _text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _joined_answers(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.binary_join(column, "\n") if pa.types.is_list(column.type) else column
 
 
 def _suspect_rows(masks: list[pa.ChunkedArray]) -> np.ndarray[Any, Any]:
-    """Return the rows where any mask holds."""
+    """Return the ascending indices of the rows for which any mask is true; null counts as false."""
     total = np.zeros(len(masks[0]), dtype=bool)
     for mask in masks:
         total |= np.asarray(pc.fill_null(mask, False).to_numpy(zero_copy_only=False), dtype=bool)
     return np.flatnonzero(total)
 
 
-#: Pairs that a finding shows.
+#: The largest number of example pairs in a finding.
 EXAMPLES = 3
 
 
 @dataclass(frozen=True)
 class DataFinding:
-    """One thing that was found.
+    """One finding in a dataset.
 
     Attributes:
         name: ``rows``, ``unlabelled``, ``out-of-scale``, ``duplicates``, ``swapped-duplicates``,
             ``conflicting-labels``, ``no-groups``, ``leaks``, ``blank-texts`` or one of the encoding checks;
             ``annotation-graph`` and ``design-effect`` for measures that are not faults.
-        severity: ``error`` (the data is not what it should be), ``warning`` (numbers may mislead), ``note``.
-        split: where; several are joined by ``+``.
-        count: how many; in the unit of the message.
-        message: one line.
-        examples: up to three of the pairs, with pair_id, reference, candidate and label.
+        severity: ``error`` (the data is wrong), ``warning`` (results may mislead) or ``note``.
+        split: the split; several are joined by ``+``.
+        count: the number of cases, in the unit of the message.
+        message: one line that describes the finding.
+        examples: up to three of the pairs, with pair_id, question, reference, candidate and label.
     """
 
     name: str
@@ -123,32 +132,37 @@ class DataFinding:
 
 
 def check_dataset(pairs_by_split: Mapping[str, Pairs], card: Card | None = None) -> list[DataFinding]:
-    """Return what was found in a dataset, split by split and then across splits; an empty list is good.
+    """Return the findings in a dataset, first split by split and then across splits; empty if there is no fault.
 
-    Two pairs are the same where question (if any) and both texts are equal, in either order of the texts.
+    Two pairs are the same if question (if any) and both texts are equal, in either order of the texts.
+
+    Args:
+        pairs_by_split: the pairs of each split by its name.
+        card: the card, whose numbers of rows are compared; None for data without a card.
     """
     findings: list[DataFinding] = []
     for split, pairs in pairs_by_split.items():
-        findings += _rows(split, pairs, card)
-        findings += _labels(split, pairs)
-        findings += _repeats(split, pairs)
-        findings += _missing_groups(split, pairs)
+        findings += _row_count_findings(split, pairs, card)
+        findings += _label_findings(split, pairs)
+        findings += _repeat_findings(split, pairs)
+        findings += _group_findings(split, pairs)
         findings += [
-            DataFinding(name, severity, split, len(found), f"{len(found)} {what}", _examples(pairs, found))
-            for name, severity, found, what in encoding_findings(pairs.table)
+            DataFinding(name, severity, split, len(rows), f"{len(rows)} {what}", _examples(pairs, rows))
+            for name, severity, rows, what in encoding_findings(pairs.table)
         ]
     if len(pairs_by_split) > 1:
-        findings += _leaks(pairs_by_split)
+        findings += _leak_findings(pairs_by_split)
     return findings
 
 
 def annotation_notes(pairs_by_split: Mapping[str, Pairs], *, directed: bool = False) -> list[DataFinding]:
-    """Return a note on the annotation graph of each split and of all splits together, where pairs are of two texts.
+    """Return a note on the annotation graph of each split, and of all splits together if there are several.
 
-    They are measures, no faults, and so not among what :func:`check_dataset` finds. ``count`` is the number of texts.
+    Splits whose pairs have several gold answers are left out. The notes are measures, not faults, so
+    :func:`check_dataset` does not return them. The ``count`` of a note is the number of texts.
 
     Args:
-        pairs_by_split: the splits.
+        pairs_by_split: the pairs of each split by its name.
         directed: whether the order of two texts matters.
     """
     parts = {split: [pairs] for split, pairs in pairs_by_split.items() if not pairs.has_several_references}
@@ -163,7 +177,7 @@ def annotation_notes(pairs_by_split: Mapping[str, Pairs], *, directed: bool = Fa
 
 
 def group_notes(pairs_by_split: Mapping[str, Pairs]) -> list[DataFinding]:
-    """Return a note on the groups of each split that has any: their design effect. ``count`` is their number."""
+    """Return a note on the design effect of the groups of each split that has groups; ``count`` is their number."""
     notes = []
     for split, pairs in pairs_by_split.items():
         codes = column_codes(pairs, "group") if "group" in pairs.table.column_names else None
@@ -175,7 +189,7 @@ def group_notes(pairs_by_split: Mapping[str, Pairs]) -> list[DataFinding]:
     return notes
 
 
-def _missing_groups(split: str, pairs: Pairs) -> list[DataFinding]:
+def _group_findings(split: str, pairs: Pairs) -> list[DataFinding]:
     suggested = suggest_groups(pairs)
     if suggested is None:
         return []
@@ -189,14 +203,14 @@ def _examples(pairs: Pairs, rows: Any) -> tuple[dict[str, Any], ...]:
     return tuple(pairs.table.select(names).take(pa.array(chosen, pa.int64())).to_pylist())
 
 
-def _rows(split: str, pairs: Pairs, card: Card | None) -> list[DataFinding]:
+def _row_count_findings(split: str, pairs: Pairs, card: Card | None) -> list[DataFinding]:
     expected = card.splits[split].rows if card is not None and split in card.splits else None
     if expected is None or expected == len(pairs):
         return []
     return [DataFinding("rows", "error", split, len(pairs), f"{len(pairs)} rows; the card says {expected}")]
 
 
-def _labels(split: str, pairs: Pairs) -> list[DataFinding]:
+def _label_findings(split: str, pairs: Pairs) -> list[DataFinding]:
     found = []
     values = pairs.labels
     missing = np.flatnonzero(np.isnan(values))
@@ -214,25 +228,25 @@ def _labels(split: str, pairs: Pairs) -> list[DataFinding]:
     return found
 
 
-def _repeats(split: str, pairs: Pairs) -> list[DataFinding]:
+def _repeat_findings(split: str, pairs: Pairs) -> list[DataFinding]:
     """Return findings on pairs that appear again: in the same order, in the other order, or with another label."""
     found = []
-    (ordered, unordered), values = _keys([pairs])[0], pairs.labels
-    first = np.unique(ordered, return_index=True)[1]
-    again = np.setdiff1d(np.arange(len(ordered)), first)
-    if len(again):
-        message = f"{len(again)} rows repeat the two texts of an earlier row"
-        found.append(DataFinding("duplicates", "warning", split, len(again), message, _examples(pairs, again)))
-    # Of each pair as ordered, the first row; a second such row with the same unordered key is a swapped one.
-    starts = np.sort(first)
-    kept = np.unique(unordered[starts], return_index=True)[1]
-    swapped = np.setdiff1d(starts, starts[kept])
+    ordered, unordered = _pair_codes([pairs])[0]
+    first_rows = np.unique(ordered, return_index=True)[1]
+    repeats = np.setdiff1d(np.arange(len(ordered)), first_rows)
+    if len(repeats):
+        message = f"{len(repeats)} rows repeat the two texts of an earlier row"
+        found.append(DataFinding("duplicates", "warning", split, len(repeats), message, _examples(pairs, repeats)))
+    # without the repeats, a second row with the same unordered key must have the texts in the other order
+    first_rows = np.sort(first_rows)
+    first_in_any_order = np.unique(unordered[first_rows], return_index=True)[1]
+    swapped = np.setdiff1d(first_rows, first_rows[first_in_any_order])
     if len(swapped):
         message = f"{len(swapped)} pairs also appear in the other order"
         found.append(
             DataFinding("swapped-duplicates", "warning", split, len(swapped), message, _examples(pairs, swapped))
         )
-    conflicts = _conflicts(unordered, values)
+    conflicts = _conflicts(unordered, pairs.labels)
     if len(conflicts):
         message = f"{len(conflicts)} pairs have several rows with different labels"
         found.append(
@@ -242,14 +256,14 @@ def _repeats(split: str, pairs: Pairs) -> list[DataFinding]:
 
 
 def _conflicts(keys: np.ndarray[Any, Any], values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return the first row of each key that has more than one label, ascending; rows without a label do not count.
+    """Return the first row of each key that has more than one label, ascending; unlabelled rows do not count as labels.
 
     Args:
-        keys: of the pairs, shape (n,).
-        values: their labels, shape (n,), NaN for none.
+        keys: the keys of the pairs, shape (n,).
+        values: their labels, shape (n,), NaN for unlabelled.
     """
     labelled = np.flatnonzero(~np.isnan(values))
-    # sorted by key and then by label, two labels of a key are neighbours somewhere
+    # sorted by key and then by label, a key with several labels has two different ones next to each other
     order = labelled[np.lexsort((values[labelled], keys[labelled]))]
     sorted_keys, sorted_values = keys[order], values[order]
     same_key = sorted_keys[1:] == sorted_keys[:-1]
@@ -259,13 +273,13 @@ def _conflicts(keys: np.ndarray[Any, Any], values: np.ndarray[Any, Any]) -> np.n
     return np.sort(first_rows[np.isin(distinct_keys, conflicting)])
 
 
-def _leaks(pairs_by_split: Mapping[str, Pairs]) -> list[DataFinding]:
-    """Return a finding for each set of splits that share pairs, in either order of the texts.
+def _leak_findings(pairs_by_split: Mapping[str, Pairs]) -> list[DataFinding]:
+    """Return one finding per set of splits that share pairs, in either order of the texts.
 
-    A pair counts for the largest set of splits that it is in; the examples are from the first of them.
+    A pair counts once, for the set of all splits that it appears in. The examples are from the first of these splits.
     """
     keys_of: dict[str, np.ndarray[Any, Any]] = {}
-    for split, (_, unordered) in zip(pairs_by_split, _keys(list(pairs_by_split.values())), strict=True):
+    for split, (_, unordered) in zip(pairs_by_split, _pair_codes(list(pairs_by_split.values())), strict=True):
         keys_of[split] = unordered
     splits_of_key: dict[int, tuple[str, ...]] = {}
     for split, keys in keys_of.items():
@@ -284,22 +298,22 @@ def _leaks(pairs_by_split: Mapping[str, Pairs]) -> list[DataFinding]:
     return findings
 
 
-def _keys(parts: list[Pairs]) -> list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]:
-    """Return for each table the codes of its pairs, with and without regard to the order of the texts.
+def _pair_codes(parts: list[Pairs]) -> list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]:
+    """Return two codes per pair for each table, int64, shape (n,) each: by ordered texts, and by texts in any order.
 
-    Codes are shared by all tables. Texts count as they are, but for space around them; where there is none, the graph
-    stands for it.
+    Equal pairs have equal codes across all tables. Texts are compared without the space around them; the AMR graph
+    stands for an empty text.
     """
-    references = [_content(part, "reference") for part in parts]
-    candidates = [_content(part, "candidate") for part in parts]
+    references = [_texts_or_graphs(part, "reference") for part in parts]
+    candidates = [_texts_or_graphs(part, "candidate") for part in parts]
     # references and candidates in one column, so that a text has one code on either side
-    text_codes = codes(pa.table({"text": _join([*references, *candidates])}), ["text"])
+    text_codes = codes(pa.table({"text": _concatenate([*references, *candidates])}), ["text"])
     first, second = np.split(text_codes, 2)
     question_codes = _question_codes(parts)
     base = int(text_codes.max(initial=0)) + 1
 
     def key(one_side: np.ndarray[Any, Any], other_side: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        # two numbers below a base become one, and so do pair and question; numbering anew keeps them small
+        # combine two codes into one number; renumbering keeps the numbers small, so that products do not overflow
         pair = np.unique(one_side * base + other_side, return_inverse=True)[1].reshape(-1)
         return pair + question_codes * (int(pair.max(initial=0)) + 1)
 
@@ -309,34 +323,34 @@ def _keys(parts: list[Pairs]) -> list[tuple[np.ndarray[Any, Any], np.ndarray[Any
 
 
 def _question_codes(parts: list[Pairs]) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """Return a code of each pair's question, through all tables; all 0 where no table has questions."""
+    """Return the code of each pair's question over all tables in a row, int64; all 0 if no table has questions."""
     if not any("question" in part.table.column_names for part in parts):
         return np.zeros(sum(len(part) for part in parts), dtype=np.int64)
     questions = []
     for part in parts:
         if "question" in part.table.column_names:
-            questions.append(_plain(part.table.column("question")))
+            questions.append(_stripped_texts(part.table.column("question")))
         else:
             questions.append(pa.chunked_array([pa.nulls(len(part), pa.string())]))
-    return codes(pa.table({"question": _join(questions)}), ["question"])
+    return codes(pa.table({"question": _concatenate(questions)}), ["question"])
 
 
-def _content(part: Pairs, side: str) -> pa.ChunkedArray:
-    """Return the texts of a side; where a text is empty, its graph."""
-    text = _plain(part.table.column(side))
+def _texts_or_graphs(part: Pairs, side: str) -> pa.ChunkedArray:
+    """Return the texts of a side, "reference" or "candidate"; for an empty text, its AMR graph if there is one."""
+    text = _stripped_texts(part.table.column(side))
     name = f"{side}_graph"
     if name not in part.table.column_names:
         return text
     return pc.if_else(pc.equal(text, ""), pc.fill_null(part.table.column(name), ""), text)
 
 
-def _join(parts: list[pa.ChunkedArray]) -> pa.ChunkedArray:
+def _concatenate(parts: list[pa.ChunkedArray]) -> pa.ChunkedArray:
     return pa.chunked_array([chunk for part in parts for chunk in part.chunks], pa.string())
 
 
-def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a column as texts without space around them, several gold answers as one text."""
+def _stripped_texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column as texts without surrounding space; several gold answers are joined into one text."""
     if pa.types.is_list(column.type):
-        # a character that texts do not hold (unit separator)
+        # the unit separator hardly ever occurs in texts
         column = pc.binary_join(column, "\x1f")
     return pc.utf8_trim_whitespace(column)

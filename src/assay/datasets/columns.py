@@ -1,4 +1,4 @@
-"""A table as it was read, and which of its columns is which column of the pairs table."""
+"""Source tables, and the mapping from their columns to the columns of the pairs table."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from assay.tables import OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS
 
 
 class Misfit(NamedTuple):
-    """The first value of a column that can be no text: its place from 0, and what it is."""
+    """The first value of a column that cannot be read as text: its row from 0, and a description."""
 
     place: int
     what: str
@@ -28,13 +28,13 @@ class SourceTable:
 
     Attributes:
         table: the columns under their own names.
-        name: the file, or what the data in memory is.
-        unit: what a row is called: ``row`` (the header of a CSV is row 1) or ``line``.
-        first: number of the first row of the table.
-        rows: number of each row where they do not simply follow each other (blank lines); else None.
-        as_text: every cell is text, as in CSV: a number must be read out of it.
-        parts: of several files read as one table, the name of each and its first row in the table, from 0.
-        misfits: by column that became text only because its values are of several kinds, the first that is no text.
+        name: the file, or a description of data in memory.
+        unit: the word for a row in messages: ``row`` (the header of a CSV is row 1) or ``line``.
+        first: the number of the first row.
+        rows: the number of each row, int64, shape (n,), if they are not consecutive (blank lines); else None.
+        as_text: whether every cell is text, as in CSV, so that numbers must be parsed.
+        parts: for several files read as one table, the name of each and the index of its first row, from 0.
+        misfits: for each column that became text because its values are of mixed types, the first that is not text.
     """
 
     table: pa.Table
@@ -47,7 +47,7 @@ class SourceTable:
     misfits: Mapping[str, Misfit] = field(default_factory=dict)
 
     def number(self, index: int) -> int:
-        """Return the number by which a user knows the row at *index*."""
+        """Return the number of the row at *index*, as a user counts it in the source."""
         return int(self.rows[index]) if self.rows is not None else self.first + int(index)
 
     def numbers(self) -> np.ndarray[Any, np.dtype[np.int64]]:
@@ -57,7 +57,7 @@ class SourceTable:
         return np.arange(self.first, self.first + self.table.num_rows, dtype=np.int64)
 
     def where(self, index: int) -> str:
-        """Return ``FILE, row 7``; of several files the one that has the row, and its number there."""
+        """Return the location of a row, such as ``FILE, row 7``; of several files, the file and its own row number."""
         for name, start in reversed(self.parts):
             if index >= start:
                 return f"{name}, {self.unit} {int(index) - start + self.first}"
@@ -70,11 +70,11 @@ class SourceTable:
         return f"{self.unit}{'s' if len(chosen) > 1 else ''} {shown}{', …' if len(chosen) > limit else ''}"
 
 
-#: What a mapping may name. ``annotations`` comes from ``label=a1+a2``.
+#: The pair columns that a mapping may name. ``annotations`` is not among them, since ``label=a1+a2`` creates it.
 FIELDS = tuple(name for name in (*PAIR_COLUMNS, *OPTIONAL_PAIR_COLUMNS) if name != "annotations")
 
-#: Names under which the two texts and the label of a pair often go: used in the suggested line only.
-_OFTEN = {
+#: Frequent names of the columns with the texts and the label of a pair; used only for suggestions.
+_FREQUENT_NAMES = {
     "reference": ("answer1", "sentence1", "sentence_a", "text1", "gold", "gold_answer", "target", "expected"),
     "candidate": ("answer2", "sentence2", "sentence_b", "text2", "prediction", "predicted", "answer", "output"),
     "label": ("score", "similarity", "rating", "gold_label", "human", "relatedness_score", "label_1"),
@@ -82,12 +82,12 @@ _OFTEN = {
 
 
 class MissingColumnsError(InputError):
-    """Columns that are needed are not there under their names.
+    """Raised if required columns are missing.
 
     Attributes:
-        problem: the sentence that says so.
-        columns: a mapping that would solve it, as for ``--columns``, guessed from the names; NAMES IN CAPITALS are to
-            be filled in.
+        problem: the sentence that describes the problem.
+        columns: a mapping that would solve it, as for ``--columns``, guessed from the names of the source; the user
+            must fill in NAMES IN CAPITALS.
     """
 
     def __init__(self, problem: str, columns: str) -> None:
@@ -97,18 +97,18 @@ class MissingColumnsError(InputError):
 
 
 def parse_columns(columns: str | Mapping[str, str | Sequence[str]] | None) -> dict[str, list[str]]:
-    """Return the pair column each mapping entry names and the source columns it is made of.
+    """Return the source columns of each pair column that a mapping names.
 
     Args:
-        columns: ``reference=answer1,candidate=answer2,label=a1+a2`` or a mapping; the values of a mapping
-            are names as they are, and the label may be a list of names.
+        columns: ``reference=answer1,candidate=answer2,label=a1+a2``, or a mapping, whose values are literal names or,
+            for the label, a list of names; None for an empty result.
 
     Raises:
-        InputError: not of that form, or a pair column that there is not.
+        InputError: the text has another form, or names an unknown or duplicate pair column.
     """
     if columns is None:
         return {}
-    found: dict[str, list[str]] = {}
+    mapping: dict[str, list[str]] = {}
     if isinstance(columns, str):
         for part in re.split(r",(?=\s*\w+\s*=)", columns):
             name, equals, source = part.partition("=")
@@ -117,18 +117,18 @@ def parse_columns(columns: str | Mapping[str, str | Sequence[str]] | None) -> di
                     f"`columns={columns!r}`: expected pairs such as reference=answer1,candidate=answer2"
                     f" where {part.strip()!r} stands"
                 )
-            _add(found, name.strip(), [source.strip()])
+            _add_mapping(mapping, name.strip(), [source.strip()])
     else:
         for name, value in columns.items():
-            _add(found, name, [value] if isinstance(value, str) else list(value))
-    return found
+            _add_mapping(mapping, name, [value] if isinstance(value, str) else list(value))
+    return mapping
 
 
 def columns_text(columns: str | Mapping[str, str | Sequence[str]] | None) -> str | None:
     """Return a mapping of columns as one text, in the form of ``--columns``; None for none.
 
     Raises:
-        InputError: a pair column that there is not; a name that the text could not hold.
+        InputError: an unknown pair column, or a name that cannot be written in that form.
     """
     if columns is None or isinstance(columns, str):
         return columns
@@ -142,14 +142,14 @@ def columns_text(columns: str | Mapping[str, str | Sequence[str]] | None) -> str
     return ",".join(f"{name}={'+'.join(sources)}" for name, sources in mapping.items())
 
 
-def _add(found: dict[str, list[str]], name: str, sources: list[str]) -> None:
+def _add_mapping(mapping: dict[str, list[str]], name: str, sources: list[str]) -> None:
     if name not in FIELDS:
         raise InputError(unknown_name("`columns`: a pairs table has no column", name, FIELDS))
-    if name in found:
+    if name in mapping:
         raise InputError(f"`columns`: {name} is given twice")
     if not sources or (len(sources) > 1 and name != "label"):
         raise InputError(f"`columns`: {name} takes one column; only label may be the mean of several")
-    found[name] = sources
+    mapping[name] = sources
 
 
 def resolve_columns(
@@ -160,18 +160,18 @@ def resolve_columns(
     need_label: bool,
     need_texts: bool = True,
 ) -> dict[str, list[str]]:
-    """Return for each pair column the source columns it comes from; those with equal names need no mapping.
+    """Return the source columns of each pair column; source columns with the name of a pair column need no mapping.
 
     Args:
-        mapping: the mapping that was given, see :func:`parse_columns`.
+        mapping: the user's mapping, see :func:`parse_columns`.
         have: the columns of the source.
-        where: what the source is called in a message.
-        need_label: whether the label must be there.
-        need_texts: whether reference and candidate must be there.
+        where: the name of the source for messages.
+        need_label: whether the label is required.
+        need_texts: whether reference and candidate are required.
 
     Raises:
-        InputError: a column that the mapping names is not there: the nearest names.
-        MissingColumnsError: a column that is needed is not there: the nearest names and the option that solves it.
+        InputError: the mapping names a missing column; the message lists similar names.
+        MissingColumnsError: a required column is missing; the message has similar names and the option that solves it.
     """
     resolved: dict[str, list[str]] = {}
     for name, sources in mapping.items():
@@ -189,10 +189,11 @@ def resolve_columns(
     missing = [name for name in wanted if name not in resolved]
     if missing:
         near = " ".join(filter(None, (suggest(name, have).strip() for name in missing)))
-        guesses = {name: _guess(name, have, resolved) or name.upper() for name in missing}
-        for name in _OFTEN:
-            # what can do without may turn out to need it: a training the labels, a report on errors the texts
-            if name not in guesses and name not in resolved and (guess := _guess(name, have, resolved)):
+        guesses = {name: _guess_column(name, have, resolved) or name.upper() for name in missing}
+        for name in _FREQUENT_NAMES:
+            # optional columns are guessed as well, since the caller's next step may require them: the labels for
+            # training, the texts for a report on errors
+            if name not in guesses and name not in resolved and (guess := _guess_column(name, have, resolved)):
                 guesses[name] = guess
         raise MissingColumnsError(
             f"{where}: has no column {' and no column '.join(missing)}; it has {', '.join(have)}."
@@ -202,11 +203,11 @@ def resolve_columns(
     return resolved
 
 
-def _guess(name: str, have: Iterable[str], resolved: Mapping[str, Sequence[str]]) -> str:
-    """Return a column that often has what is looked for; an empty string where there is none."""
-    taken = {part for parts in resolved.values() for part in parts}
-    free = {column.lower(): column for column in have if column not in taken}
-    for often in _OFTEN[name]:
-        if often in free:
-            return free[often]
+def _guess_column(name: str, have: Iterable[str], resolved: Mapping[str, Sequence[str]]) -> str:
+    """Return the unused source column with a frequent name of the pair column *name*; empty if there is none."""
+    used = {part for parts in resolved.values() for part in parts}
+    unused = {column.lower(): column for column in have if column not in used}
+    for frequent_name in _FREQUENT_NAMES[name]:
+        if frequent_name in unused:
+            return unused[frequent_name]
     return ""

@@ -1,7 +1,7 @@
-"""Pairs as a user has them: CSV, TSV, JSONL and Parquet files, and data in memory.
+"""Reads the user's own tables: CSV, TSV, JSONL and Parquet files, standard input, and data in memory.
 
-Cells of CSV and TSV are read as text, whatever they look like: ``None``, ``007`` and an empty cell stay what they are.
-One block of rows at a time is held as Python strings; the rest is Arrow.
+Cells of CSV and TSV are read as text without interpretation: ``None``, ``007`` and empty cells keep their text. Only
+one block of rows at a time is in memory as Python strings; the rest is Arrow.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from assay.transfer import sha256_of
 #: The name of standard input.
 STANDARD_INPUT = "-"
 _WORDS_FOR_INPUT = "standard input"
-#: Suffix to the way it is read.
+#: The format by suffix.
 SUFFIXES = {
     ".csv": "csv",
     ".tsv": "tsv",
@@ -41,24 +41,24 @@ SUFFIXES = {
 
 
 def is_table_file(path: str | Path) -> bool:
-    """Tell whether the name ends as a file of pairs does, stands for standard input, or is a folder or an address."""
+    """Tell whether a name has the suffix of a file of pairs, or is standard input, a folder or an address."""
     if str(path) == STANDARD_INPUT or is_address(path):
         return True
     return Path(path).suffix.lower() in SUFFIXES or is_folder(path)
 
 
 def is_standard_input(path: str | Path) -> bool:
-    """Tell whether a name stands for standard input: ``-``, or ``-`` with an ending, such as ``-.jsonl``."""
+    """Tell whether a name stands for standard input: ``-``, or ``-`` with a suffix, such as ``-.jsonl``."""
     return str(path) == STANDARD_INPUT or (is_table_file(path) and Path(path).stem == STANDARD_INPUT)
 
 
 def file_of(path: str | Path) -> Path:
-    """Return where a file of rows is; what comes from standard input is written to a file that lasts for this process.
+    """Return the local path of a file of rows; standard input is saved to a file that is deleted when the process ends.
 
-    Without an ending its format is seen from the first byte: an object of JSONL, or CSV.
+    Without a suffix, standard input is JSONL if it begins with ``{``, else CSV.
 
     Raises:
-        InputError: nothing comes from standard input; an address.
+        InputError: standard input is empty, or *path* is an address.
     """
     if is_address(path):
         raise InputError(f"{public_address(str(path))}: is an address, which `assay run` reads; give a file here")
@@ -66,7 +66,7 @@ def file_of(path: str | Path) -> Path:
 
 
 def digest_of_files(path: str | Path) -> str:
-    """Return the SHA-256 of a file, or of those of a folder's parts; an empty string for an address."""
+    """Return the SHA-256 (hex) of a file, or of the digests of a folder's parts; an empty string for an address."""
     if is_address(path):
         return ""
     file = file_of(path)
@@ -77,6 +77,7 @@ def digest_of_files(path: str | Path) -> str:
 
 @functools.cache
 def _file_of_standard_input(name: str) -> Path:
+    # cached, since standard input can be read only once
     content = sys.stdin.buffer.read()
     if not content.strip():
         raise InputError(f"{name}: standard input is empty; expected a header and at least one row")
@@ -89,14 +90,14 @@ def _file_of_standard_input(name: str) -> Path:
 
 
 def read_table_file(path: str | Path, *, offline: bool = False) -> SourceTable:
-    """Read any file of rows: the format follows from the suffix, the columns keep their names.
+    """Read any file of rows; the suffix determines the format, and the columns keep their names.
 
-    ``.csv`` has commas, ``.tsv`` tabs, both with quotes around a cell where needed; ``.tab`` has tabs and
-    no quoting at all; ``.jsonl`` one object a line; ``.parquet`` stays Arrow. A folder, or an address that fsspec
-    knows, holds Parquet, which is read part by part.
+    ``.csv`` has commas, ``.tsv`` tabs, both with quotes around a cell if necessary; ``.tab`` has tabs and no quoting;
+    ``.jsonl`` has one object per line; ``.parquet`` stays Arrow. A folder, or an address with a protocol that fsspec
+    supports, holds Parquet, which is read part by part.
 
     Raises:
-        InputError: one line with the file and row of what is wrong.
+        InputError: the file cannot be read; one line with file and row.
         OfflineError, UnavailableError: an address, see :func:`~assay.datasets.readers.parquet.read_parquet`.
     """
     if isinstance(path, str) and is_address(path):
@@ -107,7 +108,7 @@ def read_table_file(path: str | Path, *, offline: bool = False) -> SourceTable:
     try:
         return replace(_read(written), name=_WORDS_FOR_INPUT)
     except InputError as error:
-        # the user knows nothing of the file that keeps the input
+        # the user does not know the temporary file with the input, so the message must not name it
         raise InputError(str(error).replace(str(written), _WORDS_FOR_INPUT)) from None
 
 
@@ -135,19 +136,20 @@ def _read(path: Path) -> SourceTable:
     except PermissionError:
         raise InputError(f"{path}: may not be read (permission denied)") from None
     except OSError as error:
-        # such as links that lead to each other
+        # for example, a cycle of symbolic links
         raise InputError(f"{path}: cannot be read ({error.strerror or error})") from None
 
 
 def table_from_memory(data: Any, name: str = "data in memory") -> SourceTable:
-    """Return a list of dicts or tuples, a DataFrame, an Arrow table or a Hugging Face dataset as a table.
+    """Return data in memory as a table; *name* is its name in messages.
 
-    Tuples are ``(reference, candidate)`` or ``(reference, candidate, label)``. Rows are counted from 0.
-    The input is not changed.
+    The data is a list of dicts or tuples, a dict of lists, a DataFrame, an Arrow table or a Hugging Face dataset.
+    Tuples are ``(reference, candidate)`` or ``(reference, candidate, label)``. Rows are counted from 0. The input is
+    not changed.
 
     Raises:
-        InputError: none of these, or empty; columns of one name or of unequal length; half of a surrogate pair in a
-            text.
+        InputError: the data has another form or is empty; columns have duplicate names or unequal lengths; or a text
+            has half of a surrogate pair.
     """
     try:
         return _from_memory(data, name)
@@ -160,16 +162,21 @@ def table_from_memory(data: Any, name: str = "data in memory") -> SourceTable:
 
 
 def _from_memory(data: Any, name: str) -> SourceTable:
-    """Return data of any supported form as a table; errors as for :func:`table_from_memory`, but for surrogates."""
+    """Return data of any supported form as a table; see :func:`table_from_memory`.
+
+    Raises:
+        InputError: as for :func:`table_from_memory`, except for surrogates.
+        UnicodeEncodeError: a text has half of a surrogate pair.
+    """
     misfits: dict[str, Misfit] = {}
     if isinstance(data, pa.Table):
-        _check_names(data.column_names, name)
+        _check_unique_names(data.column_names, name)
         table = data
-    # by its module, so that nobody needs pandas for other forms
+    # recognised by its module name, so that pandas need not be installed for the other forms
     elif type(data).__module__.split(".")[0] == "pandas" and hasattr(data, "columns"):
-        table, misfits = _of_data_frame(data, name)
+        table, misfits = _table_of_data_frame(data, name)
     elif holds_splits(data):
-        splits = ", ".join(f"{split} ({_rows(part)})" for split, part in data.items())
+        splits = ", ".join(f"{split} ({_row_count_text(part)})" for split, part in data.items())
         raise InputError(f"{name}: holds the splits {splits}; pass one of them, such as data[{next(iter(data))!r}]")
     elif hasattr(data, "with_format") and hasattr(data, "column_names"):  # a Hugging Face dataset
         if not hasattr(data, "__len__"):
@@ -177,16 +184,16 @@ def _from_memory(data: Any, name: str) -> SourceTable:
         as_arrow = data.with_format("arrow")
         table = as_arrow[:] if len(data) else pa.table({key: [] for key in data.column_names})
     elif isinstance(data, Mapping):
-        table, misfits = _of_mapping(data, name)
+        table, misfits = _table_of_mapping(data, name)
     elif isinstance(data, Sequence) and not isinstance(data, str | bytes):
         rows = list(data)
         if rows and all(isinstance(row, Mapping) for row in rows):
             for row in rows:
                 if not all(isinstance(key, str) for key in row):
-                    _check_names([str(key) for key in row], name)
+                    _check_unique_names([str(key) for key in row], name)
             table, misfits = table_of_records([{str(key): cell for key, cell in row.items()} for row in rows])
         else:
-            table, misfits = _of_tuples(rows, name)
+            table, misfits = _table_of_tuples(rows, name)
     else:
         raise InputError(
             f"{name}: expected a dataset name, a file, a list of dicts or tuples, a dict of lists, a DataFrame, an"
@@ -198,22 +205,22 @@ def _from_memory(data: Any, name: str) -> SourceTable:
 
 
 def holds_splits(data: Any) -> bool:
-    """Tell whether data is a mapping of names to tables, such as a ``DatasetDict``: several splits, and no dataset."""
+    """Tell whether data maps names to tables, such as a ``DatasetDict``, and so holds splits instead of one table."""
     if not isinstance(data, Mapping) or not data:
         return False
     return all(hasattr(part, "with_format") or hasattr(part, "columns") for part in data.values())
 
 
-def _rows(part: Any) -> str:
+def _row_count_text(part: Any) -> str:
     if not hasattr(part, "__len__"):
         return "streamed"
     return "1 row" if len(part) == 1 else f"{len(part):,} rows"
 
 
-def _of_data_frame(data: Any, name: str) -> tuple[pa.Table, dict[str, Misfit]]:
-    """Return the columns of a pandas DataFrame, and by column the first value that can be no text."""
+def _table_of_data_frame(data: Any, name: str) -> tuple[pa.Table, dict[str, Misfit]]:
+    """Return a pandas DataFrame as a table, and by column the first value that cannot be read as text."""
     names = [str(key) for key in data.columns]
-    _check_names(names, name)
+    _check_unique_names(names, name)
     columns: dict[str, pa.Array] = {}
     misfits: dict[str, Misfit] = {}
     for index, key in enumerate(names):
@@ -223,9 +230,13 @@ def _of_data_frame(data: Any, name: str) -> tuple[pa.Table, dict[str, Misfit]]:
     return pa.table(columns), misfits
 
 
-def _of_mapping(data: Mapping[Any, Any], name: str) -> tuple[pa.Table, dict[str, Misfit]]:
-    """Return a mapping of names to columns of equal length as a table, and its first values that can be no text."""
-    _check_names([str(key) for key in data], name)
+def _table_of_mapping(data: Mapping[Any, Any], name: str) -> tuple[pa.Table, dict[str, Misfit]]:
+    """Return a dict of columns of equal length as a table, and by column the first value that cannot be read as text.
+
+    Raises:
+        InputError: columns have duplicate names or unequal lengths.
+    """
+    _check_unique_names([str(key) for key in data], name)
     columns = {str(key): list(values) for key, values in data.items()}
     lengths = {key: len(values) for key, values in columns.items()}
     if len(set(lengths.values())) > 1:
@@ -234,17 +245,22 @@ def _of_mapping(data: Mapping[Any, Any], name: str) -> tuple[pa.Table, dict[str,
     return table_of_columns(columns)
 
 
-def _check_names(names: Sequence[str], where: str) -> None:
-    twice = repeated(names)
-    if twice is not None:
-        raise InputError(f"{where}: two columns are called {twice!r}; rename one")
+def _check_unique_names(names: Sequence[str], where: str) -> None:
+    duplicate = repeated(names)
+    if duplicate is not None:
+        raise InputError(f"{where}: two columns are called {duplicate!r}; rename one")
 
 
-def _of_tuples(rows: list[Any], name: str) -> tuple[pa.Table, dict[str, Misfit]]:
-    for place, row in enumerate(rows):
+def _table_of_tuples(rows: list[Any], name: str) -> tuple[pa.Table, dict[str, Misfit]]:
+    """Return rows (reference, candidate[, label]) as a table, and by column the first value that cannot be text.
+
+    Raises:
+        InputError: there are no rows, or they are not tuples of one length, 2 or 3.
+    """
+    for index, row in enumerate(rows):
         if isinstance(row, str) or not isinstance(row, Sequence) or len(row) not in (2, 3) or len(row) != len(rows[0]):
             raise InputError(
-                f"{name}, row {place}: expected (reference, candidate) or (reference, candidate, label) in every row;"
+                f"{name}, row {index}: expected (reference, candidate) or (reference, candidate, label) in every row;"
                 ' columns go in as a dict, {"reference": [...], "candidate": [...], "label": [...]}'
             )
     if not rows:
@@ -256,9 +272,13 @@ def _of_tuples(rows: list[Any], name: str) -> tuple[pa.Table, dict[str, Misfit]]
 
 
 def _from_series(series: Any) -> tuple[pa.Array, Misfit | None]:
-    """Return a pandas column as Arrow; one of mixed kinds becomes text, with its first value that can be no text."""
+    """Return a pandas column as Arrow, and None.
+
+    A column of mixed types becomes text, and its first value that cannot be read as text is returned with it.
+    """
     try:
         return pa.array(series, from_pandas=True), None
     except (pa.ArrowException, TypeError, ValueError):
+        # value != value is true only for NaN, which pandas uses for a missing cell
         values = [None if value is None or value != value else value for value in series.tolist()]
         return column_of(values), misfit_of(values)

@@ -1,4 +1,4 @@
-"""AMR graphs beside the texts of a pairs table: joined from files, checked in a table."""
+"""AMR graphs for the texts of a pairs table: joined from files, or checked if the table has them."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from assay.errors import InputError, MissingExtraError
 from assay.paths import user_path
 from assay.tables import GRAPH_COLUMNS
 
-#: Files of graphs by the side whose texts they belong to: ``reference``, ``candidate``.
+#: The files of graphs of each side, ``reference`` and ``candidate``.
 GraphFiles = Mapping[str, Sequence[str | Path]]
 _SIDES = tuple(column.removesuffix("_graph") for column in GRAPH_COLUMNS)
 
 
 def read_checked(paths: Sequence[Path]) -> list[GraphBlock]:
-    """Return the graphs of some files in order, each one checked.
+    """Return the graphs of several files in order, after checking each one.
 
     Raises:
-        InputError: a broken graph; with file and line.
+        InputError: a graph is broken; the message has file and line.
     """
     blocks = [block for path in paths for block in read_graph_file(path)]
     for block in blocks:
@@ -35,18 +35,19 @@ def read_checked(paths: Sequence[Path]) -> list[GraphBlock]:
 
 
 def join_graphs(pairs: Pairs, graphs: GraphFiles | str) -> Pairs:
-    """Return the pairs with the AMR graphs of their texts: by ``::id``, or by row where none is a pair_id.
+    """Return the pairs with the AMR graphs of their texts, joined by ``::id``, or by row if no ``::id`` is a pair_id.
 
-    Pair_ids that merely number the rows are no names: such pairs go by row.
+    Pair_ids that merely number the rows do not count as names; such pairs are joined by row. Graphs of a card are
+    replaced.
 
     Args:
-        pairs: one gold answer each.
-        graphs: files in Penman notation: ``reference=A.amr+B.amr,candidate=C.amr``, or a mapping.
+        pairs: the pairs, with one gold answer each.
+        graphs: the files in Penman notation: ``reference=A.amr+B.amr,candidate=C.amr``, or a mapping.
 
     Raises:
-        InputError: a broken graph (file and line), a side without a file, graphs that are not as many as the pairs, a
-            pair whose graph is missing or appears twice, data with several gold answers, or a user's file that has
-            graphs already. Those of a card are replaced.
+        InputError: a graph is broken (file and line), a side has no file, the numbers of graphs and pairs differ, the
+            graph of a pair is missing or a duplicate, pairs have several gold answers, or a user's file has graphs
+            already.
     """
     files = parse_graph_files(graphs)
     missing = [side for side in _SIDES if side not in files]
@@ -56,50 +57,52 @@ def join_graphs(pairs: Pairs, graphs: GraphFiles | str) -> Pairs:
         raise several_answers(pairs.name)
     for name in GRAPH_COLUMNS:
         if pairs.kind == "own" and name in pairs.table.column_names:
-            held = (
-                "`columns` names"
-                if name in parse_columns(pairs.reading.get("columns") or None)
-                else f"{pairs.name} has"
-            )
-            raise InputError(f"`graphs`: {held} {name} already; give the graphs in one way")
+            mapped = name in parse_columns(pairs.reading.get("columns") or None)
+            owner = "`columns` names" if mapped else f"{pairs.name} has"
+            raise InputError(f"`graphs`: {owner} {name} already; give the graphs in one way")
     for side in _SIDES:
-        texts = _aligned(pairs, side, read_checked([user_path(file) for file in files[side]]))
+        texts = _graphs_in_order(pairs, side, read_checked([user_path(file) for file in files[side]]))
         pairs = pairs.with_column(f"{side}_graph", pa.array(texts, pa.string()))
     named = ", ".join(str(file) for side in _SIDES for file in files[side])
     return replace(pairs, notes=(*pairs.notes, f"graphs from {named}"))
 
 
 def several_answers(where: str) -> InputError:
-    """Return the error of data whose pairs have several gold answers and graphs."""
+    """Return the error to raise for pairs with several gold answers and graphs; *where* begins the message."""
     return InputError(f"{where}: has several gold answers a pair; graphs are read for one")
 
 
 def parse_graph_files(graphs: GraphFiles | str) -> dict[str, list[str]]:
-    """Return the files of each side.
+    """Return the files of graphs of each side.
 
     Raises:
         InputError: a text that is not ``reference=FILE[+FILE],candidate=FILE[+FILE]``.
     """
     if not isinstance(graphs, str):
         return {side: [str(file) for file in files] for side, files in graphs.items()}
-    found: dict[str, list[str]] = {}
+    files_of_side: dict[str, list[str]] = {}
     for part in graphs.split(","):
         side, equals, files = part.partition("=")
-        if side.strip() not in _SIDES or not equals or not files.strip() or side.strip() in found:
+        if side.strip() not in _SIDES or not equals or not files.strip() or side.strip() in files_of_side:
             form = "reference=FILE[+FILE],candidate=FILE[+FILE]"
             raise InputError(f"`graphs={graphs!r}`: expected {form} where {part.strip()!r} stands")
-        found[side.strip()] = [file.strip() for file in files.split("+")]
-    return found
+        files_of_side[side.strip()] = [file.strip() for file in files.split("+")]
+    return files_of_side
 
 
-def _aligned(pairs: Pairs, side: str, blocks: Sequence[GraphBlock]) -> list[str]:
-    """Return the graph of each pair: by its ``::id``, or by row where no ``::id`` is a pair_id.
+def _graphs_in_order(pairs: Pairs, side: str, blocks: Sequence[GraphBlock]) -> list[str]:
+    """Return the graph of each pair on one side, by its ``::id``, or by row if no ``::id`` is a pair_id.
+
+    Args:
+        pairs: the pairs.
+        side: ``reference`` or ``candidate``, for messages.
+        blocks: the graphs of that side.
 
     Raises:
-        InputError: some ids are pair_ids but not all pairs have one; by row, another number of graphs than of pairs.
+        InputError: only some pairs have a graph with their id; or, by row, the numbers of graphs and pairs differ.
     """
     identifiers = pairs.table.column("pair_id").to_pylist()
-    # pairs without names of their own are numbered, and a parser may number graphs from another start
+    # pairs without ids of their own are numbered; a parser may number its graphs from another start
     by_id = {} if _are_numbers_of_rows(identifiers) else _by_identifier(blocks, set(identifiers))
     missing = next((pair_id for pair_id in identifiers if pair_id not in by_id), None)
     if missing is None:
@@ -118,7 +121,7 @@ def _aligned(pairs: Pairs, side: str, blocks: Sequence[GraphBlock]) -> list[str]
 
 
 def _are_numbers_of_rows(identifiers: Sequence[str]) -> bool:
-    """Tell whether identifiers are consecutive whole numbers."""
+    """Tell whether the identifiers are consecutive whole numbers in ascending order."""
     if not identifiers[0].isdecimal():
         return False
     start = int(identifiers[0])
@@ -126,27 +129,36 @@ def _are_numbers_of_rows(identifiers: Sequence[str]) -> bool:
 
 
 def _by_identifier(blocks: Sequence[GraphBlock], wanted: Collection[str]) -> dict[str, GraphBlock]:
-    """Return the graphs whose ``::id`` is among the wanted."""
-    found: dict[str, GraphBlock] = {}
+    """Return the graphs whose ``::id`` is among the wanted ids, by id.
+
+    Raises:
+        InputError: two graphs have the same id.
+    """
+    by_id: dict[str, GraphBlock] = {}
     for block in blocks:
         if not block.identifier or block.identifier not in wanted:
             continue
-        if block.identifier in found:
+        if block.identifier in by_id:
             raise InputError(
-                f"{block.where}: the ::id {block.identifier!r} already appears at {found[block.identifier].where};"
+                f"{block.where}: the ::id {block.identifier!r} already appears at {by_id[block.identifier].where};"
                 " each pair has one graph a side"
             )
-        found[block.identifier] = block
-    return found
+        by_id[block.identifier] = block
+    return by_id
 
 
 def check_graph_cells(columns: Mapping[str, Any], source: SourceTable) -> None:
-    """Check that every graph among *columns* can be read; a cell may be empty.
+    """Check that every graph in the graph columns can be read; cells may be empty.
 
-    Where penman is not installed nothing is checked: a metric that reads graphs reports it, the others need none.
+    Nothing is checked if the package penman is not installed: a metric that reads graphs reports that, and other
+    metrics do not need them.
+
+    Args:
+        columns: the pair columns by name.
+        source: the table that they came from, for messages.
 
     Raises:
-        InputError: a broken graph, with file, row and column; or a pair with several gold answers.
+        InputError: a graph is broken (file, row and column), or a pair with graphs has several gold answers.
     """
     graphs = {name: columns[name].to_pylist() for name in GRAPH_COLUMNS if name in columns}
     if not any(any(cells) for cells in graphs.values()):

@@ -1,4 +1,4 @@
-"""Groups of dependent pairs: columns that look like groups, and the design effect of those there are."""
+"""Groups of dependent pairs: suggests columns that look like groups, and computes the design effect of groups."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from assay.statistics.clustering import design_effect
 from assay.statistics.crossvalidation import Rows
 from assay.tables import NOT_BY_PEOPLE
 
-#: Columns whose values make the pairs that share them dependent, the surest first.
+#: Columns that make pairs with equal values dependent, the most certain first.
 COLUMNS = ("question", "topic", "reference")
-#: Share of pairs that must have their value in common with another one: a few repeats are no design.
+#: The smallest share of pairs that have a value in common with another pair; a few repeats are not a design.
 SHARE = 0.25
-#: Groups that there must be: as many as an interval needs.
+#: The smallest number of groups, which an interval requires.
 FEWEST_GROUPS = 10
-#: Design effect of the label from which on equal references count: a sentence may be paired with several others, as in
-#: SICK (1.07), and the pairs be nearly independent. A question or a topic is a design by itself.
+#: The smallest design effect of the label for grouping by reference: pairs that share a sentence may be nearly
+#: independent, as in SICK (1.07). A question or a topic is a design regardless of its effect.
 EFFECT = 1.1
 
 
@@ -31,11 +31,11 @@ class SuggestedGroups:
     """A column of data without groups whose repeated values look like groups.
 
     Attributes:
-        column: its name.
-        pairs: how many there are.
-        shared: pairs whose value another pair has, too.
-        groups: distinct values; a pair without a value counts as one.
-        effect: design effect of the mean label; None where that is undefined.
+        column: the name of the column.
+        pairs: the number of pairs.
+        shared: the number of pairs whose value another pair also has.
+        groups: the number of distinct values; each pair without a value counts as a group.
+        effect: the design effect of the mean label; None if undefined.
     """
 
     column: str
@@ -46,7 +46,7 @@ class SuggestedGroups:
 
     @property
     def message(self) -> str:
-        """One line: what was seen, what follows, and the option to give."""
+        """One line with the observation, its consequence, and the option to use."""
         return (
             f"no groups: {self.shared:,} of {self.pairs:,} pairs share their {self.column}, but intervals take them as "
             f"independent: run with --group-by {self.column} ({self.groups:,} groups)"
@@ -54,22 +54,22 @@ class SuggestedGroups:
 
 
 def effect_text(effect: float) -> str:
-    """Return a design effect in words."""
+    """Return a line that describes a design effect."""
     factor = sqrt(effect)
     return f"design effect {effect:.2f}: the mean label has {factor:.2f} times the standard error of independent pairs"
 
 
 def suggest_groups(pairs: Pairs) -> SuggestedGroups | None:
-    """Return the column by which data without a column ``group`` should be resampled; None where nothing repeats.
+    """Return the column by which data without a column ``group`` should be resampled; None if none looks like groups.
 
-    Labels that people did not give are designed pair by pair: there is nothing to resample.
+    None is also returned for labels that were not given by people: such pairs are designed one by one.
     """
     if "group" in pairs.table.column_names or pairs.kind in NOT_BY_PEOPLE:
         return None
     for name in COLUMNS:
         if name not in pairs.source_columns:
             continue
-        cells = _names(pairs, name)
+        cells = _cells_as_text(pairs, name)
         if cells is None:
             continue
         sizes = counts_of_names(cells, stripped=True)
@@ -83,19 +83,24 @@ def suggest_groups(pairs: Pairs) -> SuggestedGroups | None:
 
 
 def column_codes(pairs: Pairs, name: str) -> Rows | None:
-    """Return codes of the values of a column, shape (n,), a blank cell by itself; None for a column of lists."""
-    cells = _names(pairs, name)
+    """Return codes of a column's values, shape (n,); each blank cell has its own code. None for a column of lists."""
+    cells = _cells_as_text(pairs, name)
     return None if cells is None else codes_of_names(cells, stripped=True)
 
 
-def _names(pairs: Pairs, name: str) -> pa.ChunkedArray | None:
+def _cells_as_text(pairs: Pairs, name: str) -> pa.ChunkedArray | None:
     """Return the cells of a column as text; None for a column of lists."""
     cells = pairs.column(name)
     return None if pa.types.is_nested(cells.type) else pc.cast(cells, pa.string())
 
 
 def labels_effect(pairs: Pairs, codes: Rows) -> float | None:
-    """Return the design effect of the mean label over the pairs that have one."""
+    """Return the design effect of the mean label over the labelled pairs; None if undefined.
+
+    Args:
+        pairs: the n pairs.
+        codes: the group of each pair, shape (n,).
+    """
     labelled = ~np.isnan(pairs.labels)
     groups = np.unique(codes[labelled], return_inverse=True)[1].reshape(-1)
     return design_effect(pairs.labels[labelled], groups)

@@ -1,4 +1,4 @@
-"""Datasets loaded from a name, a file or data in memory, as a pairs table."""
+"""Loads datasets as pairs tables, from the name of a card, a file or data in memory."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ALL = "all"
 
 
 def is_own_file(spec: str | Path) -> bool:
-    """Tell whether a text names a file of pairs, perhaps as ``NAME=FILE`` or ``FILE:SPLIT``, and no card."""
+    """Tell whether *spec* names a file of pairs (also as ``NAME=FILE`` or ``FILE:SPLIT``) and not a card."""
     if isinstance(spec, Path) and is_table_file(spec):
         return True
     file = named_file(str(spec))[1]
@@ -45,12 +45,12 @@ def is_own_file(spec: str | Path) -> bool:
 
 
 def named_file(spec: str) -> tuple[str | None, str]:
-    """Return the name and the file of ``NAME=FILE``; None and the text where it is no such thing."""
+    """Return the name and the file of ``NAME=FILE``; None and *spec* itself if it does not have this form."""
     match = re.fullmatch(r"(\w[\w .-]*)=(.+)", spec)
     if match is None or exists(spec):
         return None, spec
-    named, file = match.groups()
-    return (named, file) if is_table_file(file) or is_table_file(parse_spec(file)[0]) else (None, spec)
+    name, file = match.groups()
+    return (name, file) if is_table_file(file) or is_table_file(parse_spec(file)[0]) else (None, spec)
 
 
 def load_dataset(
@@ -72,35 +72,36 @@ def load_dataset(
 
     Args:
         spec: ``NAME[@VERSION][:SPLIT[+SPLIT]]`` of a card (``:all`` for every split); the path of a card
-            (.toml) or of a CSV, TSV, JSONL or Parquet file, which may be ``NAME=FILE``; a folder of Parquet parts
-            (``parts/``); an address of either that fsspec knows (``s3://bucket/x.parquet``); ``-`` for rows of CSV or
-            JSONL from standard input (``-.tsv`` for another format); a list of dicts or of tuples (reference,
-            candidate[, label]); a DataFrame, an Arrow table or a Hugging Face dataset; with *split*, a ``DatasetDict``.
+            (.toml) or of a CSV, TSV, JSONL or Parquet file, also as ``NAME=FILE``; a folder of Parquet parts
+            (``parts/``); the address of a Parquet file or folder, with a protocol that fsspec supports
+            (``s3://bucket/x.parquet``); ``-`` for rows of CSV or JSONL from standard input (``-.tsv`` for another
+            format); a list of dicts or of tuples (reference, candidate[, label]); a DataFrame, an Arrow table or a
+            Hugging Face dataset; with *split*, a ``DatasetDict``.
         columns: for your own data, which column is which: ``reference=answer1,candidate=answer2`` or a
             mapping. ``label=a1+a2`` is the mean of two annotators.
-        separator: for your own data, what stands between several gold answers of a reference, such as ``|``; ``json``
-            where only some cells are JSON lists.
+        separator: for your own data, the text between several gold answers in one cell, such as ``|``; ``json`` if only
+            some cells are JSON lists.
         labels: for your own data, the number of each word: ``no=0,partly=1,yes=2``, or a mapping.
-        drop_unlabelled: for your own data, leave out rows without a label.
-        split: split or splits of a card, in place of ``:SPLIT``; for your own data with a column
-            ``split``, the rows to keep.
-        version: version of a card, in place of ``@VERSION``.
-        offline: forbid the network.
-        language: language of your own data, such as ``de``.
+        drop_unlabelled: for your own data, whether to leave out rows without a label.
+        split: the split or splits of a card, in place of ``:SPLIT``; for your own data with a column ``split``, the
+            splits whose rows to keep.
+        version: the version of a card, in place of ``@VERSION``.
+        offline: whether the network is forbidden.
+        language: the language code of your own data, such as ``de``.
         name: the name of your own data in tables.
-        allow_unlabelled: keep rows without a label, and accept data without a label column.
-        progress: called as progress(file, bytes done, bytes in all or None) during a download.
+        allow_unlabelled: whether to keep rows without a label, and accept data without a label column.
+        progress: a callback progress(file, bytes done, total bytes or None) during a download.
 
     Raises:
-        InputError: unknown name or split, unreadable file, bad cell; one line that says where.
-        OfflineError: the dataset would have to be fetched.
-        UnavailableError: no source has it; the line says why for each.
+        InputError: unknown name or split, unreadable file or bad cell; one line with the location.
+        OfflineError: the dataset would have to be downloaded, and the network is forbidden.
+        UnavailableError: no source has the dataset; the line has the reason for each source.
     """
     if not isinstance(language, str | None):
         raise InputError(f"language: {language!r} is not a language code; expected one such as 'de'")
     reading = Reading(columns, separator, labels, drop_unlabelled)
     if isinstance(spec, Card):
-        return _from_card(spec, _wanted(split), offline, name, progress)
+        return _from_card(spec, _requested_splits(split), offline, name, progress)
     if isinstance(spec, str | Path):
         own_name, text = named_file(str(spec))
         name = name or own_name
@@ -108,17 +109,17 @@ def load_dataset(
             raise InputError("the name of a dataset is empty; expected a dataset (assay datasets list) or a file")
         if is_table_file(spec if own_name is None else text):
             pairs = _from_file(text, reading, name, language, allow_unlabelled, offline)
-            return _select(pairs, _wanted(split))
-        card_name, inner, splits = parse_spec(text)
+            return _select_splits(pairs, _requested_splits(split))
+        card_name, spec_version, splits = parse_spec(text)
         if is_table_file(card_name):  # FILE:SPLIT
             pairs = _from_file(card_name, reading, name, language, allow_unlabelled, offline)
-            return _select(pairs, _wanted(split) or splits)
+            return _select_splits(pairs, _requested_splits(split) or splits)
         is_file = exists(text) and Path(text).is_file() and not text.endswith(".toml")
         if is_file or ("/" in card_name and not card_name.endswith(".toml")):
-            read_table_file(card_name)  # its message says which endings are read
+            read_table_file(card_name)  # raises an error that lists the supported endings
         check_own_settings(reading, card_name)
-        card = load_card(card_name, version or inner)
-        return _from_card(card, _wanted(split) or splits, offline, name, progress)
+        card = load_card(card_name, version or spec_version)
+        return _from_card(card, _requested_splits(split) or splits, offline, name, progress)
     if isinstance(split, str) and holds_splits(spec) and split in spec:
         spec, split = spec[split], None
     source = table_from_memory(spec, name or "data in memory")
@@ -130,11 +131,16 @@ def load_dataset(
         language=language,
         allow_unlabelled=allow_unlabelled,
     )
-    return _select(pairs, _wanted(split))
+    return _select_splits(pairs, _requested_splits(split))
 
 
 def check_own_settings(reading: Reading, card: str) -> None:
-    """Raise InputError for a setting of one's own data where a dataset has a card."""
+    """Raise InputError if a setting for the user's own data is used with a dataset that has a card.
+
+    Args:
+        reading: the settings.
+        card: the name of the card, for the message.
+    """
     for setting, value in vars(reading).items():
         if value not in (None, False):
             raise InputError(f"`{setting}` is for your own files; the dataset {card!r} has its own reader")
@@ -148,13 +154,20 @@ def load_card_splits(
     version: str | None = None,
     progress: DownloadProgress | None = None,
 ) -> dict[str, Pairs]:
-    """Return every split of a card (or those named in ``NAME:SPLIT``) by its name, as ``check_dataset`` takes it.
+    """Return every split of a card (or the splits named in ``NAME:SPLIT``) by name, for ``check_dataset``.
 
-    The rows are not compared with the card here: ``check_dataset`` reports them. A file that is no card is
-    split by its column ``split``, or else is one split named ``data``; *reading* says how it is read.
+    The numbers of rows are not compared with the card here; ``check_dataset`` does that. A file that is not a card is
+    divided by its column ``split``; without that column it is one split named ``data``.
+
+    Args:
+        spec: a card, its name or path, or a file of pairs.
+        reading: the settings for reading a file of pairs; None for the defaults.
+        offline: whether the network is forbidden.
+        version: the version of a card, in place of ``@VERSION``.
+        progress: a callback progress(file, bytes done, total bytes or None) during a download.
 
     Raises:
-        InputError: as for :func:`load_dataset`.
+        InputError, OfflineError, UnavailableError: as for :func:`load_dataset`.
     """
     reading = reading or Reading()
     if isinstance(spec, str) and is_own_file(spec):
@@ -162,29 +175,29 @@ def load_card_splits(
         if "split" not in pairs.table.column_names:
             return {"data": pairs}
         titles = [str(title) for title in pairs.table.column("split").unique().to_pylist() if title is not None]
-        return {title: _select(pairs, (title,)) for title in titles} or {"data": pairs}
+        return {title: _select_splits(pairs, (title,)) for title in titles} or {"data": pairs}
     if isinstance(spec, Card):
         card, splits = spec, None
     else:
-        name, inner, splits = parse_spec(spec)
-        card = load_card(name, version or inner)
+        name, spec_version, splits = parse_spec(spec)
+        card = load_card(name, version or spec_version)
     check_own_settings(reading, card.name)
-    chosen = _splits(card, splits or (ALL,))
+    chosen = _card_splits(card, splits or (ALL,))
     return {split: _from_card(card, (split,), offline, None, progress, check_rows=False) for split in chosen}
 
 
-def _wanted(split: str | Sequence[str] | None) -> tuple[str, ...] | None:
-    """Return the requested splits, of ``train+dev`` both; None where none was requested."""
+def _requested_splits(split: str | Sequence[str] | None) -> tuple[str, ...] | None:
+    """Return the requested splits, two for ``train+dev``; None if none was requested."""
     if split is None:
         return None
     return tuple(split.split("+")) if isinstance(split, str) else tuple(split)
 
 
-def _splits(card: Card, wanted: tuple[str, ...] | None) -> tuple[str, ...]:
-    """Return the splits of a card to load: the default one for None, every one for ``all``.
+def _card_splits(card: Card, wanted: tuple[str, ...] | None) -> tuple[str, ...]:
+    """Return the splits of a card to load: for None the default split, for ``all`` every split.
 
     Raises:
-        InputError: a split that the card does not have, or one named twice.
+        InputError: the card lacks a split, or a split is a duplicate.
     """
     if wanted is None:
         return (card.default_split,)
@@ -207,44 +220,47 @@ def _from_card(
     *,
     check_rows: bool = True,
 ) -> Pairs:
-    """Return the pairs of some splits of a card, one after the other; their files are fetched if need be.
+    """Return the pairs of some splits of a card, one split after the other; missing files are downloaded.
 
     Args:
         card: the card.
-        wanted: the splits; None for the default one.
-        offline: forbid the network.
-        name: of the dataset in tables; None for that of the card.
-        progress: as for :func:`load_dataset`.
-        check_rows: whether a split with another number of rows than its card says is an error.
+        wanted: the splits; None for the default split.
+        offline: whether the network is forbidden.
+        name: the name of the dataset in tables; None for the card's name.
+        progress: a callback as for :func:`load_dataset`.
+        check_rows: whether a number of rows that differs from the card is an error.
+
+    Raises:
+        InputError, OfflineError, UnavailableError: as for :func:`load_dataset`.
     """
     reader = load_reader(card.reader)
-    splits = _splits(card, wanted)
+    splits = _card_splits(card, wanted)
     tables: list[pa.Table] = []
     notes: list[str] = list(card.notes)
     used: dict[str, Located] = {}
     for title in splits:
         split = card.splits[title]
-        here = locate(card, split.files, offline=offline, progress=progress)
+        files = locate(card, split.files, offline=offline, progress=progress)
         for optional in split.optional_files:
             try:
-                here.update(locate(card, (optional,), local_only=True))
+                files.update(locate(card, (optional,), local_only=True))
             except (OfflineError, InputError, UnavailableError):
-                continue  # the reader notes what it does without
-        paths = {file: found.path for file, found in here.items()}
+                continue  # the reader adds a note on what is missing
+        paths = {file: located.path for file, located in files.items()}
         where = f"dataset {card.name}@{card.version}, split {title}"
         check_options(reader, split.options, paths, where)
-        result = _read(reader, paths, split.options, f"{where}: its reader {card.reader!r} cannot read it")
+        result = _run_reader(reader, paths, split.options, f"{where}: its reader {card.reader!r} cannot read it")
         if check_rows and split.rows is not None and result.table.num_rows != split.rows:
             raise InputError(f"{where}: {result.table.num_rows} pairs were read; its card says {split.rows}")
         tables.append(_with_split(result.table, title, single=len(card.splits) == 1))
         notes += [f"{title}: {note}" if len(splits) > 1 else note for note in result.notes]
-        used.update(here)
+        used.update(files)
     table = tables[0] if len(tables) == 1 else pa.concat_tables(tables, promote_options="permissive")
     for located in used.values():
         notes += [f"passed over, not the file of the card: {other}" for other in located.passed_over]
     if card.superseded_by:
         notes.append(f"version {card.version} is superseded by {card.superseded_by}")
-    digest = hashlib.sha256("".join(found.sha256 for found in used.values()).encode()).hexdigest()
+    digest = hashlib.sha256("".join(located.sha256 for located in used.values()).encode()).hexdigest()
     return Pairs(
         table,
         name=name or card.name,
@@ -253,14 +269,14 @@ def _from_card(
         language=card.one_language,
         scale=(card.scale.low, card.scale.high),
         kind=card.kind,
-        source="; ".join(dict.fromkeys(found.source for found in used.values())),
+        source="; ".join(dict.fromkeys(located.source for located in used.values())),
         sha256=next(iter(used.values())).sha256 if len(used) == 1 else digest,
         notes=tuple(notes),
     )
 
 
-def _read(reader: Reader, paths: Mapping[str, Path], options: Mapping[str, Any], problem: str) -> ReaderResult:
-    """Return what a reader makes of files; what it did not expect in them is one line that begins with *problem*."""
+def _run_reader(reader: Reader, paths: Mapping[str, Path], options: Mapping[str, Any], problem: str) -> ReaderResult:
+    """Return the result of a reader; an unexpected exception becomes an InputError that begins with *problem*."""
     try:
         return reader(paths, options)
     except AssayError:
@@ -270,20 +286,32 @@ def _read(reader: Reader, paths: Mapping[str, Path], options: Mapping[str, Any],
 
 
 def _with_split(table: pa.Table, title: str, *, single: bool) -> pa.Table:
-    """Put the columns in order, name the split, and make the pair_id unique across splits."""
+    """Return a split's table with ordered columns, the column ``split``, and pair ids that are unique across splits.
+
+    Args:
+        table: the pairs of the split; without ``pair_id`` the pairs are numbered from 1.
+        title: the name of the split, which prefixes the pair ids.
+        single: whether the card has only this split; the pair ids then have no prefix.
+    """
     from assay.datasets.convert import ordered_pairs
 
-    count = table.num_rows
+    n_rows = table.num_rows
     columns = {key: table.column(key) for key in table.column_names}
-    identifiers = columns["pair_id"].to_pylist() if "pair_id" in columns else [str(i) for i in range(1, count + 1)]
-    columns["pair_id"] = pa.array(identifiers if single else [f"{title}-{i}" for i in identifiers], pa.string())
-    columns.setdefault("split", pa.array(np.full(count, title, dtype=object), pa.string()))
+    pair_ids = columns["pair_id"].to_pylist() if "pair_id" in columns else [str(i) for i in range(1, n_rows + 1)]
+    columns["pair_id"] = pa.array(pair_ids if single else [f"{title}-{i}" for i in pair_ids], pa.string())
+    columns.setdefault("split", pa.array(np.full(n_rows, title, dtype=object), pa.string()))
     return ordered_pairs(columns)
 
 
 def _from_file(
     spec: str | Path, reading: Reading, name: str | None, language: str | None, allow_unlabelled: bool, offline: bool
 ) -> Pairs:
+    """Return the pairs of a file, folder or address, named *name* or after the file; see :func:`load_dataset`.
+
+    Raises:
+        InputError: the file cannot be read, or its rows are not pairs.
+        OfflineError, UnavailableError: an address is forbidden or cannot be reached.
+    """
     path = spec if is_address(spec) else user_path(spec)
     if isinstance(path, Path) and str(spec).endswith(("/", "\\")) and not path.is_dir():
         raise InputError(f"{spec}: there is no such folder")
@@ -309,12 +337,24 @@ def own_pairs(
     language: str | None = None,
     allow_unlabelled: bool = False,
 ) -> Pairs:
-    """Return a table of the user's own as pairs; *origin* is what it was read from."""
+    """Return a table of the user's own as pairs.
+
+    Args:
+        source: the table as it was read.
+        reading: the settings for its columns and cells.
+        name: the name of the data in tables.
+        origin: the file or other origin of the data, for ``Pairs.source``.
+        language: its language code; None for the one in its column ``language``, if all rows agree.
+        allow_unlabelled: whether to keep rows without a label, and accept data without a label column.
+
+    Raises:
+        InputError: the table cannot be converted, see :func:`~assay.datasets.convert.convert`.
+    """
     table, notes, hints = convert(source, reading, allow_unlabelled=allow_unlabelled)
     return Pairs(
         table,
         name=name,
-        language=language or _language(table),
+        language=language or _common_language(table),
         source=origin,
         notes=notes,
         hints=hints,
@@ -322,19 +362,19 @@ def own_pairs(
     )
 
 
-def _language(table: pa.Table) -> str | None:
-    """Return the one language that all rows name, or None."""
+def _common_language(table: pa.Table) -> str | None:
+    """Return the language in the column ``language`` if all rows have the same one, else None."""
     if "language" not in table.column_names:
         return None
     languages = table.column("language").unique().to_pylist()
     return languages[0] if len(languages) == 1 and languages[0] else None
 
 
-def _select(pairs: Pairs, wanted: tuple[str, ...] | None) -> Pairs:
-    """Return the rows whose column ``split`` is among the wanted, with a note; all for None and ``all``.
+def _select_splits(pairs: Pairs, wanted: tuple[str, ...] | None) -> Pairs:
+    """Return the rows of the wanted splits, by the column ``split``, with a note; for None or ``all`` every row.
 
     Raises:
-        InputError: there is no column ``split``, or no row of one of the splits.
+        InputError: there is no column ``split``, or a wanted split has no row.
     """
     if wanted is None or wanted == (ALL,):
         return pairs

@@ -1,4 +1,4 @@
-"""The pairs table: what people said about pairs of texts."""
+"""The pairs table: pairs of texts with human labels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from assay.batches import codes_of_names, distinct_rows, row_digests, take_table
 from assay.errors import InputError, unknown_name
 from assay.tables import GRAPH_COLUMNS, OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS
 
-#: Key of the schema metadata that says which source column became which pair column.
+#: The key of the schema metadata that maps the names of source columns to the pair columns that they became.
 RENAMED = b"assay.renamed"
 
 
@@ -32,19 +32,19 @@ class Pairs:
             them ``question, subset, split, language, group`` string and ``annotations`` list<float64>;
             then every further column of the source under its own name and type.
         name: the dataset's name, as shown in tables.
-        version: the version of its card, or an empty string.
-        split: the split, ``train+dev`` for several (the column ``split`` then tells them apart), or an empty
-            string.
-        language: a code such as ``en``; None where unknown or mixed.
-        scale: lowest and highest label possible; None where unknown.
-        kind: ``human`` (a card of human labels), ``probe`` (labels by a rule, a category each), ``machine`` (labels by
-            a model or a rule, for training), or ``own`` (the user's data).
-        source: what was read.
-        sha256: of the files read, in order; an empty string for data in memory.
-        notes: what a reader of the numbers should know, such as rows left out.
-        hints: what may have been read in another way than the user meant, with the setting that reads it so.
-        reading: how a table of the user's own was read, see :meth:`~assay.datasets.reading.Reading.record`; empty for a
-            card.
+        version: the version of its card; empty for data without a card.
+        split: the name of the split, ``train+dev`` for several (the column ``split`` then distinguishes them); empty if
+            there is none.
+        language: a language code such as ``en``; None if unknown or mixed.
+        scale: the lowest and the highest possible label; None if unknown.
+        kind: ``human`` (a card with human labels), ``probe`` (labels by a rule, one category per pair), ``machine``
+            (labels by a model or a rule, for training), or ``own`` (the user's data).
+        source: the origin of the data, such as a file or the sources of a card.
+        sha256: the SHA-256 (hex) of the files read, in order; an empty string for data in memory.
+        notes: facts that a reader of the results should know, such as rows left out.
+        hints: parts that may have been read differently from what the user meant, with the setting that changes it.
+        reading: the settings with which a table of the user's own was read, see
+            :meth:`~assay.datasets.reading.Reading.record`; empty for a card.
     """
 
     table: pa.Table
@@ -65,25 +65,25 @@ class Pairs:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 (hex) of the pair columns in row order; the same however the table is chunked."""
-        whole = hashlib.sha256()
+        """SHA-256 (hex) of the pair columns in row order; independent of how the table is chunked."""
+        digest = hashlib.sha256()
         for name in (*PAIR_COLUMNS, *OPTIONAL_PAIR_COLUMNS):
             if name in self.table.column_names:
-                whole.update(f"{name}\0".encode())
-                whole.update(_column_digest(self.table.column(name)))
-        return whole.hexdigest()
+                digest.update(f"{name}\0".encode())
+                digest.update(_column_digest(self.table.column(name)))
+        return digest.hexdigest()
 
     @cached_property
     def other_digest(self) -> str:
-        """SHA-256 (hex) of all other columns: recorded scores and whatever buckets and groups may read."""
-        whole = hashlib.sha256()
+        """SHA-256 (hex) of all other columns, such as recorded scores and columns for buckets and groups."""
+        digest = hashlib.sha256()
         for name in self.table.column_names:
             if name not in (*PAIR_COLUMNS, *OPTIONAL_PAIR_COLUMNS):
-                whole.update(f"{name}\0{self.table.schema.field(name).type}\0".encode())
+                digest.update(f"{name}\0{self.table.schema.field(name).type}\0".encode())
                 for start in range(0, len(self), 1 << 16):
                     cells = self.table.column(name).slice(start, 1 << 16).to_pylist()
-                    whole.update(repr(cells).encode("utf-8", "surrogatepass"))
-        return whole.hexdigest()
+                    digest.update(repr(cells).encode("utf-8", "surrogatepass"))
+        return digest.hexdigest()
 
     @cached_property
     def labels(self) -> np.ndarray[Any, np.dtype[np.float64]]:
@@ -101,10 +101,10 @@ class Pairs:
     def texts(
         self, start: int = 0, stop: int | None = None
     ) -> tuple[list[str] | list[list[str]], list[str], list[str] | None]:
-        """Return references, candidates and questions (None where there are none) of rows start to stop.
+        """Return references, candidates and questions (None if the data has none) of the rows from start to stop.
 
-        Only that slice becomes Python strings. With several gold answers a reference is a list; a question
-        that is not known is an empty string.
+        Only that slice becomes Python strings. With several gold answers each reference is a list. A missing question
+        is an empty string.
         """
         stop = len(self) if stop is None else min(stop, len(self))
         part = self.table.slice(start, max(0, stop - start))
@@ -115,15 +115,15 @@ class Pairs:
 
     @property
     def source_columns(self) -> list[str]:
-        """Names by which :meth:`column` finds a column: those of the table and those of the source."""
+        """The names that :meth:`column` accepts: the names in the table and the original names in the source."""
         renamed: dict[str, str] = json.loads((self.table.schema.metadata or {}).get(RENAMED, b"{}"))
         return list(dict.fromkeys([*self.table.column_names, *renamed]))
 
     def column(self, name: str) -> pa.ChunkedArray:
-        """Return a column by its name in the table or in the source.
+        """Return a column by its name in the table or its original name in the source.
 
         Raises:
-            InputError: there is no such column (with the nearest names).
+            InputError: there is no such column; the message lists similar names.
         """
         names = self.table.column_names
         if name in names:
@@ -134,11 +134,11 @@ class Pairs:
         raise InputError(unknown_name(f"{self.name}: has no column", name, [*names, *renamed]))
 
     def with_column(self, name: str, values: Any) -> Pairs:
-        """Return the pairs with one column more (Arrow or NumPy, shape (n,)), or with that column replaced."""
+        """Return the pairs with a column (Arrow or NumPy, shape (n,)) added, or replaced if the name exists."""
         column = values if isinstance(values, pa.Array | pa.ChunkedArray) else pa.array(values)
         if name in self.table.column_names:
-            place = self.table.column_names.index(name)
-            return replace(self, table=self.table.set_column(place, name, column))
+            position = self.table.column_names.index(name)
+            return replace(self, table=self.table.set_column(position, name, column))
         return replace(self, table=self.table.append_column(name, column))
 
     def take(self, indices: Sequence[int] | np.ndarray[Any, Any]) -> Pairs:
@@ -146,7 +146,11 @@ class Pairs:
         return replace(self, table=take_table(self.table, np.asarray(indices, dtype=np.int64)))
 
     def limit(self, n: int | None) -> Pairs:
-        """Return the first *n* rows (all of them for None), with a note if that left any out."""
+        """Return the first *n* rows (None for all), with a note if any are left out.
+
+        Raises:
+            InputError: *n* is not a whole number of 1 or more.
+        """
         if n is not None and (not isinstance(n, Integral) or isinstance(n, bool)):
             raise InputError(f"a limit of {n!r} rows; expected a whole number")
         if n is None or n >= len(self):
@@ -157,28 +161,33 @@ class Pairs:
         return replace(self, table=self.table.slice(0, n), notes=(*self.notes, note))
 
     def sample(self, n: int, seed: int, group: str | None = None) -> Pairs:
-        """Return *n* rows drawn at random, in their order, with a note; all of them where there are no more.
+        """Return a random sample of *n* rows in their original order, with a note; every row if there are no more.
 
         Args:
-            n: how many, at least 1.
-            seed: the same one draws the same rows of the same data.
-            group: a column whose values stay whole: as many of them as make no more than *n* rows, and at least one.
+            n: the number of rows, at least 1.
+            seed: the random seed; the same seed draws the same rows from the same data.
+            group: a column by which whole groups are drawn: at most *n* rows together, but at least one group. None
+                to draw single rows.
+
+        Raises:
+            InputError: there is no such column.
         """
         if n >= len(self):
             return self
+        # without groups, each row is a group of its own
         codes = np.arange(len(self)) if group is None else codes_of_names(self.column(group).cast(pa.string()))
         sizes = np.bincount(codes)
         order = np.random.default_rng(seed).permutation(len(sizes))
-        count = max(1, int(np.searchsorted(np.cumsum(sizes[order]), n, side="right")))
-        rows = np.flatnonzero(np.isin(codes, order[:count]))
-        whole = "" if group is None else f" in {count:,} of {len(sizes):,} groups by {group}"
-        note = f"{len(rows):,} of {len(self):,} pairs{whole}, drawn with seed {seed}"
+        n_groups = max(1, int(np.searchsorted(np.cumsum(sizes[order]), n, side="right")))
+        rows = np.flatnonzero(np.isin(codes, order[:n_groups]))
+        group_text = "" if group is None else f" in {n_groups:,} of {len(sizes):,} groups by {group}"
+        note = f"{len(rows):,} of {len(self):,} pairs{group_text}, drawn with seed {seed}"
         return replace(self.take(rows), notes=(*self.notes, note))
 
     def drop_duplicates(self) -> tuple[Pairs, int]:
-        """Return the pairs without repeated rows and how many rows that left out.
+        """Return the pairs without duplicate rows, with a note, and the number of rows left out.
 
-        Rows repeat when question, reference, candidate, their graphs and label are all equal; the first stays.
+        Rows are duplicates if question, reference, candidate, graphs and label are all equal; the first one is kept.
         """
         compared = ("question", "reference", "candidate", *GRAPH_COLUMNS, "label")
         names = [n for n in compared if n in self.table.column_names]
@@ -195,17 +204,17 @@ class Pairs:
 
 
 def codes(table: pa.Table, names: Sequence[str]) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """Return int64 codes of shape (n,): two rows have the same code where all the named columns agree."""
+    """Return int64 codes of shape (n,): two rows have the same code if and only if they agree in all named columns."""
     combined = np.zeros(table.num_rows, dtype=np.int64)
     for name in names:
         column = table.column(name)
         if not _is_list(column.type):
             column = column.cast(pa.string())
         column_codes = distinct_rows(row_digests([column], len(column)))[1]
-        # a missing cell is no empty one
+        # a missing cell differs from an empty one: it gets a code that no other cell can have
         column_codes[np.asarray(column.is_null(), dtype=bool)] = len(column)
         combined = combined * (len(column) + 1) + column_codes
-        # Numbering anew keeps the codes below n, so that the product of many columns cannot overflow.
+        # renumbering keeps the codes below n, so that the product over many columns cannot overflow
         combined = np.unique(combined, return_inverse=True)[1].reshape(-1).astype(np.int64)
     return combined
 
@@ -215,27 +224,34 @@ def _is_list(kind: pa.DataType) -> bool:
 
 
 def _column_digest(column: pa.ChunkedArray) -> bytes:
-    """Return a digest of one column: of the cell lengths (-1 for null) and of the bytes, each in order."""
+    """Return two joined SHA-256 digests of one column: of the cell lengths (-1 for null), and of the bytes."""
     lengths, content = hashlib.sha256(), hashlib.sha256()
     for chunk in column.chunks:
         if len(chunk):
-            _feed(chunk, lengths, content)
+            _update_digests(chunk, lengths, content)
     return lengths.digest() + content.digest()
 
 
-def _feed(array: pa.Array, lengths: Any, content: Any) -> None:
+def _update_digests(array: pa.Array, lengths: Any, content: Any) -> None:
+    """Update two digests with an array of texts, numbers or lists of these.
+
+    Args:
+        array: the array.
+        lengths: the digest of the lengths of texts and lists, -1 for null; for numbers, of whether they are valid.
+        content: the digest of the UTF-8 bytes or the float64 values.
+    """
     valid = np.asarray(array.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
     if _is_list(array.type):
         sizes = pc.fill_null(pc.list_value_length(array), -1)
         lengths.update(np.asarray(sizes.to_numpy(zero_copy_only=False), dtype=np.int64).tobytes())
         values = array.flatten()
         if len(values):
-            _feed(values, lengths, content)
+            _update_digests(values, lengths, content)
         return
     if pa.types.is_floating(array.type):
         lengths.update(valid.astype(np.int8).tobytes())
         numbers = np.asarray(pc.fill_null(array, 0.0).to_numpy(zero_copy_only=False), dtype=np.float64)
-        content.update((numbers + 0.0).tobytes())  # -0.0 and 0.0 are one label
+        content.update((numbers + 0.0).tobytes())  # adding 0.0 turns -0.0 into 0.0, which is the same label
         return
     text = pc.fill_null(array.cast(pa.large_string()), "")
     offsets = np.frombuffer(text.buffers()[1], dtype=np.int64)[text.offset : text.offset + len(text) + 1]

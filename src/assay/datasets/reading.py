@@ -1,4 +1,4 @@
-"""How a table of the user's own is read: its columns, several gold answers in a cell, labels that are words."""
+"""Settings for reading a table of the user's own: its columns, several gold answers in a cell, words as labels."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ Labels = str | Mapping[str, float] | None
 
 #: The separator of cells that are JSON lists beside cells that are plain answers.
 JSON = "json"
-#: What may stand between the gold answers of a cell; the first that many cells hold is proposed.
+#: Likely separators of gold answers in a cell; the first one that is frequent enough is proposed.
 LIKELY_SEPARATORS = ("|", ";", " / ", "\n")
-#: A separator is proposed where so large a share of the cells holds it, in at least so many cells …
+#: A separator is proposed if at least this share of the cells contains it, and at least this number of cells …
 LIKELY_SHARE, LIKELY_CELLS = 0.05, 3
-#: … and where it is so many times rarer in the candidates: prose holds semicolons on both sides.
+#: … and if it is at least this many times rarer in the candidates, since prose has semicolons on both sides.
 LIKELY_RATIO = 4
-#: Pairs of words that are understood by themselves as labels 0 and 1.
+#: Pairs of words that are understood as the labels 0 and 1 without a setting.
 TWO_WORDS = (
     ("no", "yes"),
     ("n", "y"),
@@ -40,14 +40,17 @@ TWO_WORDS = (
 
 @dataclass(frozen=True)
 class Reading:
-    """How a table of the user's own is read; the same for a file, standard input and data in memory.
+    """The settings for reading a table of the user's own: a file, standard input or data in memory.
 
     Attributes:
-        columns: which columns are what, see :func:`~assay.datasets.columns.parse_columns`.
-        separator: what stands between the gold answers of a reference, such as ``|``; ``json`` for cells that are JSON
-            lists beside plain ones; None where a cell is one answer, or every cell a list.
-        labels: the number that each word stands for: ``no=0,partly=1,yes=2``, or a mapping.
-        drop_unlabelled: leave out rows without a label, instead of refusing them.
+        columns: the mapping of columns, see :func:`~assay.datasets.columns.parse_columns`.
+        separator: the text between the gold answers of a reference, such as ``|``; ``json`` if some cells are JSON
+            lists and others plain answers; None if each cell is one answer, or every cell is a list.
+        labels: the number of each word: ``no=0,partly=1,yes=2``, or a mapping.
+        drop_unlabelled: whether to leave out rows without a label instead of refusing them.
+
+    Raises:
+        InputError: the separator is empty, or the labels do not have that form.
     """
 
     columns: Columns = None
@@ -61,17 +64,17 @@ class Reading:
         self.numbers_of_words()
 
     def numbers_of_words(self) -> dict[str, float]:
-        """Return the number of each word, the words in lower case; empty where no labels were given.
+        """Return the number of each word, the words case-folded; empty if no labels were given.
 
         Raises:
-            InputError: not of that form, a word with two numbers, or a label that is not finite.
+            InputError: the labels have another form, a word has two numbers, or a number is not finite.
         """
         if self.labels is None:
             return {}
         numbers: dict[str, float] = {}
         for word, value in _entries(self.labels):
-            key = _key(word)
-            number = _number(value)
+            key = _normalised_word(word)
+            number = _finite_number(value)
             if not key or number is None:
                 raise InputError(
                     f"`labels`: expected a number for each word, such as no=0,partly=1,yes=2, not {word!r}={value!r}"
@@ -81,7 +84,7 @@ class Reading:
         return numbers
 
     def record(self) -> dict[str, Any]:
-        """Return what a run folder keeps, so that the data can be read again in the same way; JSON values."""
+        """Return the settings as JSON values for the run folder, so that the data can be read again in the same way."""
         labels = ",".join(f"{word}={number:g}" for word, number in self.numbers_of_words().items())
         return {
             "columns": columns_text(self.columns) or "",
@@ -101,8 +104,8 @@ def _entries(labels: str | Mapping[str, float]) -> list[tuple[str, Any]]:
     return entries
 
 
-def _number(value: Any) -> float | None:
-    """Return a value as a finite number; None where it is none."""
+def _finite_number(value: Any) -> float | None:
+    """Return a value as a finite number, or None if it is not one."""
     try:
         number = float(value)
     except (TypeError, ValueError):
@@ -110,7 +113,7 @@ def _number(value: Any) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _key(word: str) -> str:
+def _normalised_word(word: str) -> str:
     return word.strip().casefold()
 
 
@@ -118,28 +121,26 @@ def _key(word: str) -> str:
 
 
 def numbers_of_words(reading: Reading, words: Sequence[str]) -> dict[str, float] | None:
-    """Return the number of each word of some label columns.
+    """Return the number of each word in label columns; None if the number of any word is unknown.
+
+    The numbers are those of the setting ``labels``; without that setting, one of :data:`TWO_WORDS` must fit.
 
     Args:
-        reading: with the words' numbers, or without.
-        words: the different cells, without blank ones.
-
-    Returns:
-        By word as it is written; None where they are not all known: neither among the labels of the reading, nor, where
-        there are none, one of :data:`TWO_WORDS`.
+        reading: the settings.
+        words: the distinct cells as they are written, without blank ones.
     """
-    keys = {word: _key(word) for word in words}
+    keys = {word: _normalised_word(word) for word in words}
     known = reading.numbers_of_words()
     if not known:
-        two = next((pair for pair in TWO_WORDS if set(keys.values()) <= set(pair)), None)
-        known = {} if two is None else {word: float(place) for place, word in enumerate(two)}
+        fitting = next((pair for pair in TWO_WORDS if set(keys.values()) <= set(pair)), None)
+        known = {} if fitting is None else {word: float(label) for label, word in enumerate(fitting)}
     if not keys or not set(keys.values()) <= set(known):
         return None
     return {word: known[key] for word, key in keys.items()}
 
 
 def words_text(numbers: Mapping[str, float]) -> str:
-    """Return which words were read as which labels, as a note: ``no read as 0, yes as 1``."""
+    """Return a note on the words that were read as labels, such as ``labels: no as 0, yes as 1``."""
     texts = dict.fromkeys(f"{word} as {number:g}" for word, number in sorted(numbers.items(), key=lambda item: item[1]))
     return f"labels: {', '.join(texts)}"
 
@@ -148,13 +149,14 @@ def words_text(numbers: Mapping[str, float]) -> str:
 
 
 def split_answers(source: SourceTable, name: str, column: pa.ChunkedArray, separator: str) -> pa.ChunkedArray:
-    """Return a text column as lists of gold answers, list<string>, without blanks around them.
+    """Return a text column as lists of gold answers, list<string>.
 
-    A cell without the separator is one answer, also an empty one. Blank answers, as after a last separator, are left
-    out.
+    Answers between separators are stripped of surrounding space, and blank ones are left out. A cell without the
+    separator is one answer, even if it is empty. With the separator ``json``, a cell that is not a JSON list of texts
+    is one answer.
 
     Raises:
-        InputError: a cell of separators alone; with ``json``, a list of anything but texts.
+        InputError: a cell has separators but no answer.
     """
 
     def split(texts: list[str], first: int) -> list[list[str]]:
@@ -178,7 +180,7 @@ def split_answers(source: SourceTable, name: str, column: pa.ChunkedArray, separ
 
 
 def json_answers(text: str) -> list[str] | None:
-    """Return the texts of a JSON list; None where a cell is none, or is empty or holds anything but texts."""
+    """Return the texts of a JSON list; None if the cell is not a list, or the list is empty or not all text."""
     import json
 
     if not text.lstrip().startswith("["):
@@ -191,23 +193,24 @@ def json_answers(text: str) -> list[str] | None:
 
 
 def separator_hint(references: pa.ChunkedArray, candidates: pa.ChunkedArray) -> str:
-    """Return a line that proposes a separator where references look as if they held several answers; empty otherwise.
+    """Return a line that proposes a separator if the references seem to hold several answers; else an empty string.
 
     Args:
-        references: one text a cell, as they would be read.
-        candidates: of the same pairs.
+        references: the references, one text per cell.
+        candidates: the candidates of the same pairs.
     """
-    n = len(references)
+    total = len(references)
     lists = 0
     for chunk in references.chunks:
         lists += sum(json_answers(text) is not None for text in chunk.to_pylist())
-    if 0 < lists < n:
-        return f"{lists:,} of {n:,} references are JSON lists, read as one answer each; {_remedy(JSON)}"
+    if 0 < lists < total:
+        return f"{lists:,} of {total:,} references are JSON lists, read as one answer each; {_remedy(JSON)}"
     for separator in LIKELY_SEPARATORS:
-        holding = _count(references, separator)
-        if holding >= max(LIKELY_CELLS, LIKELY_SHARE * n) and holding >= LIKELY_RATIO * _count(candidates, separator):
+        matches = _count_containing(references, separator)
+        enough = matches >= max(LIKELY_CELLS, LIKELY_SHARE * total)
+        if enough and matches >= LIKELY_RATIO * _count_containing(candidates, separator):
             shown = repr(separator)[1:-1]
-            return f"{holding:,} of {n:,} references hold {shown!r}, read as one answer each; {_remedy(separator)}"
+            return f"{matches:,} of {total:,} references hold {shown!r}, read as one answer each; {_remedy(separator)}"
     return ""
 
 
@@ -217,8 +220,8 @@ def _remedy(separator: str) -> str:
     return f"if they are several gold answers, run with --separator {argument}"
 
 
-def _count(texts: pa.ChunkedArray, separator: str) -> int:
-    """Return how many texts have the separator between two other characters."""
+def _count_containing(texts: pa.ChunkedArray, separator: str) -> int:
+    """Return the number of texts that contain the separator after surrounding space is removed."""
     holding = 0
     for chunk in texts.chunks:
         holding += pc.sum(pc.match_substring(pc.utf8_trim_whitespace(chunk), separator)).as_py() or 0

@@ -1,4 +1,4 @@
-"""A card, or a file of pairs, as plain data, for whoever prints it."""
+"""Descriptions of a card or a file of pairs as plain data, for display."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from assay.tables import GRAPH_COLUMNS
 
 
 def describe_card(card: Card, *, directed: bool = False) -> dict[str, Any]:
-    """Return what a reader of a card wants to know, ready for JSON; nothing is fetched.
+    """Return the description of a card as JSON values; nothing is downloaded.
 
-    ``annotation_graph`` is measured on all splits together where their files are on this machine; otherwise it is not
-    there. Where it cannot be measured, it has the reason as ``error``.
+    ``annotation_graph`` is measured on all splits together, and present only if their files are on this machine. If it
+    cannot be measured, it has the reason as ``error``.
 
     Args:
-        card: of the dataset.
+        card: the card.
         directed: whether the order of two texts matters in the annotation graph.
     """
     shown: dict[str, Any] = {
@@ -54,24 +54,25 @@ def describe_card(card: Card, *, directed: bool = False) -> dict[str, Any]:
         if value:
             shown[name] = value
     if all(is_here(card, title) for title in card.splits):
-        shown["annotation_graph"] = _measured(lambda: list(load_card_splits(card, offline=True).values()), directed)
+        shown["annotation_graph"] = _graph_measures(
+            lambda: list(load_card_splits(card, offline=True).values()), directed
+        )
     return shown
 
 
 def describe_file(spec: str, *, reading: Reading | None = None, directed: bool = False) -> dict[str, Any]:
-    """Return what a file of pairs has, ready for JSON: rows, columns, and of the pairs what is there of labels, splits,
-    groups, languages, gold answers and graphs.
+    """Return the description of a file of pairs as JSON values.
 
-    Where columns that make a pair are not there under their names and *reading* does not say which they are, the pairs
-    are not described, and ``problem`` has the reason and the remedy.
+    It has rows and columns, and as far as present the labels, splits, groups, languages, gold answers and graphs. If
+    the columns of the pairs cannot be identified, ``problem`` has the reason and the remedy instead.
 
     Args:
-        spec: the file, perhaps with a split behind a colon.
-        reading: how it is read.
+        spec: the file, optionally with a split after a colon.
+        reading: the settings for reading it; None for the defaults.
         directed: whether the order of two texts matters in the annotation graph.
 
     Raises:
-        InputError: the file cannot be read, a cell of it is wrong, or *reading* does not fit it.
+        InputError: the file cannot be read, a cell is invalid, or *reading* does not fit the file.
     """
     file = named_file(spec)[1]
     table = read_table_file(file if is_table_file(file) else parse_spec(file)[0]).table
@@ -80,29 +81,29 @@ def describe_file(spec: str, *, reading: Reading | None = None, directed: bool =
         pairs = load_dataset(spec, **vars(reading or Reading()), allow_unlabelled=True)
     except MissingColumnsError as error:
         return shown | {"problem": str(error)}
-    return shown | _pairs(pairs) | {"annotation_graph": _measured(lambda: [pairs], directed)}
+    return shown | _describe_pairs(pairs) | {"annotation_graph": _graph_measures(lambda: [pairs], directed)}
 
 
-def _pairs(pairs: Pairs) -> dict[str, Any]:
-    """Return what is there of some pairs."""
+def _describe_pairs(pairs: Pairs) -> dict[str, Any]:
+    """Return the description of pairs as JSON values: only what the pairs have, such as labels, splits and groups."""
     names = pairs.table.column_names
     shown: dict[str, Any] = {"pairs": len(pairs)}
     if pairs.notes or pairs.hints:
         shown["notes"] = [*pairs.notes, *pairs.hints]
-    given = pairs.labels[~np.isnan(pairs.labels)]
-    if len(given):
+    known_labels = pairs.labels[~np.isnan(pairs.labels)]
+    if len(known_labels):
         shown["labels"] = {
-            "lowest": float(given.min()),
-            "highest": float(given.max()),
-            "distinct": len(np.unique(given)),
-            "missing": len(pairs) - len(given),
+            "lowest": float(known_labels.min()),
+            "highest": float(known_labels.max()),
+            "distinct": len(np.unique(known_labels)),
+            "missing": len(pairs) - len(known_labels),
         }
     if "annotations" in names:
         shown["annotators"] = int(pc.max(pc.list_value_length(pairs.table.column("annotations"))).as_py())
     for name in ("split", "subset", "language"):
         if name in names:
-            counted = pairs.table.column(name).value_counts().to_pylist()
-            shown[f"{name}s"] = {str(one["values"]): one["counts"] for one in counted}
+            value_counts = pairs.table.column(name).value_counts().to_pylist()
+            shown[f"{name}s"] = {str(entry["values"]): entry["counts"] for entry in value_counts}
     for name in ("group", "question"):
         if name in names:
             shown[f"{name}s"] = len(pairs.table.column(name).unique())
@@ -113,8 +114,8 @@ def _pairs(pairs: Pairs) -> dict[str, Any]:
     return shown
 
 
-def _measured(splits: Callable[[], list[Pairs]], directed: bool) -> dict[str, Any]:
-    """Return the measures of the annotation graph, or why there are none: the rest can be shown all the same."""
+def _graph_measures(splits: Callable[[], list[Pairs]], directed: bool) -> dict[str, Any]:
+    """Return the measures of the annotation graph, or a dict with the ``error`` if it cannot be measured."""
     try:
         return describe_graph(graph_of(splits(), directed=directed))
     except AssayError as error:

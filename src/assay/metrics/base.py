@@ -1,4 +1,4 @@
-"""The base of all metrics: a declaration, options, a signature, and a score for each pair by itself."""
+"""Base classes of metrics: a metric has a declaration, options and a signature, and scores each pair independently."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class Batch:
         references: the gold answers.
         candidates: the answers to judge.
         questions: the questions, or None.
-        gold_answers: all gold answers of each pair, for metrics that read them together; their first one is the
-            reference. None where the reference is the only one.
-        reference_graphs, candidate_graphs: the AMR graphs of the texts in Penman notation; None where the data has
-            none.
+        gold_answers: all gold answers of each pair, for metrics that read them together; the first one is the
+            reference. None if the reference is the only gold answer.
+        reference_graphs, candidate_graphs: the AMR graphs of the texts in Penman notation; None if the data has no
+            graphs.
 
     Raises:
-        InputError: they are not equally long.
+        InputError: the columns differ in length.
     """
 
     references: Sequence[str]
@@ -80,7 +80,7 @@ class Batch:
         )
 
     def asked(self) -> Batch:
-        """Return the pairs with the question, where there is one, before both texts."""
+        """Return the batch with each question put before both texts of its pair; unchanged without questions."""
         if self.questions is None:
             return self
 
@@ -95,7 +95,7 @@ class Batch:
 
 
 def before(question: str, text: str) -> str:
-    """Return a text after a question, as a model reads them; the text alone where there is no question."""
+    """Return question and text as one input for a model; the text alone if the question is blank."""
     return f"{question.strip()} {text}" if question.strip() else text
 
 
@@ -104,8 +104,8 @@ class Context:
     """The data that a metric is about to score.
 
     Attributes:
-        language: ISO 639-1 code of its texts, or None where it is unknown.
-        references: gives all gold answers, in order.
+        language: the ISO 639-1 code of its texts; None if unknown.
+        references: a function that returns all gold answers, in order.
     """
 
     language: str | None
@@ -114,38 +114,38 @@ class Context:
 
 @dataclass(frozen=True)
 class Declaration:
-    """What a metric promises of its scores, and what readers are told of it; ``assay metrics check`` tests it.
+    """The promises of a metric about its scores, and its description; ``assay metrics check`` tests the promises.
 
-    Only *name* and *summary* must be given. Nothing is checked when it is made: a contradiction, such as a *perfect*
-    score out of range, is a finding of :func:`~assay.metrics.contract.check_metric`.
+    Only *name* and *summary* are required. The constructor checks nothing: a contradiction, such as a *perfect* score
+    out of range, is reported by :func:`~assay.metrics.contract.check_metric`.
 
     Attributes:
         name: how users write the metric: letters, digits, ``.``, ``_``, ``-``, not taken in the registry. It is part of
             the signature.
         summary: one line for ``assay metrics list``, without a full stop.
-        low, high: bounds of the score, inclusive, ``low < high``; ``-math.inf`` and ``math.inf`` where there is none.
-            A run reports scores outside, ``assay errors`` reads scores from 0 to 1 by thresholds.
-        higher_is_better: False where a low score means similar (TER); agreement is then computed on the negated score.
-        symmetric: whether exchanging reference and candidate leaves the score as it is, within *tolerance*.
-        perfect: the score of two identical texts that are not empty, in [low, high]; None where it depends on the text.
-        languages: ISO 639-1 codes in lower case, such as ``frozenset({"en"})``, that it is made for; None for any. On
-            data of another language it is *not applicable*.
-        reads_question: whether the question changes the score; without, ``Batch.questions`` must not be read.
+        low, high: inclusive bounds of the score, ``low < high``; ``-math.inf`` or ``math.inf`` for no bound. A run
+            reports scores out of bounds. ``assay errors`` applies thresholds to scores from 0 to 1.
+        higher_is_better: False if a low score means similar (TER); agreement is then computed on the negated score.
+        symmetric: whether exchanging reference and candidate keeps the score, within *tolerance*.
+        perfect: the score of two identical texts that are not empty, in [low, high]; None if it depends on the text.
+        languages: ISO 639-1 codes in lower case of the supported languages, such as ``frozenset({"en"})``; None for
+            any. On data in another language the metric is *not applicable*.
+        reads_question: whether the question changes the score; if False, ``Batch.questions`` must not be read.
         reads_graphs: whether it compares the AMR graphs of the texts, which the data must then have.
         reads_all_references: whether it reads all gold answers of a pair at once, in ``Batch.gold_answers``. Otherwise
-            each is scored by itself, and the best score counts, or the mean.
-        aspect: the aspect of meaning that it measures, such as ``negation``; empty for a metric of the whole.
-        whole: the name of the metric of which it is an aspect; empty for a metric of the whole.
-        citation: the paper or script it comes from.
+            each gold answer is scored separately, and the best score counts, or the mean.
+        aspect: the aspect of meaning that it measures, such as ``negation``; empty for a metric of the whole meaning.
+        whole: the name of the metric of which it is an aspect; empty for a metric of the whole meaning.
+        citation: the paper or script that it comes from.
         option_sets: named sets of options, used as ``name:set``: ``{"paper": {"lowercase": False}}``.
-        subject: what the text after the colon means, such as ``MODEL``; None where it can only be an option set. The
-            class then has a field ``subject``.
-        provider: the packages that compute it, by their names on PyPI; their versions are in the signature, so that
-            another version computes its scores anew.
-        tolerance: how much two computations of one score may differ, such as alone and in a batch; 0 or more, in the
-            unit of the score. 1e-9 suits arithmetic in double precision, 1e-5 cosines of single precision.
-        extra: the extra of assay that installs the packages; None for a metric of your own package, where messages say
-            ``pip install PACKAGE``.
+        subject: the meaning of the text after the colon, such as ``MODEL``; the class then has a field ``subject``.
+            None if only an option set may follow the colon.
+        provider: the packages that compute it, by their names on PyPI. Their versions are part of the signature, so
+            that scores are recomputed with another version.
+        tolerance: the largest difference between two computations of one score, such as alone and in a batch; 0 or
+            more, in the unit of the score. 1e-9 suits double precision, 1e-5 cosines in single precision.
+        extra: the extra of assay that installs the packages; None for a metric of your own package, for which messages
+            say ``pip install PACKAGE``.
         kind: its family, by which leaderboards filter: ``lexical``, ``embedding``, ``cross-encoder``, ``amr``,
             ``recorded``, or a word of your own.
     """
@@ -172,10 +172,10 @@ class Declaration:
     kind: str = "other"
 
     def check_packages(self) -> None:
-        """Return when the packages that compute the metric are installed.
+        """Check that the packages that compute the metric are installed.
 
         Raises:
-            UnavailableError: with the command that installs them.
+            UnavailableError: one is not; the error has the command that installs it.
         """
         for package in self.provider:
             if version_of(package) != ABSENT:
@@ -185,41 +185,54 @@ class Declaration:
             raise UnavailableError(f"the package {package} is not installed", f"pip install {package}")
 
 
-#: What ``score`` takes, for messages.
+#: The arguments that ``score`` accepts, for messages.
 _USUAL = "references and candidates, in this order, a list of texts each"
 _SEVERAL = ". assay.run and assay.as_evaluate take several references a pair"
 
 
-def _column(metric: Metric, name: str, texts: Any) -> Sequence[str]:
-    """Return a column of texts as a batch has it: a list or tuple as it is, a pandas or NumPy column as a list."""
+def _text_column(metric: Metric, name: str, texts: Any) -> Sequence[str]:
+    """Return a column of texts for a batch: a sequence unchanged, a pandas or NumPy column as a list.
+
+    Args:
+        metric: the metric, for messages.
+        name: the column's name, for messages.
+        texts: the column as the caller passed it.
+
+    Raises:
+        InputError: it is not a sequence of texts.
+    """
     column = texts.tolist() if hasattr(texts, "tolist") else texts
     if isinstance(column, str) or not isinstance(column, Sequence):
-        raise InputError(f"metric {metric}: {name} is {_kind(column)}; score takes {_USUAL}")
+        raise InputError(f"metric {metric}: {name} is {_type_text(column)}; score takes {_USUAL}")
     for row, text in enumerate(column):
         if not isinstance(text, str):
             several = _SEVERAL if isinstance(text, Sequence) else ""
-            raise InputError(f"metric {metric}: {name}[{row}] is {_kind(text)}; score takes {_USUAL}{several}")
+            raise InputError(f"metric {metric}: {name}[{row}] is {_type_text(text)}; score takes {_USUAL}{several}")
     return column
 
 
-def _kind(value: Any) -> str:
-    """Return what a value is, for a message: ``None``, or its type."""
+def _type_text(value: Any) -> str:
+    """Return ``None`` or the type of a value, for a message."""
     return "None" if value is None else f"of type {type(value).__name__}"
 
 
-def _taking_columns(score: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a method ``score`` that takes a batch, or the columns that make one, by place or by name."""
+def _accept_columns(score: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the method ``score`` wrapped so that it accepts a batch, or a batch's columns by position or by name.
+
+    Raises:
+        InputError: from the wrapper, if the arguments are not the columns of a batch.
+    """
 
     @functools.wraps(score)
     def call(self: Metric, batch: Any = None, *columns: Any, **named: Any) -> Any:
         if isinstance(batch, Batch):
             return score(self, batch, *columns, **named)
-        by_place = () if batch is None else (batch, *columns)
+        positional = () if batch is None else (batch, *columns)
         try:
-            given = inspect.signature(Batch).bind(*by_place, **named).arguments
+            arguments = inspect.signature(Batch).bind(*positional, **named).arguments
         except TypeError as error:
             raise InputError(f"metric {self}: {error}; score takes {_USUAL}, or a Batch") from None
-        texts = {name: _column(self, name, column) for name, column in given.items() if column is not None}
+        texts = {name: _text_column(self, name, column) for name, column in arguments.items() if column is not None}
         return score(self, Batch(**texts))
 
     return call
@@ -229,26 +242,26 @@ def _taking_columns(score: Callable[..., Any]) -> Callable[..., Any]:
 class Metric(ABC):
     """Base of all metrics: a frozen dataclass whose fields are its options.
 
-    A subclass sets ``declaration`` and writes :meth:`score`. An object holds no state: what is costly to
-    build is kept outside of it, so that it can be compared, hashed and sent to another process.
+    A subclass sets ``declaration`` and implements :meth:`score`. A metric holds no state: models and other costly
+    objects are kept outside of it, so that it can be compared, hashed and sent to another process.
 
     Raises:
-        InputError: an option has a value it cannot have.
+        InputError: an option has an invalid value.
     """
 
     declaration: ClassVar[Declaration]
-    #: Whether the score store keeps its scores for later runs; only where the signature has all that changes them.
+    #: Whether the score store keeps its scores for later runs. Requires a signature with everything that changes them.
     is_stored: ClassVar[bool] = True
-    #: Whether only the process that a user started scores it, as a judge that has a budget and keeps its replies.
+    #: Whether it is scored only in the process that the user started, such as a judge with a budget and saved replies.
     stays_here: ClassVar[bool] = False
 
     def __init_subclass__(cls, **settings: Any) -> None:
-        """Let ``score`` take columns of texts, as a user writes them, beside a batch."""
+        """Wrap the subclass's ``score`` so that it also accepts columns of texts instead of a batch."""
         super().__init_subclass__(**settings)
         score = vars(cls).get("score")
-        # what a decorator made of a method is left as it is
+        # a decorated method may be something other than a function; it is left unchanged
         if inspect.isfunction(score):
-            cls.score = _taking_columns(score)  # type: ignore[method-assign]
+            cls.score = _accept_columns(score)  # type: ignore[method-assign]
 
     def __post_init__(self) -> None:
         for name, item in describe_options(type(self)).items():
@@ -257,91 +270,94 @@ class Metric(ABC):
 
     @abstractmethod
     def score(self, batch: Batch) -> NDArray[np.float64]:
-        """Return one score a pair: float64, shape ``(len(batch),)``.
+        """Return one score per pair: float64, shape ``(len(batch),)``.
 
-        The score of a pair depends on that pair alone: not on the rest of the batch, nor on its order. Whoever calls it
-        may give the columns of a batch in its place, by position or by name: ``metric.score(references, candidates)``.
-        A pandas or NumPy column does as well as a list.
+        The score of a pair depends on that pair alone, not on the rest of the batch or its order. Callers may pass the
+        columns of a batch instead, by position or by name, as lists or as pandas or NumPy columns:
+        ``metric.score(references, candidates)``.
         """
 
     def expand(self) -> tuple[Metric, ...]:
-        """Return the metrics that its name asks for; by default itself. A metric of aspects adds one for each."""
+        """Return the metrics that its name stands for: by default only itself; with aspects, also one per aspect."""
         return (self,)
 
     def members(self) -> tuple[Metric, ...]:
         """Return the metrics whose scores it is computed from; by default none.
 
-        A run scores them first, takes from the store what it has of them, and then asks
+        A run scores them first, reuses their stored scores, and then calls
         :meth:`~assay.metrics.combined.Combined.combine`.
         """
         return ()
 
     def takes(self, name: str) -> bool:
-        """Tell whether an option changes this metric; by default every one does."""
+        """Tell whether an option affects this metric; by default every option does."""
         return True
 
     def needs(self) -> Engine | None:
-        """Return what must be loaded to score, shared by all metrics with an equal one; by default nothing."""
+        """Return the engine that scoring needs, such as a loaded model; by default None.
+
+        Metrics with equal engines share one.
+        """
         return None
 
     def flags(self, batch: Batch) -> NDArray[np.uint8]:
-        """Return what a reader should know of each score, as bits: uint8, shape ``(len(batch),)``; by default nothing.
+        """Return the flags of each score (see :class:`assay.metrics.work.Flag`): uint8, shape ``(len(batch),)``.
 
-        Metrics with an engine give them with the scores.
+        By default no flag is set. Metrics with an engine return their flags together with the scores instead.
         """
         import numpy as np
 
         return np.zeros(len(batch), dtype=np.uint8)
 
     def price_per_1000(self) -> float | None:
-        """Return the price of 1,000 distinct pairs where it is known without scoring any; by default None.
+        """Return the price of 1,000 distinct pairs if it is known without scoring any; by default None.
 
-        A metric that pays for every pair may know it of earlier ones, so that a run whose scores were all in the store
-        has it as well. It takes precedence over what the engine reports.
+        A metric that pays for every pair may know the price from earlier pairs, so that it is available even to a run
+        whose scores were all in the store. It takes precedence over the price that the engine reports.
         """
         return None
 
     @property
     def picks_by_language(self) -> bool:
-        """Whether :meth:`bind` gives another metric for another language; by default not."""
+        """Whether :meth:`bind` returns different metrics for different languages; by default False."""
         return False
 
     def bind(self, context: Context) -> Metric:
-        """Return the metric for this data; by default itself. A preset picks its model by the language here.
+        """Return the metric for this data; by default itself. A preset chooses its model by language here.
 
         Raises:
-            UnavailableError: the metric is not made for that data.
+            UnavailableError: the metric does not support that data.
         """
         return self
 
     def says(self) -> str:
-        """Return what a reader should know of a bound metric, such as the model it took; by default nothing."""
+        """Return a note for readers about a bound metric, such as the model it uses; by default empty."""
         return ""
 
     def obtain(self, *, offline: bool = False) -> None:  # noqa: B027 - most metrics need nothing
-        """Download what it needs and this machine lacks, such as a model; by default nothing.
+        """Download what the metric needs and this machine lacks, such as a model; by default nothing.
 
         Raises:
             AssayError: the download failed, or *offline* forbids it.
         """
 
     def files(self) -> tuple[str, ...]:
-        """Return the files and folders that its options name, as they were typed; by default none.
+        """Return the files and folders named by its options, as the user typed them; by default none.
 
-        A node that lacks them gets a copy, which :func:`assay.paths.user_path` returns there.
+        A cluster node that lacks them receives a copy, whose path :func:`assay.paths.user_path` returns there.
         """
         return ()
 
     def foreign_code(self) -> str:
-        """Return what scoring runs or calls outside of the installed packages, a script or server; by default nothing.
+        """Return the script or server outside of the installed packages that scoring runs or calls; by default empty.
 
-        ``assay verify`` takes metric names from other people's runs, and runs such code only where its user says so.
+        ``assay verify`` reads metric names from other people's runs, and runs such code only if its user allows it.
         """
         return ""
 
     @property
     def name(self) -> MetricName:
-        """The name as it was typed; otherwise subject and the options that are not the defaults."""
+        """The name as the user typed it; if there is none, one made of the subject and the non-default options."""
         typed: MetricName | None = self.__dict__.get("_typed")
         return typed or MetricName(self.declaration.name, getattr(self, SUBJECT, None), self._changed())
 
@@ -349,18 +365,18 @@ class Metric(ABC):
         return str(self.name)
 
     def check_available(self) -> None:
-        """Return when the metric can be computed here; by default, when its packages are installed.
+        """Check that the metric can be computed here; by default, that its packages are installed.
 
         Raises:
-            UnavailableError: with the command that makes it available.
+            UnavailableError: it cannot; the error has the command that makes it available.
         """
         self.declaration.check_packages()
 
     def for_language(self, language: str | None) -> None:
-        """Return when texts in *language* (None: unknown) can be scored.
+        """Check that texts in *language* can be scored; an unknown language (None) always passes.
 
         Raises:
-            UnavailableError: the metric is not made for that language.
+            UnavailableError: the metric does not support that language.
         """
         languages = self.declaration.languages
         if language is None or languages is None or language.split("-")[0].lower() in languages:
@@ -368,31 +384,31 @@ class Metric(ABC):
         raise UnavailableError(f"not available for {language}", f"for {', '.join(sorted(languages))} only")
 
     def data_signature(self) -> dict[str, str]:
-        """Return what else changes the number: digests of data, versions of tables. Empty by default."""
+        """Return whatever else changes the score, such as digests of data and versions of tables; by default empty."""
         return {}
 
     def signature(self) -> dict[str, str]:
-        """Return everything that changes the number, in a fixed order.
+        """Return everything that changes the score, in a fixed order.
 
-        Metric, subject, every option, data digests, versions of the packages that compute it, the
+        This is the metric, its subject, every option, data digests, the versions of the packages that compute it, the
         distribution of a third-party metric, and assay's version.
         """
         fields = {key: format_value(getattr(self, key)) for key in describe_options(type(self))}
-        return {"metric": self.declaration.name} | fields | self.data_signature() | self._versions()
+        return {"metric": self.declaration.name} | fields | self.data_signature() | self._package_versions()
 
     def long_signature(self) -> str:
         """Return the signature as one line: ``bleu|smoothing:exp|…|sacrebleu:2.6.0|assay:0.1.0``."""
-        return _line(self.signature())
+        return _signature_line(self.signature())
 
     def short_signature(self) -> str:
-        """Return the signature without the options that have their default values."""
+        """Return the signature as one line, without the options that have their default values."""
         changed = dict(self._changed())
         subject = {SUBJECT: getattr(self, SUBJECT)} if hasattr(self, SUBJECT) else {}
         parts = {"metric": self.declaration.name} | subject | changed
-        return _line(parts | self.data_signature() | self._versions())
+        return _signature_line(parts | self.data_signature() | self._package_versions())
 
     def redeclare(self, **changes: Any) -> None:
-        """Change the declaration of this object where an option changes what is promised."""
+        """Replace fields of this object's declaration, for options that change what the metric promises."""
         object.__setattr__(self, "declaration", dataclasses.replace(self.declaration, **changes))
 
     def _changed(self) -> tuple[tuple[str, str], ...]:
@@ -402,21 +418,21 @@ class Metric(ABC):
             if key != SUBJECT and getattr(self, key) != item.default
         )
 
-    def _versions(self) -> dict[str, str]:
+    def _package_versions(self) -> dict[str, str]:
         packages = {package: version_of(package) for package in self.declaration.provider}
         return packages | origin_of(type(self)) | {"assay": own_version()}
 
 
 @dataclass(frozen=True)
 class PairMetric(Metric):
-    """A metric that is a function of two texts; a subclass writes :meth:`scorer`."""
+    """A metric that is a function of two texts; a subclass implements :meth:`scorer`."""
 
     @abstractmethod
     def scorer(self) -> Callable[[str, str], float]:
         """Return the function (reference, candidate) -> score."""
 
     def score(self, batch: Batch) -> NDArray[np.float64]:
-        """Return one score a pair: float64, shape ``(len(batch),)``."""
+        """Return one score per pair: float64, shape ``(len(batch),)``."""
         import numpy as np
 
         function = self.scorer()
@@ -426,11 +442,11 @@ class PairMetric(Metric):
 
 @dataclass(frozen=True)
 class ColumnMetric(Metric):
-    """A metric whose score is in the data already.
+    """A metric whose scores are recorded in a column of the data or of a file.
 
     Attributes:
-        column: the column with the score.
-        file: the file with that column, its rows those of the data; None: the data itself.
+        column: the column with the scores.
+        file: the file with that column, with the same rows as the data; None for the data itself.
     """
 
     @property
@@ -441,17 +457,13 @@ class ColumnMetric(Metric):
     @property
     @abstractmethod
     def file(self) -> str | None:
-        """The file that has the column, or None for the data itself."""
+        """The file with the column; None for the data itself."""
 
     def score(self, batch: Batch) -> NDArray[np.float64]:
-        """Refuse: a recorded score is read, not computed.
-
-        Raises:
-            InputError: always.
-        """
+        """Raise InputError, since a recorded score is read from the data and cannot be computed."""
         raise InputError(f"metric {self}: a recorded score is read from the data, it cannot be computed")
 
 
-def _line(parts: Mapping[str, str]) -> str:
+def _signature_line(parts: Mapping[str, str]) -> str:
     (_, name), *rest = parts.items()
     return "|".join([name, *(f"{key}:{value}" for key, value in rest)])

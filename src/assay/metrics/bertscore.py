@@ -83,7 +83,7 @@ class BertScore(EncoderBased):
         return dataclasses.replace(bound, idf=str(keep_corpus(context.references())))
 
     def files(self) -> tuple[str, ...]:
-        """Return the corpora that weights and baseline are computed from, and the file with a baseline."""
+        """Return the files that the options name: the corpus of the token weights, and the baseline or its corpus."""
         paths = () if self.idf in ("none", "references") else (self.idf,)
         return paths if self.rescale == "none" else (*paths, self.rescale.removeprefix(_CORPUS))
 
@@ -92,7 +92,7 @@ class BertScore(EncoderBased):
         return View(self._prep(), "tokens", self.chosen_layer())
 
     def chosen_layer(self) -> int:
-        """Return the layer that is read."""
+        """Return the index of the layer whose embeddings are compared."""
         layer = self.layer
         reference = self.located().reference
         if layer is None and reference.kind == "hub":
@@ -102,7 +102,7 @@ class BertScore(EncoderBased):
         return self.resolve_layer(layer)
 
     def needs(self) -> Engine:
-        """Return the encoder, or the package."""
+        """Return the engine: the encoder, or for ``engine=bert-score`` the package with its settings."""
         if self.engine == "assay":
             return super().needs()
         from assay.metrics.neural.bertscore import BertScorePackageEngine
@@ -140,7 +140,7 @@ class BertScore(EncoderBased):
         return self.finish({"precision": precision, "recall": recall, "f": harmonic(precision, recall)})
 
     def weights(self) -> Weigh:
-        """Return what gives the weights of token numbers, of the same shape."""
+        """Return the function that maps an array of token ids to an array of weights of the same shape."""
         from assay.metrics.neural.bertscore import plain_weights, token_weights
 
         model = self.located()
@@ -149,7 +149,11 @@ class BertScore(EncoderBased):
         return token_weights(str(model.folder), model.digest, self.idf, self._corpus_digest(), self._prep())
 
     def finish(self, outputs: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
-        """Return the output that the metric is set to, rescaled if it is set to that, each of shape (n,)."""
+        """Return the chosen output, float64, shape (n,), rescaled by the baseline if the option rescale is set.
+
+        Args:
+            outputs: precision, recall and f, shape (n,) each.
+        """
         scores = outputs[self.output]
         if self.rescale == "none":
             return scores
@@ -179,7 +183,13 @@ class BertScore(EncoderBased):
 
 @functools.lru_cache(maxsize=32)
 def _mean_of_random_pairs(metric: BertScore, path: str, digest: str) -> float:
-    """Return the mean score of random pairs; *digest* tells two states of the corpus apart."""
+    """Return the mean score of random pairs of lines of a corpus; cached.
+
+    Args:
+        metric: the metric, without rescaling.
+        path: the path of the corpus.
+        digest: the digest of the corpus, so that a changed corpus is scored anew.
+    """
     from assay.metrics.neural.bertscore import random_pairs
     from assay.metrics.work import open_session
 

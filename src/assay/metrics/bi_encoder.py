@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from assay.metrics.neural.embeddings import TextEmbeddings
 
-#: Texts that families of models were trained to see before each input, under a short name.
+#: The prefixes that families of models were trained with, by a short name.
 KNOWN_PROMPTS = {"e5": "query: "}
 
 
@@ -54,14 +54,13 @@ class BiEncoder(EncoderBased):
         return True
 
     def resolve_prefix(self) -> str:
-        """Return the text that is put before each input, empty for none.
+        """Return the text that is put before each input; empty for none.
 
-        The first of these that there is: the option *prefix*; the prompt that the option *prompt* names, which is one
-        of the model's own or else one of :data:`KNOWN_PROMPTS`; the model's default prompt; the prompt of the E5 family
-        for its models.
+        It is the first that exists of: the option *prefix*; the prompt named by the option *prompt*, from the model or
+        from :data:`KNOWN_PROMPTS`; the model's default prompt; the prompt of the E5 family for its models.
 
         Raises:
-            InputError: the model has no prompt of that name.
+            InputError: there is no prompt of that name.
         """
         if self.prefix is not None:
             return self.prefix
@@ -100,6 +99,6 @@ class BiEncoder(EncoderBased):
 
 
 def _is_e5(model: str) -> bool:
-    """Tell whether a hub id names a model of the E5 family, whose cards ask for a prompt that no file holds."""
+    """Tell whether a hub id is a model of the E5 family, whose prompt is in the model card but not in its files."""
     owner, _, name = model.partition("@")[0].partition("/")
     return owner == "intfloat" and "e5" in name.split("-") and "instruct" not in name

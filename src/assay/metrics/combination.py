@@ -1,4 +1,4 @@
-"""What ``assay combine`` learned, as a file: members, the function, and what they were learned from."""
+"""The file with a combination learned by ``assay combine``: members, the function, and the training data."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from assay.statistics.trees import Trees, check_trees, import_lightgbm
 if TYPE_CHECKING:
     from assay.statistics.concordance import Floats
 
-#: The file of a folder that has everything; the others are for readers.
+#: The file with the whole combination; the other files of its folder are for people to read.
 FILE = "combined.json"
-#: Version of that file.
+#: The version of the file's format.
 FORMAT = 1
-#: Bytes at most: a file of the user's own, but not one that fills the memory.
+#: The limit on the size of the file in bytes, so that a wrong or malicious file cannot fill the memory.
 LARGEST = 50 * 2**20
 
 
@@ -35,13 +35,13 @@ class _Plain(BaseModel):
 
 
 class Member(_Plain):
-    """A metric that is read.
+    """A metric whose scores are inputs of the combination.
 
     Attributes:
-        metric: its name.
-        higher_is_better: whether its scores are read as they are; else negated.
-        signature: everything that changes its scores, when the combination was learned.
-        pairs_per_second: then; None where it was not known.
+        metric: the metric's name.
+        higher_is_better: whether its scores are used unchanged; if not, they are negated.
+        signature: the metric's signature when the combination was learned.
+        pairs_per_second: the metric's speed at that time; None if unknown.
     """
 
     metric: str
@@ -70,17 +70,18 @@ class TreesStep(_Plain):
 
 
 class CombinedFile(_Plain):
-    """What ``combined.json`` holds.
+    """The content of ``combined.json``.
 
     Attributes:
-        format: of the file.
+        format: the version of the format.
         members: the metrics, in the order of the inputs.
-        properties: names of :data:`~assay.lexicon.properties.PROPERTIES`, the inputs after them.
-        means: of the inputs, over the pairs that were learned from.
+        properties: the names of the :data:`~assay.lexicon.properties.PROPERTIES` that are the inputs after the metrics.
+        means: the mean of each input over the training pairs.
         levels, low, high: see :class:`~assay.statistics.learners.Learned`.
-        steps: the function.
-        learned_from: title and digest of the data, pairs, coefficient, settings, agreement by cross-validation.
-        digest: SHA-256 of all other fields; a file changed by hand has another.
+        steps: the steps of the learned function.
+        learned_from: title and digest of the training data, number of pairs, coefficient, settings, and agreement in
+            cross-validation.
+        digest: the SHA-256 of all other fields, which reveals changes by hand.
     """
 
     format: Literal[1]
@@ -95,30 +96,30 @@ class CombinedFile(_Plain):
     digest: str = ""
 
     def own_digest(self) -> str:
-        """Return the digest of all fields but that of the digest itself."""
+        """Return the SHA-256 (hex) of all fields except ``digest``."""
         plain = self.model_dump(mode="json", exclude={"digest"})
         return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
 
     @property
     def reads_question(self) -> bool:
-        """Whether some property is one of the question."""
+        """Whether any of the properties is a property of the question."""
         return bool(OF_QUESTION.intersection(self.properties))
 
     def check_packages(self) -> None:
-        """Return when what computes the function is installed.
+        """Check that the package that computes the function is installed.
 
         Raises:
-            MissingExtraError: it is not.
+            MissingExtraError: the function has trees, and LightGBM is not installed.
         """
         if any(isinstance(step, TreesStep) for step in self.steps):
             import_lightgbm()
 
     def inputs_of(self, scores: Sequence[Floats], texts: Sequence[TextPair]) -> Floats:
-        """Return what the function reads, shape (n, inputs).
+        """Return the inputs of the function, float64, shape (n, inputs): the members' scores, then the properties.
 
         Args:
-            scores: of each member as it gives them, shape (n,) each.
-            texts: of each pair; may be empty where no property is read.
+            scores: the unchanged scores of each member, shape (n,) each.
+            texts: the texts of each pair; may be empty if there are no properties.
         """
         inputs = np.empty((len(scores[0]), len(self.means)))
         for column, (member, values) in enumerate(zip(self.members, scores, strict=True)):
@@ -128,7 +129,7 @@ class CombinedFile(_Plain):
         return inputs
 
     def learned(self) -> Learned:
-        """Return the function."""
+        """Return the learned function."""
         all_inputs = tuple(range(len(self.means)))
         steps = []
         for step in self.steps:
@@ -140,10 +141,10 @@ class CombinedFile(_Plain):
 
 
 def read_combined(folder: Path) -> CombinedFile:
-    """Read and check the file of a folder.
+    """Read and check the combination in a folder.
 
     Raises:
-        InputError: it is absent, no such file, of another version, or was changed.
+        InputError: the file is absent, invalid, of another version, or was changed after learning.
     """
     path = folder / FILE
     try:
@@ -155,44 +156,54 @@ def read_combined(folder: Path) -> CombinedFile:
 
 @lru_cache(maxsize=32)
 def _read(path: Path, version: tuple[int, int]) -> CombinedFile:
+    """Return the checked content of a file; cached, since every use of the metric asks for it.
+
+    Args:
+        path: the path of the file.
+        version: its modification time and size; a changed file is read again.
+
+    Raises:
+        InputError: as for :func:`read_combined`.
+    """
     remedy = "learn the combination again"
     if version[1] > LARGEST:
         raise InputError(f"{path}: has {version[1]:,} bytes, more than a combination has; {remedy}")
     try:
-        found = CombinedFile.model_validate_json(path.read_bytes())
+        content = CombinedFile.model_validate_json(path.read_bytes())
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "the file"
         raise InputError(f"{path}: cannot be read ({where}: {first['msg']}); {remedy}") from None
     except (OSError, RecursionError) as error:
         raise InputError(f"{path}: cannot be read ({error}); {remedy}") from None
-    inputs = len(found.members) + len(found.properties)
-    sizes = [len(step.weights) for step in found.steps if isinstance(step, LinearStep)]
-    unknown = [name for name in found.properties if name not in PROPERTIES]
-    steps = max(1, len(found.levels) - 1)
-    if unknown or len(found.means) != inputs or len(found.steps) != steps or any(size != inputs for size in sizes):
+    inputs = len(content.members) + len(content.properties)
+    sizes = [len(step.weights) for step in content.steps if isinstance(step, LinearStep)]
+    unknown = [name for name in content.properties if name not in PROPERTIES]
+    steps = max(1, len(content.levels) - 1)
+    if unknown or len(content.means) != inputs or len(content.steps) != steps or any(size != inputs for size in sizes):
         raise InputError(f"{path}: its parts do not fit each other; {remedy}")
     try:
-        for step in found.steps:
+        for step in content.steps:
             if isinstance(step, TreesStep):
                 check_trees(step.trees, inputs)
     except ValueError as error:
         raise InputError(f"{path}: its trees cannot be read ({error}); {remedy}") from None
-    if found.digest != found.own_digest():
+    if content.digest != content.own_digest():
         raise InputError(f"{path}: was changed after it was learned (its digest is another); {remedy}")
-    return found
+    return content
 
 
 def best_scores(metric: Metric, batch: Batch) -> Floats:
-    """Return the score of each pair, shape (n,), of several gold answers the best one."""
+    """Return the score of each pair, float64, shape (n,); with several gold answers, the best score."""
     session = open_session(metric.needs(), keep=True)
     if batch.gold_answers is None or metric.declaration.reads_all_references:
         values: Floats = session.score([metric], batch).values[:, 0]
         return values
     rows = np.repeat(np.arange(len(batch)), [len(golds) for golds in batch.gold_answers])
-    each = batch.take(rows.tolist())
-    alone = Batch([gold for golds in batch.gold_answers for gold in golds], each.candidates, each.questions)
-    scores = session.score([metric], alone).values[:, 0]
+    repeated = batch.take(rows.tolist())
+    flat_golds = [gold for golds in batch.gold_answers for gold in golds]
+    single = Batch(flat_golds, repeated.candidates, repeated.questions)
+    scores = session.score([metric], single).values[:, 0]
     best_of = np.fmax if metric.declaration.higher_is_better else np.fmin
     starts = np.flatnonzero(np.diff(rows, prepend=-1))
     best: Floats = best_of.reduceat(scores, starts) if len(scores) else scores

@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 
 @functools.cache
 def presets() -> dict[str, Path]:
-    """Return the folders that come with assay, by name."""
+    """Return the folders of combinations that are bundled with assay, by name."""
     return {path.name: path for path in sorted((Path(__file__).parent / "presets").iterdir())}
 
 
 @dataclass(frozen=True)
 class Combined(Metric):
-    """A score learned from several metrics, on the scale of the labels: a probability where they are 0 and 1.
+    """A score learned from several metrics, on the scale of the labels: a probability if the labels are 0 and 1.
 
-    A pair of which one of these metrics has no score has none. All gold answers of a pair are read at once: of a metric
-    that reads one, the best score counts. No metric lowers the score by rising.
+    A pair without a score from one of these metrics has no score. All gold answers of a pair are read at once; for a
+    member that reads a single one, the best score counts. The score never decreases as a member's score improves.
     """
 
     subject: str = option(help="FOLDER that assay combine wrote, or answer-judge, which comes with assay")
@@ -49,32 +49,32 @@ class Combined(Metric):
         subject="FOLDER",
         tolerance=1e-4,
     )
-    #: Its members' scores are.
+    #: The store keeps the scores of its members instead.
     is_stored: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
         try:
-            found, members = self.file, self.members()
+            combination, members = self.file, self.members()
         except AssayError:
-            # said when it is to be used
+            # check_available reports it when the metric is used
             return
         self.redeclare(
-            low=found.low,
-            high=found.high,
-            reads_question=any(metric.declaration.reads_question for metric in members) or found.reads_question,
+            low=combination.low,
+            high=combination.high,
+            reads_question=any(metric.declaration.reads_question for metric in members) or combination.reads_question,
             reads_graphs=any(metric.declaration.reads_graphs for metric in members),
         )
 
     @property
     def path(self) -> Path:
-        """The folder: one of this machine, else one that comes with assay."""
+        """The folder of the combination: one on this machine, or else one that is bundled with assay."""
         named = user_path(self.subject)
         return named if named.exists() else presets().get(self.subject, named)
 
     @property
     def file(self) -> CombinedFile:
-        """What was learned.
+        """The content of the folder's file: members and function.
 
         Raises:
             InputError: the folder cannot be used.
@@ -92,7 +92,8 @@ class Combined(Metric):
 
         Raises:
             InputError: the folder cannot be used.
-            UnavailableError: one of them runs code or asks a server that the folder names, which may be a stranger's.
+            UnavailableError: without the option trust, a member runs code or calls a server named in the folder, which
+                a stranger may have written.
         """
         from assay.metrics.registry import load_metric
 
@@ -108,29 +109,29 @@ class Combined(Metric):
         return members
 
     def foreign_code(self) -> str:
-        """Return what its members run or call, where it may use them."""
+        """Return the scripts and servers that its members run or call; empty without the option trust."""
         if not self.trust:
             return ""
         return ", ".join(code for metric in self.members() if (code := metric.foreign_code()))
 
     def takes(self, name: str) -> bool:
-        """Tell whether an option changes the score; trust does not."""
+        """Tell whether an option changes the score: every option except trust."""
         return name != "trust"
 
     def signature(self) -> dict[str, str]:
-        """See :meth:`Metric.signature`; trust is no part of it."""
+        """See :meth:`Metric.signature`; the option trust is not part of it."""
         return {key: value for key, value in super().signature().items() if key != "trust"}
 
     def files(self) -> tuple[str, ...]:
-        """Return the folder, where it is one of this machine."""
+        """Return the folder, unless it is bundled with assay."""
         return () if self.path in presets().values() else (self.subject,)
 
     def check_available(self) -> None:
-        """Return when the folder, what its learner needs, and all members are there.
+        """Check that the folder, the packages of its function, and all members are available.
 
         Raises:
             InputError: the folder cannot be used.
-            UnavailableError: a member cannot be computed, or is another one than the combination was learned from.
+            UnavailableError: a package is missing, or a member cannot be computed.
         """
         super().check_available()
         self.file.check_packages()
@@ -138,28 +139,28 @@ class Combined(Metric):
             metric.check_available()
 
     def check_members(self, signatures: Sequence[dict[str, str]]) -> None:
-        """Return when the members are those that the combination was learned from.
+        """Check that the members are the same as when the combination was learned.
 
         Args:
-            signatures: of the members as they are bound to the data, in their order.
+            signatures: the signatures of the members, bound to the data, in their order.
 
         Raises:
-            UnavailableError: one of them is another, such as a model with other weights.
+            UnavailableError: a member differs, such as a model with other weights.
         """
         from assay.manifest import identity_of
 
         for member, signature in zip(self.file.members, signatures, strict=True):
-            learned, now = dict(identity_of(member.signature)), dict(identity_of(signature))
-            if learned != now:
-                keys = [key for key in sorted(learned.keys() | now.keys()) if learned.get(key) != now.get(key)]
-                parts = ", ".join(f"{key} {now.get(key, ABSENT)}, then {learned.get(key, ABSENT)}" for key in keys)
+            learned, current = dict(identity_of(member.signature)), dict(identity_of(signature))
+            if learned != current:
+                keys = [key for key in sorted(learned.keys() | current.keys()) if learned.get(key) != current.get(key)]
+                parts = ", ".join(f"{key} {current.get(key, ABSENT)}, then {learned.get(key, ABSENT)}" for key in keys)
                 raise UnavailableError(
                     f"its member {member.metric} is another one than it was learned from ({parts})",
                     "take the same model, or learn the combination again",
                 )
 
     def data_signature(self) -> dict[str, str]:
-        """Return the digest of what was learned, which has the signatures of the members in it."""
+        """Return the digest of the combination, which covers the signatures of the members."""
         try:
             return {"combination": self.file.digest[:16]}
         except InputError:
@@ -175,33 +176,34 @@ class Combined(Metric):
             metric.obtain(offline=offline)
 
     def says(self) -> str:
-        """Return what it is made of."""
-        found = self.file
-        data = found.learned_from.get("data", "data")
-        return f"learned from {data}, labels {found.low:g} to {found.high:g}: {', '.join(map(str, self.members()))}"
+        """Return a line with the training data, the range of the labels, and the members."""
+        combination = self.file
+        data = combination.learned_from.get("data", "data")
+        members = ", ".join(map(str, self.members()))
+        return f"learned from {data}, labels {combination.low:g} to {combination.high:g}: {members}"
 
     def combine(self, scores: Sequence[NDArray[np.float64]], texts: Sequence[TextPair]) -> NDArray[np.float64]:
-        """Return the score of each pair, shape (n,); NaN where a member has none.
+        """Return the score of each pair, float64, shape (n,); NaN if a member has no score.
 
         Args:
-            scores: of each member as it gives them, shape (n,) each.
-            texts: of each pair; may be empty where no property is read.
+            scores: the unchanged scores of each member, shape (n,) each.
+            texts: the texts of each pair; may be empty if the combination reads no properties of texts.
         """
-        found = self.file
-        return found.learned().values(found.inputs_of(scores, texts))
+        combination = self.file
+        return combination.learned().values(combination.inputs_of(scores, texts))
 
     def score(self, batch: Batch) -> NDArray[np.float64]:
-        """Return one score a pair: float64, shape ``(len(batch),)``; computes the scores of all members."""
+        """Return one score per pair: float64, shape ``(len(batch),)``; computes the scores of all members."""
         from assay.lexicon.properties import text_pairs
 
         texts = text_pairs(batch.gold_answers or batch.references, batch.candidates, batch.questions)
         return self.combine(self.scores_of_members(batch), texts)
 
     def scores_of_members(self, batch: Batch) -> list[NDArray[np.float64]]:
-        """Return the scores of each member, computed now, shape (n,) each.
+        """Compute and return the scores of each member, float64, shape (n,) each.
 
         Raises:
-            UnavailableError: a member is another one than the combination was learned from.
+            UnavailableError: a member differs from the one that the combination was learned from.
         """
         from assay.metrics.combination import best_scores
 

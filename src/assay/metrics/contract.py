@@ -1,4 +1,4 @@
-"""The contract of metrics as checks that run on any metric, a third party's as well."""
+"""The contract of metrics, as checks that run on any metric, including third-party ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-# (reference, candidate): same, near, far; short and long; other scripts; numbers; nothing at all.
+# (reference, candidate): equal, similar and different texts, short and long, in several scripts, numbers, punctuation
 _PAIRS = (
     ("Berlin", "Berlin"),
     ("the capital of France", "Paris is the capital of France"),
@@ -42,9 +42,9 @@ class ContractFinding(NamedTuple):
     """The outcome of one check.
 
     Attributes:
-        check: what was checked.
-        passed: whether it holds.
-        detail: the values, or why it was not checked.
+        check: the name of the check.
+        passed: whether the metric passed.
+        detail: the values found, or the reason why nothing was checked.
     """
 
     check: str
@@ -53,14 +53,14 @@ class ContractFinding(NamedTuple):
 
 
 def check_metric(metric: str | MetricName | Metric) -> list[ContractFinding]:
-    """Check that a metric keeps its promises; works on any plugin.
+    """Check that a metric keeps its promises, and return one finding per check; works on any plugin.
 
-    Checked: the declaration, round trip of the name, pickling, signature, then on eighteen pairs: finite
-    scores, the declared range, the perfect score of identical texts and symmetry where they are declared, empty
-    texts, independence from batch and order, determinism.
+    The checks are: the declaration, the round trip of the name, pickling and the signature; then on eighteen pairs:
+    finite scores, the declared range, the perfect score of identical texts and symmetry if they are declared, empty
+    texts, independence from batch and order, and determinism. The scores of a recorded metric are not checked.
 
     Raises:
-        InputError: the name cannot be read, has an option it cannot have, or means several metrics.
+        InputError: the name cannot be read, has an invalid option, or stands for several metrics.
         UnavailableError: the metric cannot be computed here.
     """
     loaded = load_metric(metric)
@@ -74,7 +74,7 @@ def check_metric(metric: str | MetricName | Metric) -> list[ContractFinding]:
 
 
 def _run_check(name: str, check: Callable[[Metric], str], metric: Metric) -> ContractFinding:
-    """Return the outcome of a check; whatever it raises counts as not passed."""
+    """Return the outcome of a check; any exception counts as a failure."""
     try:
         return ContractFinding(name, True, check(metric))
     except _BrokenError as error:
@@ -84,7 +84,7 @@ def _run_check(name: str, check: Callable[[Metric], str], metric: Metric) -> Con
 
 
 class _BrokenError(Exception):
-    """A promise that is not kept."""
+    """Raised by a check for a broken promise."""
 
 
 def _require(holds: bool, message: str) -> None:
@@ -95,11 +95,17 @@ def _require(holds: bool, message: str) -> None:
 def _batch(pairs: tuple[tuple[str, str], ...] = _PAIRS + _EMPTY) -> Batch:
     references, candidates = zip(*pairs, strict=True)
     questions = ["what?"] * len(pairs)
-    return Batch(references, candidates, questions, list(map(_graph, references)), list(map(_graph, candidates)))
+    return Batch(
+        references,
+        candidates,
+        questions,
+        list(map(_placeholder_graph, references)),
+        list(map(_placeholder_graph, candidates)),
+    )
 
 
-def _graph(text: str) -> str:
-    """Return an AMR graph for a text, a chain of its words: without meaning, but equal for equal texts."""
+def _placeholder_graph(text: str) -> str:
+    """Return a placeholder AMR graph for a text: a chain of its words, equal for equal texts."""
     words = re.findall(r"\w+", text.lower()) or ["amr-empty"]
     nodes = [f"(n{index} / {word}" for index, word in enumerate(words)]
     graph = nodes[0]
@@ -108,8 +114,12 @@ def _graph(text: str) -> str:
     return graph + ")" * len(words)
 
 
-def _scores(metric: Metric, batch: Batch) -> NDArray[np.float64]:
-    """Return the scores of a batch, after a check of their type and shape."""
+def _checked_scores(metric: Metric, batch: Batch) -> NDArray[np.float64]:
+    """Return the scores of a batch after checking their type and shape.
+
+    Raises:
+        _BrokenError: the scores are not float64 of shape (n,), or a pair cannot be scored (the message shows it).
+    """
     import numpy as np
 
     try:
@@ -129,7 +139,7 @@ def _scores(metric: Metric, batch: Batch) -> NDArray[np.float64]:
 
 
 def _raising_pair(metric: Metric, batch: Batch) -> tuple[str, str] | None:
-    """Return the first pair (reference, candidate) that cannot be scored alone, or None where each can."""
+    """Return the first pair (reference, candidate) that cannot be scored alone; None if every pair can."""
     for row, pair in enumerate(batch.pairs()):
         try:
             metric.score(batch.take([row]))
@@ -141,7 +151,17 @@ def _raising_pair(metric: Metric, batch: Batch) -> tuple[str, str] | None:
 def _require_equal(
     metric: Metric, left: NDArray[np.float64], right: NDArray[np.float64], batch: Batch, what: str
 ) -> None:
-    """Require that two scores of each pair differ by no more than the metric's tolerance; *what* begins the message."""
+    """Check that two scores of each pair differ by no more than the metric's tolerance; NaN equals NaN.
+
+    Args:
+        metric: the metric.
+        left, right: the two scores of each pair, shape (n,) each.
+        batch: the pairs.
+        what: the beginning of the message.
+
+    Raises:
+        _BrokenError: some pairs differ; the message shows the first.
+    """
     import numpy as np
 
     tolerance = metric.declaration.tolerance
@@ -152,10 +172,10 @@ def _require_equal(
         raise _BrokenError(f"{what}: {pair} has {left[row]:.6g} and {right[row]:.6g} ({len(differing)} pairs differ)")
 
 
-# The checks: each returns the detail of a promise that is kept, and raises _BrokenError for one that is not.
+# The checks: each returns the detail of a finding, or raises _BrokenError if the promise is broken.
 
 
-def _declaration(metric: Metric) -> str:
+def _check_declaration(metric: Metric) -> str:
     """Check that the declaration does not contradict itself."""
     declared = metric.declaration
     low, high, perfect = declared.low, declared.high, declared.perfect
@@ -169,22 +189,22 @@ def _declaration(metric: Metric) -> str:
     return "consistent"
 
 
-def _name(metric: Metric) -> str:
+def _check_name(metric: Metric) -> str:
     """Check that the metric's name is read back as the same metric."""
     reloaded = load_metric(MetricName.parse(metric.name.text))
     _require(reloaded == metric, f"{metric} is read back as another metric: {reloaded!r}")
     return str(metric)
 
 
-def _pickle(metric: Metric) -> str:
-    """Check that an equal metric comes out of a pickle."""
+def _check_pickle(metric: Metric) -> str:
+    """Check that pickling and unpickling returns an equal metric."""
     copy = pickle.loads(pickle.dumps(metric))
     _require(copy == metric and copy.signature() == metric.signature(), "another metric comes back")
     return "equal after a round trip"
 
 
-def _signature(metric: Metric) -> str:
-    """Check that the signature is text and changes with every option that it should depend on."""
+def _check_signature(metric: Metric) -> str:
+    """Check that the signature consists of text and changes with every option that affects the metric."""
     signature = metric.signature()
     for key, value in signature.items():
         _require(isinstance(key, str) and isinstance(value, str), f"{key!r}: {value!r} is not text")
@@ -192,23 +212,23 @@ def _signature(metric: Metric) -> str:
     for key, others in _other_values(metric).items():
         if not others:
             continue
-        # one of them suffices: a default such as "auto" means one of the others
+        # one change suffices, since a default such as "auto" may be equivalent to one of the other values
         changed = any(_changes_signature(metric, key, other, signature) for other in others)
         _require(changed, f"it does not change with the option {key!r}")
     return metric.short_signature()
 
 
 def _changes_signature(metric: Metric, key: str, value: object, signature: dict[str, str]) -> bool:
-    """Tell whether the signature of the metric with another value of an option is another one."""
+    """Tell whether another value of an option changes the metric's signature; True if the metric refuses the value."""
     try:
         return dataclasses.replace(metric, **{key: value}).signature() != signature
     except AssayError:
-        # the metric allows fewer values than the type does, or that value needs something that is missing
+        # the metric accepts fewer values than the option's type, or the value needs something that is not installed
         return True
 
 
 def _other_values(metric: Metric) -> dict[str, Sequence[object]]:
-    """Return for each option that the metric takes values other than its own."""
+    """Return values other than the current one for each option that affects the metric."""
     others = {}
     for key, item in describe_options(type(metric)).items():
         if key != SUBJECT and metric.takes(key):
@@ -217,7 +237,10 @@ def _other_values(metric: Metric) -> dict[str, Sequence[object]]:
 
 
 def _values_other_than(value: object, item: Option) -> Sequence[object]:
-    """Return all other choices of an option that has choices; else one other value, none where its range has none."""
+    """Return values of an option other than *value*: all other choices, or at most one other value of another kind.
+
+    The result is empty if the range of the option allows no other candidate.
+    """
     if item.kind == "choice":
         return [choice for choice in item.choices if choice != value]
     if item.kind == "bool":
@@ -234,12 +257,12 @@ def _values_other_than(value: object, item: Option) -> Sequence[object]:
     return [other for other in candidates if low <= other <= high and other != value][:1]
 
 
-def _finite(metric: Metric) -> str:
+def _check_finite(metric: Metric) -> str:
     """Check that every pair has a finite score."""
     import numpy as np
 
     batch = _batch()
-    scores = _scores(metric, batch)
+    scores = _checked_scores(metric, batch)
     not_finite = np.flatnonzero(~np.isfinite(scores))
     if len(not_finite):
         row = int(not_finite[0])
@@ -247,32 +270,32 @@ def _finite(metric: Metric) -> str:
     return f"{len(batch)} pairs"
 
 
-def _range(metric: Metric) -> str:
+def _check_range(metric: Metric) -> str:
     """Check that scores are in the declared range."""
     import numpy as np
 
     low, high = metric.declaration.low, metric.declaration.high
     batch = _batch()
-    scores = _scores(metric, batch)
+    scores = _checked_scores(metric, batch)
     slack = metric.declaration.tolerance
     outside = np.flatnonzero(~((scores >= low - slack) & (scores <= high + slack)))  # NaN is in no range
     if len(outside):
         row = int(outside[0])
         pair = (batch.references[row], batch.candidates[row])
-        found = f"found {scores.min():.6g} to {scores.max():.6g}: {pair} has {scores[row]:.6g}"
-        raise _BrokenError(f"declared {low:g} to {high:g}, {found} ({len(outside)} pairs are outside)")
+        observed = f"found {scores.min():.6g} to {scores.max():.6g}: {pair} has {scores[row]:.6g}"
+        raise _BrokenError(f"declared {low:g} to {high:g}, {observed} ({len(outside)} pairs are outside)")
     return f"{low:g} to {high:g}"
 
 
-def _perfect(metric: Metric) -> str:
-    """Check that identical texts have the perfect score, where one is declared."""
+def _check_perfect(metric: Metric) -> str:
+    """Check that identical texts have the perfect score, if one is declared."""
     import numpy as np
 
     expected = metric.declaration.perfect
     if expected is None:
         return "none declared"
     batch = _batch(tuple((text, text) for pair in _PAIRS for text in pair))
-    scores = _scores(metric, batch)
+    scores = _checked_scores(metric, batch)
     differing = np.flatnonzero(~np.isclose(scores, expected, rtol=0, atol=metric.declaration.tolerance))
     if len(differing):
         row = int(differing[0])
@@ -283,62 +306,70 @@ def _perfect(metric: Metric) -> str:
     return f"{expected:g} for identical texts"
 
 
-def _symmetry(metric: Metric) -> str:
-    """Check that exchanging the texts changes no score, where symmetry is declared."""
+def _check_symmetry(metric: Metric) -> str:
+    """Check that exchanging the texts changes no score, if symmetry is declared."""
     if not metric.declaration.symmetric:
         return "not declared"
     batch = _batch()
     _require_equal(
-        metric, _scores(metric, batch), _scores(metric, batch.swapped()), batch, "declared symmetric, but exchanged"
+        metric,
+        _checked_scores(metric, batch),
+        _checked_scores(metric, batch.swapped()),
+        batch,
+        "declared symmetric, but exchanged",
     )
     return "symmetric"
 
 
-def _empty(metric: Metric) -> str:
-    """Check that empty texts have finite scores, and an empty batch none."""
+def _check_empty(metric: Metric) -> str:
+    """Check that empty texts have finite scores, and that an empty batch has no scores."""
     import numpy as np
 
-    scores = _scores(metric, _batch(_EMPTY))
+    scores = _checked_scores(metric, _batch(_EMPTY))
     _require(bool(np.isfinite(scores).all()), f"empty texts have {scores.tolist()}")
-    _require(len(_scores(metric, Batch([], [], []))) == 0, "an empty batch has scores")
+    _require(len(_checked_scores(metric, Batch([], [], []))) == 0, "an empty batch has scores")
     return f"both empty {scores[0]:g}; one empty {scores[1]:g} and {scores[2]:g}"
 
 
-def _batch_and_order(metric: Metric) -> str:
-    """Check that a score does not depend on the other pairs of its batch, nor on their order."""
+def _check_batch_and_order(metric: Metric) -> str:
+    """Check that a score depends neither on the other pairs of its batch nor on their order."""
     import numpy as np
 
     batch = _batch()
-    whole = _scores(metric, batch)
-    alone = np.concatenate([_scores(metric, batch.take([i])) for i in range(len(batch))])
-    _require_equal(metric, whole, alone, batch, "in the batch and alone")
+    together = _checked_scores(metric, batch)
+    alone = np.concatenate([_checked_scores(metric, batch.take([i])) for i in range(len(batch))])
+    _require_equal(metric, together, alone, batch, "in the batch and alone")
     order = [*range(1, len(batch), 2), *range(0, len(batch), 2)]
     _require_equal(
-        metric, whole[order], _scores(metric, batch.take(order)), batch.take(order), "in order and out of order"
+        metric,
+        together[order],
+        _checked_scores(metric, batch.take(order)),
+        batch.take(order),
+        "in order and out of order",
     )
     return "the same alone, in a batch and in another order"
 
 
-def _deterministic(metric: Metric) -> str:
-    """Check that the metric, loaded anew, gives the same scores."""
+def _check_deterministic(metric: Metric) -> str:
+    """Check that the metric, when loaded again, returns the same scores."""
     batch = _batch()
     reloaded = load_metric(metric.name)
-    _require_equal(metric, _scores(metric, batch), _scores(reloaded, batch), batch, "scored twice")
+    _require_equal(metric, _checked_scores(metric, batch), _checked_scores(reloaded, batch), batch, "scored twice")
     return "the same twice"
 
 
 _STATIC: tuple[tuple[str, Callable[[Metric], str]], ...] = (
-    ("declaration", _declaration),
-    ("name", _name),
-    ("pickle", _pickle),
-    ("signature", _signature),
+    ("declaration", _check_declaration),
+    ("name", _check_name),
+    ("pickle", _check_pickle),
+    ("signature", _check_signature),
 )
 _DYNAMIC: tuple[tuple[str, Callable[[Metric], str]], ...] = (
-    ("finite", _finite),
-    ("range", _range),
-    ("perfect score", _perfect),
-    ("symmetry", _symmetry),
-    ("empty texts", _empty),
-    ("batch and order", _batch_and_order),
-    ("determinism", _deterministic),
+    ("finite", _check_finite),
+    ("range", _check_range),
+    ("perfect score", _check_perfect),
+    ("symmetry", _check_symmetry),
+    ("empty texts", _check_empty),
+    ("batch and order", _check_batch_and_order),
+    ("determinism", _check_deterministic),
 )

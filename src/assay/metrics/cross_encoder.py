@@ -55,7 +55,7 @@ class CrossEncoder(ModelMetric):
         return ((reference, candidate),)
 
     def needs(self) -> Engine:
-        """Return the model."""
+        """Return the engine with the model."""
         from assay.metrics.neural.cross import CrossEngine
 
         return self.engine_of(CrossEngine)

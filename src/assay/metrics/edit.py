@@ -1,4 +1,4 @@
-"""Similarity by editing characters: Levenshtein and Jaro-Winkler, by rapidfuzz."""
+"""Character-based similarity, computed by rapidfuzz: Levenshtein and Jaro-Winkler."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-#: Characters of a text that are compared: time grows with the product of both lengths.
+#: The number of characters of a text that are compared, since time grows with the product of both lengths.
 MOST_CHARACTERS = 100_000
 
 
 @dataclass(frozen=True)
 class _Edit(PairMetric):
-    """Characters are compared after NFC normalisation: a composed and a decomposed Ä are the same.
+    """Base of metrics that compare characters after NFC normalisation, so that a composed and a decomposed Ä are equal.
 
-    Two empty texts have 1, one empty text 0. Of longer texts the first :data:`MOST_CHARACTERS` are compared, which the
-    flags say.
+    Two empty texts score 1, one empty text 0. Longer texts are cut to the first :data:`MOST_CHARACTERS`, which
+    :meth:`flags` reports.
     """
 
     lowercase: bool = option(False, "compare in lower case")
@@ -33,7 +33,7 @@ class _Edit(PairMetric):
         return {"unicode": unicodedata.unidata_version}
 
     def flags(self, batch: Batch) -> NDArray[np.uint8]:
-        """Return which texts were cut, one value a pair: uint8, shape ``(len(batch),)``."""
+        """Return :class:`~assay.metrics.work.Flag` bits for the texts that are cut: uint8, shape ``(len(batch),)``."""
         import numpy as np
 
         from assay.metrics.work import Flag
@@ -48,7 +48,7 @@ class _Edit(PairMetric):
 
     def scorer(self) -> Callable[[str, str], float]:
         """Return the function (reference, candidate) -> score."""
-        similarity, lowercase = self._similarity(), self.lowercase
+        similarity, lowercase = self._similarity_function(), self.lowercase
 
         def prepare(text: str) -> str:
             return unicodedata.normalize("NFC", text.lower() if lowercase else text)[:MOST_CHARACTERS]
@@ -61,7 +61,7 @@ class _Edit(PairMetric):
 
         return score
 
-    def _similarity(self) -> Callable[[str, str], float]:
+    def _similarity_function(self) -> Callable[[str, str], float]:
         raise NotImplementedError
 
 
@@ -79,7 +79,7 @@ class Levenshtein(_Edit):
         provider=("rapidfuzz",),
     )
 
-    def _similarity(self) -> Callable[[str, str], float]:
+    def _similarity_function(self) -> Callable[[str, str], float]:
         from rapidfuzz.distance import Levenshtein as Distance
 
         return Distance.normalized_similarity
@@ -87,7 +87,7 @@ class Levenshtein(_Edit):
 
 @dataclass(frozen=True)
 class JaroWinkler(_Edit):
-    """Jaro similarity raised by a common prefix of up to four characters: from 0 to 1."""
+    """Jaro similarity, increased for a common prefix of up to four characters: from 0 to 1."""
 
     prefix_weight: float = option(0.1, "what one character of common prefix adds", minimum=0, maximum=0.25)
 
@@ -101,7 +101,7 @@ class JaroWinkler(_Edit):
         provider=("rapidfuzz",),
     )
 
-    def _similarity(self) -> Callable[[str, str], float]:
+    def _similarity_function(self) -> Callable[[str, str], float]:
         from rapidfuzz.distance import JaroWinkler as Distance
 
         weight = self.prefix_weight

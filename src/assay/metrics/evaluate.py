@@ -1,4 +1,4 @@
-"""Hugging Face's ``evaluate``: its local modules as metrics of assay, and assay's metrics as its modules."""
+"""Bridge to Hugging Face's ``evaluate``: local modules as metrics of assay, and assay's metrics as modules."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class EvaluateModule(PairMetric):
-    """A metric written for ``evaluate``: a folder with a script of the same name, or the script.
+    """A metric written for ``evaluate``: a folder with a script of the same name, or the script itself.
 
-    Every pair is scored alone, so that the score of a pair does not depend on the others. The module is
-    your own Python code and is executed; nothing is fetched. Its range is unknown.
+    Each pair is scored in its own call, so that its score does not depend on other pairs. The module is the user's own
+    Python code and is executed; nothing is downloaded. The range of its scores is unknown.
     """
 
     subject: str = option(help="path of the module: a folder, or a .py file")
@@ -50,7 +50,7 @@ class EvaluateModule(PairMetric):
             self.redeclare(higher_is_better=False)
 
     def check_available(self) -> None:
-        """Return when ``evaluate`` is installed and the module is there.
+        """Check that ``evaluate`` is installed and the module exists.
 
         Raises:
             MissingExtraError: a package is missing.
@@ -60,13 +60,13 @@ class EvaluateModule(PairMetric):
         self._script()
 
     def foreign_code(self) -> str:
-        """Return the path of the module."""
+        """Return the path of the module, whose code scoring runs."""
         return self.subject
 
     def data_signature(self) -> dict[str, str]:
-        """Return the digest of the module's Python files."""
+        """Return the digest of the module's Python files; ``absent`` if there is no module."""
         try:
-            return {"code": _digest(self._script())}
+            return {"code": _source_digest(self._script())}
         except InputError:
             return {"code": ABSENT}
 
@@ -75,20 +75,20 @@ class EvaluateModule(PairMetric):
 
         Raises:
             MissingExtraError: ``evaluate`` is not installed.
-            InputError: no such module, a module that does not compare texts, or a key it does not return.
+            InputError: there is no such module, it does not compare texts, or (when scoring) it lacks the key.
         """
         self.check_available()
         script = self._script()
-        module, many = _load(str(script), _digest(script))
+        module, expects_lists = _load_module(str(script), _source_digest(script))
 
         def score(reference: str, candidate: str) -> float:
-            references = [[reference]] if many else [reference]
-            return self._value(module.compute(predictions=[candidate], references=references))
+            references = [[reference]] if expects_lists else [reference]
+            return self._chosen_value(module.compute(predictions=[candidate], references=references))
 
         return score
 
     def files(self) -> tuple[str, ...]:
-        """Return the module, a folder or a file."""
+        """Return the path of the module, a folder or a file."""
         return (self.subject,)
 
     def _script(self) -> Path:
@@ -98,7 +98,12 @@ class EvaluateModule(PairMetric):
             raise InputError(f"metric {self}: there is no evaluate module at {self.subject!r}; expected {script}")
         return script.resolve()
 
-    def _value(self, result: dict[str, Any]) -> float:
+    def _chosen_value(self, result: dict[str, Any]) -> float:
+        """Return the number under the option ``key`` of a module's result, or its only number if no key is set.
+
+        Raises:
+            InputError: there is no such number, or the result has several and no key is set.
+        """
         numbers = {key: value for key, value in result.items() if _is_number(_single(value))}
         key = self.key or (next(iter(numbers)) if len(numbers) == 1 else "")
         if key not in numbers:
@@ -108,7 +113,7 @@ class EvaluateModule(PairMetric):
 
 
 def _single(value: Any) -> Any:
-    """Return the element of a list of one: some modules return a list with a value a pair."""
+    """Return the only element of a list of length 1, else the value; some modules return one value per pair."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     return value[0] if isinstance(value, list | tuple) and len(value) == 1 else value
@@ -118,7 +123,12 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float)
 
 
-def _digest(script: Path) -> str:
+def _source_digest(script: Path) -> str:
+    """Return the first 16 hex digits of the SHA-256 over all Python files in the script's folder, by name and content.
+
+    Packages in subfolders are not covered.
+    """
+    # all files of the folder, since the script may import its neighbours
     digest = hashlib.sha256()
     for path in sorted(script.parent.glob("*.py")):
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
@@ -126,8 +136,16 @@ def _digest(script: Path) -> str:
 
 
 @functools.lru_cache(maxsize=8)
-def _load(script: str, digest: str) -> tuple[Any, bool]:
-    """Return the module, and whether a pair's reference must come as a list."""
+def _load_module(script: str, digest: str) -> tuple[Any, bool]:
+    """Return the module, and whether it expects the reference of a pair as a list.
+
+    Args:
+        script: the path of the script.
+        digest: the digest of the script, so that a changed script is not taken from the cache.
+
+    Raises:
+        InputError: the module does not compare texts.
+    """
     import evaluate
 
     module = evaluate.load(script, keep_in_memory=True)
@@ -146,10 +164,10 @@ def _load(script: str, digest: str) -> tuple[Any, bool]:
 def as_evaluate(metric: str | MetricName | Metric) -> Any:
     """Return a metric as an ``evaluate.Metric``, with ``compute``, ``add`` and ``add_batch``.
 
-    ``compute(predictions=…, references=…)`` returns the mean under the metric's name as typed, and every pair's score
-    under ``scores``. A list of references for each prediction gives the best of their scores. A metric that reads the
-    question takes ``questions`` as well. Nothing is fetched, and nothing is written to disk. ``compute`` raises
-    InputError where there is no pair to score.
+    ``compute(predictions=…, references=…)`` returns the mean under the metric's name as typed, and the scores of all
+    pairs under ``scores``. With a list of references per prediction, the best score counts. A metric that reads the
+    question also accepts ``questions``. Nothing is downloaded or written to disk. ``compute`` raises InputError if
+    there is no pair to score.
 
     Raises:
         MissingExtraError: ``evaluate`` is not installed.
@@ -169,19 +187,19 @@ def as_evaluate(metric: str | MetricName | Metric) -> Any:
 
 @functools.cache
 def _bridge_class() -> type:
-    """Return the class, whose base needs the import of ``evaluate``."""
+    """Return the class of bridged metrics; it is created on first use, since its base class is in ``evaluate``."""
     import datasets
     import evaluate
 
     def _features(columns: list[str], *, several: bool = False) -> Any:
         text = datasets.Value("string")
-        kinds: dict[str, Any] = dict.fromkeys(columns, text)
+        column_types: dict[str, Any] = dict.fromkeys(columns, text)
         if several:
-            kinds["references"] = datasets.Sequence(text)
-        return datasets.Features(kinds)
+            column_types["references"] = datasets.Sequence(text)
+        return datasets.Features(column_types)
 
     class AssayMetric(evaluate.Metric):  # type: ignore[misc]
-        """An assay metric for ``evaluate``; a text a cell."""
+        """An assay metric as a metric of ``evaluate``."""
 
         def __init__(self, metric: Metric, **settings: Any) -> None:
             self.metric = metric
@@ -199,7 +217,11 @@ def _bridge_class() -> type:
             )
 
         def compute(self, *, predictions: Any = None, references: Any = None, **further: Any) -> Any:
-            """Score these pairs, or those that were added."""
+            """Return the mean and the scores of these pairs, or without arguments of the pairs added before.
+
+            Raises:
+                InputError: only one of predictions and references is given, or there is no pair.
+            """
             if (predictions is None) != (references is None):
                 raise InputError(f"metric {self.metric}: compute takes predictions and references, one of each a pair")
             nothing = self.buf_writer is None if predictions is None else not len(predictions)
@@ -221,7 +243,13 @@ def _bridge_class() -> type:
 def _best_scores(
     metric: Metric, candidates: list[str], references: Sequence[str | Sequence[str]], questions: list[str] | None
 ) -> NDArray[np.float64]:
-    """Return the best score of each candidate over its references, shape (candidates,).
+    """Return the best score of each candidate over its references, float64 of shape (candidates,).
+
+    Args:
+        metric: the metric.
+        candidates: the candidates.
+        references: for each candidate its reference, or a list of references.
+        questions: the question of each candidate, or None.
 
     Raises:
         InputError: a candidate has no reference.
@@ -234,8 +262,9 @@ def _best_scores(
     if not all(golds):
         raise InputError(f"metric {metric}: the prediction at {golds.index([])} has no reference")
     owners = [row for row, texts in enumerate(golds) for _ in texts]
-    asked = None if questions is None else [questions[row] for row in owners]
-    batch = Batch([text for texts in golds for text in texts], [candidates[row] for row in owners], asked)
+    repeated_questions = None if questions is None else [questions[row] for row in owners]
+    flat_references = [text for texts in golds for text in texts]
+    batch = Batch(flat_references, [candidates[row] for row in owners], repeated_questions)
     scores = scores_of(metric, batch)
     starts = np.cumsum([0, *(len(texts) for texts in golds[:-1])])
     best = np.maximum if metric.declaration.higher_is_better else np.minimum

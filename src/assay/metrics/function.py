@@ -1,4 +1,4 @@
-"""A Python function as a metric, for as long as a process lasts."""
+"""Python functions as metrics, registered for the current process."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 F = TypeVar("F", bound=Callable[..., Any])
-#: Where a metric of this process comes from, in lists.
+#: The origin of such a metric in lists.
 ORIGIN = "this process"
-#: First parameters of a function that takes lists.
+#: The names of the first parameter by which a function of lists is recognised.
 _LISTS = ("references", "candidates", "predictions", "hypotheses", "gold_answers")
-#: Characters of a text that a message shows.
+#: The number of characters of a text that a message shows.
 _SHOWN = 60
 
 
 @dataclass(frozen=True)
 class FunctionMetric(Metric):
-    """A metric that is a Python function; each function has a subclass of its own, see :func:`function_metric`.
+    """A metric that is a Python function; each function gets its own subclass, see :func:`function_metric`.
 
-    Its scores are not kept in the score store: a signature cannot tell what else the function reads.
+    The score store does not keep its scores, since its signature does not cover everything that the function reads.
     """
 
     function: ClassVar[Callable[..., Any]]
@@ -42,10 +42,11 @@ class FunctionMetric(Metric):
     is_stored: ClassVar[bool] = False
 
     def score(self, batch: Batch) -> NDArray[np.float64]:
-        """Return one score a pair: float64, shape ``(len(batch),)``.
+        """Return one score per pair: float64, shape ``(len(batch),)``.
 
         Raises:
-            AssayError: the function raised, or returned something else; with the pair, where it takes single ones.
+            AssayError: the function raised an exception or returned something else; a function of single pairs has the
+                pair in the message.
         """
         import numpy as np
 
@@ -56,18 +57,18 @@ class FunctionMetric(Metric):
             return values
         scores = np.empty(len(batch))
         for index, (reference, candidate) in enumerate(counted(batch.pairs(), len(batch))):
-            scores[index] = self._of_pair(reference, candidate)
+            scores[index] = self._score_pair(reference, candidate)
         return scores
 
-    def _of_pair(self, reference: str, candidate: str) -> float:
+    def _score_pair(self, reference: str, candidate: str) -> float:
         try:
             return float(type(self).function(reference, candidate))
         except Exception as error:
-            pair = f"reference {_short(reference)}, candidate {_short(candidate)}"
+            pair = f"reference {_quoted_start(reference)}, candidate {_quoted_start(candidate)}"
             raise AssayError(f"{summary_of(error)} ({raised_at(error)}), for the pair with {pair}") from error
 
     def data_signature(self) -> dict[str, str]:
-        """Return where the function is defined and a digest of its code."""
+        """Return the qualified name of the function and a digest of its code."""
         function = inspect.unwrap(type(self).function)
         code = getattr(function, "__code__", None)
         content = repr(function).encode() if code is None else code.co_code + repr(code.co_consts).encode()
@@ -75,7 +76,7 @@ class FunctionMetric(Metric):
         return {"function": where, "code": hashlib.sha256(content).hexdigest()[:16]}
 
 
-def _short(text: str) -> str:
+def _quoted_start(text: str) -> str:
     return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")
 
 
@@ -91,18 +92,19 @@ def function_metric(
     symmetric: bool = False,
     perfect: float | None = None,
 ) -> FunctionMetric:
-    """Return a function as a metric.
+    """Return a function as a metric; cached, so that a function with the same settings is always the same metric.
 
     Args:
-        function: of (reference, candidate), a text each, that returns a number; or of lists of them, that returns as
-            many numbers.
-        name: in tables; that of the function by default.
-        lists: whether it takes lists; by default where its first parameter is called ``references`` or the like.
-        low, high: bounds of its scores.
+        function: a function of two texts (reference, candidate) that returns a number, or of two lists of texts that
+            returns one number per pair.
+        name: the name in tables; None for the function's name.
+        lists: whether the function accepts lists; None to decide by the name of its first parameter, such as
+            ``references``.
+        low, high: the bounds of its scores.
         higher_is_better, symmetric, perfect: see :class:`~assay.metrics.base.Declaration`.
 
     Raises:
-        InputError: it has no name that a metric can have, or that of another metric.
+        InputError: the name is not valid for a metric, or belongs to another metric.
     """
     title = name or str(getattr(function, "__name__", type(function).__name__))
     if title == "<lambda>":
@@ -122,15 +124,15 @@ def function_metric(
         perfect=perfect,
         kind="function",
     )
-    members = {
+    attributes = {
         "__doc__": declaration.summary,
         "__module__": getattr(function, "__module__", __name__),
         "declaration": declaration,
         "function": staticmethod(function),
         "takes_lists": _takes_lists(function) if lists is None else lists,
     }
-    kind: type[FunctionMetric] = dataclass(frozen=True)(type(title, (FunctionMetric,), members))
-    return kind()
+    metric_class: type[FunctionMetric] = dataclass(frozen=True)(type(title, (FunctionMetric,), attributes))
+    return metric_class()
 
 
 def _takes_lists(function: Callable[..., Any]) -> bool:
@@ -150,17 +152,17 @@ def metric(**declared: Any) -> Callable[[F], F]: ...
 
 
 def metric(function: F | None = None, /, **declared: Any) -> F | Callable[[F], F]:
-    """Register a function as a metric of this process, under its name; return the function as it is.
+    """Register a function as a metric of this process under its name, and return the function unchanged.
 
-    A function of the same name that was registered before is replaced.
+    It replaces a function that was registered under the same name before.
 
     Args:
-        function: of (reference, candidate), or of lists of them, see :func:`function_metric`.
+        function: a function of two texts or of two lists of texts, see :func:`function_metric`.
         **declared: ``name``, ``lists``, ``low``, ``high``, ``higher_is_better``, ``symmetric``, ``perfect``, as for
             :func:`function_metric`.
 
     Raises:
-        InputError: the name belongs to another metric, or is none.
+        InputError: the name is not valid for a metric, or belongs to another metric.
 
     Example:
         >>> @metric(low=0, high=1)
@@ -169,8 +171,8 @@ def metric(function: F | None = None, /, **declared: Any) -> F | Callable[[F], F
     """
 
     def register(function: F) -> F:
-        made = function_metric(function, **declared)
-        registry().replace(Entry(made.declaration.name, type(made), ORIGIN))
+        registered = function_metric(function, **declared)
+        registry().replace(Entry(registered.declaration.name, type(registered), ORIGIN))
         return function
 
     return register if function is None else register(function)

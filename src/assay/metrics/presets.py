@@ -15,7 +15,7 @@ def presets() -> dict[str, dict[str, dict[str, Any]]]:
 
 
 def preset_languages(metric: str) -> frozenset[str]:
-    """Return the languages that a metric has a preset for; empty where it has none."""
+    """Return the languages for which a metric has a preset; empty if it has none."""
     return frozenset(presets().get(metric, {}))
 
 

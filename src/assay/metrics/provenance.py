@@ -1,4 +1,4 @@
-"""Where the code of a metric comes from: package versions and distributions, for signatures."""
+"""The origin of a metric's code for its signature: package versions, distributions and digests."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from pathlib import Path
 
 #: The entry point group through which other distributions add metrics.
 ENTRY_POINTS = "assay.metrics"
-#: Stands for the version of what is not installed.
+#: The version or digest of something that is not installed or missing.
 ABSENT = "absent"
 
 
 def own_version() -> str:
-    """Return assay's version, from the loaded package, since metrics import nothing of the packages above."""
+    """Return assay's version, read from the loaded package, since metrics must not import from higher layers."""
     return str(sys.modules["assay"].__version__)
 
 
@@ -32,12 +32,11 @@ def version_of(package: str) -> str:
 
 @functools.cache
 def origin_of(cls: type) -> dict[str, str]:
-    """Return what identifies the code of a metric class that is not assay's own; empty for assay's.
+    """Return the identity of a metric class's code for the signature; empty for assay's own classes.
 
-    ``{distribution: version, "code": digest of its module}`` where the class was installed; otherwise
-    ``{"code": digest}`` of its file, so that a changed helper does not get the scores of the old one. In a notebook
-    that is the text of the cells that define its methods; of a class typed at a prompt, its name. Code that a class
-    uses from other files or cells is not part of it.
+    For an installed class it is ``{distribution: version, "code": digest of its module}``, else ``{"code": digest}`` of
+    its file, so that a changed helper does not reuse old scores. In a notebook the digest covers the cells that define
+    its methods; for a class typed at a prompt, only its name. Code in other files or cells is not covered.
     """
     top = cls.__module__.partition(".")[0]
     if top == "assay":
@@ -47,22 +46,25 @@ def origin_of(cls: type) -> dict[str, str]:
             return {entry.dist.name: entry.dist.version} | _module_digest(cls)
     for name in metadata.packages_distributions().get(top, ()):
         return {name: version_of(name)} | _module_digest(cls)
-    return _module_digest(cls) or {"code": hashlib.sha256(_typed(cls).encode()).hexdigest()[:16]}
+    return _module_digest(cls) or {"code": hashlib.sha256(_source_or_name(cls).encode()).hexdigest()[:16]}
 
 
 def _module_digest(cls: type) -> dict[str, str]:
-    """Return a digest of the file of a class: in an editable install the version stays while the code changes."""
+    """Return a digest of the class's file, empty without one.
+
+    In an editable install the code changes while the version stays the same.
+    """
     module = sys.modules.get(cls.__module__)
     path = getattr(module, "__file__", None)
     return {"code": file_digest(Path(path))[:16]} if path and Path(path).is_file() else {}
 
 
-def _typed(cls: type) -> str:
-    """Return the source of a class without a file, as far as Python kept it; otherwise its name.
+def _source_or_name(cls: type) -> str:
+    """Return the source of a class without a file, as far as Python kept it, else its qualified name.
 
-    For classes :func:`inspect.getsource` looks for a file of the module; for functions a notebook keeps their cells.
+    :func:`inspect.getsource` needs a file for a class, but a notebook keeps the cells of its methods.
     """
-    # a static method, a class method and most decorators hold the function that was typed
+    # a static method, a class method and most decorators wrap the function that the user wrote
     methods = [value for value in vars(cls).values() if callable(value) or isinstance(value, classmethod)]
     # the names under which Python kept the text of the cells, in order and without duplicates
     sources: dict[str, None] = {}
@@ -78,7 +80,7 @@ def _typed(cls: type) -> str:
 
 
 def file_digest(path: Path) -> str:
-    """Return the SHA-256 of a file in hexadecimal, read again when its size or time of change differs."""
+    """Return the SHA-256 (hex) of a file; cached until its size or modification time changes."""
     stat = path.stat()
     return _file_digest(str(path.resolve()), stat.st_size, stat.st_mtime_ns)
 

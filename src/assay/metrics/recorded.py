@@ -17,8 +17,8 @@ _FILE = re.compile(r"(?P<file>.+?\.(?:csv|tsv|txt|jsonl|json|parquet))#(?P<colum
 class Recorded(ColumnMetric):
     """A column of the data (``recorded:sas``) or of another file (``recorded:scores.csv#sas``).
 
-    A file is recognised by its ending (.csv, .tsv, .txt, .jsonl, .json, .parquet) before the first ``#``;
-    any other ``#`` belongs to the column's name. The score is taken as it is, so that its range is unknown.
+    A file is recognised by a suffix (.csv, .tsv, .txt, .jsonl, .json, .parquet) followed by ``#``; any other ``#``
+    belongs to the column's name. The score is used unchanged, so its range is unknown.
     """
 
     subject: str = option(help="COLUMN, or FILE#COLUMN")
@@ -48,12 +48,12 @@ class Recorded(ColumnMetric):
 
     @property
     def file(self) -> str | None:
-        """The file that has the column, or None for the data itself."""
+        """The file with the column; None for the data itself."""
         match = _FILE.fullmatch(self.subject)
         return match["file"] if match else None
 
     def data_signature(self) -> dict[str, str]:
-        """Return the digest of the file, where there is one and it can be read."""
+        """Return the digest of the file; empty without a file or if it is missing."""
         from pathlib import Path
 
         from assay.metrics.provenance import file_digest

@@ -1,4 +1,4 @@
-"""The registry of metrics: their names and origins, and how a name becomes a metric or a description."""
+"""The registry of metrics by name, with their origins; builds and describes the metric of a name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from assay.metrics.name import SUBJECT, MetricName, Option, describe_options, fo
 from assay.metrics.presets import presets
 from assay.metrics.provenance import ENTRY_POINTS
 
-#: A class of a built-in metric and the name in its declaration.
+#: Matches a built-in metric's class and declared name in source code, so that listing metrics imports none.
 _METRIC = re.compile(
     r"^class (?P<attribute>\w+)(?:(?!^class ).)*?"
     r"^    declaration[^=\n]*= (?:(?!^class ).)*?\bname=\"(?P<name>[^\"]+)\"",
@@ -27,7 +27,7 @@ _METRIC = re.compile(
 
 
 def built_in() -> dict[str, str]:
-    """Return the built-in metrics as "module:Class" by name: those that files in ``assay/metrics`` declare."""
+    """Return the built-in metrics, "module:Class" by name, found in the source files of ``assay.metrics``."""
     declared: dict[str, str] = {}
     for package in ("assay.metrics", "assay.metrics.amr", "assay.metrics.judge"):
         declared |= declared_in(package, _METRIC)
@@ -39,11 +39,11 @@ class Entry:
     """One registered metric.
 
     Attributes:
-        name: as in metric names.
+        name: the metric's name, as in metric names.
         target: the class as "module:Class", or the class itself.
-        origin: ``assay``, or the distribution that has it.
-        version: the version of that distribution, or an empty string.
-        note: why the entry cannot be used (its name is taken), or an empty string.
+        origin: ``assay``, or the distribution that provides it.
+        version: the version of that distribution; empty for assay.
+        note: the reason why the entry cannot be used (its name is taken); empty if it can.
     """
 
     name: str
@@ -53,18 +53,18 @@ class Entry:
     note: str = ""
 
     def load(self) -> type[Metric]:
-        """Import the class.
+        """Return the class, importing its module if necessary.
 
         Raises:
-            UnavailableError: the module of a third party cannot be imported, or has no such class.
+            UnavailableError: a third party's module cannot be imported, or the target is not a metric class.
         """
         if isinstance(self.target, type):
             return self.target
         module, _, attribute = self.target.partition(":")
         remedy = f'pip install --upgrade --force-reinstall "{self.origin}"'
-        # whatever a third party's module does on import, the other metrics must stay usable
-        others = code_of_others(f"{self.target} of {self.origin} cannot be imported", remedy)
-        with nullcontext() if self.origin == "assay" else others:
+        # any failure to import a third party's module must leave the other metrics usable
+        guard = code_of_others(f"{self.target} of {self.origin} cannot be imported", remedy)
+        with nullcontext() if self.origin == "assay" else guard:
             loaded: Any = import_module(module)
             for part in attribute.split("."):
                 loaded = getattr(loaded, part)
@@ -74,7 +74,7 @@ class Entry:
 
     @property
     def declaration(self) -> Declaration:
-        """The declaration of the class (imports it)."""
+        """The declaration of the class, which is imported. Raises the errors of :meth:`load`."""
         return self.load().declaration
 
 
@@ -88,7 +88,7 @@ class Registry:
             self.add(entry)
 
     def add(self, entry: Entry) -> None:
-        """Add an entry; of entries with one name, the first is used and the others are listed with a note."""
+        """Add an entry; of several entries with one name, the first is used and the others are listed with a note."""
         holder = self._entries.get(entry.name)
         if holder is None:
             self._entries[entry.name] = entry
@@ -97,19 +97,19 @@ class Registry:
             self._refused.append(dataclasses.replace(entry, note=note))
 
     def replace(self, entry: Entry) -> None:
-        """Add an entry in place of the one that has its name."""
+        """Add an entry, replacing the entry of that name if there is one."""
         self._entries[entry.name] = entry
 
     def entries(self) -> list[Entry]:
-        """Return all entries by name, those that cannot be used last among their name."""
-        everything = [*self._entries.values(), *self._refused]
-        return sorted(everything, key=lambda entry: (entry.name, bool(entry.note), entry.origin))
+        """Return all entries sorted by name; of one name, those that cannot be used come last."""
+        all_entries = [*self._entries.values(), *self._refused]
+        return sorted(all_entries, key=lambda entry: (entry.name, bool(entry.note), entry.origin))
 
     def find(self, name: str) -> Entry:
-        """Return the entry of *name*.
+        """Return the entry called *name*.
 
         Raises:
-            InputError: there is none; the message lists the nearest names.
+            InputError: there is no such entry; the message lists similar names.
         """
         try:
             return self._entries[name]
@@ -119,15 +119,15 @@ class Registry:
     def build(self, name: MetricName) -> Metric:
         """Return the metric that *name* describes.
 
-        A subject that names an option set applies it; options of the name override it. Otherwise the
-        subject becomes the field ``subject``.
+        A subject that names an option set applies that set; options in the name override it. Any other subject becomes
+        the field ``subject``.
 
         Raises:
-            InputError: unknown metric, option set or option, a value an option cannot have, or no subject.
+            InputError: unknown metric, option set or option, an invalid value, or a missing subject.
             UnavailableError: a third party's metric cannot be imported.
         """
         if name.alias in self._entries and name.alias != name.name:
-            # buckets and tables would take it for that metric
+            # tables and filters by name would confuse the two
             raise InputError(f"metric {name.text!r}: {name.alias} is the name of another metric; give another alias")
         return self._build(self.find(name.name).load(), name)
 
@@ -141,10 +141,11 @@ class Registry:
         return self._build(cls, name)
 
     def _build(self, cls: type[Metric], name: MetricName) -> Metric:
+        """Return the metric of a class with the subject and options of a name; errors as for :meth:`build`."""
         options = describe_options(cls)
         values: dict[str, object] = {}
         if name.subject is not None:
-            values |= _subject(cls, name.name, name.subject)
+            values |= _values_from_subject(cls, name.name, name.subject)
         seen: set[str] = set()
         for typed, text in name.options:
             key = typed.replace("-", "_")
@@ -155,8 +156,8 @@ class Registry:
                 raise InputError(f"metric {str(name)!r}: the option {key!r} is given twice")
             seen.add(key)
             values[key] = read_value(name.name, options[key], text)
-        missing = [key for key, item in options.items() if item.default is dataclasses.MISSING]
-        for key in missing:
+        required = [key for key, item in options.items() if item.default is dataclasses.MISSING]
+        for key in required:
             if key not in values:
                 form = f"{name.name}:{cls.declaration.subject or key.upper()}"
                 what = form if key == SUBJECT else f"{key}=…"
@@ -166,7 +167,12 @@ class Registry:
         return metric
 
 
-def _subject(cls: type[Metric], name: str, subject: str) -> dict[str, object]:
+def _values_from_subject(cls: type[Metric], name: str, subject: str) -> dict[str, object]:
+    """Return the field values that a subject stands for: those of an option set, or the field ``subject``.
+
+    Raises:
+        InputError: the metric has neither such an option set nor a subject.
+    """
     sets = cls.declaration.option_sets
     if subject in sets:
         return dict(sets[subject])
@@ -179,23 +185,24 @@ def _subject(cls: type[Metric], name: str, subject: str) -> dict[str, object]:
 def registry() -> Registry:
     """Return the registry of this process: assay's metrics and those of installed distributions."""
     own = [Entry(name, target) for name, target in built_in().items()]
-    # a set: an installed distribution may be found on several paths
-    others = set()
+    # a set, because one distribution may be found on several paths
+    third_party = set()
     for point in metadata.entry_points(group=ENTRY_POINTS):
         if point.dist is not None:
-            others.add(Entry(point.name, point.value, point.dist.name, point.dist.version))
-    return Registry(own + sorted(others, key=lambda entry: (entry.name, entry.origin)))
+            third_party.add(Entry(point.name, point.value, point.dist.name, point.dist.version))
+    return Registry(own + sorted(third_party, key=lambda entry: (entry.name, entry.origin)))
 
 
 def load_metric(metric: str | MetricName | Metric | type[Metric] | Callable[..., Any]) -> Metric:
     """Return the metric of a name such as ``f1``, ``bleu:paper`` or ``recorded:sas``.
 
     Args:
-        metric: the text, the parsed name, a metric (returned as it is), a metric class whose options have defaults, or
-            a function of (reference, candidate), see :func:`~assay.metrics.function.metric`.
+        metric: the name as text or parsed, a metric (returned unchanged), a metric class whose options have defaults,
+            or a function of (reference, candidate), see :func:`~assay.metrics.function.metric`.
 
     Raises:
-        InputError: no name, unknown name (with the nearest ones), unknown option or option set, bad value.
+        InputError: not a name, an unknown name (the message lists similar ones), an unknown option or option set, or an
+            invalid value.
         UnavailableError: a third party's metric cannot be imported.
 
     Example:
@@ -220,23 +227,25 @@ def load_metric(metric: str | MetricName | Metric | type[Metric] | Callable[...,
 
 
 def list_metrics() -> list[Entry]:
-    """Return all registered metrics with their origin; imports none of them."""
+    """Return all registered metrics with their origins, without importing them."""
     return registry().entries()
 
 
 def describe_metric(name: str) -> list[str]:
-    """Return lines about a metric, with the signature it has on this machine where it can be built without more.
+    """Return a description of a metric as lines of text.
+
+    The signature on this machine is included if the metric can be built from *name*, that is, needs no further subject.
 
     Raises:
         InputError: unknown metric, option or option set.
-        UnavailableError: a third party's metric that cannot be imported.
+        UnavailableError: a third party's metric cannot be imported.
     """
     parsed = MetricName.parse(name)
     entry = registry().find(parsed.name)
     cls = entry.load()
     by_language = presets().get(cls.declaration.name, {})
     buildable = cls.declaration.subject is None or parsed.subject is not None or bool(by_language)
-    # options may change what a metric promises
+    # options may change the declaration, so that of the built metric takes precedence
     metric = load_metric(name) if buildable else None
     declaration = cls.declaration if metric is None else metric.declaration
     options = {key: item for key, item in describe_options(cls).items() if metric is None or metric.takes(key)}
@@ -254,7 +263,7 @@ def describe_metric(name: str) -> list[str]:
 
 
 def _option_lines(declaration: Declaration, options: dict[str, Option]) -> list[str]:
-    """Return a line for each option but the subject, and one for each option set."""
+    """Return one line per option except the subject, and one per option set."""
     lines = []
     for key, item in options.items():
         if key != SUBJECT:
@@ -267,7 +276,7 @@ def _option_lines(declaration: Declaration, options: dict[str, Option]) -> list[
 
 
 def _declaration_lines(declaration: Declaration, origin: str) -> list[str]:
-    """Return what a metric promises: range, symmetry, languages, what computes it, and its source."""
+    """Return lines on a metric's promises: range, symmetry, languages, the packages that compute it, and its source."""
     languages = "any" if declaration.languages is None else ", ".join(sorted(declaration.languages))
     better = "higher" if declaration.higher_is_better else "lower"
     lines = [
@@ -284,7 +293,13 @@ def _declaration_lines(declaration: Declaration, origin: str) -> list[str]:
 
 
 def _subject_lines(declaration: Declaration, subject: Option | None, *, optional: bool) -> list[str]:
-    """Return how to write the subject of a metric, and what it is."""
+    """Return lines on the subject of a metric: how to write it, and what it means.
+
+    Args:
+        declaration: the metric's declaration, which has a subject.
+        subject: the option for the subject; None if there is none.
+        optional: whether the metric can also be written without a subject.
+    """
     word = str(declaration.subject).upper()
     alone = f"{declaration.name}, or " if optional else ""
     lines = [f"write: {alone}{declaration.name}:{word}"]
@@ -298,7 +313,7 @@ def _yes(value: bool) -> str:
 
 
 def _signature_line(metric: Metric) -> str:
-    """Return the metric's signature on this machine, or why it is unavailable."""
+    """Return a line with the metric's signature on this machine, or the reason why it is unavailable."""
     try:
         metric.check_available()
     except UnavailableError as error:

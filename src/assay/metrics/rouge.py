@@ -12,22 +12,22 @@ from assay.metrics.text import PreparedMetric, tokenizer_signature, words
 
 @dataclass(frozen=True)
 class _Rouge(PreparedMetric):
-    """F-measure of what two texts share, from 0 to 1, as rouge-score computes it.
+    """Base of the ROUGE metrics: an F-measure of the overlap of two texts, from 0 to 1, as rouge-score computes it.
 
-    The tokens are Unicode words by default. ``tokenizer=rouge`` is the package's own, which drops every
-    character outside a-z and 0-9: there ``Müller`` and ``Möller`` are the same, and ``Ä`` has no token.
-    Where neither text has anything to share (a token, or for ROUGE-2 two of them), the score is 1 if the texts are
-    equal, else 0 (with ``tokenizer=rouge`` 0, as in the package); where one has nothing, 0.
+    The tokens are Unicode words by default. ``tokenizer=rouge`` is the package's own tokenizer, which drops every
+    character outside a-z and 0-9, so that ``Ä`` has no token. If neither text has a unit to compare (a token, or two
+    for ROUGE-2), the score is 1 for equal texts, else 0 (always 0 with ``tokenizer=rouge``, as in the package). If only
+    one text has none, it is 0.
     """
 
     tokenizer: Literal["unicode", "rouge"] = option("unicode", "unicode: words of any script; rouge: a-z0-9")
     stemmer: bool = option(False, "compare English stems (Porter) of words longer than three letters")
 
-    #: What rouge-score calls it.
+    #: The name of the metric in rouge-score.
     rouge_type: ClassVar[str]
 
     def _f_measure(self, tokenizer: Any) -> Callable[[str, str], float]:
-        """Return the function (reference, candidate) -> score for a tokenizer of rouge-score's kind."""
+        """Return the function (reference, candidate) -> score for a tokenizer with the interface of rouge-score."""
         from rouge_score.rouge_scorer import RougeScorer
 
         kind = self.rouge_type
@@ -40,7 +40,7 @@ class _Rouge(PreparedMetric):
             self.redeclare(perfect=None)
 
     def data_signature(self) -> dict[str, str]:
-        """Return the version of NLTK where its stemmer is used, and of the Unicode tables."""
+        """Return the versions of NLTK, if its stemmer is used, and of the Unicode tables, if they are used."""
         from assay.metrics.provenance import version_of
 
         stemmer = {"nltk": version_of("nltk")} if self.stemmer else {}
@@ -56,13 +56,14 @@ class _Rouge(PreparedMetric):
         f_measure = self._f_measure(tokenizer)
 
         def score(reference: str, candidate: str) -> float:
+            # texts that are too short for any overlap still score 1 if they are equal
             return f_measure(reference, candidate) or float(_is_same(tokenizer, reference, candidate))
 
         return self.prepared(score)
 
 
 def _is_same(tokenizer: _UnicodeTokenizer, reference: str, candidate: str) -> bool:
-    """Tell whether two texts have the same tokens, or are equal where they have none."""
+    """Tell whether two texts have the same tokens, or, if they have no tokens, are equal."""
     tokens = tokenizer.tokenize(reference)
     return tokens == tokenizer.tokenize(candidate) and (bool(tokens) or reference.strip() == candidate.strip())
 
@@ -86,8 +87,8 @@ class RougeL(_Rouge):
     def _f_measure(self, tokenizer: Any) -> Callable[[str, str], float]:
         """Return the function (reference, candidate) -> score.
 
-        The length of the common subsequence is rapidfuzz's, in linear memory: the table of rouge-score takes 40 seconds
-        and 1 GB for two texts of ten thousand words. All else is rouge-score's arithmetic.
+        rapidfuzz computes the length of the common subsequence in linear memory; the table of rouge-score takes 40
+        seconds and 1 GB for two texts of ten thousand words. The remaining arithmetic is that of rouge-score.
         """
         from rapidfuzz.distance import LCSseq
         from rouge_score.scoring import fmeasure
@@ -96,7 +97,7 @@ class RougeL(_Rouge):
             left, right = tokenizer.tokenize(reference), tokenizer.tokenize(candidate)
             if not left or not right:
                 return 0.0
-            # numbers, since rapidfuzz compares hashes
+            # each distinct token becomes a number, since rapidfuzz compares hashes, which could collide
             number_of = {token: number for number, token in enumerate(dict.fromkeys([*left, *right]))}
             common = LCSseq.similarity([number_of[token] for token in left], [number_of[token] for token in right])
             return float(fmeasure(common / len(right), common / len(left)))
@@ -122,7 +123,7 @@ class Rouge1(_Rouge):
 
 @dataclass(frozen=True)
 class Rouge2(_Rouge):
-    """F-measure of the pairs of neighbouring words that two texts share, from 0 to 1; answers of one word have none."""
+    """F-measure of the bigrams of words that two texts share, from 0 to 1; a text of one word has no bigram."""
 
     rouge_type: ClassVar[str] = "rouge2"
     declaration: ClassVar[Declaration] = Declaration(

@@ -66,22 +66,24 @@ class S3Bert(BiEncoder):
         return typed or self._named(self.aspect)
 
     def expand(self) -> tuple[S3Bert, ...]:
-        """Return the whole, each aspect of the layout and the residual; an aspect stays alone.
+        """Return the metric of the whole embedding, then one per aspect and, if any dimensions are left, the residual.
+
+        The aspects are those of the layout. A metric of one aspect returns only itself.
 
         Raises:
             UnavailableError: the model is not on this machine.
-            InputError: it has no layout, or none that fits it.
+            InputError: the model has no layout, or the layout does not fit it.
         """
         if self.aspect is not None:
             return (self,)
         return (self, *(self.part(aspect) for aspect in self.read_layout().parts))
 
     def files(self) -> tuple[str, ...]:
-        """Return the file of the layout, where one is named."""
+        """Return the file of the layout if the user named one."""
         return () if self.layout is None else (self.layout,)
 
     def part(self, aspect: str) -> Self:
-        """Return the metric of one aspect, with the options of this one."""
+        """Return the metric of one aspect with the options of this metric."""
         metric = dataclasses.replace(self, aspect=aspect)
         typed: MetricName | None = self.__dict__.get("_typed")
         if typed is not None:
@@ -90,10 +92,10 @@ class S3Bert(BiEncoder):
         return metric
 
     def read_layout(self) -> Layout:
-        """Return the dimensions of each aspect.
+        """Return the layout: the dimensions of each aspect.
 
         Raises:
-            InputError: there is no layout, or none that fits the embedding.
+            InputError: there is no layout, or it does not fit the embedding.
         """
         folder = self.located().folder
         dimensions = embedding_size(folder)
@@ -102,7 +104,7 @@ class S3Bert(BiEncoder):
         return read_layout(folder, dimensions)
 
     def span(self) -> tuple[int, int]:
-        """Return the first dimension that is compared, and one past the last.
+        """Return the first dimension that is compared, and the one after the last.
 
         Raises:
             InputError: the layout has no such aspect.
@@ -110,12 +112,12 @@ class S3Bert(BiEncoder):
         return self._span(self.read_layout())
 
     def check_available(self) -> None:
-        """See :class:`Metric`; the layout must fit as well."""
+        """See :class:`Metric`; the layout must fit the embedding as well."""
         super().check_available()
         self.span()
 
     def data_signature(self) -> dict[str, str]:
-        """See :class:`Metric`; of the layout its digest, and the dimensions that are compared."""
+        """See :class:`Metric`; includes the digest of the layout and the dimensions that are compared."""
         layout = self.read_layout()
         first, stop = self._span(layout)
         return super().data_signature() | {"layout": layout.digest, "dimensions": f"{first}-{stop}"}
@@ -126,7 +128,7 @@ class S3Bert(BiEncoder):
         """See :class:`EncoderBased`.
 
         Raises:
-            UnavailableError: the size of the embedding is not the one that the model's files declare.
+            UnavailableError: the embedding has another size than the model's files declare.
         """
         layout = self.read_layout()
         first, stop = self._span(layout)
@@ -147,7 +149,7 @@ class S3Bert(BiEncoder):
 
 
 def _split_subject(subject: str | None) -> tuple[str | None, str | None]:
-    """Return model and aspect of a subject; the form ``pypi:PACKAGE==VERSION#path`` has a # of its own."""
+    """Return model and aspect of a subject, None if missing; the # in ``pypi:PACKAGE==VERSION#path`` is no aspect."""
     if subject is None or "#" not in subject or user_path(subject).is_dir():
         return subject, None
     model, _, aspect = subject.rpartition("#")

@@ -1,4 +1,4 @@
-"""Exact match and token F1 of the SQuAD v2 evaluation, and what is used with its normalisation for long answers."""
+"""Exact match and token F1 of the SQuAD v2 evaluation, and metrics for long answers that share its normalisation."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def answer_tokens(text: str) -> list[str]:
 
 @dataclass(frozen=True)
 class ExactMatch(PairMetric):
-    """1 where the two normalised answers are the same, else 0; two empty answers are the same."""
+    """1 if the two normalised answers are equal, else 0; two empty answers are equal."""
 
     declaration: ClassVar[Declaration] = Declaration(
         name="em",
@@ -54,8 +54,8 @@ def _exact(reference: str, candidate: str) -> float:
 class TokenF1(PreparedMetric):
     """F1 of two multisets of answer tokens, from 0 to 1.
 
-    Without tokens on both sides (two empty answers, or two bare articles) it is 1, without tokens on one
-    side 0, as in the evaluation script.
+    If neither answer has a token (two empty answers, or two bare articles) it is 1, if only one has none it is 0, as in
+    the evaluation script.
     """
 
     declaration: ClassVar[Declaration] = Declaration(
@@ -83,11 +83,12 @@ def _token_f1(reference: str, candidate: str) -> float:
 
 @dataclass(frozen=True)
 class Contains(PairMetric):
-    """1 where the normalised gold answer occurs in the normalised candidate, else 0.
+    """1 if the normalised gold answer occurs in the normalised candidate, else 0.
 
-    It is the usual measure for answers of language models, which are sentences beside gold answers of a word or two. Of
-    several gold answers one is enough. As published it looks for characters: ``us`` occurs in ``focus``; with ``words``
-    the gold answer has to occur as whole words. A gold answer without tokens is in a candidate without tokens alone.
+    It is the usual measure for language models, which answer in sentences while gold answers have a word or two. One of
+    several gold answers is enough. As published it compares characters, so that ``us`` occurs in ``focus``; with
+    ``words`` the gold answer must occur as whole words. A gold answer without tokens occurs only in a candidate without
+    tokens.
     """
 
     words: bool = option(False, "the gold answer as whole words")
@@ -102,6 +103,7 @@ class Contains(PairMetric):
 
     def scorer(self) -> Callable[[str, str], float]:
         """Return the function (reference, candidate) -> score."""
+        # spaces at both ends make a match begin and end at the boundary of a word
         edge = " " if self.words else ""
 
         def score(reference: str, candidate: str) -> float:
@@ -115,10 +117,10 @@ class Contains(PairMetric):
 
 @dataclass(frozen=True)
 class TokenRecall(PairMetric):
-    """Share of the tokens of the gold answer that the candidate has, from 0 to 1, each as often as it occurs.
+    """Share of the gold answer's tokens that the candidate has, from 0 to 1; repeated tokens count repeatedly.
 
-    Unlike F1 it does not punish a long answer. Where the gold answer has no token it is 1 for a candidate without one,
-    else 0.
+    Unlike F1 it does not penalise a long answer. If the gold answer has no token, it is 1 for a candidate without
+    tokens, else 0.
     """
 
     declaration: ClassVar[Declaration] = Declaration(

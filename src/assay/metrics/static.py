@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from assay.metrics.words.vectors import WordVectors
 
-# Letters, marks, digits; the underscore that joins words in some tables; the joiners of Persian and Indic spelling.
+# letters, marks and digits; the underscore, which joins words in some tables; the joiners of Persian and Indic spelling
 _LETTER: Final = r"[\p{L}\p{M}\p{N}_\u200C\u200D]"
 _TOKEN = regex.compile(
     rf"""
@@ -46,14 +46,14 @@ _SAME: Final = str.maketrans(
 class Static(Metric):
     """Cosine, from -1 to 1, of the pooled static vectors of the words of two texts.
 
-    A word counts as often as it occurs; one without a vector does not count. A text without any known word has no
-    vector, and its score is 0, with an identical text too; :meth:`flags` marks such texts. It is 0 as well where a
-    pooled vector is zero.
+    A word counts as often as it occurs; words without a vector are ignored. A text without any known word has no
+    vector, and scores 0 even with an identical text; :meth:`flags` marks such texts. The score is also 0 if a pooled
+    vector is zero.
 
-    Tables differ in what counts as a word: GloVe was made with the Penn Treebank's tokens (``do n't``, ``the king 's``,
-    ``well-known``, ``1,000``, ``u.s.``, ``...``), others keep ``don't`` whole. So the longest form is looked up first,
-    and only if it is unknown its parts, see :func:`split_text` and :func:`split_parts`. Texts are normalised to NFC.
-    Writing without spaces is not split: it finds no words.
+    Tables differ in what counts as a word: GloVe was trained on the Penn Treebank's tokens (``do n't``, ``the king
+    's``, ``well-known``, ``1,000``, ``u.s.``, ``...``), others keep ``don't`` whole. So the longest form of a word is
+    looked up first, and its parts only if it is unknown, see :func:`split_text` and :func:`split_parts`. Texts are
+    normalised to NFC. Scripts without spaces are not segmented, so their words are not found.
     """
 
     subject: str = option(help="FILE of word vectors (word2vec, GloVe, fastText .vec), or a folder")
@@ -78,15 +78,15 @@ class Static(Metric):
 
     @property
     def path(self) -> Path:
-        """The file or folder of the vectors."""
+        """The path of the file or folder with the vectors."""
         return user_path(self.subject)
 
     def files(self) -> tuple[str, ...]:
-        """Return the vectors."""
+        """Return the file or folder with the vectors, as the user typed it."""
         return (self.subject,)
 
     def check_available(self) -> None:
-        """Return when the vectors exist, in a supported format.
+        """Check that the vectors exist, in a supported format.
 
         Raises:
             InputError: they do not.
@@ -97,7 +97,7 @@ class Static(Metric):
         check_source(self.path)
 
     def data_signature(self) -> dict[str, str]:
-        """Return the digest of the vectors (``absent`` where there are none) and the version of the Unicode tables."""
+        """Return the digest of the vectors (``absent`` if there are none) and the version of the Unicode tables."""
         from assay.metrics.words.vectors import source_digest
 
         try:
@@ -107,7 +107,7 @@ class Static(Metric):
         return {"vectors": digest} | tokenizer_signature()
 
     def score(self, batch: Batch) -> NDArray[np.float64]:
-        """Return one score a pair: float64, shape ``(len(batch),)``.
+        """Return one score per pair: float64, shape ``(len(batch),)``.
 
         Raises:
             InputError: the vectors are absent or broken.
@@ -124,7 +124,7 @@ class Static(Metric):
         return bounded
 
     def flags(self, batch: Batch) -> NDArray[np.uint8]:
-        """Return which texts have no known word, bits of :class:`assay.metrics.work.Flag`, shape ``(len(batch),)``."""
+        """Return :class:`assay.metrics.work.Flag` bits for texts without known words: uint8, shape ``(n,)``."""
         import numpy as np
 
         from assay.metrics.words.vectors import open_vectors
@@ -136,7 +136,7 @@ class Static(Metric):
         return reference_flags | (unknown[right] * np.uint8(Flag.CANDIDATE_EMPTY))
 
     def _pool(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """Return the vector of each text, zero where no word is known, shape ``(len(texts), dimensions)``."""
+        """Return the pooled vector of each text, shape ``(len(texts), dimensions)``; zero if no word is known."""
         import numpy as np
 
         from assay.metrics.words.vectors import open_vectors
@@ -148,7 +148,7 @@ class Static(Metric):
         table = vectors.rows(distinct)
         pooled = np.zeros((len(texts), vectors.dimensions))
         end = 0
-        # text by text: the order of a sum then depends on the text alone, and memory on the longest one
+        # text by text, so that the order of each sum depends on the text alone, and memory on the longest text
         for number, rows in enumerate(rows_of):
             start, end = end, end + len(rows)
             if rows:
@@ -157,7 +157,7 @@ class Static(Metric):
         return pooled
 
     def _rows(self, vectors: WordVectors, texts: Sequence[str]) -> list[list[int]]:
-        """Return the rows of the known words of each text, in order: of whole tokens, else of their parts."""
+        """Return the table rows of the known words of each text, in order: of whole tokens, else of their parts."""
         tokens_of_texts = [split_text(text) for text in texts]
         row_of = vectors.find(list(chain.from_iterable(tokens_of_texts)), self.case)
         rows_of_token = self._rows_of_tokens(vectors, row_of)
@@ -167,11 +167,11 @@ class Static(Metric):
         return rows_of_texts
 
     def _rows_of_tokens(self, vectors: WordVectors, row_of: dict[str, int]) -> dict[str, list[int]]:
-        """Return the rows of each token: its own, else those of its parts that are known.
+        """Return the table rows of each token: its own row, or else the rows of its known parts.
 
         Args:
             vectors: the table.
-            row_of: the row of each token, -1 where the table lacks it.
+            row_of: the row of each token, -1 if the table lacks it.
         """
         parts_of = {token: split_parts(token) for token, row in row_of.items() if row < 0}
         new_parts = [part for part in chain.from_iterable(parts_of.values()) if part not in row_of]
@@ -184,10 +184,10 @@ class Static(Metric):
 
 
 def split_text(text: str) -> list[str]:
-    """Return the tokens of a text, each in its longest form: words, numbers and runs of one mark.
+    """Return the tokens of a text, each in its longest form: words, numbers and runs of one punctuation mark.
 
-    Apostrophes and hyphens between letters belong to a word, points, commas and colons between digits to a number,
-    points to letters that alternate with them (``U.S.``). Curved apostrophes count as straight ones.
+    Apostrophes and hyphens between letters belong to a word; points, commas and colons between digits belong to a
+    number; points belong to an abbreviation such as ``U.S.``. Curved apostrophes become straight ones.
 
     Example:
         >>> split_text("He won’t pay $1,000...")
@@ -198,9 +198,9 @@ def split_text(text: str) -> list[str]:
 
 
 def split_parts(token: str) -> list[str]:
-    """Return the parts of a token that has no vector as a whole; a number is its only part.
+    """Return the parts of a token that has no vector as a whole; a number is not divided.
 
-    English clitics are split off as in the Penn Treebank; anything else is split at its marks.
+    English clitics are split off as in the Penn Treebank; other tokens are split at punctuation marks.
 
     Example:
         >>> split_parts("won't"), split_parts("Paris-based")

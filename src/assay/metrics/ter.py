@@ -12,7 +12,7 @@ from assay.metrics.base import Declaration, PairMetric, option
 
 @dataclass(frozen=True)
 class Ter(PairMetric):
-    """Edits that turn the candidate into the reference, a word of the reference: 0 is the same, no upper end.
+    """Number of edits that turn the candidate into the reference, per word of the reference: 0 if equal, unbounded.
 
     Lower is better. Two blank texts have 0; against a blank reference any text has 1, as in sacrebleu. Identical texts
     have 0 here; in sacrebleu some have edits with ``normalized``, such as ``a's,(`` (.5), since it normalises the

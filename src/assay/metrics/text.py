@@ -1,4 +1,4 @@
-"""What several string metrics share: words of any language, scores of empty texts, and preparation of a pair."""
+"""Shared parts of string metrics: words of any language, scores of empty texts, and preparation of pairs."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _SAME = str.maketrans({"\u2019": "'", "\u02bc": "'", "\uff07": "'", "\u00ad": No
 def words(text: str, *, lowercase: bool = True) -> list[str]:
     """Return the words of *text* in order.
 
-    A word is a run of letters, combining marks and digits after NFC normalisation; an apostrophe between
-    letters belongs to it (``don't``), as do a point or a comma between digits (``3.14``). Characters of
-    Chinese and Japanese writing are words one by one. Soft hyphens are dropped; curved apostrophes count
-    as straight ones. Thai, Lao, Khmer and Burmese, which have no spaces either, come in whole runs.
+    A word is a run of letters, combining marks and digits after NFC normalisation. It includes an apostrophe between
+    letters (``don't``) and a point or comma between digits (``3.14``). Each character of Chinese and Japanese writing
+    is a word. Soft hyphens are dropped, and curved apostrophes become straight ones. Thai, Lao, Khmer and Burmese,
+    which have no spaces either, are not segmented.
 
     Args:
         text: any text.
-        lowercase: return the words in lower case (``str.lower``, again in NFC).
+        lowercase: whether to return the words in lower case (``str.lower``, before NFC).
 
     Example:
         >>> words("Müller’s 3,5 km – 東京")
@@ -49,12 +49,12 @@ def words(text: str, *, lowercase: bool = True) -> list[str]:
 
 
 def tokenizer_signature() -> dict[str, str]:
-    """Return the version of the Unicode tables behind ``words``, beside that of the package regex."""
+    """Return the version of the Unicode tables that ``words`` uses, besides those of the package regex."""
     return {"unicode": unicodedata.unidata_version}
 
 
 def empty_score(left: str, right: str) -> float | None:
-    """Return 1 for two blank texts, 0 where one is blank, None where neither is."""
+    """Return 1 for two blank texts, 0 if only one is blank, None if neither is."""
     blank_left, blank_right = not left.strip(), not right.strip()
     if blank_left and blank_right:
         return 1.0
@@ -63,10 +63,10 @@ def empty_score(left: str, right: str) -> float | None:
 
 @dataclass(frozen=True)
 class PreparedMetric(PairMetric):
-    """A metric with the two options that the published answer-similarity scores need.
+    """A metric with two options that reproduce the published answer-similarity scores.
 
-    There the gold answer was passed as the hypothesis (``swap``), and a blank answer had become the text ``nan`` when
-    the file was read (``blank``).
+    In those, the gold answer was passed as the hypothesis (``swap``), and reading the file had turned an empty answer
+    into the text ``nan`` (``blank``).
     """
 
     swap: bool = option(False, "pass the reference as the hypothesis and the candidate as the reference")

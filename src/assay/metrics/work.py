@@ -1,4 +1,4 @@
-"""Sessions, which hold what metrics share, such as a model in memory, and the scores and flags that they return."""
+"""Sessions, which hold resources that metrics share, such as a model in memory, and the scores that they return."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Flag(IntFlag):
 
     @property
     def phrase(self) -> str:
-        """The meaning in words."""
+        """The meaning of a single flag in words."""
         if self in _NO_SCORE:
             return _NO_SCORE[self]
         part = "reference" if self in (Flag.REFERENCE_CUT, Flag.REFERENCE_EMPTY) else "candidate"
@@ -39,7 +39,7 @@ class Flag(IntFlag):
         return f"{part} {what}"
 
 
-#: Why a pair has no score, in words.
+#: The reasons why a pair has no score, in words.
 _NO_SCORE = {
     Flag.NO_VERDICT: "reply without a verdict, no score",
     Flag.REFUSED: "reply refused, no score",
@@ -54,12 +54,12 @@ class Scores:
     """Scores of n pairs under m metrics.
 
     Attributes:
-        values: float64, shape (n, m); NaN only where a flag of :data:`MISSING` says why.
-        flags: :class:`Flag` bits, uint8, shape (n, m).
-        seconds: wall time of each metric, with the work that it shares with others, and without what it loads (unless
-            there is only one pair), shape (m,).
-        asymmetry: difference between the scores of the two orders of the texts, float64, shape (n, m), NaN for a
-            metric that reads one order; None where all do.
+        values: the scores, float64, shape (n, m); NaN only if a flag of :data:`MISSING` gives the reason.
+        flags: the bits of :class:`Flag`, uint8, shape (n, m).
+        seconds: the wall time of each metric, float64, shape (m,). It includes work shared with other metrics, but not
+            loading (unless there is only one pair).
+        asymmetry: the difference between the scores of the two orders of the texts, float64, shape (n, m), NaN for a
+            metric that reads one order only; None if all metrics do.
     """
 
     values: NDArray[np.float64]
@@ -69,7 +69,7 @@ class Scores:
 
     @classmethod
     def joined(cls, parts: Sequence[Scores]) -> Scores:
-        """Return the scores of the same pairs under all metrics of some parts, in their order."""
+        """Return the scores of several parts, for the same pairs under different metrics, side by side in order."""
         unknown = [np.full(part.values.shape, np.nan) if part.asymmetry is None else part.asymmetry for part in parts]
         return cls(
             np.concatenate([part.values for part in parts], axis=1),
@@ -80,20 +80,20 @@ class Scores:
 
 
 class Session(Protocol):
-    """Holds what is costly, such as a model in memory, while pairs are scored."""
+    """A costly resource, such as a model in memory, that is held while pairs are scored."""
 
     def score(self, metrics: Sequence[Metric], batch: Batch, again: Collection[str] = ()) -> Scores:
-        """Score a batch with metrics of this session's engine.
+        """Return the scores of a batch under metrics with this session's engine.
 
         Args:
-            metrics: what scores, m of them.
-            batch: n pairs.
-            again: texts of the batch that a later batch will have as well, worth keeping.
+            metrics: the m metrics.
+            batch: the n pairs.
+            again: texts of the batch that a later batch will contain too, so that keeping their embeddings pays off.
         """
         ...
 
     def cost(self) -> dict[str, Any]:
-        """Return what the work has cost so far, as plain values."""
+        """Return the cost of the work so far, such as a price or numbers of tokens, as plain values by name."""
         ...
 
     def close(self) -> None:
@@ -102,10 +102,10 @@ class Session(Protocol):
 
 
 class Engine(Hashable, Protocol):
-    """What must be loaded to score; metrics with equal engines share a session. Can be pickled.
+    """The description of a resource that scoring needs; metrics with equal engines share a session. Can be pickled.
 
     Attributes:
-        pairs: pairs in a unit of work, the most that an interrupted run loses.
+        pairs: the number of pairs in a unit of work, the most that an interrupted run loses.
     """
 
     @property
@@ -114,15 +114,15 @@ class Engine(Hashable, Protocol):
         ...
 
     def open(self) -> Session:
-        """Load it."""
+        """Load the resource and return its session."""
         ...
 
 
 def scores_of(metric: Metric, batch: Batch) -> NDArray[np.float64]:
-    """Return the scores that a metric gives n pairs, shape (n,).
+    """Return a metric's scores of n pairs, float64, shape (n,).
 
     Raises:
-        AssayError: it returned something else, or called exit().
+        AssayError: the metric returned something else, or called exit().
     """
     try:
         scores = metric.score(batch)
@@ -140,7 +140,7 @@ def scores_of(metric: Metric, batch: Batch) -> NDArray[np.float64]:
 
 
 class OwnSession:
-    """The session of metrics that need none: each scores by itself."""
+    """The session of metrics without an engine: each one computes its scores by itself."""
 
     def score(self, metrics: Sequence[Metric], batch: Batch, again: Collection[str] = ()) -> Scores:
         """See :meth:`Session.score`."""
@@ -148,7 +148,7 @@ class OwnSession:
         for number, metric in enumerate(metrics):
             parts = []
             if metric not in _warm and len(batch) > 1:
-                # the first pair apart: its imports and files do not count as the metric's speed
+                # the first pair is scored separately, so that imports and opening files do not count as speed
                 with portion(number / len(metrics), number / len(metrics)):
                     parts.append(scores_of(metric, batch.take(range(1))))
             _warm.add(metric)
@@ -157,17 +157,17 @@ class OwnSession:
                 parts.append(scores_of(metric, batch.take(range(len(parts), len(batch))) if parts else batch))
             elapsed = time.perf_counter() - started
             columns.append(np.concatenate(parts))
-            # scaled to all pairs where the first one was not timed
+            # scaled to all pairs, since the first one may not have been timed
             seconds.append(elapsed * len(batch) / max(1, len(parts[-1])))
             flags.append(metric.flags(batch))
         return Scores(np.stack(columns, axis=1), np.stack(flags, axis=1), np.array(seconds))
 
     def cost(self) -> dict[str, Any]:
-        """Nothing beyond the time of each metric."""
+        """Return an empty dict, since there is no cost beyond the time of each metric."""
         return {}
 
     def close(self) -> None:
-        """Nothing to free."""
+        """Do nothing, since there is nothing to free."""
 
 
 _open: dict[Engine, Session] = {}
@@ -176,11 +176,11 @@ _warm: set[Metric] = set()
 
 
 def open_session(engine: Engine | None, *, keep: bool = False) -> Session:
-    """Return the session of an engine; one that is open is used again.
+    """Return the session of an engine; an open session is reused.
 
     Args:
-        engine: None for metrics that score by themselves.
-        keep: whether other sessions stay open; otherwise they are closed first, so that one model is in memory.
+        engine: the engine; None for metrics without one.
+        keep: whether other sessions stay open; if not, they are closed first, so that only one model is in memory.
     """
     if engine is None:
         return OwnSession()
@@ -192,7 +192,7 @@ def open_session(engine: Engine | None, *, keep: bool = False) -> Session:
 
 
 def session_if_open(engine: Engine) -> Session | None:
-    """Return the session of an engine if it is open."""
+    """Return the session of an engine if it is open, else None."""
     return _open.get(engine)
 
 

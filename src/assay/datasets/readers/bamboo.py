@@ -12,37 +12,63 @@ from assay.datasets.readers.base import FILE, TEXT, ReaderResult, number, pairs_
 from assay.datasets.readers.stsb import genre_of
 from assay.errors import InputError
 
-#: Columns of the two sentences, by the corpus that they are from.
+#: The indices of the columns with the two sentences, by corpus.
 _SENTENCES = {"sts": (5, 6), "sick": (1, 2), "para": (3, 4)}
+#: The index of the column with the entailment label in the texts of SICK.
+_SICK_ENTAILMENT = 4
 
 
 @takes(corpus=TEXT, reference=FILE, candidate=FILE, label=FILE, texts=FILE)
 def read_bamboo(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
-    """Read sentences, labels between 0 and 1 and graphs.
+    """Read the sentences, labels in [0, 1] and AMR graphs of one corpus of BAMBOO.
 
     Options: ``corpus`` (``sts``, ``sick`` or ``para``), and the names of the files: ``reference`` and ``candidate``
-    (graphs), ``label`` and ``texts``. The files of graphs and labels end with a row that belongs to no pair; those of
-    SICK and PARA begin with one as well, made of the header of the texts.
+    (graphs), ``label`` and ``texts``. The files of graphs and labels end with a row that belongs to no pair. In SICK
+    and PARA they also begin with such a row, which was made of the header of the texts.
+
+    Raises:
+        InputError: files differ in their numbers of rows, a label is not a number, or a graph is broken or belongs to
+            another sentence.
     """
     corpus = str(options["corpus"])
     texts, labels = files[options["texts"]], files[options["label"]]
-    head = 0 if corpus == "sts" else 1
-    rows = [line.split("\t") for line in texts.read_text(encoding="utf-8-sig").split("\n") if line][head:]
+    # the texts of SICK and PARA have a header, for which the other files have a label and graphs as well
+    first = 0 if corpus == "sts" else 1
+    # without the last row, which belongs to no pair
+    pair_rows = slice(first, -1)
+    rows = [line.split("\t") for line in texts.read_text(encoding="utf-8-sig").split("\n") if line][first:]
     scores = labels.read_text(encoding="utf-8").split()
-    _check_count(labels, len(scores), head + len(rows) + 1, texts)
-    columns: dict[str, Any] = {"pair_id": [str(place) for place in range(1, len(rows) + 1)]}
-    for side, column in zip(("reference", "candidate"), _SENTENCES[corpus], strict=True):
-        blocks = read_checked([files[options[side]]])
-        _check_count(files[options[side]], len(blocks), head + len(rows) + 1, texts)
-        columns[side] = [row[column].strip() for row in rows]
-        columns[f"{side}_graph"] = [block.text for block in blocks[head:-1]]
-        _check_sentences(columns[side], blocks[head:-1])
-    columns["label"] = [number(labels, place, "label", score) for place, score in enumerate(scores[head:-1], head + 1)]
+    _check_count(labels, len(scores), first + len(rows) + 1, texts)
+    columns: dict[str, Any] = {"pair_id": [str(row_number) for row_number in range(1, len(rows) + 1)]}
+    for side, sentence_column in zip(("reference", "candidate"), _SENTENCES[corpus], strict=True):
+        sentences = [row[sentence_column].strip() for row in rows]
+        columns[side] = sentences
+        columns[f"{side}_graph"] = _read_side(files[options[side]], sentences, pair_rows, texts)
+    numbered_scores = enumerate(scores[pair_rows], first + 1)
+    columns["label"] = [number(labels, row_number, "label", score) for row_number, score in numbered_scores]
     if corpus == "sts":
         columns["subset"] = [genre_of(row[0]) for row in rows]
     elif corpus == "sick":
-        columns["entailment"] = [row[4].strip() for row in rows]
+        columns["entailment"] = [row[_SICK_ENTAILMENT].strip() for row in rows]
     return ReaderResult(pairs_of(columns))
+
+
+def _read_side(path: Path, sentences: list[str], pair_rows: slice, texts: Path) -> list[str]:
+    """Return the AMR graph of each sentence of one side.
+
+    Args:
+        path: the file of graphs.
+        sentences: the sentences of that side.
+        pair_rows: the rows of the file that belong to pairs.
+        texts: the file of the sentences, for messages.
+
+    Raises:
+        InputError: a graph is broken or belongs to another sentence, or their number is wrong.
+    """
+    blocks = read_checked([path])
+    _check_count(path, len(blocks), pair_rows.start + len(sentences) + 1, texts)
+    _check_sentences(sentences, blocks[pair_rows])
+    return [block.text for block in blocks[pair_rows]]
 
 
 def _check_count(path: Path, count: int, expected: int, texts: Path) -> None:
@@ -51,7 +77,7 @@ def _check_count(path: Path, count: int, expected: int, texts: Path) -> None:
 
 
 def _check_sentences(sentences: list[str], blocks: list[GraphBlock]) -> None:
-    """Check that each graph is that of its sentence."""
+    """Raise InputError if a graph belongs to another sentence than the one in its row."""
     for sentence, block in zip(sentences, blocks, strict=True):
         if block.sentence != sentence:
             raise InputError(f"{block.where}: is the graph of {block.sentence!r}; expected {sentence!r}")
@@ -59,10 +85,13 @@ def _check_sentences(sentences: list[str], blocks: list[GraphBlock]) -> None:
 
 @takes(reference=FILE, candidate=FILE)
 def read_bamboo_role(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
-    """Read graphs of which two rows each belong together: a foil whose roles are exchanged, then a true paraphrase.
+    """Read the pairs of graphs that test semantic roles: in turn a foil with exchanged roles and a true paraphrase.
 
-    Options: the files ``reference`` and ``candidate``. The label is 0 for a foil and 1 for a paraphrase, the group the
-    number of the two. There are no sentences: the texts are empty.
+    Options: the files ``reference`` and ``candidate``. The label is 0 for a foil and 1 for a paraphrase. A foil and the
+    paraphrase after it form a group, numbered from 1. There are no sentences, so the texts are empty.
+
+    Raises:
+        InputError: a graph is broken, the files differ in length, or the number of graphs is odd.
     """
     blocks = {side: read_checked([files[options[side]]]) for side in ("reference", "candidate")}
     count = len(blocks["reference"])
@@ -72,12 +101,12 @@ def read_bamboo_role(files: Mapping[str, Path], options: Mapping[str, Any]) -> R
             f" {files[options['candidate']]}; expected as many, two by two"
         )
     columns: dict[str, Any] = {
-        "pair_id": [str(place + 1) for place in range(count)],
+        "pair_id": [str(index + 1) for index in range(count)],
         "reference": [""] * count,
         "candidate": [""] * count,
-        "label": [float(place % 2) for place in range(count)],
-        "group": [str(place // 2 + 1) for place in range(count)],
+        "label": [float(index % 2) for index in range(count)],
+        "group": [str(index // 2 + 1) for index in range(count)],
     }
-    columns |= {f"{side}_graph": [block.text for block in held] for side, held in blocks.items()}
+    columns |= {f"{side}_graph": [block.text for block in side_blocks] for side, side_blocks in blocks.items()}
     note = "there are no texts, only graphs: metrics of texts have nothing to compare here"
     return ReaderResult(pairs_of(columns), (note,))

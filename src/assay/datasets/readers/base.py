@@ -1,4 +1,4 @@
-"""What a reader is, and the readers by name."""
+"""The interface of readers of card files, and the registry of readers by name."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from assay.lazy import declared_in
 
 @dataclass(frozen=True)
 class ReaderResult:
-    """What a reader made of the files of one split.
+    """The result of reading the files of one split.
 
     Attributes:
-        table: pair columns (``pair_id`` optional, unique within the split) and extra columns.
-        notes: what was left out or changed, and how often.
+        table: the pair columns (``pair_id`` is optional, and unique within the split) and further columns.
+        notes: what was left out or changed, and how often; one line each.
     """
 
     table: pa.Table
     notes: tuple[str, ...] = ()
 
 
-#: A reader takes the files of one split by name and the options of the split.
+#: A function of the files of one split, paths by name, and of the options of the split.
 Reader = Callable[[Mapping[str, Path], Mapping[str, Any]], ReaderResult]
 
-#: What the value of an option of a split may be.
+#: The kinds of values of a split's options, in the words of messages.
 FILE = "the name of one of its files"
 OPTIONAL_FILE = "the name of a file"
 TEXT = "a text"
@@ -45,9 +45,9 @@ JOIN = "a table with file, the name of one of its files, by, a list of columns, 
 
 
 def takes(**options: str) -> Callable[[Reader], Reader]:
-    """Return a decorator that declares which options a reader takes, each with what its value may be.
+    """Return a decorator that declares the options of a reader, each with the kind of its values.
 
-    Those that are a :data:`FILE` must be given. A reader without the decorator gets its options unchecked.
+    Options of the kind :data:`FILE` are required. The options of a reader without the decorator are not checked.
     """
 
     def declare(reader: Reader) -> Reader:
@@ -58,13 +58,16 @@ def takes(**options: str) -> Callable[[Reader], Reader]:
 
 
 def check_options(reader: Reader, options: Mapping[str, Any], files: Mapping[str, Path], where: str) -> None:
-    """Raise InputError for an option that the reader does not take, a value of another kind, or a missing file.
+    """Check a split's options against the declaration of its reader.
 
     Args:
-        reader: made by :func:`takes`, or not.
-        options: of a split.
-        files: of the split, by name.
-        where: how the message begins: the dataset and the split.
+        reader: the reader, with or without the decorator :func:`takes`.
+        options: the options of the split.
+        files: the files of the split, by name.
+        where: the dataset and the split, which begin the message.
+
+    Raises:
+        InputError: an unknown option, a value of another kind, or a missing file.
     """
     declared: Mapping[str, str] | None = getattr(reader, "options", None)
     if declared is None:
@@ -80,7 +83,7 @@ def check_options(reader: Reader, options: Mapping[str, Any], files: Mapping[str
 
 
 def _fits(value: Any, kind: str, files: Mapping[str, Path]) -> bool:
-    """Tell whether a value is of a kind."""
+    """Tell whether a value is of a declared kind; any other kind than those below is a text."""
     if kind == FILE:
         return isinstance(value, str) and value in files
     if kind == SWITCH:
@@ -111,15 +114,15 @@ _READER = re.compile(r"^def (?P<attribute>read_(?P<name>\w+))\(files: ", re.MULT
 
 @functools.cache
 def built_in_readers() -> dict[str, str]:
-    """Return the built-in readers as "module:function" by name: ``stsb-de`` is ``read_stsb_de`` of a file here."""
+    """Return the built-in readers, "module:function" by name; ``stsb-de`` is the function ``read_stsb_de``."""
     declared = declared_in("assay.datasets.readers", _READER)
     return {name.replace("_", "-"): target for name, target in declared.items()}
 
 
 def installed_readers() -> tuple[dict[str, EntryPoint], list[tuple[str, str]]]:
-    """Return the readers of other packages by name, and names that are taken with why they are not used.
+    """Return the readers of other packages by name, and (name, reason) of the readers that are not used.
 
-    Of readers with one name the built-in one is used, then that of the first package by name.
+    Of several readers with one name the built-in one is used, or else that of the first package in alphabetical order.
     """
     holders = dict.fromkeys(built_in_readers(), "assay")
     used: dict[str, EntryPoint] = {}
@@ -142,7 +145,7 @@ def _origin(point: EntryPoint) -> str:
 def load_reader(name: str) -> Reader:
     """Return a reader by its registered name: a built-in one, or an entry point of an installed package.
 
-    A card is a file that anybody may have written, so it can choose among readers and name no code of its own.
+    Anybody may have written a card, so it can only choose among installed readers and cannot name code of its own.
 
     Raises:
         InputError: no such reader.
@@ -162,7 +165,7 @@ def load_reader(name: str) -> Reader:
 
 
 def pairs_of(columns: Mapping[str, Any]) -> pa.Table:
-    """Return a table of columns: lists become text, or float64 for ``label``; Arrow arrays stay as they are."""
+    """Return a table of columns; lists become text, or float64 for ``label``, and Arrow arrays stay unchanged."""
     arrays = {}
     for name, values in columns.items():
         kind = pa.float64() if name == "label" else pa.string()
@@ -171,10 +174,10 @@ def pairs_of(columns: Mapping[str, Any]) -> pa.Table:
 
 
 def number(path: Path, row: int, column: str, text: str) -> float:
-    """Return a label as a float.
+    """Return a label as a float; *path*, *row* and *column* are its location for messages.
 
     Raises:
-        InputError: file, row, column and the text that is not a number.
+        InputError: the text is not a number.
     """
     try:
         return float(text)

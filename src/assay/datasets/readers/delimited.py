@@ -1,4 +1,4 @@
-"""Rows of text between delimiters, with or without quotes; every cell stays text."""
+"""Reads delimited text such as CSV and TSV, with or without quoting; every cell stays text."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from assay.datasets.columns import SourceTable
 from assay.errors import InputError
 from assay.tables import repeated
 
+#: The number of rows that are held as Python strings at a time.
 BLOCK = 20_000
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
@@ -25,14 +26,15 @@ def read_delimited(
     """Read a delimited file into string columns.
 
     Args:
-        path: a UTF-8 file, with or without a byte order mark.
-        delimiter: one character.
-        quoted: whether ``"`` around a cell protects delimiters and line ends; else it is plain text.
-        header: names of the columns of a file that has no header line. Its rows may then be shorter
-            or longer: missing cells are empty, surplus ones are left out.
+        path: the path of a UTF-8 file, with or without a byte order mark.
+        delimiter: the delimiter, one character.
+        quoted: whether ``"`` around a cell protects delimiters and line ends; if not, quotes are plain text.
+        header: the names of the columns of a file without a header line. Rows may then differ in length: missing cells
+            are empty, surplus cells are left out.
 
     Raises:
-        InputError: not UTF-8, a quote that is never closed, a ragged row, no rows.
+        InputError: the file is not UTF-8 or has no rows, a quote is never closed, or a row differs in length from the
+            header.
     """
     try:
         return _read(path, delimiter, quoted, header)
@@ -42,10 +44,16 @@ def read_delimited(
 
 
 def _read(path: Path, delimiter: str, quoted: bool, header: Sequence[str] | None) -> SourceTable:
+    """Return the table of a file; see :func:`read_delimited`.
+
+    Raises:
+        InputError: as for :func:`read_delimited`, except for the encoding.
+        UnicodeDecodeError: the file is not UTF-8.
+    """
     blocks: list[pa.RecordBatch] = []
     numbers: list[int] = []
     names: list[str] | None = list(header) if header else None
-    loose = header is not None
+    may_be_ragged = header is not None
     schema = pa.schema([(name, pa.string()) for name in names or []])
     rows: list[list[str]] = []
 
@@ -57,14 +65,14 @@ def _read(path: Path, delimiter: str, quoted: bool, header: Sequence[str] | None
 
     for number, cells in _records(path, delimiter, quoted):
         if names is None:
-            names = _header(path, cells, delimiter)
+            names = _header_names(path, cells, delimiter)
             schema = pa.schema([(name, pa.string()) for name in names])
             continue
         if len(cells) != len(names):
-            if not loose:
+            if not may_be_ragged:
                 raise InputError(
                     f"{path}, row {number}: has {len(cells)} cells; the header has {len(names)}"
-                    f" ({', '.join(names)})" + _hint(cells, names, delimiter)
+                    f" ({', '.join(names)})" + _comma_hint(cells, names, delimiter)
                 )
             cells = (cells + [""] * len(names))[: len(names)]
         rows.append(cells)
@@ -74,20 +82,20 @@ def _read(path: Path, delimiter: str, quoted: bool, header: Sequence[str] | None
     flush()
     if names is None or not blocks:
         raise InputError(f"{path}: {'has a header and no rows' if names else 'the file has no rows'}")
-    counted = np.asarray(numbers, dtype=np.int64)
-    simple = bool(np.array_equal(counted, np.arange(counted[0], counted[0] + len(counted))))
+    row_numbers = np.asarray(numbers, dtype=np.int64)
+    consecutive = bool(np.array_equal(row_numbers, np.arange(row_numbers[0], row_numbers[0] + len(row_numbers))))
     return SourceTable(
         pa.Table.from_batches(blocks),
         str(path),
-        first=int(counted[0]),
-        rows=None if simple else counted,
+        first=int(row_numbers[0]),
+        rows=None if consecutive else row_numbers,
         as_text=True,
     )
 
 
 def _records(path: Path, delimiter: str, quoted: bool) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number of each record (counted from 1; blank lines count) and its cells."""
-    # Without quotes only \n ends a row; with them the csv module finds the ends itself.
+    """Yield number and cells of each record; numbers are counted from 1 and include blank lines, which are skipped."""
+    # without quoting only \n ends a row; with quoting the csv module needs the original line ends
     with path.open(encoding="utf-8-sig", newline="" if quoted else "\n") as lines:
         if not quoted:
             for number, line in enumerate(lines, 1):
@@ -95,6 +103,7 @@ def _records(path: Path, delimiter: str, quoted: bool) -> Iterator[tuple[int, li
                 if text:
                     yield number, text.split(delimiter)
             return
+        # a cell may be longer than the csv module's default limit of 128 KiB; the limit is global, so it is restored
         limit = csv.field_size_limit(sys.maxsize if sys.maxsize < 2**31 else 2**31 - 1)
         try:
             yield from _quoted(path, csv.reader(lines, delimiter=delimiter, strict=True), delimiter)
@@ -103,9 +112,14 @@ def _records(path: Path, delimiter: str, quoted: bool) -> Iterator[tuple[int, li
 
 
 def _quoted(path: Path, reader: Iterator[list[str]], delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield number and cells of each record of a csv reader that is not blank.
+
+    Raises:
+        InputError: the quotes are wrong; the message has the row, and the line if it differs.
+    """
     number = 0
     while True:
-        began = reader.line_num + 1  # type: ignore[attr-defined]
+        first_line = reader.line_num + 1  # type: ignore[attr-defined]
         number += 1
         try:
             cells = next(reader)
@@ -120,48 +134,57 @@ def _quoted(path: Path, reader: Iterator[list[str]], delimiter: str) -> Iterator
                 what = "the quote that opens here is never closed"
             elif "expected after" in what:
                 what = "a quote is opened here and closed in the middle of a cell"
-            line = f" (line {began})" if began != number else ""
+            line = f" (line {first_line})" if first_line != number else ""
             raise InputError(f"{path}, row {number}{line}: {what}; {remedy}") from None
         if cells:
             yield number, cells
 
 
-def _header(path: Path, cells: list[str], delimiter: str) -> list[str]:
-    names = [cell.strip() or f"column_{place}" for place, cell in enumerate(cells, 1)]
-    twice = repeated(names)
-    if twice is not None:
-        raise InputError(f"{path}, row 1: the column {twice!r} appears twice in the header; rename one")
+def _header_names(path: Path, cells: list[str], delimiter: str) -> list[str]:
+    """Return the column names in the header row; a blank name becomes ``column_N``.
+
+    Raises:
+        InputError: a name is a duplicate, or the file seems to have another delimiter.
+    """
+    names = [cell.strip() or f"column_{column}" for column, cell in enumerate(cells, 1)]
+    duplicate = repeated(names)
+    if duplicate is not None:
+        raise InputError(f"{path}, row 1: the column {duplicate!r} appears twice in the header; rename one")
     other = ";" if delimiter == "," else ","
     if len(names) == 1 and (other in names[0] or "\t" in names[0]):
-        found = "tabs" if "\t" in names[0] else "semicolons" if other == ";" else "commas"
+        actual = "tabs" if "\t" in names[0] else "semicolons" if other == ";" else "commas"
         wanted = "commas, or as .tsv with tabs" if delimiter == "," else "tabs, or as .csv with commas"
         raise InputError(
-            f"{path}, row 1: the cells seem to be separated by {found}; save it with {wanted} between them"
+            f"{path}, row 1: the cells seem to be separated by {actual}; save it with {wanted} between them"
         )
     return names
 
 
-def _hint(cells: list[str], names: list[str], delimiter: str) -> str:
+def _comma_hint(cells: list[str], names: list[str], delimiter: str) -> str:
     if len(cells) > len(names) and delimiter == ",":
         return "; a cell that holds a comma needs quotes around it"
     return ""
 
 
 def check_encoding(path: Path) -> None:
-    """Raise an InputError that names the first row and byte of the file that is not UTF-8, if any."""
+    """Check that a file is UTF-8.
+
+    Raises:
+        InputError: it is not; the message has the line and the position of the first invalid byte.
+    """
     with path.open("rb") as raw:
-        start = raw.read(4)
-        if start[:2] in _UTF16:
+        first_bytes = raw.read(4)
+        if first_bytes[:2] in _UTF16:
             raise InputError(f"{path}: is encoded as UTF-16; save it as UTF-8")
         raw.seek(0)
-        place = 0
+        bytes_before = 0
         for number, line in enumerate(raw, 1):
             try:
                 line.decode("utf-8")
             except UnicodeDecodeError as error:
                 byte = line[error.start]
                 raise InputError(
-                    f"{path}, line {number}: byte {place + error.start + 1} of the file (0x{byte:02x})"
+                    f"{path}, line {number}: byte {bytes_before + error.start + 1} of the file (0x{byte:02x})"
                     " is not UTF-8; save it as UTF-8"
                 ) from None
-            place += len(line)
+            bytes_before += len(line)

@@ -1,4 +1,4 @@
-"""EVOUNA: answers of question answering systems, each judged right or wrong by people."""
+"""Reads EVOUNA: answers of question answering systems, each judged right or wrong by people."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ import pyarrow as pa
 from assay.datasets.readers.base import ReaderResult, pairs_of, takes
 from assay.errors import InputError
 
-#: What the systems are called in the paper, by the ending of ``answer_…`` and ``judge_…``.
+#: The names of the systems in the paper, by the suffix of the keys ``answer_…`` and ``judge_…``.
 SYSTEMS = {"fid": "FiD", "gpt35": "GPT-3.5", "chatgpt": "ChatGPT", "gpt4": "GPT-4", "newbing": "Bing"}
-#: A slash divides gold answers, except in units, in a date that is a name, and at the end of an answer. Place codes
-#: (UN/LOCODE:USCHI) are divided, as in published values, although UN is then an answer.
+#: A slash separates gold answers, except in units (Mbit/s), in 9/11, and before another slash. Place codes
+#: (UN/LOCODE:USCHI) are separated as in the published values, although UN thus becomes an answer.
 _WITHIN = r"/(?=(?:s|h|hour)(?:/|$)) | (?<=[ ]9)/(?=11[ ]) | /(?=/)"
 _PART = re.compile(rf"(?:{_WITHIN} | [^/])+", re.VERBOSE)
 
 
 def gold_answers(text: str) -> list[str]:
-    """Return the gold answers that a cell holds, without blank ones.
+    """Return the gold answers in a cell, without blank ones.
 
     Example:
         >>> gold_answers("54 Mbit/s/54 megabits per second")
@@ -33,10 +33,14 @@ def gold_answers(text: str) -> list[str]:
 
 @takes()
 def read_evouna(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
-    """Read a list of questions, each with ``golden_answer`` and ``answer_SYSTEM``, ``judge_SYSTEM`` of every system.
+    """Read a list of questions, each with ``golden_answer`` and, for every system, ``answer_SYSTEM``, ``judge_SYSTEM``.
 
-    The system is the subset, the question the group, the number of the question the column ``item``. Questions marked
-    ``improper`` are left out, as the paper does, and answers that are missing or were not judged.
+    Each answer is a pair with the system as subset, the question as group, and the question's number as the column
+    ``item``. Questions marked ``improper`` are left out as in the paper, and so are answers that are missing or were
+    not judged.
+
+    Raises:
+        InputError: the file does not have this form.
     """
     (path,) = files.values()
     columns: dict[str, list[Any]] = {
@@ -47,10 +51,10 @@ def read_evouna(files: Mapping[str, Path], options: Mapping[str, Any]) -> Reader
         if record["improper"]:
             improper += 1
             continue
-        references = gold_answers(_text(path, number, "golden_answer", record["golden_answer"]))
+        references = gold_answers(_required_text(path, number, "golden_answer", record["golden_answer"]))
         if not references:
             raise InputError(f"{path}, question {number}: golden_answer has no answer")
-        question = _text(path, number, "question", record["question"])
+        question = _required_text(path, number, "question", record["question"])
         for key, system in _systems(record):
             answer, judged = record[f"answer_{key}"], record.get(f"judge_{key}")
             if answer is None or judged is None:
@@ -60,7 +64,7 @@ def read_evouna(files: Mapping[str, Path], options: Mapping[str, Any]) -> Reader
                 raise InputError(f"{path}, question {number}: judge_{key} is {judged!r}; expected true, false or null")
             columns["pair_id"].append(f"{number}-{key}")
             columns["reference"].append(references)
-            columns["candidate"].append(_text(path, number, f"answer_{key}", answer))
+            columns["candidate"].append(_required_text(path, number, f"answer_{key}", answer))
             columns["label"].append(float(judged))
             columns["question"].append(question)
             columns["subset"].append(system)
@@ -76,10 +80,10 @@ def read_evouna(files: Mapping[str, Path], options: Mapping[str, Any]) -> Reader
 
 
 def _records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the questions with their numbers, from 1.
+    """Yield number (from 1) and content of each question.
 
     Raises:
-        InputError: not a JSON list of objects that have a question, gold answers and a mark.
+        InputError: the file is not a JSON list of objects with the keys question, golden_answer and improper.
     """
     try:
         records = json.loads(path.read_text(encoding="utf-8"))
@@ -103,7 +107,7 @@ def _systems(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield key, SYSTEMS.get(key, key)
 
 
-def _text(path: Path, number: int, name: str, value: Any) -> str:
+def _required_text(path: Path, number: int, name: str, value: Any) -> str:
     if not isinstance(value, str):
         raise InputError(f"{path}, question {number}: {name} is {value!r}; expected a text")
     return value

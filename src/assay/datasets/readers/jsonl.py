@@ -1,4 +1,4 @@
-"""One JSON object a line."""
+"""Reads JSONL, one JSON object per line, and converts Python values to Arrow columns."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ from assay.datasets.readers.delimited import check_encoding
 from assay.errors import InputError
 from assay.tables import repeated
 
+#: The number of lines that are held as Python objects at a time.
 BLOCK = 20_000
-#: Cells of a block: more come of lines that share no keys.
+#: The limit on the cells of a block, which only lines with hardly any keys in common exceed.
 MOST_CELLS = 50_000_000
 
 
 def read_jsonl(path: Path) -> SourceTable:
-    """Read a file with one JSON object a line; a key that a line lacks is null there.
+    """Read a file with one JSON object per line; a key that a line lacks is null there.
 
     Raises:
-        InputError: not UTF-8, a line that is not JSON object or holds what no table can, lines that share no keys, no
-            rows.
+        InputError: the file is not UTF-8 or has no rows, a line is not a JSON object or has an unsupported value, or
+            the lines have too many different keys.
     """
     tables: list[pa.Table] = []
     misfits: dict[str, Misfit] = {}
@@ -39,15 +40,15 @@ def read_jsonl(path: Path) -> SourceTable:
                 f"{path}: {len(block):,} lines have {len(keys):,} different keys, too many for the columns of a table; "
                 "keep the keys that are needed"
             )
-        table, found = table_of_records(block)
-        before = len(numbers) - len(block)
-        for name, one in found.items():
-            misfits.setdefault(name, Misfit(before + one.place, one.what))
+        table, block_misfits = table_of_records(block)
+        rows_before = len(numbers) - len(block)
+        for name, misfit in block_misfits.items():
+            misfits.setdefault(name, Misfit(rows_before + misfit.place, misfit.what))
         tables.append(table)
         block.clear()
 
     for number, line in json_lines(path):
-        block.append(_record(path, number, line))
+        block.append(_parse_record(path, number, line))
         numbers.append(number)
         if len(block) >= BLOCK:
             flush()
@@ -55,14 +56,14 @@ def read_jsonl(path: Path) -> SourceTable:
         flush()
     if not tables:
         raise InputError(f"{path}: the file has no rows")
-    counted = np.asarray(numbers, dtype=np.int64)
-    simple = bool(np.array_equal(counted, np.arange(1, len(counted) + 1)))
-    rows = None if simple else counted
+    line_numbers = np.asarray(numbers, dtype=np.int64)
+    consecutive = bool(np.array_equal(line_numbers, np.arange(1, len(line_numbers) + 1)))
+    rows = None if consecutive else line_numbers
     return SourceTable(_unite(tables), str(path), unit="line", first=1, rows=rows, misfits=misfits)
 
 
 def json_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the number and the text of each line that is not blank, without its line end.
+    """Yield the number (from 1) and the text of each line that is not blank, without surrounding space.
 
     Raises:
         InputError: not UTF-8.
@@ -79,10 +80,16 @@ def json_lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 class _KeyTwiceError(Exception):
-    """An object of JSON has a key twice; Python's reader would keep the last value alone."""
+    """Raised for a JSON object with a duplicate key, of which Python's parser would keep only the last value."""
 
 
-def _record(path: Path, number: int, line: str) -> dict[str, Any]:
+def _parse_record(path: Path, number: int, line: str) -> dict[str, Any]:
+    """Return the JSON object in a line.
+
+    Raises:
+        InputError: the line is not a JSON object, or has a duplicate key, half of a surrogate pair, a number with too
+            many digits or too deep a nesting; names file and line.
+    """
     where = f"{path}, line {number}"
     try:
         record = _DECODER.decode(line)
@@ -93,10 +100,11 @@ def _record(path: Path, number: int, line: str) -> dict[str, Any]:
     except RecursionError:
         raise InputError(f"{where}: its lists or objects are nested too deeply to be read") from None
     except ValueError:
-        # what is left: int() refuses so many digits (sys.set_int_max_str_digits)
+        # the only other cause: int() refuses a number with too many digits (sys.set_int_max_str_digits)
         raise InputError(f"{where}: holds a whole number of thousands of digits; write it as text") from None
     if not isinstance(record, dict):
         raise InputError(f'{where}: expected a JSON object such as {{"reference": …}}')
+    # only an escape can produce half of a surrogate pair
     if "\\u" in line:
         try:
             json.dumps(record, ensure_ascii=False).encode()
@@ -109,78 +117,79 @@ def _record(path: Path, number: int, line: str) -> dict[str, Any]:
     return record
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _reject_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     record = dict(pairs)
     if len(record) < len(pairs):
         raise _KeyTwiceError(repeated([name for name, _ in pairs]))
     return record
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_object)
+_DECODER = json.JSONDecoder(object_pairs_hook=_reject_duplicate_keys)
 
 
 def table_of_records(records: list[dict[str, Any]]) -> tuple[pa.Table, dict[str, Misfit]]:
-    """Return a table of all keys of the records, in the order in which they first appear, and what is no text in it.
+    """Return a table of all keys of the records, and by column the first value that cannot be read as text.
 
-    Takes time for the values that are there, not for every key of every record: lines may share few keys.
+    The columns are in the order in which the keys first appear. The time grows with the number of values, not with
+    records times keys, since lines may have few keys in common.
     """
-    found: dict[str, tuple[list[int], list[Any]]] = {}
-    for place, record in enumerate(records):
+    rows_and_values: dict[str, tuple[list[int], list[Any]]] = {}
+    for row, record in enumerate(records):
         for name, value in record.items():
-            if name not in found:
-                found[name] = [], []
-            places, values = found[name]
-            places.append(place)
+            if name not in rows_and_values:
+                rows_and_values[name] = [], []
+            rows, values = rows_and_values[name]
+            rows.append(row)
             values.append(value)
     columns: dict[str, pa.Array] = {}
     misfits: dict[str, Misfit] = {}
-    for name, (places, values) in found.items():
-        columns[name] = _spread(column_of(values), places, len(records))
+    for name, (rows, values) in rows_and_values.items():
+        columns[name] = _spread(column_of(values), rows, len(records))
         misfit = misfit_of(values)
         if misfit is not None:
-            misfits[name] = Misfit(places[misfit.place], misfit.what)
+            misfits[name] = Misfit(rows[misfit.place], misfit.what)
     return pa.table(columns), misfits
 
 
-def _spread(column: pa.Array, places: list[int], length: int) -> pa.Array:
-    """Return a column with its values at some places of more rows, and null elsewhere."""
-    if len(places) == length:
+def _spread(column: pa.Array, rows: list[int], length: int) -> pa.Array:
+    """Return a column of *length* rows with the values of *column* in the given rows, and null elsewhere."""
+    if len(rows) == length:
         return column
     source = np.full(length, -1)
-    source[places] = np.arange(len(places))
+    source[rows] = np.arange(len(rows))
     return column.take(pa.array(source, mask=source < 0))
 
 
 def table_of_columns(columns: Mapping[str, list[Any]]) -> tuple[pa.Table, dict[str, Misfit]]:
-    """Return a table of columns of any values, and by column the first value that can be no text."""
-    found = {name: one for name, values in columns.items() if (one := misfit_of(values)) is not None}
-    return pa.table({name: column_of(values) for name, values in columns.items()}), found
+    """Return a table of columns of any values, and by column the first value that cannot be read as text."""
+    misfits = {name: misfit for name, values in columns.items() if (misfit := misfit_of(values)) is not None}
+    return pa.table({name: column_of(values) for name, values in columns.items()}), misfits
 
 
 def misfit_of(values: list[Any]) -> Misfit | None:
-    """Return the first value that stands for no text and for no list of texts, or None.
+    """Return the first value that can be read neither as text nor as a list of texts; None if there is none.
 
-    Whole numbers and truth values do stand for a text. A fraction does not: 1.50 would be written as 1.5.
+    Whole numbers and booleans can be read as text. A fraction cannot, since 1.50 would become 1.5.
     """
     if {type(value) for value in values} <= {str, int, bool, type(None)}:
         return None
-    for place, value in enumerate(values):
+    for row, value in enumerate(values):
         if value is None or isinstance(value, str | int | bool | np.integer | np.bool_):
             continue
         if isinstance(value, Mapping):
-            return Misfit(place, "an object")
+            return Misfit(row, "an object")
         if isinstance(value, list | tuple):
             if not _all_text([value]):
-                return Misfit(place, "a list of other things than texts")
+                return Misfit(row, "a list of other things than texts")
         elif isinstance(value, float | np.floating):
-            return Misfit(place, f"the number {value}")
+            return Misfit(row, f"the number {value}")
         else:
-            return Misfit(place, f"a value of type {type(value).__name__}")
+            return Misfit(row, f"a value of type {type(value).__name__}")
     return None
 
 
 def column_of(values: list[Any]) -> pa.Array:
-    """Return the values as an Arrow array: a column of mixed kinds becomes text or lists of text."""
+    """Return the values as an Arrow array; values of mixed types become text, or lists of text."""
     kinds = {type(value) for value in values if value is not None}
     if not kinds:
         return pa.nulls(len(values))
@@ -197,7 +206,7 @@ def column_of(values: list[Any]) -> pa.Array:
             return pa.array(values, None if kinds == {int} else pa.float64(), from_pandas=False)
         except (pa.ArrowException, OverflowError):
             pass  # an integer beyond 64 bits: kept as text below
-    return pa.array([None if v is None else v if isinstance(v, str) else _text(v) for v in values], pa.string())
+    return pa.array([None if v is None else v if isinstance(v, str) else _json_text(v) for v in values], pa.string())
 
 
 def _all_text(values: list[Any]) -> bool:
@@ -207,19 +216,25 @@ def _all_text(values: list[Any]) -> bool:
     )
 
 
-def _text(value: Any) -> str:
+def _json_text(value: Any) -> str:
     return json.dumps(value.item() if isinstance(value, np.generic) else value, ensure_ascii=False, default=str)
 
 
 def _unite(tables: list[pa.Table]) -> pa.Table:
-    """Join blocks of rows whose columns may differ in kind from block to block."""
+    """Return the blocks of rows as one table.
+
+    A column may be absent from a block, which gives null, or differ in type, which converts it to a common type.
+    """
     names: dict[str, None] = {}
     for table in tables:
         names.update(dict.fromkeys(table.column_names))
     columns = {}
-    known = [(table, frozenset(table.column_names)) for table in tables]
+    tables_and_names = [(table, frozenset(table.column_names)) for table in tables]
     for name in names:
-        parts = [table.column(name) if name in own else pa.nulls(table.num_rows) for table, own in known]
+        parts = [
+            table.column(name) if name in table_names else pa.nulls(table.num_rows)
+            for table, table_names in tables_and_names
+        ]
         kinds = {part.type for part in parts if not pa.types.is_null(part.type)}
         if len(kinds) <= 1:
             kind = kinds.pop() if kinds else pa.null()

@@ -1,4 +1,4 @@
-"""NQ301: answers of twelve question answering systems to 301 questions of NQ-open, each judged by people."""
+"""Reads NQ301: answers of twelve question answering systems to 301 questions of NQ-open, each judged by people."""
 
 from __future__ import annotations
 
@@ -19,10 +19,13 @@ VERDICTS = {"Yes": 1.0, "No": 0.0}
 
 @takes()
 def read_nq301(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
-    """Read distinct answers with verdicts from a .tsv file, and gold answers by question from a .jsonl file.
+    """Read distinct answers with verdicts from a .tsv file, and the gold answers of each question from a .jsonl file.
 
-    The verdict is the one agreed upon; those of the two or three annotators are the annotations. The answers of all
-    systems to a question stand together, without the systems that gave them.
+    The label is the verdict agreed upon; the annotations are the verdicts of the two or three annotators. The answers
+    of all systems to a question are in one group; the file does not name the systems.
+
+    Raises:
+        InputError: a file has other columns, a question has no gold answer, or a verdict is neither Yes nor No.
     """
     path = next(path for name, path in files.items() if name.endswith(".tsv"))
     gold = _gold_answers(next(path for name, path in files.items() if name.endswith(".jsonl")))
@@ -31,17 +34,17 @@ def read_nq301(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderR
         raise InputError(f"{path}: has the columns {', '.join(table.column_names)}; expected {', '.join(COLUMNS)}")
     cells = {name: table.column(name).to_pylist() for name in COLUMNS}
     references, labels, annotations = [], [], []
-    for place, question in enumerate(cells["Question"]):
-        row = place + 2
+    for index, question in enumerate(cells["Question"]):
+        row = index + 2  # row 1 is the header
         if question not in gold:
             raise InputError(f"{path}, row {row}: there is no gold answer to the question {question!r}")
         references.append(gold[question])
-        labels.append(_verdict(path, row, "Acceptable?", cells["Acceptable?"][place]))
-        given = []
+        labels.append(_verdict(path, row, "Acceptable?", cells["Acceptable?"][index]))
+        verdicts = []
         for name in COLUMNS[4:]:
-            if cells[name][place].strip():
-                given.append(_verdict(path, row, name, cells[name][place]))
-        annotations.append(given)
+            if cells[name][index].strip():
+                verdicts.append(_verdict(path, row, name, cells[name][index]))
+        annotations.append(verdicts)
     return ReaderResult(
         pairs_of(
             {
@@ -60,7 +63,7 @@ def _gold_answers(path: Path) -> dict[str, list[str]]:
     """Return the gold answers by question.
 
     Raises:
-        InputError: a line without a question, or without a list of answers.
+        InputError: a column is missing, or a line has no list of answers.
     """
     source = read_jsonl(path)
     for name in ("question", "answer"):
@@ -68,10 +71,10 @@ def _gold_answers(path: Path) -> dict[str, list[str]]:
             raise InputError(f"{path}: has no {name}")
     gold = {}
     questions, answers = (source.table.column(name).to_pylist() for name in ("question", "answer"))
-    for place, (question, found) in enumerate(zip(questions, answers, strict=True)):
-        if not isinstance(found, list) or not found:
-            raise InputError(f"{source.where(place)}: answer is {found!r}; expected a list of gold answers")
-        gold[question] = found
+    for index, (question, gold_list) in enumerate(zip(questions, answers, strict=True)):
+        if not isinstance(gold_list, list) or not gold_list:
+            raise InputError(f"{source.where(index)}: answer is {gold_list!r}; expected a list of gold answers")
+        gold[question] = gold_list
     return gold
 
 

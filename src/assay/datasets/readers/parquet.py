@@ -1,4 +1,4 @@
-"""Parquet: a file, a folder of parts, or either at an address; read batch by batch."""
+"""Reads Parquet batch by batch: a file or a folder of parts, on a disk or at an address."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from assay.datasets.columns import SourceTable
 from assay.errors import AssayError, InputError, MissingExtraError, OfflineError, UnavailableError, summary_of
 from assay.tables import damage, known_table, repeated
 
-#: What an address begins with; a letter and a colon alone is a drive of Windows.
+#: The beginning of an address; a single letter before the colon is a drive of Windows instead.
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://.")
 #: Protocols that need no network.
 _LOCAL = ("file", "local", "memory")
-#: Packages that fsspec reads addresses with, by protocol.
+#: The packages that fsspec needs for addresses, by protocol.
 _DRIVERS = {
     "s3": "s3fs",
     "s3a": "s3fs",
@@ -40,12 +40,15 @@ _DRIVERS = {
 
 
 def is_address(text: str | Path) -> bool:
-    """Tell whether a text is an address such as ``s3://bucket/x.parquet``, without a split behind it."""
+    """Tell whether a text is an address such as ``s3://bucket/x.parquet``, without ``:SPLIT`` at the end."""
     return _SCHEME.match(str(text)) is not None and ":" not in str(text).rstrip("/").rpartition("/")[2]
 
 
 def is_folder(path: str | Path) -> bool:
-    """Tell whether this is a folder that may hold parts: a path, or a text that is written as one and is no name."""
+    """Tell whether this is a folder that may hold parts: a text that ends with a slash, or the path of a folder.
+
+    A text without any slash is never a folder, so that it can name a dataset.
+    """
     if isinstance(path, str) and path.endswith(("/", "\\")):
         return True
     try:
@@ -55,23 +58,28 @@ def is_folder(path: str | Path) -> bool:
 
 
 def public_address(address: str) -> str:
-    """Return an address without user, password and query, which may be secrets."""
+    """Return an address without user, password and query, which may contain secrets."""
     return re.sub(r"^([^:/?#]+://)[^/@]*@", r"\1", address).partition("?")[0]
 
 
 @dataclass(frozen=True)
-class _Part:
-    """One file of a dataset: its name for messages, and what opens it."""
+class _ParquetFile:
+    """A Parquet file on a disk or at an address.
+
+    Attributes:
+        name: its path or public address, for messages.
+        open: a function that opens it as a binary stream.
+    """
 
     name: str
     open: Callable[[], BinaryIO]
 
 
 def parts_of(folder: Path) -> list[Path]:
-    """Return the Parquet files of a folder by name; what begins with ``.`` or ``_`` is none of the data.
+    """Return the Parquet files of a folder, sorted by name; names that begin with ``.`` or ``_`` are ignored.
 
     Raises:
-        InputError: there is none.
+        InputError: the folder has no such file.
     """
     parts = sorted(path for path in folder.glob("*.parquet") if path.name[0] not in "._" and path.is_file())
     if not parts:
@@ -80,21 +88,21 @@ def parts_of(folder: Path) -> list[Path]:
 
 
 def read_parquet(path: str | Path, *, offline: bool = False) -> SourceTable:
-    """Read a Parquet file, or the parts of a folder as one table; from a disk, or from an address that fsspec knows.
+    """Read a Parquet file, or the parts of a folder as one table, from a disk or an address that fsspec supports.
 
-    What is large is written to a file of the cache, see :func:`assay.batches.held`.
+    A large table is written to a file in the cache instead of memory, see :func:`assay.batches.held`.
 
     Raises:
-        InputError: a file that is none, a part with another schema, no rows; the line names the part.
-        OfflineError: an address, and the network is forbidden.
-        UnavailableError: an address that cannot be reached, or needs a package that is not installed.
+        InputError: a part is not a Parquet file or has another schema, or there are no rows; names the part.
+        OfflineError: *path* is an address and the network is forbidden.
+        UnavailableError: an address cannot be reached, or needs a package that is not installed.
     """
     if isinstance(path, str) and is_address(path):
         name, parts = public_address(path), _parts_at(path, offline=offline)
     elif Path(path).is_dir():
-        name, parts = str(path), [_Part(str(part), _opener(part)) for part in parts_of(Path(path))]
+        name, parts = str(path), [_ParquetFile(str(part), _opener(part)) for part in parts_of(Path(path))]
     else:
-        name, parts = str(path), [_Part(str(path), _opener(Path(path)))]
+        name, parts = str(path), [_ParquetFile(str(path), _opener(Path(path)))]
     schema, rows = _common_schema(parts)
     if not sum(rows):
         raise InputError(f"{name}: the table has no rows")
@@ -104,15 +112,15 @@ def read_parquet(path: str | Path, *, offline: bool = False) -> SourceTable:
 
 
 def _opener(path: Path) -> Callable[[], BinaryIO]:
-    # by a stream: PyArrow opens no name that is no UTF-8
+    # as a stream, since PyArrow cannot open a path that is not UTF-8
     return lambda: path.open("rb")
 
 
-def _parts_at(address: str, *, offline: bool) -> list[_Part]:
-    """Return the file at an address, or the parts of the folder there.
+def _parts_at(address: str, *, offline: bool) -> list[_ParquetFile]:
+    """Return the file at an address, or the parts of the folder there, sorted by name.
 
     Raises:
-        InputError: fsspec does not know the protocol, or there is no part.
+        InputError: fsspec does not support the protocol, or there is no part.
         OfflineError, UnavailableError: see :func:`read_parquet`.
     """
     shown, protocol = public_address(address), urlsplit(address).scheme
@@ -134,12 +142,12 @@ def _parts_at(address: str, *, offline: bool) -> list[_Part]:
         files = [root]
     else:
         with _reaching(shown):
-            found = system.glob(f"{root.rstrip('/')}/*.parquet")
-        files = sorted(file for file in found if file.rpartition("/")[2][0] not in "._")
+            matches = system.glob(f"{root.rstrip('/')}/*.parquet")
+        files = sorted(file for file in matches if file.rpartition("/")[2][0] not in "._")
     if not files:
         raise InputError(f"{shown}: there is no file *.parquet; name a file, or a folder of Parquet parts")
     names = [public_address(str(system.unstrip_protocol(file))) for file in files]
-    return [_Part(name, _remote_opener(system, file)) for name, file in zip(names, files, strict=True)]
+    return [_ParquetFile(name, _remote_opener(system, file)) for name, file in zip(names, files, strict=True)]
 
 
 def _remote_opener(system: Any, file: str) -> Callable[[], BinaryIO]:
@@ -152,7 +160,12 @@ def _remote_opener(system: Any, file: str) -> Callable[[], BinaryIO]:
 
 @contextmanager
 def _reaching(name: str) -> Iterator[None]:
-    """Turn what goes wrong while a part is read into one line that names it."""
+    """Convert exceptions raised while a part is read into errors with one line that names the part.
+
+    Raises:
+        InputError: the part is not a readable Parquet file.
+        UnavailableError: the address cannot be read.
+    """
     try:
         yield
     except AssayError:
@@ -164,17 +177,19 @@ def _reaching(name: str) -> Iterator[None]:
             if isinstance(error, FileNotFoundError | PermissionError):
                 raise
             raise InputError(f"{name}: is not a readable Parquet file ({damage(error)})") from error
-        # each file system has errors of its own
+        # every file system of fsspec has its own types of exceptions
         raise UnavailableError(
             f"{name}: cannot be read ({summary_of(error)})", "check the address and its access"
         ) from error
 
 
-def _common_schema(parts: list[_Part]) -> tuple[pa.Schema, list[int]]:
-    """Return the schema that all parts have, and the rows of each; a column without a value fits every type.
+def _common_schema(parts: list[_ParquetFile]) -> tuple[pa.Schema, list[int]]:
+    """Return the schema that all parts share, and the number of rows of each part.
+
+    A column without any value (type null) is compatible with every type.
 
     Raises:
-        InputError: a column appears twice, or a part has other columns, or another type of one.
+        InputError: a part has duplicate columns, or differs from the first one in columns or types.
     """
     schemas, rows = [], []
     for part in parts:
@@ -182,9 +197,9 @@ def _common_schema(parts: list[_Part]) -> tuple[pa.Schema, list[int]]:
             file = pq.ParquetFile(stream)
             schema = file.schema_arrow.remove_metadata()
             rows.append(file.metadata.num_rows)
-        twice = repeated(schema.names)
-        if twice is not None:
-            raise InputError(f"{part.name}: the column {twice!r} appears twice; rename one")
+        duplicate = repeated(schema.names)
+        if duplicate is not None:
+            raise InputError(f"{part.name}: the column {duplicate!r} appears twice; rename one")
         schemas.append(schema)
     names = schemas[0].names
     types: dict[str, tuple[pa.Field, str]] = {}
@@ -207,18 +222,22 @@ def _common_schema(parts: list[_Part]) -> tuple[pa.Schema, list[int]]:
     return pa.schema([types[name][0].with_nullable(True) for name in names]), rows
 
 
-def _batches(parts: list[_Part], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of all parts, in known types."""
+def _batches(parts: list[_ParquetFile], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of all parts with the types of *schema*.
+
+    Raises:
+        InputError: a part is damaged.
+    """
     for part in parts:
-        before = 0
+        rows_before = 0
         with _reaching(part.name), part.open() as stream:
-            # not the whole column of a row group at a time
+            # reads small pieces, rather than whole columns of a row group, to save memory
             file = pq.ParquetFile(stream, buffer_size=1 << 20, pre_buffer=False)
             for batch in file.iter_batches(batch_size=ROWS):
-                table = known_table(pa.Table.from_batches([batch]), part.name, before).select(schema.names)
-                before += len(batch)
+                table = known_table(pa.Table.from_batches([batch]), part.name, rows_before).select(schema.names)
+                rows_before += len(batch)
                 yield from table.replace_schema_metadata(None).cast(schema).combine_chunks().to_batches()
-            # a damaged column may end early, and the batches with it
-            if before != file.metadata.num_rows:
-                rows = f"{before:,} of {file.metadata.num_rows:,} rows"
+            # with a damaged column the batches may end early, without an exception
+            if rows_before != file.metadata.num_rows:
+                rows = f"{rows_before:,} of {file.metadata.num_rows:,} rows"
                 raise InputError(f"{part.name}: is damaged ({rows} can be read); write it anew")

@@ -12,7 +12,7 @@ from assay.errors import InputError, unknown_name
 
 
 def _columns(path: Path, names: tuple[str, ...]) -> dict[str, list[str]]:
-    """Return the cells of some columns of a CSV file, by column; raise InputError for a missing one."""
+    """Return the cells of the named columns of a CSV file, by column; raise InputError if one is missing."""
     table = read_delimited(path, delimiter=",").table
     missing = [name for name in names if name not in table.column_names]
     if missing:
@@ -22,16 +22,19 @@ def _columns(path: Path, names: tuple[str, ...]) -> dict[str, list[str]]:
 
 @takes(questions=OPTIONAL_FILE)
 def read_sas(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
-    """Read answer1 (the gold answer), answer2, label; rows without a label are left out and noted.
+    """Read the columns answer1 (the gold answer), answer2 and label; rows without a label are left out and noted.
 
-    The option ``questions`` names the file with the question of each pair, if the split has it.
+    The option ``questions`` names the file with the question of each pair, if there is one.
+
+    Raises:
+        InputError: a column is missing, or a label is not a number.
     """
-    asked = str(options.get("questions", ""))
-    path = next(path for name, path in files.items() if name != asked)
+    questions_file = str(options.get("questions", ""))
+    path = next(path for name, path in files.items() if name != questions_file)
     cells = _columns(path, ("answer1", "answer2", "label"))
     rows = range(2, len(cells["label"]) + 2)
     kept = [i for i, label in enumerate(cells["label"]) if label.strip()]
-    left = [row for row, label in zip(rows, cells["label"], strict=True) if not label.strip()]
+    unlabelled = [row for row, label in zip(rows, cells["label"], strict=True) if not label.strip()]
     columns: dict[str, Any] = {
         "pair_id": [str(rows[i]) for i in kept],
         "reference": [cells["answer1"][i] for i in kept],
@@ -39,10 +42,10 @@ def read_sas(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderRes
         "label": [number(path, rows[i], "label", cells["label"][i]) for i in kept],
     }
     notes = []
-    if left:
-        notes.append(f"{len(left)} rows without a label left out: rows {', '.join(map(str, left))}")
-    if asked in files:
-        notes += _add_questions(columns, files[asked])
+    if unlabelled:
+        notes.append(f"{len(unlabelled)} rows without a label left out: rows {', '.join(map(str, unlabelled))}")
+    if questions_file in files:
+        notes += _add_questions(columns, files[questions_file])
     return ReaderResult(pairs_of(columns), tuple(notes))
 
 
@@ -50,10 +53,13 @@ def read_sas(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderRes
 def read_nq_relabelled(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
     """Read NQ-open with corrected labels.
 
-    Texts come from the first publication: the relabelled file has been through a spreadsheet that turned
-    ``October 2018`` into ``Oct-18`` and ``036`` into ``36``. Its rows are in the same order, which is
-    checked on the old labels. ``label_1`` is the corrected label; it ends with the part that was looked
-    through again, and the first label is used for the rest.
+    The texts come from the first publication, since a spreadsheet changed texts of the relabelled file (``October
+    2018`` to ``Oct-18``, ``036`` to ``36``). Its rows are in the same order, which is checked by the old labels.
+    ``label_1`` is the corrected label. It exists only for the part that was checked again; the other rows keep their
+    first label.
+
+    Raises:
+        InputError: a column is missing, the rows of the two files differ, or a label is not a number.
     """
     first = _columns(files[options["texts"]], ("answer1", "answer2", "label"))
     path = files[options["labels"]]
@@ -79,9 +85,9 @@ def read_nq_relabelled(files: Mapping[str, Path], options: Mapping[str, Any]) ->
         "label_first": first["label"],
         "label_checked": ["yes" if seen else "no" for seen in checked],
     }
-    looked = f"{sum(checked)} of {len(checked)} labels were looked through again, {changed} changed"
+    checked_text = f"{sum(checked)} of {len(checked)} labels were looked through again, {changed} changed"
     notes = [
-        f"{looked}; the first label is used for the rest (column label_checked)",
+        f"{checked_text}; the first label is used for the rest (column label_checked)",
         f"texts of {mangled} rows taken from the first publication, where a spreadsheet had altered them",
     ]
     notes += _add_questions(columns, files[options["questions"]])
@@ -89,9 +95,13 @@ def read_nq_relabelled(files: Mapping[str, Path], options: Mapping[str, Any]) ->
 
 
 def _add_questions(columns: dict[str, Any], path: Path) -> list[str]:
-    """Join the question by the two answers as ``question`` and ``group``; return notes.
+    """Add the columns ``question`` and ``group`` to *columns*, joined by the two answers, and return notes.
 
-    A pair whose question is not known is a group by itself: nothing is guessed from its neighbours.
+    A pair without exactly one known question is a group by itself; nothing is guessed from neighbouring rows.
+
+    Args:
+        columns: the pair columns, which are changed.
+        path: the file with the columns question, answer1 and answer2.
     """
     cells = _columns(path, ("question", "answer1", "answer2"))
     known: dict[tuple[str, str], set[str]] = {}
@@ -99,8 +109,8 @@ def _add_questions(columns: dict[str, Any], path: Path) -> list[str]:
         known.setdefault((gold, answer), set()).add(question)
     questions: list[str | None] = []
     for pair in zip(columns["reference"], columns["candidate"], strict=True):
-        found = known.get(pair, set())
-        questions.append(next(iter(found)) if len(found) == 1 else None)
+        candidates = known.get(pair, set())
+        questions.append(next(iter(candidates)) if len(candidates) == 1 else None)
     columns["question"] = questions
     columns["group"] = [
         question if question is not None else f"pair {identifier}"

@@ -1,4 +1,4 @@
-"""SemEval STS 2012-2016: one input and one gold file a source, aligned line by line."""
+"""Reads SemEval STS 2012-2016: one input file and one gold file per source, aligned line by line."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def read_sts(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderRes
 
 
 def _lines(path: Path) -> list[str]:
-    """Split at \\n only, and drop nothing but the end of the last line."""
+    """Return the lines of a file, split at \\n only; an empty piece after the last line end is dropped."""
     text = path.read_bytes().decode("utf-8")
     lines = text.split("\n")
     return [line.rstrip("\r") for line in (lines[:-1] if text.endswith("\n") else lines)]

@@ -1,4 +1,4 @@
-"""SICK in its two publications, whose columns are in another order and whose lines end differently."""
+"""Reads SICK in its two publications, which differ in the order of columns and in line ends."""
 
 from __future__ import annotations
 
@@ -13,9 +13,12 @@ from assay.errors import InputError, unknown_name
 
 @takes(part=TEXT)
 def read_sick(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
-    """Read columns by name: ``pair_ID, sentence_A, sentence_B, relatedness_score`` and the entailment label.
+    """Read the columns ``pair_ID, sentence_A, sentence_B, relatedness_score`` and the entailment label by name.
 
-    The option ``part`` keeps the rows whose ``SemEval_set`` it is, where one file holds all splits.
+    If one file holds all splits, the option ``part`` selects the rows with this value of ``SemEval_set``.
+
+    Raises:
+        InputError: a column is missing, or a score is not a number.
     """
     ((_, path),) = files.items()
     table = read_delimited(path, delimiter="\t", quoted=False).table

@@ -1,4 +1,4 @@
-"""STR-2022: semantic textual relatedness, both sentences in one cell."""
+"""Reads STR-2022: semantic textual relatedness, with both sentences of a pair in one cell."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assay.errors import InputError, unknown_name
 
 @takes()
 def read_str(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
-    """Read columns PairID, Text (two sentences, a newline between), Score; SourceID becomes the subset."""
+    """Read the columns PairID, Text (two sentences separated by a newline) and Score; SourceID is the subset."""
     ((_, path),) = files.items()
     source = read_delimited(path, delimiter=",")
     names = source.table.column_names

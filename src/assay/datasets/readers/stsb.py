@@ -1,4 +1,4 @@
-"""STS Benchmark: the English files (no quoting at all) and their German translation (quoted)."""
+"""Reads the STS Benchmark: the English files (without quoting) and their German translation (with quoting)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,11 @@ from assay.errors import InputError
 
 
 def _lines(path: Path) -> list[list[str]]:
-    """Split at \\n and tabs only: a text may hold quotes and every other kind of line end."""
+    """Return the cells of each line, split at \\n and tabs only, since texts may contain quotes and other line ends.
+
+    Raises:
+        InputError: a line does not have 7 or 9 cells.
+    """
     with path.open(encoding="utf-8", newline="\n") as lines:
         rows = [line.rstrip("\r\n").split("\t") for line in lines]
     for place, row in enumerate(rows, 1):
@@ -22,13 +26,17 @@ def _lines(path: Path) -> list[list[str]]:
 
 
 def genre_of(text: str) -> str:
-    """Name the forum posts alike: they are ``main-forum`` in train and ``main-forums`` elsewhere."""
+    """Return the genre, with ``main-forum`` (in train) spelled ``main-forums`` as in the other splits."""
     return "main-forums" if text == "main-forum" else text
 
 
 @takes()
 def read_stsb(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
-    """Read columns genre, file, year, sid, score, sentence 1, sentence 2 (and attribution for 2016)."""
+    """Read the columns genre, file, year, sid, score, sentence 1 and sentence 2 (2016 also has attribution).
+
+    Raises:
+        InputError: a line has another number of cells, or a score is not a number.
+    """
     ((_, path),) = files.items()
     rows = _lines(path)
     return ReaderResult(
@@ -49,7 +57,11 @@ def read_stsb(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderRe
 
 @takes(genre_from=OPTIONAL_FILE)
 def read_stsb_de(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
-    """Read the translation: sentence 1, sentence 2, score; the genre joins by row where the English file is present."""
+    """Read the translation: sentence 1, sentence 2, score; the genre is joined by row if the English file is present.
+
+    Raises:
+        InputError: a row does not have 3 cells, a score is not a number, or the English file has other scores.
+    """
     english = str(options.get("genre_from", ""))
     path = next(path for name, path in files.items() if name != english)
     with path.open(encoding="utf-8-sig", newline="") as lines:

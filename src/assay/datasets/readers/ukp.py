@@ -1,4 +1,4 @@
-"""UKP ASPECT: similarity of arguments on one topic, four classes."""
+"""Reads UKP ASPECT: the similarity of two arguments on one topic, in four classes."""
 
 from __future__ import annotations
 
@@ -12,18 +12,20 @@ from assay.datasets.readers.delimited import read_delimited
 from assay.errors import InputError
 from assay.tables import GRAPH_COLUMNS
 
-#: The four classes on the scale of the card. Sentences of which one belongs to another topic, or on which
-#: the annotators could not decide, are as unlike as those on one topic that are not similar (the usual
-#: binary task also puts SS and HS against the two others).
+#: The four classes on the scale of the card. DTORCD, a sentence on another topic or an undecided pair, counts as no
+#: similarity, like NS (the usual binary task likewise contrasts SS and HS with these two).
 CLASSES = {"DTORCD": 0.0, "NS": 0.0, "SS": 1.0, "HS": 2.0}
 
 
 @takes(reference_graph=OPTIONAL_FILE, candidate_graph=OPTIONAL_FILE)
 def read_ukp_aspect(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
-    """Read columns topic, sentence_1, sentence_2, label; the topic is the subset, the class stays a column.
+    """Read the columns topic, sentence_1, sentence_2 and label; the topic is the subset, the class a further column.
 
-    The options ``reference_graph`` and ``candidate_graph`` name files of AMR graphs, whose first and last graph belong
-    to no pair.
+    The options ``reference_graph`` and ``candidate_graph`` name files of AMR graphs, whose first and last graph do not
+    belong to a pair.
+
+    Raises:
+        InputError: the columns or a class are unknown, or a file has a wrong number of graphs.
     """
     named = {side: str(options[side]) for side in GRAPH_COLUMNS if side in options}
     path = next(path for name, path in files.items() if name not in named.values())

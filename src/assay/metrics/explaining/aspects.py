@@ -1,4 +1,4 @@
-"""Explanations of S3BERT: the score of each aspect beside what is usual for pairs of that overall score."""
+"""Explanations of S3BERT: the score of each aspect, compared with the usual scores of pairs with that overall score."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class AspectScore:
     """One aspect of a pair.
 
     Attributes:
-        aspect: its name, or ``residual``.
-        score: cosine of its dimensions, in [-1, 1].
-        usual: the scores of reference pairs of about that overall score; None where they are unknown.
+        aspect: the aspect's name, or ``residual``.
+        score: the cosine of its dimensions, in [-1, 1].
+        usual: the aspect's scores in reference pairs with a similar overall score; None if unknown.
     """
 
     aspect: str
@@ -52,11 +52,11 @@ class ComparedAspects:
 
 @dataclass(frozen=True)
 class AspectExplanation(Explanation):
-    """The aspects of a pair, in the order of the layout, the residual last.
+    """The aspects of a pair.
 
     Attributes:
-        aspects: each with its score.
-        compared: the reference pairs that they are compared with, or None.
+        aspects: the aspects in the order of the layout, the residual last.
+        compared: the reference pairs that they are compared with; None if there are none.
     """
 
     kind: ClassVar[str] = "aspects"
@@ -66,15 +66,15 @@ class AspectExplanation(Explanation):
 
 
 def explain_aspects(metric: S3Bert, batch: Batch) -> list[AspectExplanation]:
-    """Explain pairs under the whole of an S3BERT model.
+    """Return the aspects of each pair under an S3BERT model.
 
     Raises:
-        InputError: the metric is one aspect, or the reference set is not one of this layout.
+        InputError: the metric is a single aspect, or the reference set lacks an aspect of the layout.
     """
     if metric.aspect is not None:
         raise InputError(f"metric {metric}: one aspect has no parts; explain the whole: {metric.declaration.whole}")
     parts = metric.expand()
-    reference, why = _reference(metric)
+    reference, remarks = _usable_reference(metric)
     scores = score_together(parts, batch)
     names = tuple(part.declaration.aspect or OVERALL for part in parts)
     explanations = []
@@ -88,21 +88,25 @@ def explain_aspects(metric: S3Bert, batch: Batch) -> list[AspectExplanation]:
         compared = None
         if neighbours is not None:
             compared = ComparedAspects(len(neighbours.scores), neighbours.total, *neighbours.reach)
-        notes = (*why, *notes_of(scores.flags[row, 0]))
+        notes = (*remarks, *notes_of(scores.flags[row, 0]))
         if compared and not compared.low <= overall <= compared.high:
             notes += ("no reference pair has an overall score this far out: what is usual is a guess",)
         explanations.append(AspectExplanation(str(metric), first, second, overall, notes, tuple(aspects), compared))
     return explanations
 
 
-def _reference(metric: S3Bert) -> tuple[Reference | None, tuple[str, ...]]:
-    """Return the model's reference set, or why it is not used."""
+def _usable_reference(metric: S3Bert) -> tuple[Reference | None, tuple[str, ...]]:
+    """Return the model's reference set and no remarks, or None and a remark with the reason why it is not used.
+
+    Raises:
+        InputError: the reference set belongs to the layout but has other aspects.
+    """
     folder = metric.located().folder
     reference = read_reference(folder)
     if reference is None:
         return None, (NO_SET,)
     layout = metric.read_layout()
-    if not _is_of(reference, folder, layout):
+    if not _belongs_to_layout(reference, folder, layout):
         return None, ("what is usual is not known: the model's reference set belongs to another layout",)
     if set(reference.names) != {OVERALL, *layout.parts}:
         raise InputError(f"{folder / REFERENCE_FILE}: has not the aspects of the layout: {', '.join(layout.parts)}")
@@ -112,8 +116,8 @@ def _reference(metric: S3Bert) -> tuple[Reference | None, tuple[str, ...]]:
     return reference, ()
 
 
-def _is_of(reference: Reference, folder: Path, layout: Layout) -> bool:
-    """Tell whether a reference set has the aspects of a layout."""
+def _belongs_to_layout(reference: Reference, folder: Path, layout: Layout) -> bool:
+    """Tell whether a reference set belongs to a layout: the named one, or if it names none, that of the model."""
     if reference.layout:
         return reference.layout == layout.digest
     return (folder / LAYOUT_FILE).is_file() and read_layout(folder, layout.dimensions) == layout

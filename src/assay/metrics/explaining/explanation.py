@@ -1,4 +1,4 @@
-"""Explanations of scores: what all of them have, and which metrics have one."""
+"""Explanations of scores: their common base class, and the choice of the explanation for a metric."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _EXPLAINABLE = (
 
 @dataclass(frozen=True)
 class Explanation:
-    """The parts that the score of one pair is made of; a subclass has them.
+    """The explanation of the score of one pair; subclasses add the parts that the score consists of.
 
     Attributes:
-        metric: its name.
+        metric: the metric's name.
         reference, candidate: the texts.
-        score: the metric's score of the pair; None where it has none.
-        notes: remarks on the pair, such as a text that was cut.
+        score: the metric's score of the pair; None if it has none.
+        notes: remarks on the pair, such as a truncated text.
     """
 
     kind: ClassVar[str]
@@ -46,19 +46,19 @@ class Explanation:
     notes: tuple[str, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain values, the kind of explanation first."""
+        """Return the explanation as JSON values, with ``kind`` first."""
         return {"kind": self.kind, **_plain(dataclasses.asdict(self))}
 
 
 def _plain(value: Any) -> Any:
-    """Return a value with lists for tuples, as JSON has it."""
+    """Return a value with tuples replaced by lists, as in JSON."""
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
     return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def score_together(metrics: Sequence[Metric], batch: Batch) -> Scores:
-    """Return the scores of metrics that share an engine; the model stays open until another one is used."""
+    """Return the scores of metrics with one engine, whose model stays in memory until another one is needed."""
     return open_session(metrics[0].needs()).score(metrics, batch)
 
 
@@ -68,10 +68,10 @@ def notes_of(flags: np.uint8) -> tuple[str, ...]:
 
 
 def check_explainable(metric: Metric) -> None:
-    """Return when the scores of a metric can be explained.
+    """Check that the scores of a metric can be explained.
 
     Raises:
-        InputError: they cannot; the message lists those that can.
+        InputError: they cannot; the message lists the metrics whose scores can.
     """
     with_parts = S3Bert | BertScore | CrossEncoder | Judge | Combined
     if not (isinstance(metric, with_parts) or (isinstance(metric, Amr) and metric.subject == "smatch")):
@@ -79,13 +79,13 @@ def check_explainable(metric: Metric) -> None:
 
 
 def explain_pairs(metric: Metric, batch: Batch) -> Sequence[Explanation]:
-    """Explain the score of each pair; the metric must be bound and available.
+    """Return the explanation of each pair's score; the metric must be bound and available.
 
     Raises:
-        InputError: there is nothing to explain, or the data lacks what is needed.
+        InputError: the metric cannot be explained, or the data lacks what it needs.
     """
     check_explainable(metric)
-    # imported when used: some need a model, some graphs
+    # imported on use, since the modules need different optional packages
     if isinstance(metric, S3Bert):
         from assay.metrics.explaining.aspects import explain_aspects
 
@@ -108,5 +108,5 @@ def explain_pairs(metric: Metric, batch: Batch) -> Sequence[Explanation]:
         return explain_members(metric, batch)
     from assay.metrics.explaining.graphs import explain_graphs
 
-    # check_explainable passes nothing else
+    # check_explainable accepts no other class
     return explain_graphs(cast(Amr, metric), batch)

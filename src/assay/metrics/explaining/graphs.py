@@ -18,11 +18,12 @@ from assay.metrics.explaining.explanation import Explanation
 
 @dataclass(frozen=True)
 class AlignedNode:
-    """A node of either graph with its partner; None where it has none.
+    """A node of one graph and its aligned node in the other.
 
     Attributes:
-        reference, candidate: ``variable / concept``, in the form in which the graphs are compared.
-        same: whether both are there and have one concept.
+        reference, candidate: the nodes as ``variable / concept``, in the form in which the graphs are compared; None
+            on the side without a node.
+        same: whether both nodes exist and have the same concept.
     """
 
     reference: str | None
@@ -32,11 +33,11 @@ class AlignedNode:
 
 @dataclass(frozen=True)
 class AlignedTriple:
-    """A triple of both graphs, or of one; None where the other has no such triple under the alignment.
+    """A triple of one graph and the equal triple of the other under the alignment.
 
     Attributes:
-        reference, candidate: ``c/cut-01 :arg0 m/man``; a concept as ``c :instance cut-01``, the top as
-            ``c :root cut-01``.
+        reference, candidate: the triples, such as ``c/cut-01 :arg0 m/man``; a concept as ``c :instance cut-01``, the
+            top as ``c :root cut-01``. None on the side without such a triple.
     """
 
     reference: str | None
@@ -48,11 +49,11 @@ class GraphExplanation(Explanation):
     """The alignment of a pair: the score is 2 * matched / (triples of the reference + triples of the candidate).
 
     Attributes:
-        matched: triples that both graphs have.
-        reference_triples, candidate_triples: the number of triples of each.
-        optimal: whether it is proven that no alignment matches more.
-        nodes: aligned ones first, then those of the reference and of the candidate that have no partner.
-        triples: those of both first, then those of the reference alone and of the candidate alone.
+        matched: the number of triples that both graphs have.
+        reference_triples, candidate_triples: the number of triples of each graph.
+        optimal: whether it is proven that no alignment matches more triples.
+        nodes: first the aligned nodes, then the unaligned nodes of the reference and of the candidate.
+        triples: first the triples of both graphs, then those of the reference alone and of the candidate alone.
     """
 
     kind: ClassVar[str] = "graphs"
@@ -66,10 +67,12 @@ class GraphExplanation(Explanation):
 
 
 def explain_graphs(metric: Amr, batch: Batch) -> list[GraphExplanation]:
-    """Explain pairs under ``amr:smatch``; ``engine=smatchpp`` is explained by assay's own alignment.
+    """Return the alignment of each pair of graphs under ``amr:smatch``.
+
+    For ``engine=smatchpp`` the explanation comes from assay's own alignment.
 
     Raises:
-        InputError: a text has no graph, or one that cannot be read.
+        InputError: a text has no graph, or its graph cannot be read.
     """
     reference_graphs, candidate_graphs = graphs_of(batch, metric.parser or "")
     explanations = []
@@ -79,12 +82,18 @@ def explain_graphs(metric: Amr, batch: Batch) -> list[GraphExplanation]:
 
 
 def _explain(metric: Amr, first: str, second: str, first_text: str, second_text: str) -> GraphExplanation:
-    """Return the alignment of two graphs as the metric computes it, and the triples that it makes equal."""
+    """Return the explanation of one pair, with the alignment that the metric computes.
+
+    Args:
+        metric: the metric.
+        first, second: the texts of reference and candidate.
+        first_text, second_text: their graphs in Penman notation.
+    """
     standard = metric.standardize
     first_graph, second_graph = PreparedGraph(first_text), PreparedGraph(second_text)
     first_triples = first_graph.triples("smatch", standardize=standard)
     second_triples = second_graph.triples("smatch", standardize=standard)
-    # hill climbing depends on which graph comes first: the order must be that of the metric
+    # hill climbing depends on the order of the two graphs, so the order must be the same as in the metric
     if (first_text, second_text) == in_order(first_text, second_text):
         alignment = solve(make_problem(first_triples, second_triples), metric.settings())
         mapping = alignment.mapping
@@ -110,7 +119,7 @@ def _explain(metric: Amr, first: str, second: str, first_text: str, second_text:
 
 
 def _inverse(mapping: tuple[int, ...], size: int) -> tuple[int, ...]:
-    """Return the node of the first graph for each of *size* nodes of the second, -1 for none."""
+    """Return the inverse of an alignment: the partner of each of *size* nodes, -1 for none."""
     inverse = [-1] * size
     for node, partner in enumerate(mapping):
         if partner >= 0:
@@ -119,7 +128,12 @@ def _inverse(mapping: tuple[int, ...], size: int) -> tuple[int, ...]:
 
 
 def _aligned_nodes(mapping: tuple[int, ...], first: Graph, second: Graph) -> tuple[AlignedNode, ...]:
-    """Return the aligned nodes, then those of the first graph alone, then those of the second."""
+    """Return the aligned nodes, then the unaligned nodes of the first graph, then those of the second.
+
+    Args:
+        mapping: the index of the partner in the second graph for each node of the first, -1 for none.
+        first, second: the graphs.
+    """
 
     def name(graph: Graph, node: int) -> str:
         return f"{graph.variables[node]} / {graph.concepts[node]}"
@@ -139,7 +153,13 @@ def _aligned_nodes(mapping: tuple[int, ...], first: Graph, second: Graph) -> tup
 def _aligned_triples(
     first_triples: Triples, second_triples: Triples, mapping: tuple[int, ...], first: Graph, second: Graph
 ) -> tuple[AlignedTriple, ...]:
-    """Return the triples that an alignment makes equal, then those of the first graph alone, then of the second."""
+    """Return the triples that are equal under an alignment, then the others of the first graph, then of the second.
+
+    Args:
+        first_triples, second_triples: the triples of the graphs.
+        mapping: the index of the partner in the second graph for each node of the first, -1 for none.
+        first, second: the graphs, for the texts of the triples.
+    """
     unmatched = _texts_of_triples(second_triples, second)
     matched: list[AlignedTriple] = []
     alone: list[AlignedTriple] = []
@@ -154,12 +174,12 @@ def _aligned_triples(
     return (*matched, *alone)
 
 
-#: A triple by what must be equal: its kind, its source, role and end; nodes by their numbers.
+#: The parts by which triples are compared: kind, source, role and target; nodes are indices.
 _Key = tuple[str, int, str, int | str]
 
 
 def _texts_of_triples(triples: Triples, graph: Graph) -> dict[_Key, str]:
-    """Return each triple as text; the kind keeps a constant from matching a concept."""
+    """Return the text of each triple by its key; the kind in the key keeps a constant from matching a concept."""
     names = graph.variables
     texts: dict[_Key, str] = {}
     for node, concept in enumerate(triples.concepts):

@@ -1,4 +1,4 @@
-"""Explanations of a combination: the scores of its members, and how far each moved it."""
+"""Explanations of a combination: the scores of its members, and the contribution of each to the score."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class MemberPart:
     """One input of a combination.
 
     Attributes:
-        input: name of the metric, or of the property of the texts.
-        value: its score as it gives it; None where it has none.
-        mean: over the pairs that were learned from.
-        moved: how far it moves the score from that of mean inputs, on the scale of *unit*; None where some member has
-            no score.
+        input: the name of the metric or of the property of the texts.
+        value: the metric's unchanged score, or the property's value; None if there is none.
+        mean: the mean of these values over the training pairs.
+        moved: the contribution to the difference between the score and that of mean inputs, on the scale of *unit*;
+            None if any member has no score.
     """
 
     input: str
@@ -34,12 +34,12 @@ class MemberPart:
 
 @dataclass(frozen=True)
 class MembersExplanation(Explanation):
-    """What the score of a pair comes from.
+    """The contributions to the score of a pair.
 
     Attributes:
-        unit: of the parts: ``log-odds`` of a probability, or ``label``.
-        base: what mean inputs give; with all that is moved, the score on that scale.
-        members: the metrics in the order in which they were chosen, then properties of the texts.
+        unit: the scale of the contributions: ``log-odds`` of a probability, or ``label``.
+        base: the score of mean inputs on that scale; base plus all contributions is the score. None without a score.
+        members: the metrics in the order in which they were chosen, then the properties of the texts.
     """
 
     kind: ClassVar[str] = "members"
@@ -50,17 +50,17 @@ class MembersExplanation(Explanation):
 
 
 def explain_members(metric: Combined, batch: Batch) -> list[MembersExplanation]:
-    """Explain pairs under a combination."""
-    found = metric.file
+    """Return the contributions of the members to the score of each pair under a combination."""
+    combination = metric.file
     scores = metric.scores_of_members(batch)
     texts = text_pairs(batch.gold_answers or batch.references, batch.candidates, batch.questions)
-    inputs = found.inputs_of(scores, texts)
-    means = np.array(found.means)
+    inputs = combination.inputs_of(scores, texts)
+    means = np.array(combination.means)
     known: NDArray[np.bool_] = np.asarray(np.isfinite(inputs).all(axis=1))
-    moved, base = found.learned().contributions(np.where(known[:, None], inputs, means), means)
+    moved, base = combination.learned().contributions(np.where(known[:, None], inputs, means), means)
     values = metric.combine(scores, texts)
-    signs = [1 if member.higher_is_better else -1 for member in found.members] + [1] * len(found.properties)
-    names = [member.metric for member in found.members] + list(found.properties)
+    signs = [1 if member.higher_is_better else -1 for member in combination.members] + [1] * len(combination.properties)
+    names = [member.metric for member in combination.members] + list(combination.properties)
     explanations = []
     for row in range(len(batch)):
         parts = []
@@ -81,7 +81,7 @@ def explain_members(metric: Combined, batch: Batch) -> list[MembersExplanation]:
                 texts[row].candidate,
                 float(values[row]) if known[row] else None,
                 () if known[row] else ("a member has no score",),
-                "log-odds" if found.levels else "label",
+                "log-odds" if combination.levels else "label",
                 float(base[row]) if known[row] else None,
                 tuple(parts),
             )

@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TokenMatch:
-    """One token that counts, and its best partner.
+    """A token with a weight above 0, and its most similar token in the other text.
 
     Attributes:
-        side: whose token it is.
-        position: its index among the tokens of its text, from 0, special ones counted.
-        token: as the model's tokenizer writes it.
-        partner: the most similar token of the other text; special ones may be matched.
-        partner_position: the partner's index.
-        similarity: their cosine, in [-1, 1].
-        weight: its inverse document frequency, 1 without weights.
+        side: the text that has the token.
+        position: the token's index in its text, from 0, including special tokens.
+        token: the decoded token.
+        partner: the most similar token of the other text, which may be a special token.
+        partner_position: the partner's index in its text.
+        similarity: the cosine of the two embeddings, in [-1, 1].
+        weight: the token's inverse document frequency; 1 without weights.
     """
 
     side: Literal["reference", "candidate"]
@@ -46,8 +46,8 @@ class TokenExplanation(Explanation):
     """The matches of a pair: recall is their weighted mean over the reference, precision over the candidate.
 
     Attributes:
-        precision, recall: before rescaling; 0 where a text has no weight.
-        tokens: the reference's, then the candidate's, in the order of the texts.
+        precision, recall: the two means before rescaling; 0 if no token of the text has a weight.
+        tokens: the tokens of the reference, then those of the candidate, in the order of the texts.
     """
 
     kind: ClassVar[str] = "tokens"
@@ -58,7 +58,10 @@ class TokenExplanation(Explanation):
 
 
 def explain_tokens(metric: BertScore, batch: Batch) -> list[TokenExplanation]:
-    """Explain pairs under BERTScore; ``engine=bert-score`` is explained by assay's own, which gives its values."""
+    """Return the token matches of each pair under BERTScore.
+
+    For ``engine=bert-score`` the explanation and the score come from assay's own engine.
+    """
     from assay.metrics.neural.loading import load_tokenizer
 
     metric = dataclasses.replace(metric, engine="assay")
@@ -92,9 +95,9 @@ class _TextTokens(NamedTuple):
     """The n tokens of one text.
 
     Attributes:
-        unit: embeddings of length 1, shape (n, d); zero where a token has none.
-        ids: their numbers, n of them.
-        weights: what they count, shape (n,).
+        unit: the embeddings scaled to length 1, shape (n, d); zero embeddings stay zero.
+        ids: the n token ids.
+        weights: the weights of the tokens, shape (n,).
     """
 
     unit: NDArray[np.float64]
@@ -103,7 +106,11 @@ class _TextTokens(NamedTuple):
 
 
 class _Recorder:
-    """Takes part in a pass like a metric, and keeps the tokens of each pair; its own scores are 0."""
+    """Stands in for a metric during scoring to record the tokens of each pair; its own scores are 0.
+
+    Attributes:
+        pairs: the tokens of reference and candidate for each pair scored.
+    """
 
     def __init__(self, metric: BertScore) -> None:
         self._metric = metric
@@ -116,7 +123,7 @@ class _Recorder:
     def compare(
         self, embeddings: TextEmbeddings, left: NDArray[np.intp], right: NDArray[np.intp]
     ) -> NDArray[np.float64]:
-        """Keep the tokens of each pair; see :class:`~assay.metrics.neural.metric.EncoderBased`."""
+        """Record the tokens of each pair and return zeros; see :class:`~assay.metrics.neural.metric.EncoderBased`."""
         import numpy as np
 
         for left_text, right_text in zip(left, right, strict=True):
@@ -126,7 +133,7 @@ class _Recorder:
         return np.zeros(len(left))
 
     def _tokens_of(self, embeddings: TextEmbeddings, text: int) -> _TextTokens:
-        """Return the tokens of the text of this number."""
+        """Return the tokens of the text with the given index in the embeddings."""
         import numpy as np
 
         assert embeddings.starts is not None  # noqa: S101 - embeddings of tokens have starts
@@ -145,14 +152,14 @@ def _matches(
     words: list[str],
     partners: list[str],
 ) -> list[TokenMatch]:
-    """Return the tokens of a side that count, each with the most similar token of the other side.
+    """Return the tokens of one side with a weight, each with the most similar token of the other side.
 
     Args:
-        side: whose tokens they are.
-        weights: of its n tokens, shape (n,).
-        similarity: cosines with the m tokens of the other side, shape (n, m).
-        words: its tokens.
-        partners: the tokens of the other side.
+        side: the side.
+        weights: the weights of its n tokens, shape (n,).
+        similarity: the cosines with the m tokens of the other side, shape (n, m).
+        words: the n tokens in readable form.
+        partners: the m tokens of the other side in readable form.
     """
     matches = []
     for index, weight in enumerate(weights):
@@ -164,7 +171,7 @@ def _matches(
 
 
 def _weighted_mean(weights: NDArray[np.float64], similarity: NDArray[np.float64]) -> float:
-    """Return the mean of the tokens' best similarities by their weights, 0 where no token has a weight."""
+    """Return the weighted mean of each token's best similarity; 0 if no token has a weight."""
     import numpy as np
 
     counted = np.flatnonzero(weights)
@@ -174,6 +181,6 @@ def _weighted_mean(weights: NDArray[np.float64], similarity: NDArray[np.float64]
 
 
 def _readable(tokenizer: Any, token: int) -> str:
-    """Return a token decoded, or by its name where the decoded text is blank."""
+    """Return the decoded text of a token id, or the token's name in the vocabulary if that text is blank."""
     text: str = tokenizer.decode([token]).strip()
     return text or str(tokenizer.convert_ids_to_tokens(token))

@@ -1,4 +1,4 @@
-"""Explanations of a judge: what it was asked, how likely each verdict was, and what it replied."""
+"""Explanations of a judge: the prompt, the probability of each verdict, and the replies."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class VerdictReply:
-    """One reply.
+    """One reply of the judge.
 
     Attributes:
-        order: of the texts, from 1; 2 has the candidate first.
-        sample: from 1.
-        reply: the text; of a refusal the reason.
-        probabilities: of each verdict as the first token, in [0, 1]; empty where the model does not tell.
-        worth: on the scale; None where there is no verdict.
+        order: the order of the texts, from 1; in order 2 the candidate comes first.
+        sample: the number of the sample, from 1.
+        reply: the text of the reply; for a refusal, the reason.
+        probabilities: the probability of each verdict as the first token, in [0, 1]; empty if the model does not
+            report it.
+        worth: the value of the reply on the scale; None if it has no verdict.
     """
 
     order: int
@@ -40,9 +41,9 @@ class VerdictExplanation(Explanation):
     """The replies on a pair.
 
     Attributes:
-        prompt: the conversation, in the first order of the texts, a text a message.
-        verdicts: the words to choose from.
-        replies: order by order, sample by sample.
+        prompt: the conversation in the first order of the texts, one text per message.
+        verdicts: the possible verdicts.
+        replies: the replies, order by order and sample by sample.
     """
 
     kind: ClassVar[str] = "verdicts"
@@ -53,7 +54,7 @@ class VerdictExplanation(Explanation):
 
 
 def explain_verdicts(metric: Judge, batch: Batch) -> list[VerdictExplanation]:
-    """Explain pairs under a judge; what was asked before is not asked again."""
+    """Return the replies on each pair under a judge; kept replies are reused instead of asking again."""
     session = cast("EndpointSession | CausalSession", open_session(metric.needs()))
     by_pair = session.replies(metric, batch)
     scores = metric.scores_of(batch, by_pair, 0.0)

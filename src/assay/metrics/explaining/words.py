@@ -1,8 +1,8 @@
 """Explanations of a cross-encoder: how its score changes when words are left out.
 
-A cross-encoder has no similarity of tokens to show. Any of them has a score without a word (Li, Monroe and Jurafsky
-2016, representation erasure), and without a word of either text: two words belong together where leaving out both costs
-less than leaving out each of them.
+A cross-encoder has no similarity of tokens to show, but it can score a pair without a word (Li, Monroe and Jurafsky
+2016, representation erasure), or without one word of each text. Two words belong together if leaving out both costs
+less than the sum of leaving out each.
 """
 
 from __future__ import annotations
@@ -19,23 +19,24 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-#: Word pairs beyond which partners are not searched: each is a pass of the model.
+#: The largest number of word pairs for which partners are searched; each pair is a pass of the model.
 MOST = 900
 _WORD = re.compile(r"\S+")
 
 
 @dataclass(frozen=True)
 class WordChange:
-    """One word of a text.
+    """One word of a text, and its effect on the score.
 
     Attributes:
-        side: whose word it is.
-        position: its index among the words of its text, from 0.
-        word: the characters between blanks.
-        change: the score with it less the score without it: above 0, it makes the two more similar.
-        partner: the word of the other text that it belongs together with most, or None.
-        partner_position: its index, or None.
-        together: s(all) - s(without the one) - s(without the other) + s(without both), above 0; None without partner.
+        side: the text that has the word.
+        position: the word's index in its text, from 0.
+        word: the characters between spaces.
+        change: the score with the word minus the score without it; above 0 it makes the texts more similar.
+        partner: the word of the other text with the largest interaction, or None.
+        partner_position: the partner's index, or None.
+        together: the interaction, s(all) - s(without the one) - s(without the other) + s(without both), above 0; None
+            without a partner.
     """
 
     side: Literal["reference", "candidate"]
@@ -52,7 +53,7 @@ class WordExplanation(Explanation):
     """The words of a pair.
 
     Attributes:
-        words: the reference's, then the candidate's, in the order of the texts.
+        words: the words of the reference, then those of the candidate, in the order of the texts.
     """
 
     kind: ClassVar[str] = "words"
@@ -61,16 +62,19 @@ class WordExplanation(Explanation):
 
 
 def explain_words(metric: CrossEncoder, batch: Batch) -> list[WordExplanation]:
-    """Explain pairs under a cross-encoder; of n and m words in 1 + n + m + n * m passes."""
+    """Return the effect of each word of each pair under a cross-encoder.
+
+    A pair with n and m words takes 1 + n + m + n * m passes of the model, or 1 + n + m if n * m is above ``MOST``.
+    """
     return [_explain(metric, first, second) for first, second in batch.pairs()]
 
 
 def _explain(metric: CrossEncoder, first: str, second: str) -> WordExplanation:
-    """Return how each word of a pair changes its score, and which word of the other text it belongs together with.
+    """Return the effect of each word of a pair on its score, and its partner in the other text.
 
-    The pair is scored without each word of either text, and without each pair of words, in one batch. Row and column 0
-    of the table of scores leave out nothing, so that its first row and column have the changes of single words, and the
-    rest their interactions. Where there are too many pairs of words, those stay NaN.
+    The pair is scored without each word of either text, and without each pair of words, in one batch. In the table of
+    scores, row and column 0 leave out nothing: they have the effects of single words, and the other cells have the
+    effects of pairs. With too many pairs of words, those cells stay NaN.
     """
     first_words, second_words = _WORD.findall(first), _WORD.findall(second)
     references = [first, *_without_each(first)]
@@ -96,12 +100,12 @@ def _explain(metric: CrossEncoder, first: str, second: str) -> WordExplanation:
 def _scores(
     metric: CrossEncoder, references: list[str], candidates: list[str], *, with_pairs: bool
 ) -> tuple[NDArray[np.float64], np.uint8]:
-    """Return the score of reference i and candidate j, NaN for those left out, and the flags of the whole texts.
+    """Return the score of reference i and candidate j, NaN for pairs not scored, and the flags of the whole texts.
 
     Args:
-        metric: what scores.
-        references, candidates: the whole text, then without each word.
-        with_pairs: whether words of both texts are left out at once.
+        metric: the metric.
+        references, candidates: the whole text, then the text without each word.
+        with_pairs: whether to score pairs in which both texts lack a word.
     """
     import numpy as np
 
@@ -119,21 +123,21 @@ def _scores(
 
 
 def _partner(together: NDArray[np.float64], others: list[str]) -> tuple[str | None, int | None, float | None]:
-    """Return the word that a word belongs together with most, its index and how much; None where no value is above 0.
+    """Return the partner of a word, its index and the interaction; three times None if no interaction is above 0.
 
     Args:
-        together: of the word with each word of the other text; NaN where that was not computed.
+        together: the interactions of the word with each word of the other text; NaN if not computed.
         others: the words of the other text.
     """
     best = int(together.argmax()) if len(together) else None
-    # NaN is not above 0
+    # written with "not" so that NaN also means no partner
     if best is None or not together[best] > 0:
         return None, None, None
     return others[best], best, float(together[best])
 
 
 def _without_each(text: str) -> list[str]:
-    """Return the text without its first word, without its second and so on."""
+    """Return the copies of a text that lack its first word, its second word and so on."""
     shortened = []
     for word in _WORD.finditer(text):
         rest = text[: word.start()] + text[word.end() :]
