@@ -87,12 +87,12 @@ def _decide_by_learned_threshold(data: ScoredDataset, metric: str, rule: Rule, s
     yes_rule, is_yes = read_positive(data, rule.positive)
     settings = ThresholdSettings(positive=rule.positive, seed=seed)
     try:
-        thresholds, split_in_words = out_of_fold(data, metric, yes_rule, settings)
+        thresholds, split = out_of_fold(data, metric, yes_rule, settings)
     except InputError as error:
         raise InputError(f"`threshold=auto`: none can be learned ({error}); give a number") from error
     on_metric_scale = thresholds if data.metrics[metric].declared.higher_is_better else -thresholds
     ends = dict.fromkeys(f"{value:.3g}" for value in (np.nanmin(on_metric_scale), np.nanmax(on_metric_scale)))
-    origin = f"threshold {' to '.join(ends)}: by {settings.measure}, learned without the pairs that it decides; {split_in_words}"
+    origin = f"threshold {' to '.join(ends)}: by {settings.measure}, learned without the pairs that it decides; {split}"
     return Decisions(yes_rule, is_yes, thresholds, origin)
 
 

@@ -51,7 +51,7 @@ class Divergence:
 
 
 def label_scale(data: ScoredDataset) -> tuple[float, float]:
-    """Return the ends of the label scale that the data declares, or the lowest and highest label; (0, 0) for no pairs."""
+    """Return the lowest and highest label of the declared scale, else of the data; (0, 0) for no pairs."""
     scale = data.facts.scale
     if scale:
         return float(scale[0]), float(scale[1])
@@ -110,8 +110,8 @@ def diverging(
         too_low = considered & (similar < rule.low) & (data.labels >= high)
         too_high = considered & (similar > rule.high) & (data.labels <= low)
         distance = np.where(too_low, 1 - similar, similar)
-        score_in_words = "score" if record.declared.higher_is_better else "1 − score"
-        condition = f"{score_in_words} < {rule.low:g} and label = {high:g}, or {score_in_words} > {rule.high:g} and label = {low:g}"
+        value = "score" if record.declared.higher_is_better else "1 − score"
+        condition = f"{value} < {rule.low:g} and label = {high:g}, or {value} > {rule.high:g} and label = {low:g}"
     else:
         residual = _residuals(data.oriented(metric), data.labels, considered)
         too_low, too_high = residual <= -rule.residual, residual >= rule.residual

@@ -35,12 +35,12 @@ class Agreement:
 
     @property
     def precision(self) -> float | None:
-        """The share of the pairs with the category by the rules that people gave it to; None if there are no such pairs."""
+        """The share of pairs with the category by the rules that people agree on; None if the rules gave it to none."""
         return self.both / self.rules if self.rules else None
 
     @property
     def recall(self) -> float | None:
-        """The share of the pairs with the category by people that the rules gave it to; None if there are no such pairs."""
+        """The share of pairs with the category by people that the rules agree on; None if people gave it to none."""
         return self.both / self.people if self.people else None
 
     @property
