@@ -44,7 +44,7 @@ class Place:
     inside: frozenset[tuple[str, str]]
 
     def within(self, other: Place) -> bool:
-        """Tell whether another place contains this one."""
+        """Return whether another place contains this one."""
         return (other.kind, other.code) in self.inside
 
 
@@ -166,7 +166,7 @@ class Named:
 
 
 def asks_where(question: str) -> bool:
-    """Tell whether a question asks for a place."""
+    """Return whether a question asks for a place."""
     return bool(_WHERE.search(question))
 
 
@@ -198,7 +198,7 @@ def _name_at(text: Text, start: int, length: int) -> str:
 
 
 def _is_meant(text: Text, start: int, end: int, name: str, meanings: tuple[Place, ...]) -> bool:
-    """Tell whether the words from start to end, which are a place's name, are meant as one in this text.
+    """Return whether the words from start to end, which are a place's name, are meant as one in this text.
 
     A preposition ("in", "near"), a comma or a capital letter shows it. A name that is a common word needs two of them;
     part of a longer name, such as Jackson Pollock, is no place.
@@ -223,18 +223,18 @@ def _is_meant(text: Text, start: int, end: int, name: str, meanings: tuple[Place
 
 @functools.lru_cache(maxsize=1 << 12)
 def _holds(text: str, words: str) -> bool:
-    """Tell whether a text has words next to each other; remembered, since a long text repeats its places."""
+    """Return whether a text has words next to each other; remembered, since a long text repeats its places."""
     return words in text
 
 
 def _is_whole_text(text: Text, start: int, end: int) -> bool:
-    """Tell whether a text has only function words beside those from start to end."""
+    """Return whether a text has only function words beside those from start to end."""
     others = (word for place, word in enumerate(text.folded) if not start <= place < end)
     return all(word in FUNCTION_WORDS for word in others)
 
 
 def _is_joined_before(text: Text, start: int, marked: bool) -> bool:
-    """Tell whether the word before belongs to the same name (Andrew Jackson); a direction does not."""
+    """Return whether the word before belongs to the same name (Andrew Jackson); a direction does not."""
     if not start or marked or not text.words[start - 1][0].isupper():
         return False
     before = text.folded[start - 1]
@@ -242,7 +242,7 @@ def _is_joined_before(text: Text, start: int, marked: bool) -> bool:
 
 
 def _is_joined_after(text: Text, end: int) -> bool:
-    """Tell whether the word after belongs to the same name (Jackson Pollock), with no comma between."""
+    """Return whether the word after belongs to the same name (Jackson Pollock), with no comma between."""
     if end >= len(text.folded) or not _holds(text.clean, f"{text.words[end - 1]} {text.words[end]}"):
         return False
     return text.words[end][0].isupper() and text.folded[end] not in FUNCTION_WORDS
@@ -314,7 +314,7 @@ def _keys(named: Named) -> set[tuple[str, str]]:
 
 
 def _are_in_two_languages(first: str, second: str) -> bool:
-    """Tell whether two names of a country are never names in one language; False where a language is unknown."""
+    """Return whether two names of a country are never names in one language; False where a language is unknown."""
     first_languages, second_languages = _languages_of(first), _languages_of(second)
     return bool(first_languages and second_languages) and first_languages.isdisjoint(second_languages)
 

@@ -63,11 +63,11 @@ class Words:
         return list(self._reader.synsets(phrase.replace(" ", "_"))) if phrase.isascii() else []
 
     def knows(self, phrase: str) -> bool:
-        """Tell whether a phrase is in WordNet in any form."""
+        """Return whether a phrase is in WordNet in any form."""
         return bool(self.senses(phrase))
 
     def knows_as(self, phrase: str, parts: str) -> bool:
-        """Tell whether a phrase is in WordNet as one of some parts of speech.
+        """Return whether a phrase is in WordNet as one of some parts of speech.
 
         Args:
             phrase: one or more words.
@@ -76,13 +76,13 @@ class Words:
         return any(synset.pos() in parts for synset in self.senses(phrase))
 
     def is_common(self, phrase: str) -> bool:
-        """Tell whether a phrase is, in its commonest sense or as another part of speech, no proper name."""
+        """Return whether a phrase is, in its commonest sense or as another part of speech, no proper name."""
         senses = self.senses(phrase)
         first = self.first_noun(phrase)
         return any(synset.pos() != "n" for synset in senses) or (first is not None and not _is_name(first))
 
     def is_name(self, phrase: str) -> bool:
-        """Tell whether a phrase is in WordNet as a proper name first of all."""
+        """Return whether a phrase is in WordNet as a proper name first of all."""
         return self.knows(phrase) and not self.is_common(phrase)
 
     def first_noun(self, phrase: str) -> Any | None:
@@ -111,12 +111,12 @@ class Words:
         return None
 
     def is_kind_of(self, narrow: str, wide: str, parts: str = PARTS) -> bool:
-        """Tell whether *wide* names something more general than *narrow*, up to a few steps (see ``_STEPS``)."""
+        """Return whether *wide* names something more general than *narrow*, up to a few steps (see ``_STEPS``)."""
         targets = {synset for synset in self.senses(wide) if synset.pos() in parts}
         return bool(targets) and any(not targets.isdisjoint(self.above(synset)) for synset in self.senses(narrow))
 
     def is_part_of(self, part: str, whole: str) -> bool:
-        """Tell whether *part* names a part of *whole*, or a part of a part; for places, whether it lies there."""
+        """Return whether *part* names a part of *whole*, or a part of a part; for places, whether it lies there."""
         targets = set(self.senses(whole))
         level = set(self.senses(part))
         for _ in range(_STEPS):
@@ -126,7 +126,7 @@ class Words:
         return False
 
     def opposite(self, left: str, right: str, parts: str = PARTS) -> bool:
-        """Tell whether two words are antonyms in one of their senses."""
+        """Return whether two words are antonyms in one of their senses."""
         others = {synset for synset in self.senses(right) if synset.pos() in parts}
         return any(
             antonym.synset() in others
@@ -332,7 +332,7 @@ def _fields_of_phrase(phrase: str) -> tuple[str, ...]:
 
 
 def _is_no_noun(text: Text, phrase: str) -> bool:
-    """Tell whether a phrase that may be a noun is used as something else (behind the sofa)."""
+    """Return whether a phrase that may be a noun is used as something else (behind the sofa)."""
     lexicon = words()
     letters = {_LETTERS.get(part, "n") for part in text.parts_of(phrase)}
     if lexicon is None or not letters or "n" in letters:
@@ -342,7 +342,7 @@ def _is_no_noun(text: Text, phrase: str) -> bool:
 
 
 def _is_formula(word: str) -> bool:
-    """Tell whether a word is a chemical formula: symbols of elements with at least one digit."""
+    """Return whether a word is a chemical formula: symbols of elements with at least one digit."""
     if not any(letter.isdigit() for letter in word) or not word[0].isupper() or not _FORMULA.fullmatch(word):
         return False
     symbols = _SYMBOL.findall(word)

@@ -110,7 +110,7 @@ class ForestGeometry:
     WIDEST = 460
     #: Heights of a row, of the title above the rows, and of the axis below them; and the gap between two panels.
     LINE, HEAD, FOOT, GAP = 22, 40, 30, 34
-    #: Margin inside a panel, so that dots at its ends are not clipped; and at the right, for half of the last axis label.
+    #: Margin inside a panel, so that dots at its ends are whole; and at the right, for half of the last axis label.
     INSET, MARGIN = 6, 8
     #: Largest number of characters of the name of a row.
     LONGEST = 34

@@ -36,7 +36,7 @@ class SpreadGeometry:
     bars: int = 24
 
     def base(self, number: int) -> int:
-        """Return the vertical coordinate of the base line of a strip; for the last strip, this is the bottom of the panel."""
+        """Return the vertical coordinate of the base line of a strip; the last base line is the bottom of the panel."""
         return self.head + (self.bars + 6 + self.above) * (number + 1)
 
 
