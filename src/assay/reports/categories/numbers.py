@@ -39,8 +39,11 @@ _VAGUE_WORDS = re.compile(
     r"wenige|zahlreiche|etliche|dutzende|hunderte|tausende)\b",
     re.IGNORECASE,
 )
-_ASKS_NUMBER = re.compile(r"\b(how (many|much|old|tall|far|long|big|high|deep|often)|number of|wie ?viele?|wie (alt|hoch|weit"
-                   r"|lang|groß|oft))\b", re.IGNORECASE)  # fmt: skip
+_ASKS_NUMBER = re.compile(
+    r"\b(how (many|much|old|tall|far|long|big|high|deep|often)|number of|wie ?viele?|wie (alt|hoch|weit"
+    r"|lang|groß|oft))\b",
+    re.IGNORECASE,
+)
 
 
 #: Largest difference of a number and its rounded form, as a share of the greater one.

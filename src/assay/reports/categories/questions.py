@@ -117,7 +117,7 @@ def _asks_several(question: Text) -> str:
 
 
 def _asks_one_of_several(question: Text) -> bool:
-    """Return whether a question ends with a verb that it completes (what are they called, what are they made of)."""
+    """Return whether a plural question asks for one thing: it ends with a verb (what are they called, made of)."""
     return question.parts[-1:] == ("VERB",) or question.parts[-2:] == ("VERB", "ADP")
 
 
