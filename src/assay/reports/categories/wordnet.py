@@ -118,7 +118,7 @@ class Words:
         )
 
     def is_part_of(self, part: str, whole: str) -> bool:
-        """Return whether *part* is a part of *whole*, by at most ``_MAX_STEPS`` steps; a city is a part of its country."""
+        """Return whether *part* is a part of *whole* by up to ``_MAX_STEPS`` steps; cities are parts of countries."""
         targets = set(self.senses(whole))
         level = set(self.senses(part))
         for _ in range(_MAX_STEPS):

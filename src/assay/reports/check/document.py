@@ -184,6 +184,7 @@ def _tiny_number(value: float) -> str:
 
 
 def _record(cell: Cell, margin: float) -> dict[str, Any]:
+    """Return the record of a cell for JSON and CSV; *margin* is the loss that is tolerated."""
     return {
         "dataset": cell.dataset,
         "bucket": cell.bucket,
@@ -256,6 +257,7 @@ def to_junit(report: GateReport) -> str:
 
 
 def _add_cell(suite: ET.Element, cell: Cell, margin: float) -> None:
+    """Add the test case of a judged cell to a JUnit test suite."""
     name = f"{cell.metric}: {cell.statistic} in {cell.bucket}"
     if cell.first:
         name += ", against the first baseline"

@@ -215,6 +215,7 @@ def _forest_panel(
     top: float,
     can_filter: bool,
 ) -> Markup:
+    """Return one panel of a forest plot, whose upper edge is at *top*: title, axis, reference line and values."""
     first = top + geometry.HEAD
     last = first + geometry.LINE * len(rows)
     characters = int((scale.end - scale.start) / CHARACTER)
@@ -296,6 +297,7 @@ def draw_layers(unit: Unit, model: LayeredModel, statistic: str) -> Figure:
 
 
 def _layers_panel(curve: LayerCurve, layers: list[int], marks: list[float], left: float, top: float) -> Markup:
+    """Return the panel of one bucket, whose upper left corner is at (left, top): axes, band, curve and points."""
     across = Scale(layers[0], layers[-1], left + LAYERS.left, left + LAYERS.width - LAYERS.right)
     up = Scale(marks[0], marks[-1], top + LAYERS.head + LAYERS.height, top + LAYERS.head)
     parts = [text(across.start, top + 16, fit(curve.bucket, 34), class_="strong")]

@@ -206,6 +206,7 @@ def _draw(
     lines: list[_CategoryRow],
     spread: NDArray[np.float64],
 ) -> Figure:
+    """Return the heat map and its table; *spread* is the standard deviation of each aspect over all pairs."""
     head = max(map(len, aspects)) * CHARACTER * 0.75 + 24
     left = max(len(_title(line)) for line in (all_pairs, *lines)) * CHARACTER + 14
     width = left + CELL * len(aspects) + head * 0.8
@@ -264,6 +265,7 @@ def _row(
     left: float,
     top: float,
 ) -> Iterator[Markup]:
+    """Yield one row of the heat map: the title, and the coloured cell and mean of each aspect."""
     css_class = "strong" if line is all_pairs else ""
     yield text(
         left - 10,
