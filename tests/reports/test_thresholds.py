@@ -12,7 +12,7 @@ from assay.reports.thresholds.calibration import IsotonicModel, calibrate, calib
 from assay.reports.thresholds.intervals import values_with_intervals
 from assay.reports.thresholds.measures import (
     MEASURES,
-    Counts,
+    ConfusionMatrix,
     Levels,
     average_precision,
     best_threshold,
@@ -47,8 +47,8 @@ def drawn():
 
 
 def test_measures_by_hand():
-    # 3 hits, 1 alarm, 2 misses, 4 rests
-    counts = Counts(*(np.array(float(n)) for n in (3, 1, 2, 4)))
+    # true positives, false positives, false negatives, true negatives
+    counts = ConfusionMatrix(*(np.array(float(n)) for n in (3, 1, 2, 4)))
     expected = {
         "precision": 3 / 4,
         "recall": 3 / 5,
@@ -65,11 +65,11 @@ def test_measures_by_hand():
 
 
 def test_measures_at_the_ends():
-    nothing = Counts(*(np.array(float(n)) for n in (0, 0, 5, 5)))  # decided no, always
+    nothing = ConfusionMatrix(*(np.array(float(n)) for n in (0, 0, 5, 5)))  # decided no, always
     assert np.isnan(MEASURES["precision"](nothing))
     assert (MEASURES["f1"](nothing), MEASURES["youden"](nothing), MEASURES["mcc"](nothing)) == (0, 0, 0)
     assert (MEASURES["kappa"](nothing), MEASURES["balanced-accuracy"](nothing)) == (0, 0.5)
-    one_class = Counts(*(np.array(float(n)) for n in (0, 0, 0, 5)))
+    one_class = ConfusionMatrix(*(np.array(float(n)) for n in (0, 0, 0, 5)))
     assert all(np.isnan(MEASURES[name](one_class)) for name in ("f1", "f1-macro", "recall", "youden", "mcc", "kappa"))
 
 
@@ -116,7 +116,7 @@ def test_no_threshold_is_better(drawn, measure):
 def test_curves_are_those_of_scikit_learn(drawn):
     metrics = pytest.importorskip("sklearn.metrics")
     scores, positive = drawn
-    levels = Levels.of(scores, positive)
+    levels = Levels.from_scores(scores, positive)
     alarms, recall, thresholds = metrics.roc_curve(positive, scores, drop_intermediate=False)
     found = roc(levels)
     points = set(zip(thresholds[1:], alarms[1:], recall[1:], strict=True))
@@ -133,12 +133,12 @@ def test_curves_are_those_of_scikit_learn(drawn):
 
 
 def test_curves_by_hand():
-    found = roc(Levels.of(SCORES, POSITIVE))
+    found = roc(Levels.from_scores(SCORES, POSITIVE))
     # from .9 and .8: two of three yes; .4: an alarm; .3: the third yes; the rest
     assert found["alarms"] == pytest.approx([0, 0, 1 / 3, 1 / 3, 1])
     assert found["recall"] == pytest.approx([0, 2 / 3, 2 / 3, 1, 1])
     # 1/3 each at precision 1, 1 and 3/4
-    assert average_precision(Levels.of(SCORES, POSITIVE)) == pytest.approx((1 + 1 + 3 / 4) / 3)
+    assert average_precision(Levels.from_scores(SCORES, POSITIVE)) == pytest.approx((1 + 1 + 3 / 4) / 3)
 
 
 def test_average_precision_under_multiplicities(drawn):
@@ -161,7 +161,9 @@ def test_thresholds_under_multiplicities_are_the_best_of_the_repeated_pairs(draw
         _, best = best_threshold(repeated_scores, repeated, measure)
         hits, alarms = (decide(repeated_scores, threshold) & side for side in (repeated, ~repeated))
         yes, no = repeated.sum(), (~repeated).sum()
-        counts = Counts(*(np.array(float(n)) for n in (hits.sum(), alarms.sum(), yes - hits.sum(), no - alarms.sum())))
+        counts = ConfusionMatrix(
+            *(np.array(float(n)) for n in (hits.sum(), alarms.sum(), yes - hits.sum(), no - alarms.sum()))
+        )
         assert float(MEASURES[measure](counts)) == pytest.approx(best)
 
 
@@ -249,7 +251,7 @@ def test_a_calibrated_score_stays_below_the_limit_as_often_as_stated():
 def of_five_folds(scores, codes, seed):
     """Return isotonic regressions that test each fifth of the codes with a fit to the others."""
     (parts,) = folds(codes, 5, 1, seed)
-    return IsotonicModel.of(scores, scores, [(part.tune, part.test) for part in parts], same=True)
+    return IsotonicModel.from_rows(scores, scores, [(part.tune, part.test) for part in parts], same=True)
 
 
 def test_isotonic_models_give_each_pair_the_fit_of_the_other_folds(drawn):
@@ -323,7 +325,7 @@ def test_the_limit_of_another_dataset_draws_both(drawn):
     rng = np.random.default_rng(8)
     tuned_positive = rng.random(120) < 0.35
     tuned = np.round(tuned_positive + rng.normal(0, 1, 120), 1)
-    model = IsotonicModel.of(tuned, scores, [(np.arange(120), np.arange(300))], same=False)
+    model = IsotonicModel.from_rows(tuned, scores, [(np.arange(120), np.arange(300))], same=False)
     found = calibrate_fitted(model, tuned_positive, positive, 0)
     assert found.error == pytest.approx(calibrate(model.probabilities(tuned_positive), positive, 0).error)
     assert found.limit > calibrate(model.probabilities(tuned_positive), positive, 0).limit

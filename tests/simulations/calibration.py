@@ -30,7 +30,7 @@ def exceeded(pairs: int, group_size: int, case: int) -> tuple[bool, bool]:
     else:
         positive = SLOPE * scores + np.sqrt(SHARED) * shared_noise + np.sqrt(1 - SHARED) * own_noise > 0
     (parts,) = folds(groups, 5, 1, case)
-    model = IsotonicModel.of(scores, scores, [(part.tune, part.test) for part in parts], same=True)
+    model = IsotonicModel.from_rows(scores, scores, [(part.tune, part.test) for part in parts], same=True)
     found = calibrate_fitted(model, positive, positive, case, groups, groups)
     given = calibrate(model.probabilities(positive), positive, case)
     return found.error > found.limit, given.error > given.limit

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import stats
 
 from assay.reports.thresholds.intervals import Value, values_with_intervals
-from assay.reports.thresholds.measures import MEASURES, Counts, best_threshold
+from assay.reports.thresholds.measures import MEASURES, ConfusionMatrix, best_threshold
 from assay.reports.thresholds.parts import folds
 from assay.statistics.resampling import Resampler
 
@@ -24,7 +24,7 @@ SHARED = 0.5
 def true_value(threshold: float, measure: str) -> float:
     """Return a measure of the decisions by a threshold in the population."""
     hits, alarms = YES * stats.norm.sf(threshold - SHIFT), (1 - YES) * stats.norm.sf(threshold)
-    counts = Counts(*(np.array(share) for share in (hits, alarms, YES - hits, 1 - YES - alarms)))
+    counts = ConfusionMatrix(*(np.array(share) for share in (hits, alarms, YES - hits, 1 - YES - alarms)))
     return float(MEASURES[measure](counts))
 
 

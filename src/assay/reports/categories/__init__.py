@@ -1,13 +1,13 @@
 """Why two answers differ: categories of answer pairs, found by rules that say why.
 
-A category is an entry of ``CATEGORIES`` in ``vocabulary.py``; its place there is its place among the tags of a pair. A
-rule is a generator: it takes a :class:`~assay.reports.categories.texts.Pair` and yields a :class:`Tag` for each
-category that it finds, with the reason in words. Rules are in the file of what they read: ``numbers.py`` and
+A category is an entry of ``CATEGORIES`` in ``vocabulary.py``, whose order is also the order of the tags of a pair. A
+rule is a generator: it accepts a :class:`~assay.reports.categories.texts.Pair` and yields one :class:`Tag` per category
+that it finds, with the reason in words. Rules are grouped by what they read: ``numbers.py`` and
 ``dates.py``, ``wording.py`` (encodings, acronyms, translations, negations), ``persons.py``, ``places.py``,
 ``questions.py``, and ``wordnet.py`` (meanings and terms). ``Tagger`` in ``tagger.py`` applies all of its ``RULES``.
 
-To add a category, add it to ``CATEGORIES``, write its rule, and list the rule in ``RULES``; cases by hand belong into
-``tests/reports/test_categories.py``.
+To add a category, add it to ``CATEGORIES``, write its rule, and list the rule in ``RULES``; hand-written cases belong
+in ``tests/reports/test_categories.py``.
 """
 
 from __future__ import annotations

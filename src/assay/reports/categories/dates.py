@@ -1,4 +1,4 @@
-"""Dates and times of day, and the rules that compare the numbers, quantities and times of two texts."""
+"""Dates and times of day, and the rules that compare numbers, quantities and times of two texts."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ _MONTHS = {
     )
     for name in names.split()
 }
-#: Words for times by what kind of time they name, without accents.
-_CLASSES = {
+#: Words for times by kind, without accents.
+_TIME_WORDS_BY_KIND = {
     "weekday": "monday tuesday wednesday thursday friday saturday sunday montag dienstag mittwoch donnerstag freitag "
     "samstag sonnabend sonntag",
     "season": "spring summer autumn winter fruhling fruhjahr sommer herbst",
@@ -45,10 +45,10 @@ _CLASSES = {
     "holiday": "christmas easter halloween thanksgiving epiphany pentecost ramadan hanukkah passover weihnachten "
     "heiligabend ostern pfingsten silvester neujahr",
 }
-_WORDS = {word: kind for kind, words in _CLASSES.items() for word in words.split()}
+_KIND_OF_TIME_WORD = {word: kind for kind, words in _TIME_WORDS_BY_KIND.items() for word in words.split()}
 #: Alternatives of a pattern; long names first, so that "jan" does not match the start of "january".
 _MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
-#: Patterns of dates and clocks by what they match, the most specific first: what one matched no later one matches.
+#: Patterns of dates and times of day by kind, most specific first: later patterns do not match inside earlier matches.
 #: Groups: y year, m month as a number, n month by name, d day, h hour, c century.
 _PATTERNS = tuple(
     (name, re.compile(pattern))
@@ -75,7 +75,7 @@ _PATTERNS = tuple(
 )  # fmt: skip
 #: Minutes before or after the full hour; German "halb neun" is half past eight.
 _SHIFTS = {"half past": 30, "quarter past": 15, "quarter to": -15, "viertel nach": 15, "viertel vor": -15, "halb": -30}
-#: Also a verb, a name or an abbreviation of something else: a month only with a day or year, or as the whole text.
+#: Words that are also a verb, a name or another abbreviation: months only with a day or year, or as the whole text.
 _AMBIGUOUS_MONTHS = ("may", "mar", "march", "jan", "dec", "sep")
 
 
@@ -84,13 +84,13 @@ class Moment:
     """A point or stretch of time.
 
     Attributes:
-        written: as in the text, in lower case and without accents.
-        kind: ``date``, ``clock``, or the class of a word such as ``season``.
-        years: first and last year, None where the text has none.
-        month, day: None where the text has none.
-        minute: of the day, for a clock.
-        word: for a class of words.
-        span: its start and end in the text.
+        written: the characters in the text, in lower case and without accents.
+        kind: ``date``, ``clock`` for a time of day, or the kind of a word such as ``season``.
+        span: the start and end in the text.
+        years: the first and the last year; None without a year.
+        month, day: the numbers of month and day; None without one.
+        minute: the minute of the day, for a time of day.
+        word: the word for a time, such as a weekday; empty for dates and times of day.
     """
 
     written: str
@@ -104,11 +104,11 @@ class Moment:
 
     @property
     def fields(self) -> tuple[object, ...]:
-        """All but the spelling: equal for two spellings of one time."""
+        """All attributes but spelling and span: equal for two spellings of the same time."""
         return self.kind, self.years, self.month, self.day, self.minute, self.word
 
     def within(self, other: Moment) -> bool:
-        """Tell whether this date lies in a longer period that the other names; False for equal ones and clocks."""
+        """Return whether this date is within the longer period of another; False for equal dates and times of day."""
         if self.kind != "date" or other.kind != "date" or self.fields == other.fields:
             return False
         if other.years and not (self.years and other.years[0] <= self.years[0] and self.years[1] <= other.years[1]):
@@ -118,7 +118,7 @@ class Moment:
 
 @functools.lru_cache(maxsize=1 << 15)
 def find_moments(text: str) -> tuple[Moment, ...]:
-    """Return dates, clocks and words for times in a text with digits, in order, none inside another.
+    """Return dates, times of day and words for times in a text with digits, in order and without overlaps.
 
     >>> [moment.years for moment in find_moments("from the 1960s to 8 May 1972")]
     [(1960, 1969), (1972, 1972)]
@@ -136,19 +136,19 @@ def find_moments(text: str) -> tuple[Moment, ...]:
 
 
 def _time_words(folded: str, moments: list[Moment]) -> Iterator[Moment]:
-    """Yield words for times, such as a weekday, outside of the moments that are known already."""
+    """Yield words for times, such as a weekday, outside of the moments that were found already."""
     for match in re.finditer(r"[a-z]+", folded):
-        kind = _WORDS.get(match[0])
+        kind = _KIND_OF_TIME_WORD.get(match[0])
         if kind and not any(moment.span[0] <= match.start() < moment.span[1] for moment in moments):
             yield Moment(match[0], kind, match.span(), word=match[0])
 
 
 def _matched_moment(kind: str, match: re.Match[str]) -> Moment | None:
-    """Return the time that a match of a pattern names; None where it is none: a day 45, a number that counts things.
+    """Return the time of a match of a pattern; None for an impossible date, or for a number that counts things.
 
     Args:
-        kind: of the pattern, see :data:`_PATTERNS`.
-        match: on the folded text.
+        kind: the kind of the pattern, see :data:`_PATTERNS`.
+        match: the match in the folded text.
     """
     groups = match.groupdict()
     written, span = match[0].strip(), match.span()
@@ -177,7 +177,7 @@ def _matched_moment(kind: str, match: re.Match[str]) -> Moment | None:
 
 
 def _year(kind: str, groups: Mapping[str, str | None]) -> int | None:
-    """Return the year of a match, negative before the common era; None where it has none."""
+    """Return the year of a match, negative before the common era; None without a year."""
     digits_of_year = groups.get("y")
     if not digits_of_year:
         return None
@@ -185,13 +185,13 @@ def _year(kind: str, groups: Mapping[str, str | None]) -> int | None:
     if groups.get("era"):
         return -year
     if len(digits_of_year) == 2 and kind != "year":
-        # 8.5.45 is in 2045, 8.5.72 in 1972
+        # two digits: 8.5.45 is in 2045, 8.5.72 in 1972
         return year + (2000 if year < 50 else 1900)
     return year
 
 
 def _month_and_day(kind: str, groups: Mapping[str, str | None]) -> tuple[int | None, int | None]:
-    """Return month and day of a match, as they are written: a day may be 45. None where it has none."""
+    """Return month and day of a match unchecked, so that a day may be 45; None without one."""
     name, number, day_number = groups.get("n"), groups.get("m"), groups.get("d")
     month = _MONTHS[name] if name else int(number) if number else None
     day = int(day_number) if day_number else None
@@ -202,7 +202,7 @@ def _month_and_day(kind: str, groups: Mapping[str, str | None]) -> tuple[int | N
 
 
 def _clock(groups: Mapping[str, str | None], written: str, span: tuple[int, int]) -> Moment | None:
-    """Return the time of day of a match; None where it is none, such as 25:10."""
+    """Return the time of day of a match; None for an impossible one, such as 25:10."""
     hour, minute = int(groups["h"] or 0), int(groups.get("min") or 0)
     if hour > 24 or minute > 59:
         return None
@@ -222,14 +222,14 @@ _WHEN = re.compile(
 
 
 def asks_when(question: str) -> bool:
-    """Tell whether a question asks for a time."""
+    """Return whether a question asks for a time."""
     return bool(_WHEN.search(question))
 
 
 def times(pair: Pair) -> Iterator[Tag]:
-    """Tag pairs that write times in two ways, or whose times or periods differ.
+    """Tag pairs with the same time in two spellings, or with different times or periods.
 
-    A time in one text alone is tagged where the question asks for one.
+    A time in only one of the texts is tagged if the question asks for a time.
     """
     left, right = _moments(pair)
     if left and right:
@@ -249,7 +249,7 @@ def _periods(quantities: tuple[Quantity, ...]) -> list[Quantity]:
 
 
 def _moment_tags(left: tuple[Moment, ...], right: tuple[Moment, ...]) -> Iterator[Tag]:
-    """Tag the same time written in two ways, a time within a longer one, or times of which none is shared."""
+    """Tag the same time in two spellings, a time within a longer one, or times without a common one."""
     for first, second in product(left, right):
         if first.fields == second.fields:
             if first.written != second.written:
@@ -268,12 +268,12 @@ def _moment_tags(left: tuple[Moment, ...], right: tuple[Moment, ...]) -> Iterato
 
 
 def quantities(pair: Pair) -> Iterator[Tag]:
-    """Tag pairs that differ in units, in numbers outside of dates, or in how exact a quantity is."""
+    """Tag pairs that differ in units, in numbers outside of dates, or in the precision of a quantity."""
     in_two_units = list(unit_tags(_both_quantities(pair)))
     yield from in_two_units
     numbers = _numbers(pair)
     if not in_two_units:
-        # the numbers of a converted quantity differ of necessity
+        # a quantity in two units necessarily has two numbers
         yield from number_tags(pair, numbers)
     yield from vague_quantities(pair, numbers)
 
@@ -293,7 +293,7 @@ def _numbers(pair: Pair) -> tuple[tuple[Number, ...], tuple[Number, ...]]:
 
 
 def _numbers_outside_dates(text: str, language: str) -> tuple[Number, ...]:
-    """Return the numbers of a text that are no part of a date or time of day."""
+    """Return the numbers of a text that are not part of a date or time of day."""
     with_digits = digits(text, language)
     dates = [moment.span for moment in find_moments(with_digits)]
     numbers = []

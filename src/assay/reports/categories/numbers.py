@@ -1,4 +1,4 @@
-"""Numbers in digits and in words: how they are read from a text, and the categories of pairs that differ in them."""
+"""Numbers in digits and in words: reading them from a text, and the tags of pairs that differ in them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from assay.reports.categories.texts import Pair, missing_package
 from assay.reports.categories.vocabulary import Tag
 
-#: Languages whose number words are read.
-_SPOKEN = ("en", "de", "fr", "es", "it", "pt", "nl")
+#: Languages whose number words text2num reads.
+_LANGUAGES = ("en", "de", "fr", "es", "it", "pt", "nl")
 _SCALES = {
     "hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12, "dozen": 12, "dozens": 12,
     "hundert": 1e2, "tausend": 1e3, "mio": 1e6, "millionen": 1e6, "mrd": 1e9, "milliarde": 1e9, "milliarden": 1e9,
@@ -24,7 +24,7 @@ _PARTS = {
 _ROMAN = re.compile(r"(?=[IVXL]{2,}$)(X{0,3}|XL|L|LX{1,3})(IX|IV|V?I{0,3})$")
 _ROMAN_VALUES = {"I": 1, "V": 5, "X": 10, "L": 50}
 _FIGURE = re.compile(
-    # possessive, and at the first digit only: long runs of digits are read once
+    # possessive, and from the first digit only: otherwise long runs of digits would take quadratic time
     r"(?<!\d)(?P<whole>\d{1,3}(?:[.,\u202f']\d{3})+(?![\d])|\d++)(?P<rest>[.,]\d++)?"
     r"(?:\s?[/\u2044]\s?(?P<under>\d++))?"
     r"(?P<ordinal>st|nd|rd|th)?\b(?:\s(?P<scale>1000(?:000)*\b|[^\W\d_]+))?"
@@ -34,16 +34,19 @@ _LONE_PART = re.compile(
 )
 _AND_A_HALF = re.compile(r" and (?:an? )?(half|quarter|third)\b", re.IGNORECASE)
 _PERCENT = re.compile(r"\s?(?:%|per ?cent\b|prozent\b)", re.IGNORECASE)
-_VAGUE = re.compile(
+_VAGUE_WORDS = re.compile(
     r"\b(several|many|few|some|numerous|various|multiple|countless|dozens|hundreds|thousands|mehrere|viele|einige|"
     r"wenige|zahlreiche|etliche|dutzende|hunderte|tausende)\b",
     re.IGNORECASE,
 )
-_MANY = re.compile(r"\b(how (many|much|old|tall|far|long|big|high|deep|often)|number of|wie ?viele?|wie (alt|hoch|weit"
-                   r"|lang|groß|oft))\b", re.IGNORECASE)  # fmt: skip
+_ASKS_NUMBER = re.compile(
+    r"\b(how (many|much|old|tall|far|long|big|high|deep|often)|number of|wie ?viele?|wie (alt|hoch|weit"
+    r"|lang|groß|oft))\b",
+    re.IGNORECASE,
+)
 
 
-#: How far apart a number and its rounded form may be, as a share of the greater.
+#: Largest difference of a number and its rounded form, as a share of the greater one.
 _ROUNDING = 0.05
 
 
@@ -52,9 +55,9 @@ class Number:
     """A number in a text.
 
     Attributes:
-        value: its value; a percentage as a share.
-        written: its characters in the text with number words as digits.
-        start, end: their span in that text.
+        value: the value; a percentage as a share.
+        written: the characters of the number, in the text with number words as digits.
+        start, end: the span of these characters in that text.
     """
 
     value: float
@@ -65,7 +68,7 @@ class Number:
 
 @functools.lru_cache(maxsize=1 << 15)
 def digits(text: str, language: str) -> str:
-    """Return a text with its number words as digits; unchanged where text2num is not installed.
+    """Return a text with number words replaced by digits; the same text if text2num is not installed.
 
     Words of a language that text2num lacks are read as English.
     """
@@ -73,7 +76,7 @@ def digits(text: str, language: str) -> str:
         return text
     from text_to_num import alpha2digit
 
-    return str(alpha2digit(text, language if language in _SPOKEN else "en", 0))
+    return str(alpha2digit(text, language if language in _LANGUAGES else "en", 0))
 
 
 @functools.lru_cache(maxsize=1 << 15)
@@ -93,7 +96,7 @@ def find_numbers(text: str, language: str) -> tuple[Number, ...]:
 
 
 def _digit_numbers(text: str, language: str) -> Iterator[Number]:
-    """Yield the numbers in digits, each with what belongs to it: "1/2", "2 million", "3 and a half", "4 %"."""
+    """Yield the numbers in digits, with fractions, scales and per cent: "1/2", "2 million", "3 and a half", "4 %"."""
     for match in _FIGURE.finditer(text):
         value = _value_of_digits(match, language)
         end = match.end("under") if match["under"] else match.end("rest") if match["rest"] else match.end("whole")
@@ -112,7 +115,7 @@ def _value_of_digits(match: re.Match[str], language: str) -> float:
     whole, rest = match["whole"], match["rest"]
     decimal_point = "," if language == "de" else "."
     if whole.count(decimal_point) == 1:
-        # looks like thousands, but 3.141 is a decimal in English, 3,141 in German
+        # looks like grouped thousands, but 3.141 is a decimal fraction in English, as 3,141 is in German
         value = float(re.sub(rf"[^\d{decimal_point}]", "", whole).replace(decimal_point, "."))
     else:
         value = float(re.sub(r"\D", "", whole))
@@ -124,15 +127,15 @@ def _value_of_digits(match: re.Match[str], language: str) -> float:
 
 
 def _scale_factor(scale: str, value: float) -> float | None:
-    """Return what the word behind a number multiplies it by; None where it is no scale such as "million" or "half"."""
+    """Return the factor of the word behind a number, such as "million" or "half"; None for any other word."""
     if scale.isdigit():
-        # text2num leaves "2 1000000" for "2 million"
+        # text2num turns "2 million" into "2 1000000"
         return float(scale) if value < 1000 else None
     return _SCALES.get(scale.lower()) or _PARTS.get(scale.lower())
 
 
 def _fraction_words(text: str) -> Iterator[Number]:
-    """Yield fractions in words, such as "half a million", that no number stands before ("3 and a half")."""
+    """Yield fractions in words, such as "half a million", unless they follow a number ("3 and a half")."""
     for match in _LONE_PART.finditer(text):
         before = text[: match.start()].rstrip()
         follows_number = before[-1:].isdigit()
@@ -153,7 +156,7 @@ def _roman_numerals(text: str) -> Iterator[Number]:
 
 
 def _roman_value(numeral: str) -> int:
-    """Return the value of a Roman numeral: a letter before a greater one is subtracted, as in IX."""
+    """Return the value of a Roman numeral; a letter before a greater one is subtracted, as in IX."""
     values = [_ROMAN_VALUES[letter] for letter in numeral]
     total = 0
     for position, value in enumerate(values):
@@ -163,16 +166,16 @@ def _roman_value(numeral: str) -> int:
 
 
 def number_tags(pair: Pair, numbers: tuple[tuple[Number, ...], tuple[Number, ...]]) -> Iterator[Tag]:
-    """Tag numbers that are written in two ways or differ, and a rounded one as less precise.
+    """Tag the same number in two spellings, or else two different numbers; a rounded one also as less precise.
 
-    At most one pair of numbers is tagged. Equal numbers in two spellings come before different ones.
+    At most one pair of numbers is tagged.
 
     Args:
         pair: the texts.
-        numbers: the numbers of reference and candidate that belong to no date.
+        numbers: the numbers of reference and candidate, without parts of dates.
     """
-    # "one" is mostly a pronoun
-    one_counts = bool(_MANY.search(pair.question.clean)) or len(pair.reference.words) == 1
+    # "one" is mostly a pronoun, unless the question asks for a number or it is the whole answer
+    one_counts = bool(_ASKS_NUMBER.search(pair.question.clean)) or len(pair.reference.words) == 1
     reference, candidate = (
         {number.value: number for number in side if one_counts or number.value != 1} for side in numbers
     )
@@ -192,29 +195,29 @@ def number_tags(pair: Pair, numbers: tuple[tuple[Number, ...], tuple[Number, ...
 
 
 def _written_differently(left: Number, right: Number, pair: Pair) -> bool:
-    """Tell whether equal numbers differ in their characters, or only one of the texts had it in words."""
-    # what was in words is not found in the text itself, only in that with digits
+    """Return whether equal numbers have different characters, or only one of the texts has the number in words."""
+    # a number in words occurs in digits only in the converted text, and not in the text itself
     left_in_digits = left.written in pair.reference.clean
     right_in_digits = right.written in pair.candidate.clean
     return left.written.lower() != right.written.lower() or left_in_digits != right_in_digits
 
 
 def _is_rounded(left: Number, right: Number) -> bool:
-    """Tell whether two numbers are near and one has fewer significant digits."""
+    """Return whether two numbers are close and have different numbers of significant digits."""
     left_digits, right_digits = (len(re.sub(r"\D", "", number.written).strip("0")) for number in (left, right))
     tolerance = _ROUNDING * max(abs(left.value), abs(right.value))
     return abs(left.value - right.value) <= tolerance and left_digits != right_digits
 
 
 def vague_quantities(pair: Pair, numbers: tuple[tuple[Number, ...], tuple[Number, ...]]) -> Iterator[Tag]:
-    """Tag a number in one text and a word such as "several" in the other, which has no number.
+    """Tag a number in one text and a word such as "several" in the other text without a number.
 
     Args:
         pair: the texts.
-        numbers: the numbers of reference and candidate that belong to no date.
+        numbers: the numbers of reference and candidate, without parts of dates.
     """
     reference, candidate = numbers
     own_and_other = ((reference, candidate), (candidate, reference))
     for (text, _), (own, other) in zip(pair.sides, own_and_other, strict=True):
-        if not own and other and (match := _VAGUE.search(text.clean)):
+        if not own and other and (match := _VAGUE_WORDS.search(text.clean)):
             yield Tag("different levels of precision", f"{match[0]!r} against the number {other[0].written}")

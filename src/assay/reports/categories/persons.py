@@ -1,4 +1,4 @@
-"""Names of persons, and texts that refer to the same thing by a name, a pronoun or a description."""
+"""Rules on names of persons, and on texts that refer to one thing by a name, a pronoun or a description."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _TITLES = word_set("""
 
 
 def asks_who(question: str) -> bool:
-    """Tell whether a question asks for a person."""
+    """Return whether a question asks for a person."""
     return bool(_WHO.search(question))
 
 
 def reads_as_person(text: Text, question: Text, language: str) -> bool:
-    """Tell whether a text has the shape of a person's name: two to six words, capitals, no common words alone.
+    """Return whether a text looks like the name of a person: two to four capitalised words, at least half of them rare.
 
-    One word, and words without capitals, count where the question asks who.
+    If the question asks who, one word or up to six words, and words without capitals count as well.
     """
-    names = [word for word in text.words if _plain(word) not in _PARTICLES]
+    names = [word for word in text.words if _without_dot(word) not in _PARTICLES]
     folded = [word for word in text.folded if word not in _PARTICLES]
     if not 1 <= len(names) <= 6 or any(letter.isdigit() for letter in text.clean):
         return False
@@ -49,7 +49,7 @@ def reads_as_person(text: Text, question: Text, language: str) -> bool:
 
 
 def _is_made_of_common_words(text: Text, folded: list[str]) -> bool:
-    """Tell whether WordNet knows each word as a common one, and does not know the text as a name."""
+    """Return whether WordNet lists every word as a common word, and does not list the text as a name."""
     lexicon = words()
     if lexicon is None or lexicon.is_name(text.phrase):
         return False
@@ -57,12 +57,12 @@ def _is_made_of_common_words(text: Text, folded: list[str]) -> bool:
 
 
 def _is_larger_than_a_city(text: Text) -> bool:
-    """Tell whether a text can name a country or region; a city often has the name of a person."""
+    """Return whether a text can name a country or region; a city often has the name of a person."""
     return any(meaning.kind != "city" for place in find_places(text) for meaning in place.meanings)
 
 
 def _are_mostly_rare(folded: list[str]) -> bool:
-    """Tell whether at least half of the words are no common ones: names of works and firms are made of common words."""
+    """Return whether at least half of the words are not common; names of works and firms consist of common words."""
     lexicon = words()
     if lexicon is None:
         return False
@@ -70,12 +70,12 @@ def _are_mostly_rare(folded: list[str]) -> bool:
     return 2 * len(rare) >= len(folded)
 
 
-def _plain(word: str) -> str:
+def _without_dot(word: str) -> str:
     return word.lower().rstrip(".")
 
 
 def persons(pair: Pair) -> Iterator[Tag]:
-    """Tag two personal names: variants of one, or different ones. Whether two of them are one person, no rule knows."""
+    """Tag two names of persons by what they share. Whether both name the same person, no rule can know."""
     if pair.same or not all(reads_as_person(text, pair.question, pair.language) for text, _ in pair.sides):
         return
     left, right = _name_parts(pair.reference), _name_parts(pair.candidate)
@@ -93,7 +93,7 @@ def persons(pair: Pair) -> Iterator[Tag]:
 
 
 def _name_parts(text: Text) -> list[str]:
-    """Return the words of a name without particles such as ``von``; a double name counts as two words."""
+    """Return the words of a name without particles such as ``von``; hyphenated names are split."""
     parts: list[str] = []
     for word in text.folded:
         if word not in _PARTICLES:
@@ -102,14 +102,14 @@ def _name_parts(text: Text) -> list[str]:
 
 
 def _written_out_initial(left: list[str], right: list[str]) -> str:
-    """Return the first initial that one of two names has where the other has the word; empty where there is none."""
+    """Return the first initial in one name that the other name writes out at the same position; empty if none."""
     for first, second in zip(left, right, strict=False):
         if first != second and min(len(first), len(second)) == 1 and first[0] == second[0]:
             return first[0]
     return ""
 
 
-# Co-reference: one text points at, or describes, what the other one names
+# Co-reference: one text points at or describes what the other one names
 
 _PRONOUN = re.compile(
     r"^(he|she|it|they|him|her|them|his|hers|theirs|er|sie|es|ihn|ihm|ihnen|dieser|diese|dieses|jener|jene)"
@@ -124,7 +124,7 @@ _DESCRIPTION = re.compile(
     r"|(?P<owner>\w+(?: \w+)?['\u2019]s) .+"
     r"|(?:eine?[rs]?|one of) (?:his|her|its|their|seiner|ihrer)\b.*"
     r"|(?:main|chief|leading|famous) \w+ (?:of|in)\b.+"
-    # said of a thing, these tell its kind; said of a person, they point at one
+    # such phrases identify a person ("the man from Rome"), but only give the kind of a thing ("a city in Italy")
     r"|(?P<loose>(?:the|an?|one|some|der|die|das|ein|eine)\b.* (?:of|for|in|from|who|that|von|vom|aus|im)\b.+)$"
 )
 
@@ -140,42 +140,41 @@ def coreferences(pair: Pair) -> Iterator[Tag]:
             return
     if pair.same:
         return
-    who = asks_who(pair.question.clean)
+    asked_who = asks_who(pair.question.clean)
     for text, other in pair.sides:
-        person = who or reads_as_person(other, pair.question, pair.language)
-        if (
-            _describes(text, pair.language, person)
-            and not _describes(other, pair.language, who)
-            and _is_a_name(other, pair)
-        ):
+        is_person = asked_who or reads_as_person(other, pair.question, pair.language)
+        only_text_describes = _describes(text, pair.language, is_person) and not _describes(
+            other, pair.language, asked_who
+        )
+        if only_text_describes and _is_a_name(other, pair):
             yield Tag("co-reference", f"{text.clean!r} describes what {other.clean!r} names")
             return
 
 
-def _describes(text: Text, language: str, person: bool) -> bool:
-    """Tell whether a text describes a person or a thing instead of naming it."""
+def _describes(text: Text, language: str, is_person: bool) -> bool:
+    """Return whether a text describes something instead of naming it; *is_person*: whether this may be a person."""
     match = _DESCRIPTION.match(" ".join(text.folded))
     if not match or any(letter.isdigit() for letter in text.clean):
         return False
     lexicon = words()
     if lexicon is None or language != "en":
-        return person or not match["loose"]
+        return is_person or not match["loose"]
     if match["owner"]:
-        # a name where the parts of speech say so: France's National Assembly
+        # with parts of speech, "France's National Assembly" is recognised as a name, and no description
         return any(lexicon.is_common(word) and text.parts_of(word) <= {"NOUN"} for word in text.content[1:])
-    if match["loose"] and not person:
+    if match["loose"] and not is_person:
         return False
     head = text.content[0]
     return lexicon.is_common(head) and text.words[text.folded.index(head)].islower()
 
 
 def _is_a_name(text: Text, pair: Pair) -> bool:
-    """Tell whether a text of at most four content words names a person or thing, by its capitals where it has any."""
+    """Return whether a text of at most four content words is a name, judged by its capitals if it has any."""
     if not 1 <= len(text.content) <= 4:
         return False
     if reads_as_person(text, pair.question, pair.language):
         return True
     if not text.has_case:
         return asks_who(pair.question.clean) or len(text.content) <= 2
-    # a name with what it is beside it: Italian inventor Guglielmo Marconi
+    # two capitals suffice, since a name may come with a description: Italian inventor Guglielmo Marconi
     return sum(word[0].isupper() for word in text.words) >= min(2, len(text.content))

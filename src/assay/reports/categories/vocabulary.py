@@ -1,7 +1,7 @@
-"""The names of the categories.
+"""The names and meanings of the categories.
 
-Source: table 4 of Mustafazade & Ebbinghaus, Evaluation of Semantic Answer Similarity Metrics (2022), and what their
-text names beside it: names, numbers, dates, translations, units, encodings.
+Source: table 4 of Mustafazade & Ebbinghaus, Evaluation of Semantic Answer Similarity Metrics (2022), and what the
+text of the paper adds: names, numbers, dates, translations, units, encodings.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ class Tag:
     """One category of a pair.
 
     Attributes:
-        category: one of :data:`CATEGORIES`.
-        reason: what in the texts speaks for it, in plain words.
+        category: the name of the category, a key of :data:`CATEGORIES`.
+        reason: the evidence for it in the texts, in words.
     """
 
     category: str
     reason: str
 
 
-#: What each category means, in the order in which the tags of a pair stand: what explains most comes first.
+#: The meaning of each category, in the order of the tags of a pair: the one that explains most comes first.
 CATEGORIES: Mapping[str, str] = MappingProxyType(
     {
         "encoding": "the same characters, damaged or encoded in another way",
@@ -52,10 +52,10 @@ CATEGORIES: Mapping[str, str] = MappingProxyType(
     }
 )
 
-#: Given only where no other category holds: they speak of the data, and rules over the texts can but suspect them.
+#: Tagged only if no other category applies: they concern the data, and rules on the texts can only suspect them.
 LAST_RESORTS = ("wrong gold label", "unrelated", "wrong label")
 
-#: Categories that people keep apart by knowing the world, not by the text; evaluated as one as well.
+#: Categories that people distinguish by world knowledge, and not by the text; each group is also evaluated as one.
 GROUPS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "names, alias, spatial": ("names", "alias", "spatial"),
@@ -63,7 +63,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 
-#: What tables call a category that rules gave, where its name says more than they know.
+#: Names in tables for categories by rules whose own name would claim more than the rules can know.
 _BY_RULES = {"unrelated": "no relation found"}
 
 _OTHER_SPELLINGS = {
@@ -78,7 +78,7 @@ _OTHER_SPELLINGS = {
 
 
 def label_of_rules(name: str) -> str:
-    """Return what a reader sees of a category that rules gave: people may hold the texts of "unrelated" for the same.
+    """Return the name in tables of a category by rules: people may consider texts the same that rules find "unrelated".
 
     >>> label_of_rules("unrelated"), label_of_rules("numeric")
     ('no relation found', 'numeric')
@@ -87,10 +87,10 @@ def label_of_rules(name: str) -> str:
 
 
 def from_people(name: str) -> str:
-    """Return the category that a column of annotated data means; an unknown one as it stands, in lower case.
+    """Return the category that a name in annotated data means; unknown names are returned in lower case.
 
     >>> from_people("Medical term"), from_people("Dates"), from_people("unit conversion")
     ('medical term', 'date and temporal', 'unit')
     """
-    plain = " ".join(name.lower().split())
-    return _OTHER_SPELLINGS.get(plain, plain)
+    normalised = " ".join(name.lower().split())
+    return _OTHER_SPELLINGS.get(normalised, normalised)

@@ -10,15 +10,15 @@ from assay.reports.categories.vocabulary import Tag
 
 # Acronyms.
 
-#: Letters of an acronym at most.
+#: Largest number of letters of an acronym.
 _LONGEST = 10
 
 
 def acronyms(pair: Pair) -> Iterator[Tag]:
-    """Tag a pair where one text has an acronym of the other.
+    """Tag a pair in which one text has an acronym of words of the other text.
 
-    Capitals (``NASA``, ``U.S.``) are looked for in the other text by the rule of Schwartz & Hearst, A Simple Algorithm
-    for Identifying Abbreviation Definitions in Biomedical Text (2003); words without capitals must be its initials.
+    Words in capitals (``NASA``, ``U.S.``) are matched by the rule of Schwartz & Hearst, A Simple Algorithm for
+    Identifying Abbreviation Definitions in Biomedical Text (2003). Words in lower case must be the initials of words.
     """
     for short, long in pair.sides:
         for word in short.words:
@@ -32,15 +32,17 @@ def _spelt_out(word: str, short: Text, long: Text) -> str:
     if not 2 <= len(word) <= _LONGEST or not word.isalpha():
         return ""
     if word.isupper() and (short.clean.upper() != short.clean or len(short.words) == 1):
-        return _initials(fold(word), long) or ("" if fold(word) in long.folded else _hidden(word, long))
-    # all in lower case: only a whole answer, and three words or more, are no accident
+        return _initials(fold(word), long) or ("" if fold(word) in long.folded else _letters_in_order(word, long))
+    # in lower case, initials may match by accident, unless the acronym is the whole answer and has three letters
     return _initials(fold(word), long, fewest=3) if len(short.words) == 1 else ""
 
 
 def _initials(letters: str, long: Text, fewest: int = 2) -> str:
-    """Find a run of words whose initials are the letters; small words count or not."""
-    for small in (True, False):
-        words = [(w, f) for w, f in zip(long.words, long.folded, strict=True) if small or f not in SMALL_WORDS]
+    """Return the run of words with these initials, with or without small words such as "of"; empty if there is none."""
+    for with_small_words in (True, False):
+        words = [
+            (w, f) for w, f in zip(long.words, long.folded, strict=True) if with_small_words or f not in SMALL_WORDS
+        ]
         initials = "".join(f[0] for _, f in words)
         start = initials.find(letters)
         if start >= 0 and len(letters) >= fewest:
@@ -48,23 +50,28 @@ def _initials(letters: str, long: Text, fewest: int = 2) -> str:
     return ""
 
 
-def _hidden(word: str, long: Text) -> str:
-    """Find the letters in order, from the right; the first one must begin a word (deoxyribonucleic acid, DNA)."""
+def _letters_in_order(word: str, long: Text) -> str:
+    """Return the words of *long* from the first letter of an acronym on, if all letters occur in order; else empty.
+
+    Letters are matched from the right, and the first one must begin a word (deoxyribonucleic acid, DNA).
+    """
     if not long.words or len(long.words) > min(len(word) + 5, 2 * len(word)) or len(long.clean) < 2 * len(word):
         return ""
     letters, text = fold(word), fold(" ".join(long.words))
-    at = len(text)
+    position = len(text)
     for number in range(len(letters) - 1, -1, -1):
-        at -= 1
-        while at >= 0 and (text[at] != letters[number] or (number == 0 and at > 0 and text[at - 1] != " ")):
-            at -= 1
-        if at < 0:
+        position -= 1
+        while position >= 0 and (
+            text[position] != letters[number] or (number == 0 and position > 0 and text[position - 1] != " ")
+        ):
+            position -= 1
+        if position < 0:
             return ""
-    found = text[at:]
-    if " " in found:
-        return found if letters[-1] in text[text.rfind(" ") :] else ""
-    # a single word is spelt out by an acronym only where it is a long compound
-    return found if len(found) >= 4 * len(letters) else ""
+    expansion = text[position:]
+    if " " in expansion:
+        return expansion if letters[-1] in text[text.rfind(" ") :] else ""
+    # a single word has an acronym only if it is a long compound
+    return expansion if len(expansion) >= 4 * len(letters) else ""
 
 
 # Encoding: the same characters, damaged or written in another form.
@@ -78,18 +85,18 @@ _UMLAUTS = {"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe", "æ": "a
 
 
 def encodings(pair: Pair) -> Iterator[Tag]:
-    """Tag damaged characters, and words that differ in nothing but the form of their characters."""
+    """Tag damaged characters, and words that differ only in the form of their characters."""
     for text, _ in pair.sides:
         if what := damage(text.raw):
             yield Tag("encoding", f"{text.raw!r} has {what} and reads {text.clean!r}")
             return
-    if found := _other_form(pair.reference, pair.candidate):
-        one, two, form = found
+    if difference := _other_form(pair.reference, pair.candidate):
+        one, two, form = difference
         yield Tag("encoding", f"{one!r} and {two!r} differ in {form} alone")
 
 
 def _other_form(first: Text, second: Text) -> tuple[str, str, str] | None:
-    """Return a word of each text that differ in the form of their characters alone, and in which form; else None."""
+    """Return a word of each text that differ only in the form of characters, and this form; None if there are none."""
     if first.raw.isascii() and second.raw.isascii():
         return None
     mine, others = set(first.raw.split()), set(second.raw.split())
@@ -116,25 +123,25 @@ _FORMS = (
 )
 
 
-# Translation: the two texts are in different languages, as their small words and letters show.
+# Translation: the two texts are in different languages, as their function words and scripts show
 
 
 def translations(pair: Pair) -> Iterator[Tag]:
-    """Tag texts in different scripts, or with small words of different languages.
+    """Tag texts in different scripts, or with function words of different languages.
 
-    A text without small words counts as one in the language of the data.
+    A text without characteristic function words counts as a text in the language of the data.
     """
     scripts = _script(pair.reference), _script(pair.candidate)
     if scripts[0] and scripts[1] and scripts[0] != scripts[1]:
         yield Tag("translation", f"one text is in {scripts[0].title()} letters, the other in {scripts[1].title()}")
         return
-    tongues = [_tongue(text) or pair.language for text, _ in pair.sides]
-    if tongues[0] != tongues[1] and not pair.same:
-        yield Tag("translation", f"small words of one text are {tongues[0]}, of the other {tongues[1]}")
+    languages = [_language_by_marks(text) or pair.language for text, _ in pair.sides]
+    if languages[0] != languages[1] and not pair.same:
+        yield Tag("translation", f"small words of one text are {languages[0]}, of the other {languages[1]}")
 
 
 def _script(text: Text) -> str:
-    """Return the script of a text, such as ``CYRILLIC``; an empty string where it has no letters."""
+    """Return the script of a text in capitals, such as ``CYRILLIC``; an empty string if it has no letters."""
     letters = [letter for letter in text.clean if letter.isalpha() and not letter.isascii()]
     names = {unicodedata.name(letter, "").split()[0] for letter in letters}
     foreign = names - {"LATIN", "MODIFIER", "FEMININE", "MASCULINE", "MICRO", ""}
@@ -143,15 +150,15 @@ def _script(text: Text) -> str:
     return "LATIN" if any(letter.isalpha() for letter in text.clean) else ""
 
 
-def _tongue(text: Text) -> str:
-    """Return the language whose marks a text has, or an empty string where there are none, or several."""
-    # a capital letter is a name's: Des Moines is not German
+def _language_by_marks(text: Text) -> str:
+    """Return the language whose characteristic words a text has; an empty string if there are none or several."""
+    # capitalised words may belong to a name: Des Moines is not German
     words = {folded for folded, word in zip(text.folded, text.words, strict=True) if word[0].islower()}
-    found = [language for language, marks in LANGUAGE_MARKS.items() if words & marks]
-    return found[0] if len(found) == 1 else ""
+    matches = [language for language, marks in LANGUAGE_MARKS.items() if words & marks]
+    return matches[0] if len(matches) == 1 else ""
 
 
-# Negation: a word or prefix that denies, on one side alone or in two ways.
+# Negation: a negating word or affix in one text only, or different ones in both
 
 _NEGATORS = word_set("""
     not no never none nothing nobody neither nor without cannot hardly
@@ -162,7 +169,7 @@ _SUFFIXES = (("less", "ful"), ("los", "voll"))
 
 
 def negations(pair: Pair) -> Iterator[Tag]:
-    """Tag a negation that stands on one side, or in different words on both; and words that a prefix turns round."""
+    """Tag negations in one text only or by different words in both, and words that an affix turns into opposites."""
     mine, others = _negators(pair.reference), _negators(pair.candidate)
     if mine != others and pair.reference.folded != pair.candidate.folded:
         if mine and others:
@@ -181,16 +188,16 @@ def negations(pair: Pair) -> Iterator[Tag]:
 
 
 def _negators(text: Text) -> list[str]:
-    """Return the words of a text that deny, in order."""
+    """Return the negating words of a text, in order."""
     words = list(text.folded)
-    # "no. 5" and "Dr. No" deny nothing
+    # "no. 5" and "Dr. No" negate nothing
     if "no" in words and ("no." in text.clean.lower() or (len(words) > 1 and "No" in text.words[1:])):
         words.remove("no")
     return [word for word in words if word in _NEGATORS or word.endswith(("n't", "n\u2019t"))]
 
 
 def _have_opposite_suffixes(first: str, second: str) -> bool:
-    """Tell whether two words differ in a suffix that says the opposite (careless, careful)."""
+    """Return whether two words have the same stem and opposite suffixes (careless, careful)."""
     for without, full in _SUFFIXES:
         for left, right in ((without, full), (full, without)):
             same_stem = first.removesuffix(left) == second.removesuffix(right)

@@ -1,4 +1,4 @@
-"""Rules based on WordNet: words related by meaning, and medical, chemical and biological terms."""
+"""Rules on WordNet: words that are related by meaning, and medical, chemical and biological terms."""
 
 from __future__ import annotations
 
@@ -12,92 +12,92 @@ from assay.lexicon.wordnet import find_wordnet, open_wordnet
 from assay.reports.categories.texts import Pair, Text, word_set
 from assay.reports.categories.vocabulary import Tag
 
-# WordNet as the rules use it: how two words are related, and what kind of thing a word names; English only
+# WordNet as the rules use it: relations of two words, and the kind of thing that a word names; English only
 
-#: WordNet's letters of the parts of speech: nouns, verbs, adjectives (their satellites have one of their own), adverbs.
+#: WordNet's letters for nouns, verbs, adjectives, satellite adjectives and adverbs.
 PARTS = "nvasr"
 
-#: A word's senses beyond these are rare, and would relate anything to anything.
-_SENSES = 4
-#: Steps up to a more general word that still count as the same thing said less precisely.
-_STEPS = 3
+#: Number of senses per part of speech that are considered; rarer senses would relate almost any two words.
+_COMMON_SENSES = 4
+#: Largest number of steps up to a word that still says the same less precisely.
+_MAX_STEPS = 3
 
 
 @functools.lru_cache(maxsize=1)
 def words() -> Words | None:
-    """Return WordNet, or None where its data are not on this computer."""
+    """Return WordNet, or None if its data are not installed."""
     return Words(open_wordnet()) if find_wordnet() is not None else None
 
 
 class Words:
-    """WordNet behind caches. All methods take folded words, or phrases of words joined by spaces.
+    """WordNet behind caches. All phrases are one or more folded words, joined by spaces.
 
     Args:
-        reader: NLTK's reader.
+        reader: NLTK's reader of WordNet.
     """
 
     def __init__(self, reader: Any) -> None:
         self._reader = reader
         self.senses = functools.lru_cache(maxsize=1 << 16)(self._senses)
-        self.above = functools.lru_cache(maxsize=1 << 16)(self._above)
-        self.all_above = functools.lru_cache(maxsize=1 << 16)(self._all_above)
+        self.more_general = functools.lru_cache(maxsize=1 << 16)(self._find_more_general)
+        self.all_more_general = functools.lru_cache(maxsize=1 << 16)(self._find_all_more_general)
 
     def _senses(self, phrase: str) -> tuple[Any, ...]:
-        """Return the first senses of each part of speech; adjective satellites count as adjectives."""
+        """Return the commonest senses of each part of speech; satellite adjectives count as adjectives."""
         by_part: dict[str, list[Any]] = {}
         for synset in self._all_senses(phrase):
             senses = by_part.setdefault(synset.pos().replace("s", "a"), [])
-            if len(senses) < _SENSES:
+            if len(senses) < _COMMON_SENSES:
                 senses.append(synset)
         return tuple(synset for senses in by_part.values() for synset in senses)
 
     @functools.cached_property
     def _beginnings(self) -> frozenset[str]:
-        """First words of the entries of several words: most phrases of a text begin with another one."""
+        """The first words of all entries of several words, to reject most phrases without a lookup."""
         return frozenset(name.split("_", 1)[0].lower() for name in self._reader.all_lemma_names() if "_" in name)
 
     def _all_senses(self, phrase: str) -> list[Any]:
-        """Return every sense of a phrase, rare ones included, the commonest first."""
+        """Return all senses of a phrase, including rare ones, commonest first."""
         if " " in phrase and phrase.split(" ", 1)[0] not in self._beginnings:
             return []
         return list(self._reader.synsets(phrase.replace(" ", "_"))) if phrase.isascii() else []
 
-    def knows(self, phrase: str) -> bool:
-        """Tell whether a phrase is in WordNet in any form."""
+    def contains(self, phrase: str) -> bool:
+        """Return whether WordNet contains a phrase in any form."""
         return bool(self.senses(phrase))
 
-    def knows_as(self, phrase: str, parts: str) -> bool:
-        """Tell whether a phrase is in WordNet as one of some parts of speech.
+    def contains_as(self, phrase: str, parts: str) -> bool:
+        """Return whether WordNet contains a phrase as one of some parts of speech.
 
         Args:
             phrase: one or more words.
-            parts: letters, as in :data:`PARTS`.
+            parts: letters of parts of speech, as in :data:`PARTS`.
         """
         return any(synset.pos() in parts for synset in self.senses(phrase))
 
     def is_common(self, phrase: str) -> bool:
-        """Tell whether a phrase is, in its commonest sense or as another part of speech, no proper name."""
+        """Return whether the commonest noun sense of a phrase is no proper name, or it has senses other than nouns."""
         senses = self.senses(phrase)
         first = self.first_noun(phrase)
         return any(synset.pos() != "n" for synset in senses) or (first is not None and not _is_name(first))
 
     def is_name(self, phrase: str) -> bool:
-        """Tell whether a phrase is in WordNet as a proper name first of all."""
-        return self.knows(phrase) and not self.is_common(phrase)
+        """Return whether WordNet contains a phrase primarily as a proper name."""
+        return self.contains(phrase) and not self.is_common(phrase)
 
     def first_noun(self, phrase: str) -> Any | None:
-        """Return the commonest sense as a noun; None where there is none, or where it is more of a verb ("come")."""
+        """Return the commonest noun sense; None if there is none, or if the word has more verb senses ("come")."""
         nouns = [synset for synset in self.senses(phrase) if synset.pos() == "n"]
         verbs = sum(synset.pos() == "v" for synset in self.senses(phrase))
         return nouns[0] if nouns and len(nouns) >= verbs else None
 
     def synonym(self, left: str, right: str, parts: str = PARTS, rare: bool = False) -> Any | None:
-        """Return a sense that both have, or None; for adjectives, a sense said to be similar.
+        """Return a sense that both phrases have, or for adjectives a similar sense; None if there is none.
 
         Args:
             left, right: words or phrases.
             parts: letters of the parts of speech that count.
-            rare: whether rare senses count as well.
+            rare: whether rare senses count as well as common ones.
         """
         senses_of = self._all_senses if rare else self.senses
         left_senses = [synset for synset in senses_of(left) if synset.pos() in parts]
@@ -111,22 +111,24 @@ class Words:
         return None
 
     def is_kind_of(self, narrow: str, wide: str, parts: str = PARTS) -> bool:
-        """Tell whether *wide* names something more general than *narrow*, up to a few steps (see ``_STEPS``)."""
+        """Return whether *wide* is more general than *narrow*, by at most ``_MAX_STEPS`` steps."""
         targets = {synset for synset in self.senses(wide) if synset.pos() in parts}
-        return bool(targets) and any(not targets.isdisjoint(self.above(synset)) for synset in self.senses(narrow))
+        return bool(targets) and any(
+            not targets.isdisjoint(self.more_general(synset)) for synset in self.senses(narrow)
+        )
 
     def is_part_of(self, part: str, whole: str) -> bool:
-        """Tell whether *part* names a part of *whole*, or a part of a part; for places, whether it lies there."""
+        """Return whether *part* is a part of *whole* by up to ``_MAX_STEPS`` steps; cities are parts of countries."""
         targets = set(self.senses(whole))
         level = set(self.senses(part))
-        for _ in range(_STEPS):
+        for _ in range(_MAX_STEPS):
             level = {holonym for synset in level for holonym in synset.part_holonyms()}
             if not targets.isdisjoint(level):
                 return True
         return False
 
     def opposite(self, left: str, right: str, parts: str = PARTS) -> bool:
-        """Tell whether two words are antonyms in one of their senses."""
+        """Return whether two words are antonyms in one of their senses."""
         others = {synset for synset in self.senses(right) if synset.pos() in parts}
         return any(
             antonym.synset() in others
@@ -135,25 +137,25 @@ class Words:
             for antonym in lemma.antonyms()
         )
 
-    def _above(self, synset: Any) -> frozenset[Any]:
-        """Return the more general senses up to ``_STEPS`` steps above a sense, itself excluded."""
-        above: set[Any] = set()
+    def _find_more_general(self, synset: Any) -> frozenset[Any]:
+        """Return the senses that are up to ``_MAX_STEPS`` steps more general than a sense, without the sense itself."""
+        more_general: set[Any] = set()
         level = {synset}
-        for _ in range(_STEPS):
+        for _ in range(_MAX_STEPS):
             level = {parent for sense in level for parent in _parents(sense)}
-            above |= level
-        return frozenset(above)
+            more_general |= level
+        return frozenset(more_general)
 
-    def _all_above(self, synset: Any) -> frozenset[str]:
-        """Return the names of everything above a sense, itself included."""
+    def _find_all_more_general(self, synset: Any) -> frozenset[str]:
+        """Return the names of a sense and of all more general senses."""
         names = {synset.name()}
         for parent in _parents(synset):
-            names |= self.all_above(parent)
+            names |= self.all_more_general(parent)
         return frozenset(names)
 
 
 def _parents(synset: Any) -> tuple[Any, ...]:
-    """Return the senses one step above: what it is a kind of, or an instance of."""
+    """Return the senses one step above a sense: those that it is a kind or an instance of."""
     return (*synset.hypernyms(), *synset.instance_hypernyms())
 
 
@@ -163,14 +165,14 @@ def _is_name(synset: Any) -> bool:
 
 # Words related by meaning: synonyms, more general words, antonyms, other names of one thing
 
-#: Each word of one text is compared with each of the other only where no side has more words left than this.
-_FEW = 4
-#: WordNet's letters of verbs, and of all else.
-_VERB, _OTHER = "v", "nasr"
+#: The phrases in which two texts differ are only compared pairwise if neither text has more of them than this.
+_MAX_PHRASES = 4
+#: WordNet's letter for verbs, and the letters for everything else.
+_VERB, _NOT_VERB = "v", "nasr"
 
 
 def meanings(pair: Pair) -> Iterator[Tag]:
-    """Tag how the two texts as wholes are related in WordNet, or else the words in which they differ."""
+    """Tag the relation in WordNet of the two whole texts, or else of the words in which they differ."""
     lexicon = words()
     if lexicon is None or pair.same or pair.language != "en":
         return
@@ -178,25 +180,25 @@ def meanings(pair: Pair) -> Iterator[Tag]:
         yield tag
         return
     left, right = _phrases(pair.only_reference, lexicon), _phrases(pair.only_candidate, lexicon)
-    if not left or not right or len(left) > _FEW or len(right) > _FEW:
+    if not left or not right or len(left) > _MAX_PHRASES or len(right) > _MAX_PHRASES:
         return
     tags = []
     for first, second in product(left, right):
         if tag := _relation(pair, lexicon, first, second):
             tags.append(tag)
-    # a related word among many unrelated ones explains nothing
+    # a related pair among many unrelated words would not explain the difference
     if 2 * len(tags) >= min(len(left), len(right)):
         yield from tags
 
 
 def _phrases(content: tuple[str, ...], lexicon: Words) -> list[str]:
-    """Return words with neighbours joined where WordNet has them as one entry (shoulder blade)."""
+    """Return words, with neighbours joined to phrases that are one entry in WordNet (shoulder blade)."""
     phrases: list[str] = []
     position = 0
     while position < len(content):
         for length in (3, 2, 1):
             phrase = " ".join(content[position : position + length])
-            if length == 1 or (position + length <= len(content) and lexicon.knows(phrase)):
+            if length == 1 or (position + length <= len(content) and lexicon.contains(phrase)):
                 phrases.append(phrase)
                 position += length
                 break
@@ -204,39 +206,39 @@ def _phrases(content: tuple[str, ...], lexicon: Words) -> list[str]:
 
 
 def _shared_parts(pair: Pair, lexicon: Words, first: str, second: str) -> str:
-    """Return WordNet's letters of the parts of speech that both phrases may be in their texts; all where unknown."""
+    """Return the letters of the parts of speech that both phrases may have in their texts; all letters if unknown."""
     first_letters = _part_letters(pair.reference, first, lexicon)
     second_letters = _part_letters(pair.candidate, second, lexicon)
     return "".join(letter for letter in PARTS if letter in first_letters and letter in second_letters)
 
 
 def _part_letters(text: Text, phrase: str, lexicon: Words) -> str:
-    """Return the letters of verbs, of all but verbs, or of all parts where the text leaves it open.
+    """Return the letters of the parts of speech that a phrase may have: verbs, all but verbs, or all if it is open.
 
-    Nouns, adjectives and adverbs are not told apart, since taggers confuse them in short texts.
+    Nouns, adjectives and adverbs are not distinguished, since taggers confuse them in short texts.
     """
     is_verb = {part in ("VERB", "AUX") for part in text.parts_of(phrase)}
     letters = PARTS
     if is_verb == {True}:
         letters = _VERB
     elif is_verb == {False}:
-        letters = _OTHER
+        letters = _NOT_VERB
     # WordNet corrects the tagger: a bicarbonate is no verb
-    return letters if lexicon.knows_as(phrase, letters) else PARTS
+    return letters if lexicon.contains_as(phrase, letters) else PARTS
 
 
 def _relation(pair: Pair, lexicon: Words, first: str, second: str, rare: bool = False) -> Tag | None:
-    """Return a tag for how a phrase of the reference and one of the candidate are related, or None.
+    """Return a tag for the relation of a phrase of the reference and a phrase of the candidate; None if there is none.
 
     Synonyms come before antonyms, antonyms before more general words.
 
     Args:
         pair: the texts.
         lexicon: WordNet.
-        first, second: phrases of reference and candidate.
+        first, second: the phrases of reference and candidate.
         rare: whether rare senses may be synonyms.
     """
-    if first == second or not lexicon.knows(first) or not lexicon.knows(second):
+    if first == second or not lexicon.contains(first) or not lexicon.contains(second):
         return None
     parts = _shared_parts(pair, lexicon, first, second)
     as_verbs = {PARTS: "", _VERB: " (as verbs)"}.get(parts, " (not as verbs)")
@@ -255,8 +257,8 @@ def _relation(pair: Pair, lexicon: Words, first: str, second: str, rare: bool = 
 
 # Medical, chemical and biological terms, by the kind of thing in WordNet and by the form of the word
 
-#: Synsets whose kinds are terms of a field. Names are WordNet 3.0's.
-_ABOVE = {
+#: By field, the synsets of WordNet 3.0 whose more specific synsets are terms of the field.
+_ROOTS_BY_FIELD = {
     "medical term": word_set(
         "ill_health.n.01 symptom.n.01 medicine.n.02 medical_procedure.n.01 pathology.n.02 injury.n.01 hormone.n.01 "
         "body_part.n.01 body_substance.n.01 medical_science.n.01 diagnostic_procedure.n.01 bodily_process.n.01 "
@@ -271,8 +273,8 @@ _ABOVE = {
         "plant_tissue.n.01 organic_process.n.01 gene.n.01 animal_group.n.01"
     ),
 }
-#: Ends of words from Greek and Latin, English and German.
-_FORMS = {
+#: By field, endings of terms from Greek and Latin, in English and German spelling.
+_ENDINGS_BY_FIELD = {
     "medical term": re.compile(
         r"\w{3,}(itis|osis|ectomy|ektomie|otomy|ostomy|plasty|plastik|emia|amie|algia|algie|pathy|pathie|scopy|skopie|"
         r"gram|therapy|therapie|uria|urie|trophy|rrhea|rrhoe|sclerosis|sklerose|infarction|infarkt)$"
@@ -286,21 +288,21 @@ _FORMS = {
         r"\w{3,}(aceae|idae|inae|phyta|mycetes|sperms?|spermae|pods?|poda|phyll|phyte|phytes|plast|plasts|zoa)$"
     ),
 }
-#: Parts of speech with WordNet's letter; a preposition stands there as an adverb.
+#: WordNet's letters of parts of speech other than nouns; WordNet lists prepositions as adverbs.
 _LETTERS = {"VERB": "v", "AUX": "v", "ADV": "r", "ADP": "r"}
 _ELEMENTS = word_set(
     "H He Li Be B C N O F Ne Na Mg Al Si P S Cl Ar K Ca Sc Ti V Cr Mn Fe Co Ni Cu Zn Ga Ge As Se Br Kr Rb Sr Y Zr Nb "
     "Mo Tc Ru Rh Pd Ag Cd In Sn Sb Te I Xe Cs Ba La Ce Pr Nd Pm Sm Eu Gd Tb Dy Ho Er Tm Yb Lu Hf Ta W Re Os Ir Pt Au "
     "Hg Tl Pb Bi Po At Rn Fr Ra Ac Th Pa U Np Pu"
 )
-#: Possessive, since a run of symbols could otherwise be cut in exponentially many ways.
+#: Possessive, since the pattern could otherwise split a run of symbols in exponentially many ways.
 _FORMULA = re.compile(r"(?:\(?(?:[A-Z][a-z]?\d*)++\)?\d*)++")
 _SYMBOL = re.compile(r"[A-Z][a-z]?")
 _BINOMIAL = re.compile(r"\b[A-Z][a-z]{3,} [a-z]{3,}(?:us|is|um|ens|ii|ae|ata|ica|oides|or)\b")
 
 
 def fields_of(text: Text) -> dict[str, str]:
-    """Return the fields of which a text has a term, each with its first term; of phrases the longest come first."""
+    """Return the first term of each field that a text has terms of; long phrases are tried before short ones."""
     terms_by_field: dict[str, str] = {}
     for word in text.words:
         if _is_formula(word):
@@ -319,30 +321,30 @@ def fields_of(text: Text) -> dict[str, str]:
 
 @functools.lru_cache(maxsize=1 << 16)
 def _fields_of_phrase(phrase: str) -> tuple[str, ...]:
-    """Return the fields of a phrase by its ending; where that tells none, by its commonest sense in WordNet."""
-    by_form = tuple(field for field, form in _FORMS.items() if form.match(phrase))
+    """Return the fields of a phrase by its ending, or if there are none, by its commonest noun sense in WordNet."""
+    by_form = tuple(field for field, form in _ENDINGS_BY_FIELD.items() if form.match(phrase))
     lexicon = words()
     if by_form or lexicon is None or len(phrase) < 3:
         return by_form
     sense = lexicon.first_noun(phrase)
     if sense is None:
         return ()
-    above = lexicon.all_above(sense)
-    return tuple(field for field, roots in _ABOVE.items() if not above.isdisjoint(roots))
+    more_general = lexicon.all_more_general(sense)
+    return tuple(field for field, roots in _ROOTS_BY_FIELD.items() if not more_general.isdisjoint(roots))
 
 
 def _is_no_noun(text: Text, phrase: str) -> bool:
-    """Tell whether a phrase that may be a noun is used as something else (behind the sofa)."""
+    """Return whether a phrase that may be a noun is another part of speech in a text ("behind" the sofa)."""
     lexicon = words()
     letters = {_LETTERS.get(part, "n") for part in text.parts_of(phrase)}
     if lexicon is None or not letters or "n" in letters:
         return False
     # WordNet corrects the tagger: a bicarbonate is no verb
-    return all(lexicon.knows_as(phrase, letter) for letter in letters)
+    return all(lexicon.contains_as(phrase, letter) for letter in letters)
 
 
 def _is_formula(word: str) -> bool:
-    """Tell whether a word is a chemical formula: symbols of elements with at least one digit."""
+    """Return whether a word is a chemical formula: symbols of elements with at least one digit."""
     if not any(letter.isdigit() for letter in word) or not word[0].isupper() or not _FORMULA.fullmatch(word):
         return False
     symbols = _SYMBOL.findall(word)
@@ -350,14 +352,14 @@ def _is_formula(word: str) -> bool:
 
 
 def terms(pair: Pair) -> Iterator[Tag]:
-    """Tag each field that has different terms in both texts, or one in a single text and another in the question.
+    """Tag each field with different terms in both texts, or with a term in one text and another one in the question.
 
-    A term that both texts have explains no difference.
+    A term that both texts share does not explain a difference.
     """
     if pair.same:
         return
     reference, candidate, question = (fields_of(text) for text in (pair.reference, pair.candidate, pair.question))
-    for field in _ABOVE:
+    for field in _ROOTS_BY_FIELD:
         left, right = reference.get(field), candidate.get(field)
         if left and right and left != right:
             yield Tag(field, f"{left!r} and {right!r} are words of the field")

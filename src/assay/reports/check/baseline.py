@@ -1,4 +1,4 @@
-"""Baselines: agreement to read in a review, packed scores for paired tests, and how they are read back."""
+"""Baseline files: agreement that a reviewer can read, and packed scores for paired tests; writing and reading them."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ from assay.statistics.concordance import Floats
 
 
 def rounded(scores: Floats) -> Floats:
-    """Return scores, shape (n,), as a baseline keeps them: rounded to single precision; NaN where there is none."""
+    """Return scores of shape (n,) rounded to single precision, as a baseline stores them; NaN means no score."""
     return scores.astype(np.float32).astype(np.float64)
 
 
 def pack(scores: Floats) -> str:
-    """Return scores, shape (n,), in single precision as base64 of bzip2.
+    """Return scores of shape (n,) in single precision, compressed by bzip2 and encoded as base64.
 
-    bzip2 has one implementation, so that equal scores give an equal line on every machine; zlib has several.
+    bzip2 has one implementation, so that equal scores yield the same text on every machine; zlib has several.
     """
-    return base64.b64encode(bz2.compress(_raw(scores))).decode("ascii")
+    return base64.b64encode(bz2.compress(_score_bytes(scores))).decode("ascii")
 
 
 def unpack(text: str, n: int) -> Floats:
-    """Return the scores of :func:`pack`, shape (n,).
+    """Return the scores that :func:`pack` packed, shape (n,).
 
     Raises:
-        ValueError: the text is none that was packed from n scores.
+        ValueError: the text does not encode n scores.
     """
     try:
-        # no more is unpacked than belongs there, whatever the text would grow to
+        # at most one byte too many is unpacked: a manipulated text could expand to any size
         raw = bz2.BZ2Decompressor().decompress(base64.b64decode(text, validate=True), max_length=4 * n + 1)
     except (OSError, EOFError) as error:
         raise ValueError(str(error)) from error
@@ -49,33 +49,33 @@ def unpack(text: str, n: int) -> Floats:
 
 
 def digest_of(facts: dict[str, Any], scores: Floats) -> str:
-    """Return 16 hexadecimal digits of the SHA-256 of what a baseline says of a metric, and of its scores."""
+    """Return 16 hexadecimal digits of a SHA-256 of the facts that a baseline has on a metric, and of its scores."""
     text = json.dumps(facts, sort_keys=True, ensure_ascii=False, allow_nan=False)
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass") + b"\0" + _raw(scores)).hexdigest()[:16]
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass") + b"\0" + _score_bytes(scores)).hexdigest()[:16]
 
 
-def _raw(scores: Floats) -> bytes:
-    # one bit pattern for NaN, and one for zero
+def _score_bytes(scores: Floats) -> bytes:
+    # equal scores must have equal bytes: one bit pattern for NaN, and no negative zero
     return np.where(np.isnan(scores), np.nan, scores + 0.0).astype("<f4").tobytes()
 
 
-# The file of a baseline is JSON, laid out so that a changed number is a changed line:
+# The file of a baseline is JSON, laid out so that a changed number changes one line:
 #
 #   schema      version of this layout
 #   assay       version that wrote it
 #   run         signature of the run: how it resampled, what it left out
 #   confidence  level of the intervals below
-#   origin      the first of a chain of baselines, without its own origin: of the metrics whose scores differ from those
-#               here; absent where no scores differ, and in a baseline that begins a chain
-#   datasets    by name: version, split, n, digest of pairs and labels, and metrics by name; of each metric its
+#   origin      the first baseline of a chain, without an origin of its own, reduced to the metrics whose scores differ
+#               from those in this file; absent if no scores differ, and in the first baseline of a chain
+#   datasets    by name: version, split, n, digest of pairs and labels, and metrics by name; for each metric:
 #               signature, pairs_per_second (one digit), agreement (by bucket and statistic: value, low, high), scores
-#               (single precision) and the digest of all of these
+#               (single precision), and the digest of all of these
 
-#: Version of the layout; raised when a reader of the old one would go wrong.
+#: Version of the layout; increased when a reader of the old layout would misread the new one.
 BASELINE_SCHEMA = 1
-#: Decimals of the agreement in a baseline.
+#: Number of decimals of the agreement in a baseline.
 DECIMALS = 4
-#: Characters of a line in a baseline, scores apart.
+#: Longest line of a baseline in characters, except for lines with scores.
 WIDTH = 120
 
 
@@ -84,11 +84,11 @@ class BaselineMetric:
     """One metric on one dataset.
 
     Attributes:
-        signature: in full, by part.
-        pairs_per_second: rounded to one digit; None where it was not measured.
-        agreement: ``[value, low, high]`` or ``[value]`` by bucket and statistic; undefined coefficients are not there.
-        scores: shape (n,), turned so that a higher one means more similar, rounded to single precision; NaN where there
-            was none.
+        signature: the full signature of the metric by part.
+        pairs_per_second: the speed, rounded to one digit; None if it was not measured.
+        agreement: ``[value, low, high]`` or ``[value]`` by bucket and statistic, without undefined coefficients.
+        scores: the scores, shape (n,), turned so that higher means more similar, rounded to single precision; NaN for
+            pairs without a score.
     """
 
     signature: dict[str, str]
@@ -98,14 +98,14 @@ class BaselineMetric:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What a baseline has of the metric beside its scores."""
+        """Everything that a baseline file stores of the metric, except for its scores."""
         speed = {} if self.pairs_per_second is None else {"pairs_per_second": self.pairs_per_second}
         return {"signature": self.signature, **speed, "agreement": self.agreement}
 
 
 @dataclass(frozen=True)
 class BaselineDataset:
-    """One dataset: what identifies its n pairs, and the metrics by name."""
+    """One dataset: version, split and digest of its n pairs, and its metrics by name."""
 
     version: str
     split: str
@@ -116,7 +116,15 @@ class BaselineDataset:
 
 @dataclass(frozen=True)
 class Baseline:
-    """See the module; datasets by their name, and the first of its chain where that has other scores."""
+    """The content of a baseline file; the comment at its layout describes each entry.
+
+    Attributes:
+        assay: the version of assay that made the run.
+        run: the signature of the run.
+        confidence: the level of the intervals.
+        datasets: the datasets by name.
+        origin: the metrics of the first baseline of the chain whose scores differ; None if there are none.
+    """
 
     assay: str
     run: str
@@ -135,19 +143,19 @@ def take_baseline(run: RunFolder) -> Baseline:
         assay=run.manifest.environment.packages.get("assay", ""),
         run=run.manifest.signature,
         confidence=run.manifest.request.confidence,
-        datasets={data.name: _dataset(data) for data in read_datasets(run)},
+        datasets={data.name: _baseline_dataset(data) for data in read_datasets(run)},
     )
 
 
 def follow(baseline: Baseline, old: Baseline) -> Baseline:
-    """Return a baseline that takes the place of an old one and remembers the first of their chain.
+    """Return a baseline that replaces an old one and keeps the first baseline of their chain as its origin.
 
-    Small losses, each within the margin of a check, would add up where each is compared with the baseline before it
-    alone. What cannot be compared with the old baseline begins a chain of its own: other pairs, new metrics.
+    Small losses, each within the margin of a check, would add up unnoticed if each baseline were only compared with the
+    one before it. Datasets with other pairs and new metrics cannot be compared and begin a chain of their own.
 
     Args:
-        baseline: the new one.
-        old: the one before it, which may have an origin itself.
+        baseline: the new baseline.
+        old: the baseline before it, which may itself have an origin.
     """
     origins = {}
     for name, dataset in baseline.datasets.items():
@@ -159,8 +167,8 @@ def follow(baseline: Baseline, old: Baseline) -> Baseline:
             firsts.update(old.origin.datasets[name].metrics)
         changed = {}
         for metric, first in firsts.items():
-            now = dataset.metrics.get(metric)
-            if now is not None and not np.array_equal(now.scores, first.scores, equal_nan=True):
+            new = dataset.metrics.get(metric)
+            if new is not None and not np.array_equal(new.scores, first.scores, equal_nan=True):
                 changed[metric] = first
         if changed:
             origins[name] = replace(before, metrics=changed)
@@ -171,26 +179,26 @@ def follow(baseline: Baseline, old: Baseline) -> Baseline:
 
 
 def other_pairs(dataset: BaselineDataset, before: BaselineDataset) -> bool:
-    """Tell whether a dataset has other pairs than it had in an earlier baseline."""
+    """Return whether a dataset has other pairs than in an earlier baseline."""
     return (dataset.n, dataset.digest) != (before.n, before.digest)
 
 
-def _dataset(data: ScoredDataset) -> BaselineDataset:
+def _baseline_dataset(data: ScoredDataset) -> BaselineDataset:
     metrics = {}
     for name, record in data.metrics.items():
         speed = record.cost.pairs_per_second
         metrics[name] = BaselineMetric(
             signature=record.signature,
-            # a speed of 0 is one that was too fast or too slow to be measured
+            # a speed of 0 means that the time was too short or too long to be measured
             pairs_per_second=float(f"{speed:.0e}") if speed else None,
-            agreement=_agreement(data, name),
+            agreement=_estimates_by_bucket(data, name),
             scores=rounded(data.oriented(name)),
         )
     facts = data.facts
     return BaselineDataset(version=facts.version, split=facts.split, n=len(data), digest=facts.digest, metrics=metrics)
 
 
-def _agreement(data: ScoredDataset, metric: str) -> dict[str, dict[str, list[float]]]:
+def _estimates_by_bucket(data: ScoredDataset, metric: str) -> dict[str, dict[str, list[float]]]:
     by_bucket: dict[str, dict[str, list[float]]] = {}
     for row in data.run.agreement:
         if (row.dataset, row.split, row.metric) == (data.name, data.facts.split, metric) and row.value is not None:
@@ -200,15 +208,15 @@ def _agreement(data: ScoredDataset, metric: str) -> dict[str, dict[str, list[flo
 
 
 def to_text(baseline: Baseline) -> str:
-    """Return the file of a baseline; it holds no time and no fact of the machine but speeds of one digit."""
-    value: dict[str, Any] = {"schema": BASELINE_SCHEMA, **_plain(baseline)}
+    """Return the content of a baseline file. It depends on no time and, speeds of one digit apart, on no machine."""
+    value: dict[str, Any] = {"schema": BASELINE_SCHEMA, **_plain_values(baseline)}
     if baseline.origin is not None:
-        value["origin"] = _plain(baseline.origin)
-    return _laid_out(value, 0) + "\n"
+        value["origin"] = _plain_values(baseline.origin)
+    return _json_in_lines(value, 0) + "\n"
 
 
-def _plain(baseline: Baseline) -> dict[str, Any]:
-    """Return a baseline as plain values, without its origin."""
+def _plain_values(baseline: Baseline) -> dict[str, Any]:
+    """Return a baseline without its origin as values for JSON, sorted by name."""
     datasets = {}
     for name, dataset in sorted(baseline.datasets.items()):
         metrics = {}
@@ -231,9 +239,9 @@ def _plain(baseline: Baseline) -> dict[str, Any]:
 
 
 def without_speeds(text: str) -> dict[str, Any]:
-    """Return what a baseline of :func:`to_text` holds but for its speeds, which differ between runs of the same scores.
+    """Return the values in a text of :func:`to_text` without speeds, which differ between runs with the same scores.
 
-    The digest of each metric goes with them: it is one of its speed, too, and of nothing else that is left out.
+    The digest of each metric is left out too, since it depends on the speed.
     """
     value: dict[str, Any] = json.loads(text)
     for baseline in (value, value.get("origin", {"datasets": {}})):
@@ -244,33 +252,36 @@ def without_speeds(text: str) -> dict[str, Any]:
     return value
 
 
-def _laid_out(value: Any, depth: int) -> str:
-    """Return JSON: what fits a line and holds no object of objects is one line, all else is broken."""
+def _json_in_lines(value: Any, depth: int) -> str:
+    """Return JSON with one line per value that fits a line and holds no nested objects; other objects are broken up.
+
+    *depth* is the number of spaces that the value is indented by.
+    """
     line = json.dumps(value, ensure_ascii=False, allow_nan=False)
-    if not isinstance(value, dict) or (len(line) + depth <= WIDTH and not _nested(value)):
+    if not isinstance(value, dict) or (len(line) + depth <= WIDTH and not _holds_objects(value)):
         return line
-    parts = [f"{json.dumps(key, ensure_ascii=False)}: {_laid_out(item, depth + 1)}" for key, item in value.items()]
+    parts = [f"{json.dumps(key, ensure_ascii=False)}: {_json_in_lines(item, depth + 1)}" for key, item in value.items()]
     margin = "\n" + " " * (depth + 1)
     return "{" + margin + f",{margin}".join(parts) + "\n" + " " * depth + "}"
 
 
-def _nested(value: dict[str, Any]) -> bool:
+def _holds_objects(value: dict[str, Any]) -> bool:
     return any(isinstance(item, dict) for item in value.values())
 
 
-# Reading a baseline, whatever was done to it.
+# Reading a baseline, with messages for files that are broken or were edited
 
 _REMEDY = "write it again with: assay baseline RUN --out FILE"
 
 
 def read_baseline(path: Path) -> Baseline:
-    """Read a baseline.
+    """Return the baseline in a file.
 
     Raises:
-        InputError: there is no such file, it is no baseline, was changed by hand, or was written by a newer assay.
+        InputError: the file does not exist, is no baseline, was edited by hand, or was written by a newer assay.
     """
     try:
-        value = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse)
+        value = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse_constant)
     except FileNotFoundError:
         raise InputError(f"{path}: there is no such baseline; {_REMEDY}") from None
     except OSError as error:
@@ -289,77 +300,85 @@ def read_baseline(path: Path) -> Baseline:
 
 
 class _BaselineReader:
-    """Takes values out of the JSON of one file; what is not there or of another kind is named by its place."""
+    """Reads a baseline from the parsed JSON of a file; errors name the location of a missing or wrong value."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def fail(self, place: str, what: str) -> InputError:
-        return InputError(f"{self.path}: {f'{place} ' if place else ''}{what}; {_REMEDY}")
+    def failure(self, location: str, what: str) -> InputError:
+        """Return the error for what is wrong at a location."""
+        return InputError(f"{self.path}: {f'{location} ' if location else ''}{what}; {_REMEDY}")
 
-    def take(self, held: dict[str, Any], key: str, kind: type | tuple[type, ...], place: str) -> Any:
-        if key not in held:
-            raise self.fail(place, f"has no {key!r}")
-        if not isinstance(held[key], kind) or (isinstance(held[key], bool) and kind is not bool):
-            raise self.fail(place, f"has another kind of {key!r} than a baseline")
-        return held[key]
+    def required(self, record: dict[str, Any], key: str, kind: type | tuple[type, ...], location: str) -> Any:
+        """Return the value of a key; raise InputError if it is missing or not of the type *kind*."""
+        if key not in record:
+            raise self.failure(location, f"has no {key!r}")
+        if not isinstance(record[key], kind) or (isinstance(record[key], bool) and kind is not bool):
+            raise self.failure(location, f"has another kind of {key!r} than a baseline")
+        return record[key]
 
-    def baseline(self, value: dict[str, Any], place: str = "") -> Baseline:
-        datasets = self.take(value, "datasets", dict, place)
-        confidence = self.take(value, "confidence", (int, float), place)
+    def baseline(self, value: dict[str, Any], location: str = "") -> Baseline:
+        """Return a baseline, or the origin of one if *location* says so; raise InputError if it is invalid."""
+        datasets = self.required(value, "datasets", dict, location)
+        confidence = self.required(value, "confidence", (int, float), location)
         if not 0 < confidence < 1:
-            raise self.fail(place, f"has the confidence {confidence}, which is not between 0 and 1")
+            raise self.failure(location, f"has the confidence {confidence}, which is not between 0 and 1")
         origin = None
-        if "origin" in value and not place:
-            origin = self.baseline(self.take(value, "origin", dict, ""), "origin")
-        prefix = f"{place}: " if place else ""
-        read = {}
+        if "origin" in value and not location:
+            origin = self.baseline(self.required(value, "origin", dict, ""), "origin")
+        prefix = f"{location}: " if location else ""
+        parsed = {}
         for name in datasets:
-            read[name] = self.dataset(self.take(datasets, name, dict, prefix + name), prefix + name)
+            parsed[name] = self.dataset(self.required(datasets, name, dict, prefix + name), prefix + name)
         return Baseline(
-            assay=self.take(value, "assay", str, place),
-            run=self.take(value, "run", str, place),
+            assay=self.required(value, "assay", str, location),
+            run=self.required(value, "run", str, location),
             confidence=float(confidence),
-            datasets=read,
+            datasets=parsed,
             origin=origin,
         )
 
-    def dataset(self, held: dict[str, Any], place: str) -> BaselineDataset:
-        metrics = self.take(held, "metrics", dict, place)
-        n = self.take(held, "n", int, place)
+    def dataset(self, record: dict[str, Any], location: str) -> BaselineDataset:
+        """Return one dataset of the file; raise InputError if it is invalid."""
+        metrics = self.required(record, "metrics", dict, location)
+        n = self.required(record, "n", int, location)
         if not 0 <= n < 1 << 40:
-            raise self.fail(place, f"has {n} pairs")
+            raise self.failure(location, f"has {n} pairs")
         return BaselineDataset(
-            version=self.take(held, "version", str, place),
-            split=self.take(held, "split", str, place),
+            version=self.required(record, "version", str, location),
+            split=self.required(record, "split", str, location),
             n=n,
-            digest=self.take(held, "digest", str, place),
+            digest=self.required(record, "digest", str, location),
             metrics={
-                name: self.metric(self.take(metrics, name, dict, place), n, f"{name} on {place}") for name in metrics
+                name: self.metric(self.required(metrics, name, dict, location), n, f"{name} on {location}")
+                for name in metrics
             },
         )
 
-    def metric(self, held: dict[str, Any], n: int, place: str) -> BaselineMetric:
-        speed = self.take(held, "pairs_per_second", (int, float), place) if "pairs_per_second" in held else None
-        signature = self.take(held, "signature", dict, place)
-        agreement = self.take(held, "agreement", dict, place)
+    def metric(self, record: dict[str, Any], n: int, location: str) -> BaselineMetric:
+        """Return one metric on n pairs; raise InputError if it is invalid or does not match its digest."""
+        speed = None
+        if "pairs_per_second" in record:
+            speed = self.required(record, "pairs_per_second", (int, float), location)
+        signature = self.required(record, "signature", dict, location)
+        agreement = self.required(record, "agreement", dict, location)
         if not all(isinstance(part, str) for part in signature.values()):
-            raise self.fail(place, "has a signature that is no list of texts")
-        if not all(isinstance(one, dict) and all(map(_is_estimate, one.values())) for one in agreement.values()):
-            raise self.fail(place, "has an agreement that is no [value] or [value, low, high]")
+            raise self.failure(location, "has a signature that is no list of texts")
+        if not all(isinstance(entry, dict) and all(map(_is_estimate, entry.values())) for entry in agreement.values()):
+            raise self.failure(location, "has an agreement that is no [value] or [value, low, high]")
         if speed is not None and not 0 < speed <= sys.float_info.max:
-            raise self.fail(place, f"has the speed {speed}")
+            raise self.failure(location, f"has the speed {speed}")
         try:
-            scores = unpack(self.take(held, "scores", str, place), n)
+            scores = unpack(self.required(record, "scores", str, location), n)
         except ValueError as error:
-            raise self.fail(place, f"has scores that cannot be read ({error})") from error
-        found = BaselineMetric(signature, speed, agreement, scores)
-        if digest_of(found.facts, scores) != self.take(held, "digest", str, place):
-            raise self.fail(place, "does not fit its digest: it was changed by hand")
-        return found
+            raise self.failure(location, f"has scores that cannot be read ({error})") from error
+        metric = BaselineMetric(signature, speed, agreement, scores)
+        if digest_of(metric.facts, scores) != self.required(record, "digest", str, location):
+            raise self.failure(location, "does not fit its digest: it was changed by hand")
+        return metric
 
 
-def _refuse(constant: str) -> float:
+def _refuse_constant(constant: str) -> float:
     raise ValueError(f"{constant} is not a number")
 
 
@@ -367,5 +386,5 @@ def _is_estimate(value: Any) -> bool:
     return (
         isinstance(value, list)
         and len(value) in (1, 3)
-        and all(isinstance(one, int | float) and abs(one) <= sys.float_info.max for one in value)
+        and all(isinstance(entry, int | float) and abs(entry) <= sys.float_info.max for entry in value)
     )

@@ -1,4 +1,4 @@
-"""The numbers of a run judged against the same numbers of a baseline."""
+"""The coefficients of a run, judged against the same coefficients of a baseline."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from assay.statistics.concordance import Floats
 
 
 class Verdict(StrEnum):
-    """Whether a number got better or worse, by the interval of its difference (now less before) and a margin."""
+    """Whether a coefficient got better or worse, by the interval of the difference (now minus before) and a margin."""
 
     unchanged = "unchanged"
     better = "better"
@@ -32,12 +32,12 @@ class Verdict(StrEnum):
 
     @property
     def fails(self) -> bool:
-        """Whether a judged number with this verdict fails the gate."""
+        """Whether a judged coefficient with this verdict fails the gate."""
         return self in (Verdict.worse, Verdict.lost)
 
     @property
     def says_nothing(self) -> bool:
-        """Whether a judged number with this verdict neither passes nor fails."""
+        """Whether a judged coefficient with this verdict neither passes nor fails."""
         return self in (Verdict.too_little, Verdict.undefined)
 
 
@@ -46,20 +46,19 @@ class Cell:
     """One coefficient of one metric in one bucket of one dataset.
 
     Attributes:
-        dataset, bucket, metric, statistic: which number.
-        judged: whether it counts for the gate, or is shown only.
-        before: the coefficient of the baseline; None where undefined.
-        now: that of the run.
-        low, high: interval of the difference, now less before; None where there is none.
-        confidence: its level, after the correction for the number of cells judged.
-        n: pairs.
-        verdict: what that says.
-        detectable: the loss that a check of such data fails with probability
-            :data:`POWER`, margin included: a smaller one may pass. None where there is no interval, or no score
-            changed.
-        strict: whether it fails, too, where it is not shown to be no worse.
-        first: whether it is compared with the first baseline of a chain, and not with the baseline itself.
-        note: reason or reservation, or an empty string.
+        dataset, bucket, metric, statistic: the names that identify the coefficient.
+        judged: whether the cell counts for the gate; otherwise it is only shown.
+        before: the coefficient in the baseline; None if undefined.
+        now: the coefficient in the run; None if undefined.
+        low, high: the interval of the difference, now minus before; None if there is no interval.
+        confidence: the level of the interval, after the correction for the number of judged cells.
+        n: the number of pairs.
+        verdict: the verdict by the interval and the margin.
+        detectable: the smallest loss, margin included, that a check of such data fails with probability
+            :data:`POWER`; smaller losses may pass. None if there is no interval, or if no score changed.
+        strict: whether the cell also fails if it is not shown to be no worse.
+        first: whether the cell is compared with the first baseline of a chain, and not with the baseline itself.
+        note: a reason or reservation; empty for none.
     """
 
     dataset: str
@@ -81,32 +80,32 @@ class Cell:
 
     @property
     def difference(self) -> float | None:
-        """Now less before, or None where one of them is undefined."""
+        """The difference, now minus before; None if either is undefined."""
         return None if self.now is None or self.before is None else self.now - self.before
 
     @property
     def fails(self) -> bool:
-        """Whether it fails the gate."""
+        """Whether the cell fails the gate."""
         return self.judged and (self.verdict.fails or (self.strict and self.verdict.says_nothing))
 
     @property
     def is_skipped(self) -> bool:
-        """Whether it is judged and neither passes nor fails."""
+        """Whether the cell is judged and neither passes nor fails."""
         return self.judged and self.verdict.says_nothing and not self.fails
 
 
 def judge(before: float | None, now: float | None, low: float | None, high: float | None, margin: float) -> Verdict:
-    """Return what a difference and its interval say.
+    """Return the verdict on a coefficient by the interval of its difference.
 
-    Worse is only what is worse in the whole interval by more than the margin; no worse is what is within the margin in
-    the whole interval, as in a non-inferiority test (Piaggio et al. 2012, CONSORT for non-inferiority trials).
+    "Worse" needs the whole interval to be below minus the margin, and "no worse" needs the whole interval to be at or
+    above it, as in a non-inferiority test (Piaggio et al. 2012, CONSORT for non-inferiority trials).
 
     Args:
-        before: the coefficient in the baseline; None where undefined.
-        now: that of the run.
-        low: lower bound of the difference, now less before; None where there is no interval.
-        high: upper bound.
-        margin: what may be lost, 0 or more.
+        before: the coefficient in the baseline; None if undefined.
+        now: the coefficient in the run; None if undefined.
+        low: the lower bound of the difference, now minus before; None if there is no interval.
+        high: the upper bound of the difference; None if there is no interval.
+        margin: the loss that is tolerated, 0 or more.
     """
     if now is None:
         return Verdict.undefined if before is None else Verdict.lost
@@ -119,39 +118,43 @@ def judge(before: float | None, now: float | None, low: float | None, high: floa
     return Verdict.no_worse if low >= -margin else Verdict.too_little
 
 
-#: With this probability the check fails a loss that is called detectable.
+#: Probability with which the check fails a loss that is called detectable.
 POWER = 0.8
 
 
 def detectable_loss(low: float | None, high: float | None, confidence: float, margin: float) -> float | None:
-    """Return the loss that a check fails with probability :data:`POWER`, None where there is no interval.
+    """Return the loss that a check fails with probability :data:`POWER`; None if there is no interval.
 
-    It fails where the whole interval lies below the margin. Half of the interval is a normal quantile times the
-    standard error, so that the loss is the margin, that half, and the quantile of the power times the error (Lachin,
-    Introduction to Sample Size Determination and Power Analysis for Clinical Trials, 1981).
+    A check fails if the whole interval is below minus the margin. Half of the width of the interval is a normal
+    quantile times the standard error. The detectable loss is the sum of the margin, this half width, and the normal
+    quantile of the power times the standard error (Lachin, Introduction to Sample Size Determination and Power Analysis
+    for Clinical Trials, 1981).
 
     Args:
-        low, high: interval of the difference.
-        confidence: its level.
-        margin: what may be lost.
+        low, high: the interval of the difference.
+        confidence: the level of the interval.
+        margin: the loss that is tolerated.
     """
     from scipy.special import ndtri
 
     if low is None or high is None:
         return None
-    half = (high - low) / 2
-    return margin + half * (1 + float(ndtri(POWER) / ndtri((1 + confidence) / 2)))
+    half_width = (high - low) / 2
+    return margin + half_width * (1 + float(ndtri(POWER) / ndtri((1 + confidence) / 2)))
 
 
 def pairs_to_show(n: int, detectable: float | None, margin: float) -> int | None:
-    """Return how many pairs a score needs that lost nothing, to be shown no worse with probability :data:`POWER`.
+    """Return the number of pairs that show an unchanged metric to be no worse with probability :data:`POWER`.
 
-    The interval must reach no farther than the margin; its width falls with the root of the number of pairs.
+    The interval must not extend beyond the margin, and its width falls with the square root of the number of pairs.
 
     Args:
-        n: pairs of the check.
-        detectable: its detectable loss, or None.
-        margin: what may be lost.
+        n: the number of pairs of the check.
+        detectable: the detectable loss of the check, see :func:`detectable_loss`, or None.
+        margin: the loss that is tolerated.
+
+    Returns:
+        The number; None if the margin is 0 or no loss is known to be detectable.
     """
     if detectable is None or margin <= 0:
         return None
@@ -161,14 +164,14 @@ def pairs_to_show(n: int, detectable: float | None, margin: float) -> int | None
 def unpaired_interval(
     before: tuple[float, float, float], now: tuple[float, float, float], widening: float = 1.0
 ) -> tuple[float, float]:
-    """Return the interval of *now* less *before* from the intervals of two independent samples.
+    """Return the interval of *now* minus *before* from the intervals of two independent samples.
 
     Source: Zou, Toward Using Confidence Intervals to Compare Correlations (2007), equation 15.
 
     Args:
         before: value, lower and upper bound.
-        now: likewise, at the level that is wanted.
-        widening: by what the distances of the bounds of *before* are multiplied to reach that level.
+        now: value, lower and upper bound, at the level of the result.
+        widening: the factor by which the distances of the bounds of *before* are multiplied to reach that level.
     """
     value, low, high = before
     difference = now[0] - value
@@ -178,8 +181,8 @@ def unpaired_interval(
     )
 
 
-#: Resamples that must lie beyond each bound of a plain percentile interval, so that the bound is no single extreme
-#: draw. The expanded interval of few units reaches farther out, where there are fewer.
+#: Number of resamples that must be beyond each bound of a plain percentile interval, so that no bound depends on a
+#: single extreme draw. (With few units the interval is expanded, and fewer resamples are beyond its bounds.)
 BEYOND = 5
 
 
@@ -189,12 +192,12 @@ class Pairing:
 
     Attributes:
         data: the dataset of the run.
-        metric: name.
+        metric: the name of the metric.
         old: the metric in the baseline.
-        changed: in which way the pairs differ; an empty string where they are the same.
-        old_confidence: level of the intervals in the baseline.
-        statistics: the coefficients that are judged.
-        first: whether the baseline is the first of a chain, which only what is judged is compared with.
+        changed: how the pairs differ from those of the baseline, in words; empty if they are the same.
+        old_confidence: the level of the intervals in the baseline.
+        statistics: the names of the coefficients that are judged.
+        first: whether the baseline is the first of a chain; only judged coefficients are compared with it.
     """
 
     data: ScoredDataset
@@ -207,18 +210,26 @@ class Pairing:
 
     @cached_property
     def now(self) -> Floats:
-        """The scores of the run as a baseline would keep them, shape (n,)."""
+        """The scores of the run as a baseline stores them: turned so that higher means more similar, shape (n,)."""
         return rounded(self.data.oriented(self.metric))
 
     @property
     def same_scores(self) -> bool:
-        """Whether no score of the same pairs changed."""
+        """Whether the pairs are the same and no score changed."""
         return not self.changed and np.array_equal(self.now, self.old.scores, equal_nan=True)
 
 
 @dataclass(frozen=True)
-class _Part:
-    """Some coefficients of one bucket, and how their intervals are made."""
+class _BucketStatistics:
+    """Coefficients of one bucket that are computed together.
+
+    Attributes:
+        bucket: the name of the bucket.
+        statistics: the names of the coefficients.
+        judged: whether they count for the gate.
+        confidence: the level of their intervals.
+        resamples: the number of resamples of their intervals.
+    """
 
     bucket: str
     statistics: Sequence[str]
@@ -228,59 +239,61 @@ class _Part:
 
 
 def cells_of(pairing: Pairing, settings: CheckSettings, family: int) -> Iterator[Cell]:
-    """Yield every coefficient in every bucket of the run.
+    """Yield the cells of one metric on one dataset, bucket by bucket: the judged ones, then those that are only shown.
 
     Args:
-        pairing: what is compared.
-        settings: what is judged.
-        family: for how many tests the level of the judged ones is corrected.
+        pairing: the metric in the run and in the baseline.
+        settings: the buckets to judge, the margin, and how intervals are drawn.
+        family: the number of tests that the level of judged cells is corrected for.
     """
     shown = dict.fromkeys([*pairing.statistics, *pairing.data.run.manifest.request.statistics])
     corrected = 1 - (1 - settings.confidence) / max(family, 1)
     enough = max(settings.resamples, math.ceil(2 * BEYOND / (1 - corrected)))
     for bucket in pairing.data.buckets:
         judged = pairing.statistics if bucket in settings.buckets else ()
-        rest = [name for name in shown if name not in judged]
+        shown_only = [name for name in shown if name not in judged]
         if judged:
-            yield from _cells(pairing, settings, _Part(bucket, judged, True, corrected, enough))
-        if rest and not pairing.first:
-            yield from _cells(pairing, settings, _Part(bucket, rest, False, settings.confidence, settings.resamples))
+            yield from _cells_of_bucket(pairing, settings, _BucketStatistics(bucket, judged, True, corrected, enough))
+        if shown_only and not pairing.first:
+            yield from _cells_of_bucket(
+                pairing, settings, _BucketStatistics(bucket, shown_only, False, settings.confidence, settings.resamples)
+            )
 
 
-def _cells(pairing: Pairing, settings: CheckSettings, part: _Part) -> Iterator[Cell]:
-    """Yield some coefficients of one bucket.
+def _cells_of_bucket(pairing: Pairing, settings: CheckSettings, selection: _BucketStatistics) -> Iterator[Cell]:
+    """Yield the cells of some coefficients of one bucket.
 
-    The difference is 0 where no score changed, has an interval from resamples of the same pairs where the pairs are the
-    same, and else one from two independent samples.
+    If no score changed, the difference is 0. Otherwise its interval comes from paired resamples if the pairs are the
+    same, and from two independent samples if they differ.
     """
     if pairing.same_scores:
-        changes = _unchanged(pairing, settings, part)
+        changes = _unchanged(pairing, settings, selection)
     elif pairing.changed:
-        changes = _unpaired_changes(pairing, settings, part)
+        changes = _unpaired_changes(pairing, settings, selection)
     else:
-        changes = _paired_changes(pairing, settings, part)
+        changes = _paired_changes(pairing, settings, selection)
     for change in changes:
         detectable = None
         if pairing.same_scores and change.now is not None:
             verdict = Verdict.unchanged
         else:
             verdict = judge(change.before, change.now, change.low, change.high, settings.margin)
-            detectable = detectable_loss(change.low, change.high, part.confidence, settings.margin)
+            detectable = detectable_loss(change.low, change.high, selection.confidence, settings.margin)
         yield Cell(
             dataset=pairing.data.name,
-            bucket=part.bucket,
+            bucket=selection.bucket,
             metric=pairing.metric,
             statistic=change.statistic,
-            judged=part.judged,
+            judged=selection.judged,
             before=change.before,
             now=change.now,
             low=change.low,
             high=change.high,
-            confidence=part.confidence,
+            confidence=selection.confidence,
             n=change.n,
             verdict=verdict,
             detectable=detectable,
-            # what did not change is no worse, even where it is undefined
+            # an unchanged coefficient is no worse, even if it is undefined before and now
             strict=settings.strict and not pairing.same_scores,
             first=pairing.first,
             note=change.note,
@@ -288,7 +301,7 @@ def _cells(pairing: Pairing, settings: CheckSettings, part: _Part) -> Iterator[C
 
 
 class _Change(NamedTuple):
-    """One coefficient before and now, with the interval of the difference; None where undefined."""
+    """One coefficient before and now, with the interval of the difference; None for whatever is undefined."""
 
     statistic: str
     before: float | None
@@ -299,38 +312,38 @@ class _Change(NamedTuple):
     note: str
 
 
-def _unchanged(pairing: Pairing, settings: CheckSettings, part: _Part) -> Iterator[_Change]:
-    """Yield coefficients of equal scores, which differ by nothing in every resample: none is drawn."""
-    for estimate in _agreement_now(pairing, settings, part, resamples=0):
+def _unchanged(pairing: Pairing, settings: CheckSettings, selection: _BucketStatistics) -> Iterator[_Change]:
+    """Yield the coefficients of unchanged scores; their difference is 0 in every resample, so nothing is resampled."""
+    for estimate in _agreement_now(pairing, settings, selection, resamples=0):
         value = estimate.value
         bound = None if value is None else 0.0
         yield _Change(estimate.statistic, value, value, bound, bound, estimate.n, estimate.note)
 
 
-def _unpaired_changes(pairing: Pairing, settings: CheckSettings, part: _Part) -> Iterator[_Change]:
-    """Yield coefficients on other pairs than the baseline's, whose interval is that of independent samples."""
-    for estimate in _agreement_now(pairing, settings, part, part.resamples):
-        # value, low, high of the baseline; empty where it lacks the coefficient
-        before = pairing.old.agreement.get(part.bucket, {}).get(estimate.statistic, [])
+def _unpaired_changes(pairing: Pairing, settings: CheckSettings, selection: _BucketStatistics) -> Iterator[_Change]:
+    """Yield the coefficients on pairs that differ from the baseline's, with intervals for two independent samples."""
+    for estimate in _agreement_now(pairing, settings, selection, selection.resamples):
+        # value, low, high in the baseline; empty if it lacks the coefficient
+        before = pairing.old.agreement.get(selection.bucket, {}).get(estimate.statistic, [])
         after = estimate.value, estimate.low, estimate.high
-        low, high = _independent(before, after, pairing.old_confidence, part.confidence)
+        low, high = _independent_interval(before, after, pairing.old_confidence, selection.confidence)
         note = "; ".join(filter(None, (estimate.note, "other pairs, hence not paired")))
         value_before = before[0] if before else None
         yield _Change(estimate.statistic, value_before, estimate.value, low, high, estimate.n, note)
 
 
-def _paired_changes(pairing: Pairing, settings: CheckSettings, part: _Part) -> Iterator[_Change]:
-    """Yield coefficients on the same pairs, whose difference is resampled pair by pair."""
-    # the same resamples for all metrics of a bucket
-    pairs = pairing.data.within(part.bucket, settings.seed)
+def _paired_changes(pairing: Pairing, settings: CheckSettings, selection: _BucketStatistics) -> Iterator[_Change]:
+    """Yield the coefficients on the same pairs, with intervals from paired resamples."""
+    # the seed is that of the bucket: all metrics see the same resamples
+    pairs = pairing.data.within(selection.bucket, settings.seed)
     for difference in compare(
         pairs.take(pairing.now),
         pairs.take(pairing.old.scores),
         pairs.labels,
-        statistics=part.statistics,
+        statistics=selection.statistics,
         permutations=0,
-        resamples=part.resamples,
-        confidence=part.confidence,
+        resamples=selection.resamples,
+        confidence=selection.confidence,
         seed=pairs.seed,
         groups=pairs.groups,
         interval=settings.interval,
@@ -346,29 +359,38 @@ def _paired_changes(pairing: Pairing, settings: CheckSettings, part: _Part) -> I
         )
 
 
-def _agreement_now(pairing: Pairing, settings: CheckSettings, part: _Part, resamples: int) -> list[Estimate]:
-    """Return the coefficients of the run alone in one bucket."""
-    pairs = pairing.data.within(part.bucket, settings.seed)
+def _agreement_now(
+    pairing: Pairing, settings: CheckSettings, selection: _BucketStatistics, resamples: int
+) -> list[Estimate]:
+    """Return the selected coefficients of the run alone, in one bucket."""
+    pairs = pairing.data.within(selection.bucket, settings.seed)
     return agreement(
         {pairing.metric: pairs.take(pairing.now)},
         pairs.labels,
-        statistics=part.statistics,
+        statistics=selection.statistics,
         resamples=resamples,
-        confidence=part.confidence,
+        confidence=selection.confidence,
         seed=pairs.seed,
         groups=pairs.groups,
         interval=settings.interval,
     )
 
 
-def _independent(
-    before: Sequence[float], now: tuple[float | None, float | None, float | None], level: float, wanted: float
+def _independent_interval(
+    before: Sequence[float], now: tuple[float | None, float | None, float | None], level: float, wanted_level: float
 ) -> tuple[float | None, float | None]:
-    """Return the interval of the difference on different pairs, or none where a part of it is unknown."""
+    """Return the interval of the difference of two independent samples; (None, None) if a number is missing.
+
+    Args:
+        before: value, lower and upper bound in the baseline; empty or the value alone if it has no more.
+        now: value, lower and upper bound in the run, at the level *wanted_level*; None if undefined.
+        level: the level of the interval in the baseline.
+        wanted_level: the level of the result.
+    """
     from scipy.special import ndtri
 
     value, low, high = now
     if len(before) != 3 or value is None or low is None or high is None:
         return None, None
-    widening = float(ndtri((1 + wanted) / 2) / ndtri((1 + level) / 2))
+    widening = float(ndtri((1 + wanted_level) / 2) / ndtri((1 + level) / 2))
     return unpaired_interval((before[0], before[1], before[2]), (value, low, high), widening)

@@ -1,4 +1,4 @@
-"""A run compared with a baseline: which numbers are judged, and what else differs."""
+"""A run compared with a baseline: the coefficients that are judged, and what else differs."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from assay.reports.data import ScoredDataset, read_datasets
 from assay.reports.folder import RunFolder
 from assay.statistics.coefficients import OF_TWO_LABELS, have_two_values
 
-#: A metric at less than this share of its old speed is reported. Speeds in a baseline have one digit, hence are up to
-#: a half off, and machines differ.
+#: A metric below this share of its old speed is reported. The share is low because machines differ, and because speeds
+#: in a baseline are rounded to one digit, which changes them by up to a half.
 SLOWER = 0.5
 
 
 @dataclass(frozen=True)
 class CheckFinding:
-    """One difference.
+    """One difference between run and baseline other than a coefficient.
 
     Attributes:
-        kind: what differs.
-        dataset: on which dataset; empty for the whole run.
-        metric: of which metric; empty for a whole dataset or run.
-        text: one line.
-        fails: whether it fails the gate.
+        kind: the kind of difference.
+        dataset: the name of the dataset; empty for the whole run.
+        metric: the name of the metric; empty for a whole dataset or run.
+        text: the difference in one line.
+        fails: whether the difference fails the gate.
     """
 
     kind: Literal[
@@ -53,14 +53,14 @@ class CheckFinding:
 
 
 def about_run(signature: str, baseline: Baseline) -> Iterator[CheckFinding]:
-    """Yield how two runs differ in their settings; versions of assay are compared metric by metric."""
+    """Yield how two runs differ in their settings; versions of assay are part of the signature of each metric."""
     parts = _changed_parts(_settings_of(baseline.run), _settings_of(signature))
     if parts:
         yield CheckFinding("changed settings", "", "", parts)
 
 
 def _settings_of(signature: str) -> dict[str, str]:
-    """Return the settings in the signature of a run, without those of its resampling: the gate does its own."""
+    """Return the settings in the signature of a run but for its resampling, since the gate resamples by itself."""
     settings = {}
     for part in signature.split("|"):
         name, _, value = part.partition(":")
@@ -70,7 +70,7 @@ def _settings_of(signature: str) -> dict[str, str]:
 
 
 def changed_data(data: ScoredDataset, old: BaselineDataset) -> str:
-    """Return in which way the pairs differ, or an empty string where they are the same, whatever they are called."""
+    """Return how the pairs differ, in words; empty if they are the same, whatever the dataset is called."""
     if old.n != len(data):
         return f"{old.n:,} -> {len(data):,} pairs"
     new = data.facts.digest
@@ -80,18 +80,18 @@ def changed_data(data: ScoredDataset, old: BaselineDataset) -> str:
 
 
 def changed_names(data: ScoredDataset, old: BaselineDataset) -> str:
-    """Return how the version or the split of a dataset differs, or an empty string."""
+    """Return how the version or the split of a dataset differs, in words; empty if neither does."""
     names = ("version", old.version, data.facts.version), ("split", old.split, data.facts.split)
     return "; ".join(f"{name} {before!r} -> {after!r}" for name, before, after in names if before != after)
 
 
 def signatures_of(old: BaselineDataset) -> dict[str, dict[str, str]]:
-    """Return the signatures of a baseline's metrics by name."""
+    """Return the signature of each metric in a baseline, by name."""
     return {name: dict(metric.signature) for name, metric in old.metrics.items()}
 
 
 def _why_not_asked(data: ScoredDataset, old: BaselineMetric) -> str:
-    """Return that the run was not asked for a metric, and what it has of the same kind with other weights."""
+    """Return in words that the run lacks a metric; if it has one that differs in its weights only, name that one."""
     for name, record in data.metrics.items():
         kind = identity_of(record.signature, weights=False)
         if kind == identity_of(old.signature, weights=False):
@@ -104,15 +104,22 @@ def _why_not_asked(data: ScoredDataset, old: BaselineMetric) -> str:
 
 
 def missing_metric(data: ScoredDataset, metric: str, old: BaselineMetric) -> CheckFinding:
-    """Return that a metric of the baseline has no scores in the run, and why."""
+    """Return the finding that a metric of the baseline has no scores in the run, with the reason."""
     records = {record.metric: record for record in data.run.manifest.metrics if record.dataset == data.name}
     missing = metric in records and not records[metric].is_done
-    why = records[metric].why_missing if missing else _why_not_asked(data, old)
-    return CheckFinding("missing", data.name, metric, f"in the baseline, not in the run ({why})", fails=True)
+    reason = records[metric].why_missing if missing else _why_not_asked(data, old)
+    return CheckFinding("missing", data.name, metric, f"in the baseline, not in the run ({reason})", fails=True)
 
 
 def about_metric(data: ScoredDataset, metric: str, old: BaselineMetric, *, same_data: bool) -> Iterator[CheckFinding]:
-    """Yield changed parts of the signature, scores that are gone, and lost speed."""
+    """Yield findings on a metric that both have: a changed signature, missing scores, and lost speed.
+
+    Args:
+        data: the dataset of the run.
+        metric: the name of the metric.
+        old: the metric in the baseline.
+        same_data: whether the pairs are the same; only then scores are compared pair by pair.
+    """
     record = data.metrics[metric]
     parts = _changed_parts(old.signature, record.signature)
     if parts:
@@ -135,7 +142,7 @@ def about_metric(data: ScoredDataset, metric: str, old: BaselineMetric, *, same_
 
 
 def _changed_parts(old: Mapping[str, str], new: Mapping[str, str]) -> str:
-    same = identity_of(old) == identity_of(new)  # a subject is then another path to the same
+    same = identity_of(old) == identity_of(new)  # then a changed subject is another path to the same thing
     return "; ".join(
         f"{key} {old.get(key, 'absent')} -> {new.get(key, 'absent')}"
         for key in dict.fromkeys([*old, *new])
@@ -145,14 +152,14 @@ def _changed_parts(old: Mapping[str, str], new: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True)
 class GateReport:
-    """What the gate found.
+    """The result of a check.
 
     Attributes:
-        cells: judged ones and others, in the order of the run.
+        cells: the coefficients, judged or only shown, in the order of the run.
         findings: what else differs.
-        settings: what was asked.
-        family: judged cells whose scores changed: the number of tests that the level is corrected for.
-        titles: how tables name each dataset.
+        settings: the settings of the check.
+        family: the number of judged cells whose scores changed, which the level of the intervals is corrected for.
+        titles: the name of each dataset in tables.
     """
 
     cells: tuple[Cell, ...]
@@ -163,13 +170,13 @@ class GateReport:
 
     @property
     def judged(self) -> list[Cell]:
-        """The cells that count."""
+        """The cells that count for the gate."""
         return [cell for cell in self.cells if cell.judged]
 
     @property
     def passed(self) -> bool:
-        """Whether nothing fails."""
-        return not (any(cell.fails for cell in self.cells) or any(one.fails for one in self.findings))
+        """Whether no cell and no finding fails."""
+        return not (any(cell.fails for cell in self.cells) or any(finding.fails for finding in self.findings))
 
 
 def check(
@@ -177,21 +184,22 @@ def check(
 ) -> GateReport:
     """Compare a run with a baseline.
 
-    A number that comes from the same scores is unchanged and no test; the level is corrected for the others.
+    Coefficients of unchanged scores are unchanged without a test; the level of the intervals is corrected for all other
+    judged coefficients.
 
     Args:
-        run: what is judged.
-        baseline: what it is compared with.
-        settings: what is judged, and how strictly.
-        advance: called with the number of metrics compared.
+        run: the run to judge.
+        baseline: the baseline to compare it with.
+        settings: the coefficients to judge, and how strictly.
+        advance: called with 1 after each metric, to show progress; None for no progress.
 
     Raises:
-        InputError: a broken run folder, a name that neither has, pairs that differ from those of the baseline, or no
-            judged number that is defined in either.
+        InputError: the run folder is broken, neither run nor baseline has a name in the settings, the pairs differ and
+            the settings do not allow it, or no judged coefficient is defined in either.
     """
     datasets = {data.name: data for data in read_datasets(run)}
     _check_names(datasets.values(), baseline, settings)
-    pairings, findings = _pair_all(run, datasets, baseline, settings)
+    pairings, findings = _pair_datasets(run, datasets, baseline, settings)
     family = 0
     for pairing in pairings:
         if not pairing.same_scores:
@@ -204,14 +212,14 @@ def check(
             advance(1)
     titles = {name: data.title for name, data in datasets.items()}
     report = GateReport(tuple(cells), tuple(findings), settings, family, titles)
-    # what is missing fails by itself
+    # a missing dataset or metric fails the gate, which is result enough
     if report.passed and all(cell.verdict is Verdict.undefined for cell in report.judged):
         raise InputError(f"{run.title}: {_nothing_judged(report)}, so that there is nothing to pass or fail")
     return report
 
 
 def _check_names(datasets: Collection[ScoredDataset], baseline: Baseline, settings: CheckSettings) -> None:
-    """Raise InputError for the name of a metric, bucket or dataset that neither run nor baseline has."""
+    """Raise InputError if the settings name a metric, bucket or dataset that neither run nor baseline has."""
     metrics = [metric for old in baseline.datasets.values() for metric in old.metrics]
     metrics += [metric for data in datasets for metric in data.scores]
     _check_known("metrics", settings.metrics, metrics)
@@ -226,27 +234,29 @@ def _check_known(setting: str, wanted: Sequence[str], known: Iterable[str]) -> N
             raise InputError(unknown_name(f"`{setting}`: neither run nor baseline has", name, names))
 
 
-def _pair_all(
+def _pair_datasets(
     run: RunFolder, datasets: Mapping[str, ScoredDataset], baseline: Baseline, settings: CheckSettings
 ) -> tuple[list[Pairing], list[CheckFinding]]:
-    """Return what run and baseline both have, and what else differs, dataset by dataset."""
+    """Return the metrics that run and baseline share, and the findings, dataset by dataset."""
     pairings: list[Pairing] = []
     findings = list(about_run(run.manifest.signature, baseline))
     for name in settings.datasets or dict.fromkeys([*datasets, *baseline.datasets]):
         if name not in datasets:
-            why = run.manifest.request.unavailable.get(name) or _renamed(name, datasets, baseline)
-            findings.append(CheckFinding("missing", name, "", f"in the baseline, not in the run ({why})", fails=True))
+            reason = run.manifest.request.unavailable.get(name) or _renamed(name, datasets, baseline)
+            findings.append(
+                CheckFinding("missing", name, "", f"in the baseline, not in the run ({reason})", fails=True)
+            )
         elif name not in baseline.datasets:
             findings.append(CheckFinding("new", name, "", "not in the baseline"))
         else:
-            paired, differing = _pair(datasets[name], baseline, settings)
+            paired, differing = _pair_dataset(datasets[name], baseline, settings)
             pairings += paired
             findings += differing
     return pairings, findings
 
 
 def _renamed(name: str, datasets: Mapping[str, ScoredDataset], baseline: Baseline) -> str:
-    """Return why a dataset of the baseline is not in the run: it has the same pairs under another name, or not."""
+    """Return in words why a dataset is not in the run, and the option that would give its pairs the expected name."""
     for data in datasets.values():
         if data.name not in baseline.datasets and not changed_data(data, baseline.datasets[name]):
             file = shlex.quote(f"{name}={data.facts.source}")
@@ -258,18 +268,24 @@ def _nothing_judged(report: GateReport) -> str:
     settings, judged = report.settings, report.judged
     if judged:
         reasons = dict.fromkeys(cell.note for cell in judged if cell.note)
-        why = f" ({'; '.join(reasons)})" if reasons else ""
+        reason = f" ({'; '.join(reasons)})" if reasons else ""
         statistics = dict.fromkeys(cell.statistic for cell in judged)
-        return f"{', '.join(statistics)} in {', '.join(settings.buckets)} is defined for no metric{why}"
-    new = [f"{one.metric or one.dataset} is {one.text}" for one in report.findings if one.kind == "new"]
-    return f"run and baseline share no number in {', '.join(settings.buckets)}{''.join(f'; {one}' for one in new)}"
+        return f"{', '.join(statistics)} in {', '.join(settings.buckets)} is defined for no metric{reason}"
+    new = [
+        f"{finding.metric or finding.dataset} is {finding.text}" for finding in report.findings if finding.kind == "new"
+    ]
+    return (
+        f"run and baseline share no number in {', '.join(settings.buckets)}{''.join(f'; {finding}' for finding in new)}"
+    )
 
 
-def _pair(data: ScoredDataset, baseline: Baseline, settings: CheckSettings) -> tuple[list[Pairing], list[CheckFinding]]:
-    """Return what both have of a dataset, and what only one of them has.
+def _pair_dataset(
+    data: ScoredDataset, baseline: Baseline, settings: CheckSettings
+) -> tuple[list[Pairing], list[CheckFinding]]:
+    """Return the metrics that run and baseline share on one dataset, and the findings on it.
 
     Raises:
-        InputError: the pairs differ, and that was not allowed.
+        InputError: the pairs differ, and the settings do not allow it.
     """
     old = baseline.datasets[data.name]
     changed, names = changed_data(data, old), changed_names(data, old)
@@ -281,11 +297,11 @@ def _pair(data: ScoredDataset, baseline: Baseline, settings: CheckSettings) -> t
         )
     statistics = tuple(settings.statistics) or _default_statistics(data, old)
     pairings, findings = [], []
-    called = dict(zip(data.scores, data.with_names_of(signatures_of(old)).scores, strict=True))
+    baseline_names = dict(zip(data.scores, data.with_names_of(signatures_of(old)).scores, strict=True))
     data = data.with_names_of(signatures_of(old))
-    for now, before_name in called.items():
-        if now != before_name:
-            text = f"called {now} in the run: the same signature"
+    for name, before_name in baseline_names.items():
+        if name != before_name:
+            text = f"called {name} in the run: the same signature"
             findings.append(CheckFinding("other name", data.name, before_name, text))
     if names:
         text = names if changed else f"{names}; the pairs are the same"
@@ -311,16 +327,17 @@ def _pair(data: ScoredDataset, baseline: Baseline, settings: CheckSettings) -> t
 
 
 def _default_statistics(data: ScoredDataset, old: BaselineDataset) -> tuple[str, ...]:
-    """Return what is judged where no coefficient is named: the AUC of labels with two values, which older baselines
-    lack, else Spearman's.
+    """Return the coefficient to judge by default: AUC if the labels have two values, else Spearman's.
+
+    Baselines of older versions lack the AUC; with them it is Spearman's as well.
     """
-    kept = {name for metric in old.metrics.values() for found in metric.agreement.values() for name in found}
-    leads = OF_TWO_LABELS in kept and have_two_values(data.labels)
-    return (OF_TWO_LABELS,) if leads else ("spearman",)
+    kept = {name for metric in old.metrics.values() for by_name in metric.agreement.values() for name in by_name}
+    judges_auc = OF_TWO_LABELS in kept and have_two_values(data.labels)
+    return (OF_TWO_LABELS,) if judges_auc else ("spearman",)
 
 
 def _first_of_chain(data: ScoredDataset, metric: str, baseline: Baseline) -> BaselineMetric | None:
-    """Return a metric in the first baseline of the chain; None where that is this baseline, or has other pairs."""
+    """Return a metric in the first baseline of the chain; None if there is no chain, or if the pairs differ."""
     if baseline.origin is None or data.name not in baseline.origin.datasets:
         return None
     origin = baseline.origin.datasets[data.name]

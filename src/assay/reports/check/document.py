@@ -15,7 +15,7 @@ from assay.reports.sheets import Column, Document, Sheet
 from assay.statistics.coefficients import INFLUENCE_FROM, OF_TWO_LABELS, is_by_influence, title_of
 from assay.visible import visible
 
-_HEADS = (
+_COLUMNS = (
     Column("bucket", key=True),
     Column("metric", key=True),
     Column("statistic", key=True),
@@ -28,7 +28,7 @@ _HEADS = (
 
 
 def headline(report: GateReport) -> str:
-    """Return in one line whether the gate is passed, and why not."""
+    """Return one line: whether the gate passed, and the numbers of judged cells by verdict and of failing findings."""
     judged = report.judged
     verdicts = Counter(cell.verdict for cell in judged)
     kinds = Counter(finding.kind for finding in report.findings if finding.fails)
@@ -38,7 +38,7 @@ def headline(report: GateReport) -> str:
 
 
 def to_document(report: GateReport) -> Document:
-    """Return the judged numbers of each dataset, what else differs, and other numbers that moved."""
+    """Return the report as tables: judged coefficients by dataset, what else differs, and other ones that moved."""
     settings = report.settings
     sheets = [Sheet(f"Gate {headline(report)}", (), (), facts=_facts(report))]
     for dataset in dict.fromkeys(cell.dataset for cell in report.cells):
@@ -46,7 +46,7 @@ def to_document(report: GateReport) -> Document:
         for first, head in ((False, title), (True, f"{title}: against the first baseline of the chain")):
             cells = [cell for cell in report.judged if (cell.dataset, cell.first) == (dataset, first)]
             if cells:
-                sheets.append(_sheet(head, cells, _level(report, dataset, cells)))
+                sheets.append(_sheet(head, cells, _about_intervals(report, dataset, cells)))
     if report.findings:
         rows = [
             (finding.dataset or "–", finding.metric or "–", finding.kind, finding.text) for finding in report.findings
@@ -60,20 +60,20 @@ def to_document(report: GateReport) -> Document:
             )
         )
     others = [cell for cell in report.cells if not cell.judged]
-    moved = [cell for cell in others if _moved(cell)]
+    moved = [cell for cell in others if _has_moved(cell)]
     for dataset in dict.fromkeys(cell.dataset for cell in moved):
         cells = [cell for cell in moved if cell.dataset == dataset]
         level = f"{percent(settings.confidence)} intervals, not corrected: some of many numbers move by chance"
         sheets.append(_sheet(f"{report.titles.get(dataset, dataset)}: not judged, but moved", cells, level))
     identical = sum(cell.verdict is Verdict.unchanged for cell in others)
     undefined = sum(cell.verdict is Verdict.undefined for cell in others)
-    still = len(others) - len(moved) - identical - undefined
-    kinds = ((identical, "identical"), (still, "not moved beyond chance"), (undefined, "undefined in both"))
+    unmoved = len(others) - len(moved) - identical - undefined
+    kinds = ((identical, "identical"), (unmoved, "not moved beyond chance"), (undefined, "undefined in both"))
     counts = [f"{count:,} {kind}" for count, kind in kinds if count]
     notes = [f"other numbers: {', '.join(counts)}"] if counts else []
     records = [_record(cell, settings.margin) for cell in report.cells]
     metrics = list(dict.fromkeys(cell.metric for cell in report.cells))
-    return Document(sheets, records, value=_value(report), warnings=notes, metrics=metrics)
+    return Document(sheets, records, value=_full_value(report), warnings=notes, metrics=metrics)
 
 
 def _facts(report: GateReport) -> list[str]:
@@ -82,19 +82,19 @@ def _facts(report: GateReport) -> list[str]:
     if not names:
         return []
     statistics = ", ".join(title_of(name) for name in names)
-    why = ""
+    reason = ""
     if OF_TWO_LABELS in names and not settings.statistics:
-        why = " (the labels have two values)" if len(names) == 1 else " (AUC where the labels have two values)"
-    bar = signed(-settings.margin)
+        reason = " (the labels have two values)" if len(names) == 1 else " (AUC where the labels have two values)"
+    limit = signed(-settings.margin)
     facts = [
-        f"judged: {statistics} in {', '.join(settings.buckets)}{why}; all else is shown only",
-        f"worse: the interval of the difference (now less before) lies below {bar}; no worse: it lies above",
+        f"judged: {statistics} in {', '.join(settings.buckets)}{reason}; all else is shown only",
+        f"worse: the interval of the difference (now less before) lies below {limit}; no worse: it lies above",
     ]
     return [*facts, missed_loss(report)] if any(cell.detectable is not None for cell in report.judged) else facts
 
 
 def missed_loss(report: GateReport) -> str:
-    """Return in one line how large a loss this check could have missed, of the judged number with least data."""
+    """Return one line on the loss that this check could have missed: the largest detectable loss of a judged cell."""
     cell = max(report.judged, key=lambda cell: cell.detectable or 0.0)
     loss = short(cell.detectable or 0.0, 3)
     where = f"{cell.metric} on {cell.dataset}, {cell.bucket} (n = {cell.n:,})"
@@ -110,8 +110,8 @@ def missed_loss(report: GateReport) -> str:
     )
 
 
-def _level(report: GateReport, dataset: str, cells: Sequence[Cell]) -> str:
-    """Return how the intervals of some cells of a dataset are made."""
+def _about_intervals(report: GateReport, dataset: str, cells: Sequence[Cell]) -> str:
+    """Return in words how the intervals of some cells of a dataset were computed."""
     settings = report.settings
     changed = any(finding.kind == "changed data" and finding.dataset == dataset for finding in report.findings)
     difference = "difference of two samples (other pairs, hence not paired)" if changed else "paired difference"
@@ -124,7 +124,7 @@ def _level(report: GateReport, dataset: str, cells: Sequence[Cell]) -> str:
     return level
 
 
-def _moved(cell: Cell) -> bool:
+def _has_moved(cell: Cell) -> bool:
     if cell.verdict is Verdict.lost:
         return True
     return cell.low is not None and cell.high is not None and (cell.high < 0 or cell.low > 0)
@@ -135,7 +135,7 @@ def _sheet(title: str, cells: list[Cell], level: str) -> Sheet:
     rows = [_row(cell) for cell in cells]
     return Sheet(
         title,
-        _heads(rows),
+        _columns(rows),
         rows,
         facts=(level,),
         notes=list(notes),
@@ -143,22 +143,22 @@ def _sheet(title: str, cells: list[Cell], level: str) -> Sheet:
     )
 
 
-def _heads(rows: list[tuple[str, ...]]) -> list[Column]:
-    """Return the heads; a bucket or statistic that all of several rows share gives way where a terminal is narrow."""
-    heads = list(_HEADS)
-    for place, head in enumerate(_HEADS):
-        if head.head in ("bucket", "statistic") and len({row[place] for row in rows}) == 1 < len(rows):
-            heads[place] = replace(head, spare=1)
-    return heads
+def _columns(rows: list[tuple[str, ...]]) -> list[Column]:
+    """Return the columns; a bucket or statistic that all rows share is the first to be dropped on a narrow terminal."""
+    columns = list(_COLUMNS)
+    for index, head in enumerate(_COLUMNS):
+        if head.head in ("bucket", "statistic") and len({row[index] for row in rows}) == 1 < len(rows):
+            columns[index] = replace(head, spare=1)
+    return columns
 
 
-def _shown(value: float | None, absent: str) -> str:
+def _number_text(value: float | None, absent: str) -> str:
     return absent if value is None else short(value, 3)
 
 
 def _row(cell: Cell) -> tuple[str, ...]:
-    before, now = _shown(cell.before, "–"), _shown(cell.now, "–")
-    numbers = before, now, difference_text(cell), _shown(cell.detectable, "–")
+    before, now = _number_text(cell.before, "–"), _number_text(cell.now, "–")
+    numbers = before, now, difference_text(cell), _number_text(cell.detectable, "–")
     return cell.bucket, cell.metric, title_of(cell.statistic), *numbers, str(cell.verdict)
 
 
@@ -171,19 +171,20 @@ def difference_text(cell: Cell) -> str:
     shown = [cell.difference]
     if cell.low is not None and cell.high is not None:
         shown += [cell.low, cell.high]
-    # a verdict rests on the bound next to 0, which three decimals may hide
-    telling = [abs(cell.difference)] + ([cell.low] if cell.verdict is Verdict.better and cell.low else [])
-    digits = next((digits for digits in range(3, 7) if all(round(value, digits) for value in telling)), None)
-    first, *bounds = (_tiny(value) if digits is None else signed(value, digits) for value in shown)
+    # three decimals may round the bound that decides the verdict to 0: show up to six
+    significant = [abs(cell.difference)] + ([cell.low] if cell.verdict is Verdict.better and cell.low else [])
+    digits = next((digits for digits in range(3, 7) if all(round(value, digits) for value in significant)), None)
+    first, *bounds = (_tiny_number(value) if digits is None else signed(value, digits) for value in shown)
     return f"{first} [{', '.join(bounds)}]" if bounds else first
 
 
-def _tiny(value: float) -> str:
-    """Return a number that decimals would hide; nothing has no sign."""
+def _tiny_number(value: float) -> str:
+    """Return a number that is 0 to six decimals in scientific notation; zero itself without a sign."""
     return f"{value:+.1g}" if value else "0"
 
 
 def _record(cell: Cell, margin: float) -> dict[str, Any]:
+    """Return the record of a cell for JSON and CSV; *margin* is the loss that is tolerated."""
     return {
         "dataset": cell.dataset,
         "bucket": cell.bucket,
@@ -206,7 +207,7 @@ def _record(cell: Cell, margin: float) -> dict[str, Any]:
     }
 
 
-def _value(report: GateReport) -> dict[str, Any]:
+def _full_value(report: GateReport) -> dict[str, Any]:
     settings = report.settings
     return {
         "passed": report.passed,
@@ -220,14 +221,14 @@ def _value(report: GateReport) -> dict[str, Any]:
     }
 
 
-# The report of the gate as JUnit XML: one test case for each judged number and for each finding that fails
+# The report of the gate as JUnit XML: one test case for each judged coefficient and for each failing finding
 
 
 def to_junit(report: GateReport) -> str:
-    """Return JUnit XML as the services for continuous integration read it.
+    """Return the report as JUnit XML for continuous integration services.
 
-    A number with too little data, or undefined in both, is skipped unless the check is strict; warnings are in the
-    suite's ``system-out``.
+    A judged coefficient with too little data, or undefined before and now, is a skipped test unless the check is
+    strict. Warnings are in the ``system-out`` of the suite.
     """
     failing = [finding for finding in report.findings if finding.fails]
     warnings = [finding for finding in report.findings if not finding.fails]
@@ -245,28 +246,29 @@ def to_junit(report: GateReport) -> str:
         _add_cell(suite, cell, report.settings.margin)
     for finding in failing:
         name = f"{finding.metric or 'dataset'}: {finding.kind}"
-        case = ET.SubElement(suite, "testcase", {"classname": _clean(finding.dataset), "name": _clean(name)})
-        ET.SubElement(case, "failure", {"message": _clean(finding.text), "type": finding.kind})
+        case = ET.SubElement(suite, "testcase", {"classname": _xml_text(finding.dataset), "name": _xml_text(name)})
+        ET.SubElement(case, "failure", {"message": _xml_text(finding.text), "type": finding.kind})
     lines = [headline(report)]
     for finding in warnings:
         lines.append(f"{finding.dataset} {finding.metric}: {finding.kind}: {finding.text}".strip())
-    ET.SubElement(suite, "system-out").text = _clean("\n".join(lines))
+    ET.SubElement(suite, "system-out").text = _xml_text("\n".join(lines))
     ET.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
 
 def _add_cell(suite: ET.Element, cell: Cell, margin: float) -> None:
+    """Add the test case of a judged cell to a JUnit test suite."""
     name = f"{cell.metric}: {cell.statistic} in {cell.bucket}"
     if cell.first:
         name += ", against the first baseline"
-    case = ET.SubElement(suite, "testcase", {"classname": _clean(cell.dataset), "name": _clean(name)})
-    before, now = _shown(cell.before, "undefined"), _shown(cell.now, "undefined")
+    case = ET.SubElement(suite, "testcase", {"classname": _xml_text(cell.dataset), "name": _xml_text(name)})
+    before, now = _number_text(cell.before, "undefined"), _number_text(cell.now, "undefined")
     message = (
         f"{cell.verdict}: {before} before, {now} now, difference {difference_text(cell)}, margin {margin:g}, n {cell.n}"
     )
     if cell.detectable is not None:
-        message += f", detectable loss {_shown(cell.detectable, '')}"
-    message = _clean(f"{message}; {cell.note}" if cell.note else message)
+        message += f", detectable loss {_number_text(cell.detectable, '')}"
+    message = _xml_text(f"{message}; {cell.note}" if cell.note else message)
     if cell.fails:
         ET.SubElement(case, "failure", {"message": message, "type": str(cell.verdict)})
     elif cell.is_skipped:
@@ -274,6 +276,6 @@ def _add_cell(suite: ET.Element, cell: Cell, margin: float) -> None:
     ET.SubElement(case, "system-out").text = message
 
 
-def _clean(text: str) -> str:
-    """Return text without what XML 1.0 cannot hold, escaped or not, and what acts where it is shown."""
+def _xml_text(text: str) -> str:
+    """Return text with characters made visible that XML 1.0 forbids, or that would act on a terminal."""
     return visible(text, keep="\n")

@@ -1,4 +1,4 @@
-"""Writing the files of a check without overwriting what assay did not write."""
+"""Writing the files of a check without overwriting files that assay did not write."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ def _is_baseline(path: Path) -> bool:
         value = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError):
         return False
-    # one that was changed by hand is still one: writing it again is the remedy
+    # a baseline that was edited by hand counts too: the remedy for it is to write it again
     keys = {"schema", "assay", "run", "confidence", "datasets"}
     return isinstance(value, dict) and set(value) - {"origin"} == keys
 
 
 def _is_junit(path: Path) -> bool:
     try:
-        # the root is enough, whatever stands in it; a file left open could not be replaced on Windows
+        # the root element is enough; the file is closed here, since Windows cannot replace an open file
         with path.open("rb") as file:
             _, root = next(iter(ET.iterparse(file, events=("start",))))
     except (ET.ParseError, ValueError, LookupError, StopIteration):
@@ -34,7 +34,7 @@ def _is_junit(path: Path) -> bool:
 
 def _is_summary(path: Path) -> bool:
     if _is_shared(path):
-        # write_summary adds to it, so that nothing is lost
+        # write_summary appends to this file, so that nothing is lost
         return True
     with path.open("rb") as file:
         return file.readline().startswith((b"### Gate passed: ", b"### Gate FAILED: "))
@@ -46,40 +46,44 @@ SUMMARY = FileKind("a summary of assay check", "`summary`", _is_summary)
 
 
 def write_file(path: Path, text: str) -> None:
-    """Write text to a file, whole or not at all; folders above it are made.
+    """Write text to a file as UTF-8, completely or not at all; missing parent folders are created.
 
     Raises:
-        InputError: it cannot be written.
+        InputError: the file cannot be written.
     """
-    _put(path, text.encode("utf-8", errors="surrogatepass"), added=False)
+    _write_bytes(path, text.encode("utf-8", errors="surrogatepass"), append=False)
 
 
 def write_summary(path: Path, text: str) -> None:
-    """Write a summary; where *path* is the page of a job on GitHub, add it to what other commands wrote there.
+    """Write a summary to a file; append it if *path* is the step summary of GitHub Actions, which commands share.
 
     Raises:
-        InputError: it cannot be written.
+        InputError: the file cannot be written.
     """
-    _put(path, text.encode("utf-8", errors="surrogatepass"), added=_is_shared(path))
+    _write_bytes(path, text.encode("utf-8", errors="surrogatepass"), append=_is_shared(path))
 
 
 def _is_shared(path: Path) -> bool:
-    """Tell whether *path* is ``$GITHUB_STEP_SUMMARY``, the one file of a job's step that every command adds to."""
+    """Return whether *path* is ``$GITHUB_STEP_SUMMARY``, the file that all commands of a job's step append to."""
     shared = os.environ.get("GITHUB_STEP_SUMMARY")
     return bool(shared) and os.path.realpath(path) == os.path.realpath(str(shared))
 
 
-def _put(path: Path, content: bytes, *, added: bool) -> None:
-    """Write bytes to a file, or add them to one; what is no file, such as a pipe, is written to as it is."""
+def _write_bytes(path: Path, content: bytes, *, append: bool) -> None:
+    """Write bytes to a file atomically, or append them; a path that is no regular file, such as a pipe, is appended to.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        if added or (path.exists() and not path.is_file()):
+        if append or (path.exists() and not path.is_file()):
             with path.open("ab") as file:
                 file.write(content)
             return
-        # a link stays one
+        # the target of a symbolic link is replaced, and not the link
         with written_whole(Path(os.path.realpath(path))) as scratch:
             scratch.write_bytes(content)
     except OSError as error:
-        why = "the disk is full" if error.errno == errno.ENOSPC else error.strerror or str(error)
-        raise InputError(f"{path}: cannot be written ({why})") from error
+        reason = "the disk is full" if error.errno == errno.ENOSPC else error.strerror or str(error)
+        raise InputError(f"{path}: cannot be written ({reason})") from error

@@ -38,14 +38,14 @@ class CheckSettings(MetricsOfRun, DatasetsOfRun, NeededResampling, WithProgress)
     allow_changed_data: bool = setting("Compare other pairs, too, by independent intervals.", False)
 
     def __post_init__(self) -> None:
-        """Fill in which bucket is judged by default; the coefficient depends on the labels."""
+        """Set the bucket to judge by default. The default coefficient depends on the labels and is chosen later."""
         super().__post_init__()
         object.__setattr__(self, "buckets", tuple(dict.fromkeys(self.buckets)) or ("all",))
         if self.statistics:
             object.__setattr__(self, "statistics", check_statistics(self.statistics))
 
     def check(self) -> None:
-        """Refuse a margin below 0."""
+        """Raise InputError for a margin that is negative or infinite."""
         if not 0 <= self.margin < math.inf:
             raise InputError(f"`margin={self.margin}`: what may be lost is 0 or more")
         super().check()

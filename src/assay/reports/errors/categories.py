@@ -1,4 +1,4 @@
-"""The categories of every pair of a dataset, and how frequent each is among the diverging pairs."""
+"""The categories of every pair of a dataset, and their frequencies among the diverging pairs."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from assay.statistics.resampling import Resampler
 if TYPE_CHECKING:
     from assay.reports.categories import PartsOfSpeech
 
-# Categories of pairs: those that people gave, else those by the rules
+# Categories of pairs: by people if they gave one, else by the rules
 
-#: Words of the longest answer that the rules can read: in a longer one they find a category as often as in an unrelated
-#: answer (measured in docs/errors.md).
+#: Number of words of the longest answer that the rules can read. In longer answers they find a category as often as in
+#: unrelated ones (measured in docs/errors.md).
 LONG = 20
-#: Share of pairs with a longer answer from which on a reader is told.
+#: Share of pairs with a longer answer from which on the reader is warned.
 MANY_LONG = 0.1
-#: Pairs whose parts of speech are read at once.
-_AHEAD = 2000
+#: Number of pairs whose parts of speech are read in one batch.
+_BATCH_PAIRS = 2000
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,9 @@ class Category:
     """A category of a pair.
 
     Attributes:
-        name: as in :data:`assay.reports.categories.CATEGORIES`, or another one that people gave.
-        reason: what speaks for it.
-        source: who gave it.
+        name: a key of :data:`assay.reports.categories.CATEGORIES`, or another name that people gave.
+        reason: the evidence for it, in words.
+        source: who assigned it, people or rules.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Category:
 
     @property
     def label(self) -> str:
-        """What a reader sees."""
+        """The name that a reader sees."""
         return self.name if self.source == "people" else label_of_rules(self.name)
 
 
@@ -57,8 +57,9 @@ class Tagged:
     """The categories of the n pairs of a dataset.
 
     Attributes:
-        categories: of each pair, what explains most first; n of them.
-        missing: lines on what could not be found, and how to get it; and on the pipeline that read parts of speech.
+        categories: the categories of each pair, the one that explains most first; one tuple per pair.
+        missing: lines on packages and data that the rules lack and how to install them, and on the pipeline that read
+            parts of speech.
     """
 
     categories: Sequence[tuple[Category, ...]]
@@ -66,7 +67,7 @@ class Tagged:
 
     @cached_property
     def masks(self) -> dict[str, NDArray[np.bool_]]:
-        """Which pairs have each category that occurs, shape (n,), in the order of the table of categories."""
+        """By category that occurs, which pairs have it, shape (n,); in the order of the vocabulary, others last."""
         masks: dict[str, NDArray[np.bool_]] = {}
         for row, categories in enumerate(self.categories):
             for category in categories:
@@ -77,7 +78,7 @@ class Tagged:
 
     @cached_property
     def labels(self) -> dict[str, str]:
-        """What a reader sees of each category that occurs; the word of people where they gave it to any pair."""
+        """The name of each category that a reader sees; the name by people if they gave it to any pair."""
         by_people = set()
         for categories in self.categories:
             by_people |= {category.name for category in categories if category.source == "people"}
@@ -85,9 +86,9 @@ class Tagged:
 
 
 def categories_of_people(data: ScoredDataset) -> list[str]:
-    """Return the category that people gave each pair, an empty string where they gave none; n of them.
+    """Return the category that people gave each pair, or an empty string; one per pair.
 
-    It stands in the column ``category``; in the probe set, which was written by category, in ``subset``.
+    It is read from the column ``category``, or in the probe set, which was written by category, from ``subset``.
     """
     column = "subset" if data.facts.kind == "probe" else "category"
     if column not in data.table.column_names:
@@ -98,50 +99,48 @@ def categories_of_people(data: ScoredDataset) -> list[str]:
 def tag_by_rules(
     data: ScoredDataset, scale: tuple[float, float] | None = None, speech: PartsOfSpeech | None = None
 ) -> tuple[list[tuple[Tag, ...]], list[str]]:
-    """Return the tags of the rules for each pair, n of them, and lines on packages and data that the rules miss.
+    """Return the tags of the rules for each pair, and lines on packages and data that the rules lack.
 
-    Categories that people gave are not looked at.
-
-    Of several gold answers, the one with most words of the candidate is looked at (the first of equal ones). The
-    language is that of the pair where the data says it, else that of the dataset.
+    Categories that people gave are ignored. Of several gold answers, the one that shares most words with the candidate
+    is read (the first one in a tie). The language is that of the pair if the data has one, else that of the dataset.
 
     Args:
         data: n pairs.
-        scale: lowest and highest label; see :func:`label_scale` for the default.
-        speech: what reads parts of speech.
+        scale: the lowest and the highest label; see :func:`label_scale` for the default.
+        speech: the tagger of parts of speech; None for none.
     """
     from assay.reports.categories import Tagger
 
-    rows = _texts_of(data)
+    rows = _pair_texts(data)
     taggers = {language: Tagger(language, speech) for language in dict.fromkeys(row.language for row in rows)}
     ends = scale or label_scale(data)
     tags = []
-    for start in range(0, len(rows), _AHEAD):
-        batch = rows[start : start + _AHEAD]
+    for start in range(0, len(rows), _BATCH_PAIRS):
+        batch = rows[start : start + _BATCH_PAIRS]
         for language, tagger in taggers.items():
             tagger.read_ahead(text for row in batch if row.language == language for text in row.texts)
-        for row, label in zip(batch, data.labels[start : start + _AHEAD].tolist(), strict=True):
+        for row, label in zip(batch, data.labels[start : start + _BATCH_PAIRS].tolist(), strict=True):
             tags.append(taggers[row.language].tag(*row.texts, label=label, scale=ends))
     missing = dict.fromkeys(line for tagger in taggers.values() for line in tagger.missing())
     return tags, list(missing)
 
 
 class _PairTexts(NamedTuple):
-    """Reference, candidate and question of a pair, and their language."""
+    """Reference, candidate and question of a pair, and the language of the pair."""
 
     texts: tuple[str, str, str]
     language: str
 
 
-def _texts_of(data: ScoredDataset) -> list[_PairTexts]:
-    """Return the texts of every pair with one gold answer, empty where there is none."""
+def _pair_texts(data: ScoredDataset) -> list[_PairTexts]:
+    """Return the texts of every pair with a single gold answer; missing texts are empty."""
     columns = {}
     for name in ("reference", "candidate", "question", "language"):
         present = name in data.table.column_names
         columns[name] = data.table.column(name).to_pylist() if present else [None] * len(data)
     rows = []
     for golds, candidate, question, language in zip(*columns.values(), strict=True):
-        texts = (_nearest(golds or [""], candidate or ""), candidate or "", question or "")
+        texts = (_gold_nearest_to(golds or [""], candidate or ""), candidate or "", question or "")
         rows.append(_PairTexts(texts, language or data.facts.language or "en"))
     return rows
 
@@ -149,12 +148,12 @@ def _texts_of(data: ScoredDataset) -> list[_PairTexts]:
 def tag_all(
     data: ScoredDataset, scale: tuple[float, float] | None = None, speech: PartsOfSpeech | None = None
 ) -> Tagged:
-    """Return the categories of every pair: that of people where they gave one, else what the rules find.
+    """Return the categories of every pair: the one that people gave, else those that the rules find.
 
     Args:
         data: n pairs.
-        scale: lowest and highest label; see :func:`label_scale` for the default.
-        speech: what reads parts of speech.
+        scale: the lowest and the highest label; see :func:`label_scale` for the default.
+        speech: the tagger of parts of speech; None for none.
     """
     by_people = categories_of_people(data)
     rules: list[tuple[Tag, ...]] = [()] * len(data)
@@ -171,21 +170,21 @@ def tag_all(
 
 
 def too_long(data: ScoredDataset) -> NDArray[np.bool_]:
-    """Return which pairs have an answer that is too long for the rules and no category of people, shape (n,)."""
+    """Return which pairs have an answer that is too long for the rules, and no category by people, shape (n,)."""
     is_long = np.zeros(len(data), dtype=bool)
-    for row, (pair, of_people) in enumerate(zip(_texts_of(data), categories_of_people(data), strict=True)):
+    for row, (pair, of_people) in enumerate(zip(_pair_texts(data), categories_of_people(data), strict=True)):
         reference, candidate, _ = pair.texts
         is_long[row] = not of_people and max(len(reference.split()), len(candidate.split())) > LONG
     return is_long
 
 
 def about_long_answers(long: int, n: int, which: str = "") -> list[str]:
-    """Return a line on *long* of *n* pairs with an answer that is too long for the rules; none where they are few.
+    """Return a warning that the categories are unreliable, as a list of one line; empty if few answers are too long.
 
     Args:
-        long: their number.
-        n: pairs in all.
-        which: more about the long ones, behind their number.
+        long: the number of pairs with an answer that is too long for the rules.
+        n: the number of all pairs.
+        which: words about the long ones, which are inserted behind their number.
     """
     if not n or long < MANY_LONG * n:
         return []
@@ -195,30 +194,29 @@ def about_long_answers(long: int, n: int, which: str = "") -> list[str]:
     return [line + "which the rules find a category as often as in an unrelated answer."]
 
 
-def _nearest(golds: Sequence[str], candidate: str) -> str:
-    """Return the gold answer that has most words of the candidate, the first of equal ones."""
+def _gold_nearest_to(golds: Sequence[str], candidate: str) -> str:
+    """Return the gold answer that shares most words with the candidate, the first one in a tie."""
     if len(golds) == 1:
         return golds[0]
     words = set(candidate.lower().split())
     return max(golds, key=lambda gold: len(words & set(gold.lower().split())))
 
 
-# Frequencies of categories among the pairs that diverge, and among all
+# Frequencies of categories among the diverging pairs, and among all pairs
 
-#: Diverging pairs of a category that the interval of a ratio needs: fewer resample to the same few values.
+#: Number of diverging pairs of a category from which on its ratio has an interval; fewer resample to few values.
 FEWEST = 5
 
 
 @dataclass(frozen=True)
 class Share:
-    """A share: k of n, with Wilson's interval.
+    """A share of k in n pairs, with Wilson's interval, which assumes independent pairs.
 
-    Source: Wilson, Probable Inference, the Law of Succession, and Statistical Inference (1927). It takes pairs as
-    independent.
+    Source: Wilson, Probable Inference, the Law of Succession, and Statistical Inference (1927).
 
     Attributes:
-        count, of: k and n.
-        low, high: bounds of the interval; None where n is 0.
+        count, of: the numbers k and n.
+        low, high: the bounds of the interval; None if n is 0.
     """
 
     count: int
@@ -228,12 +226,12 @@ class Share:
 
     @property
     def value(self) -> float | None:
-        """k / n, or None where n is 0."""
+        """The share k / n; None if n is 0."""
         return self.count / self.of if self.of else None
 
     @classmethod
     def count_in(cls, mask: NDArray[np.bool_], inside: NDArray[np.bool_], confidence: float) -> Share:
-        """Count the pairs of a mask among those inside."""
+        """Return the share of the pairs *inside* that are in *mask* as well, both of shape (n,)."""
         from scipy.stats import binomtest
 
         k, n = int((mask & inside).sum()), int(inside.sum())
@@ -248,14 +246,15 @@ class Frequency:
     """How frequent one category is among the diverging pairs, compared with all pairs.
 
     Attributes:
-        category: its name.
-        too_low, too_high: diverging pairs that have it, by side.
-        diverging: its share of the diverging pairs.
-        everywhere: its share of all pairs considered.
-        ratio: the one divided by the other; None where undefined. Above 1, errors have it more often than pairs do.
-        low, high: percentile interval of the ratio from resamples of pairs (or of the groups the run resampled by);
-            None where there is none.
-        few: whether diverging pairs (see :data:`FEWEST`), or what is resampled, are too few for an interval.
+        category: the name of the category.
+        too_low, too_high: the numbers of diverging pairs with the category, scored too low and too high.
+        diverging: the share of the diverging pairs that have the category.
+        everywhere: the share of all considered pairs that have the category.
+        ratio: *diverging* divided by *everywhere*, above 1 if the category is more frequent among errors; None if
+            undefined.
+        low, high: the percentile interval of the ratio from resamples of pairs (or of the groups of the run); None if
+            there is no interval.
+        few: whether there are too few diverging pairs (see :data:`FEWEST`) or resampled units for an interval.
     """
 
     category: str
@@ -272,14 +271,14 @@ class Frequency:
 def frequencies(
     tagged: Tagged, divergence: Divergence, groups: NDArray[np.intp] | None, drawing: Resampling, seed: Sequence[int]
 ) -> list[Frequency]:
-    """Return the frequency of every category that one of the pairs considered has, most diverging pairs first.
+    """Return the frequency of every category among the considered pairs, most diverging pairs first.
 
     Args:
         tagged: the categories of n pairs.
-        divergence: which of them diverge.
-        groups: codes of what is resampled as a whole, shape (n,); None for single pairs.
-        drawing: of the intervals.
-        seed: of the draws, that of the bucket looked at.
+        divergence: the diverging pairs among them.
+        groups: codes of groups that are resampled as a whole, shape (n,); None to resample pairs.
+        drawing: how intervals are drawn.
+        seed: the seed of the resamples, which is that of the considered bucket.
     """
     too_low = divergence.mask.copy()
     too_low[divergence.rows[~divergence.too_low]] = False
@@ -315,9 +314,10 @@ def ratio_intervals(
     drawing: Resampling,
     seed: Sequence[int],
 ) -> dict[str, tuple[float, float]]:
-    """Return the interval of the ratio of every category that has :data:`FEWEST` diverging pairs or more.
+    """Return the interval of the ratio by category, for categories with :data:`FEWEST` or more diverging pairs.
 
-    The pairs considered are resampled; arguments as for :func:`frequencies`.
+    The considered pairs are resampled. *masks* tells for each category which pairs have it, shape (n,); the other
+    arguments are as for :func:`frequencies`.
     """
     names = [name for name, mask in masks.items() if int((mask & divergence.mask).sum()) >= FEWEST]
     rows = np.flatnonzero(divergence.considered)
@@ -327,11 +327,13 @@ def ratio_intervals(
     everywhere = np.stack([masks[name][rows] for name in names]).astype(np.float64)
     diverges = divergence.mask[rows].astype(np.float64)
     resampler = Resampler(len(rows), drawing.resamples, tuple(seed), codes)
-    drawn = []
+    ratios_of_blocks = []
     for weights in resampler.blocks():
-        shares = _shares(everywhere * diverges, diverges, weights), _shares(everywhere, np.ones(len(rows)), weights)
-        drawn.append(np.divide(*shares, out=np.full_like(shares[0], np.nan), where=shares[1] > 0))
-    ratios = np.concatenate(drawn, axis=1)
+        diverging_shares = _shares(everywhere * diverges, diverges, weights)
+        all_shares = _shares(everywhere, np.ones(len(rows)), weights)
+        undefined = np.full_like(diverging_shares, np.nan)
+        ratios_of_blocks.append(np.divide(diverging_shares, all_shares, out=undefined, where=all_shares > 0))
+    ratios = np.concatenate(ratios_of_blocks, axis=1)
     intervals = {}
     for name, values in zip(names, ratios, strict=True):
         interval = percentile_interval(values, resampler.units, drawing.confidence)
@@ -341,10 +343,19 @@ def ratio_intervals(
 
 
 def _shares(
-    having: NDArray[np.float64], inside: NDArray[np.float64], weights: NDArray[np.float64]
+    has_category: NDArray[np.float64], inside: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the share of each category in a part, by resample, shape (categories, b); NaN where the part is empty."""
-    sizes = np.broadcast_to(inside @ weights, (len(having), weights.shape[1]))
+    """Return the share of each category in a subset of the pairs, in each of b resamples, shape (categories, b).
+
+    Args:
+        has_category: 1 for pairs in the subset that have the category, else 0, shape (categories, n).
+        inside: 1 for pairs in the subset, else 0, shape (n,).
+        weights: how often each pair was drawn, shape (n, b).
+
+    Returns:
+        The shares; NaN if no pair of the subset was drawn.
+    """
+    sizes = np.broadcast_to(inside @ weights, (len(has_category), weights.shape[1]))
     shares = np.full(sizes.shape, np.nan)
-    np.divide(having @ weights, sizes, out=shares, where=sizes > 0)
+    np.divide(has_category @ weights, sizes, out=shares, where=sizes > 0)
     return shares

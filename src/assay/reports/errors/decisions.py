@@ -22,13 +22,13 @@ from assay.statistics.concordance import Floats
 
 @dataclass(frozen=True)
 class Decisions:
-    """The n pairs of a dataset, decided by the scores of one metric.
+    """Yes/no decisions on the n pairs of a dataset by the scores of one metric.
 
     Attributes:
-        rule: which labels mean yes, such as ``label>=2``.
+        rule: the rule by which labels mean yes, such as ``label>=2``.
         positive: which pairs people call yes, shape (n,).
-        thresholds: of each pair, for scores that rise with similarity, shape (n,); NaN where there is no score.
-        origin: where they come from, as a line; empty for a number that the user gave.
+        thresholds: the threshold of each pair, for scores that rise with similarity, shape (n,); NaN without a score.
+        origin: a line on the origin of the thresholds; empty for a number that the user gave.
     """
 
     rule: str
@@ -37,7 +37,11 @@ class Decisions:
     origin: str
 
     def condition(self, rising: bool) -> str:
-        """Return in words which pairs are decided wrongly; *rising*: whether a higher score means more similar."""
+        """Return in words which pairs are decided wrongly.
+
+        Args:
+            rising: whether a higher score means more similar.
+        """
         values = np.unique(self.thresholds[np.isfinite(self.thresholds)])
         limit = f"{values[0] if rising else -values[0]:.3g}" if len(values) == 1 else "threshold"
         below, reached = ("<", "≥") if rising else (">", "≤")
@@ -46,20 +50,20 @@ class Decisions:
 
 
 def decide_pairs(data: ScoredDataset, metric: str, rule: Rule, seed: int) -> Decisions:
-    """Return how the threshold of a rule decides the pairs of a dataset.
+    """Return the decisions on the pairs of a dataset by the threshold of a rule.
 
     Args:
         data: n pairs.
-        metric: a metric that the data has scores of.
-        rule: one with a threshold.
-        seed: of the folds on which thresholds are learned.
+        metric: a metric that has scores in the data.
+        rule: a rule with a threshold: ``auto``, a number, or a file.
+        seed: the seed of the folds, if thresholds are learned.
 
     Raises:
-        InputError: there are no pairs of one class, a number outside the bounds of the metric, or a file that has no
-            threshold for the metric, the dataset or the labels that mean yes.
+        InputError: all pairs are of one class, the number is outside the bounds of the metric, or the file has no
+            threshold for the metric, the dataset or the rule for yes.
     """
     if rule.threshold == "auto":
-        return _learned(data, metric, rule, seed)
+        return _decide_by_learned_threshold(data, metric, rule, seed)
     number = rule.threshold_number
     positive, origin = rule.positive, ""
     if number is None:
@@ -74,26 +78,26 @@ def decide_pairs(data: ScoredDataset, metric: str, rule: Rule, seed: int) -> Dec
         positive, origin = saved.positive, f"threshold from {path.name}"
     record = data.metrics[metric]
     _check_range(record, number)
-    words, is_yes = read_positive(data, positive)
-    turned = number if record.declared.higher_is_better else -number
-    return Decisions(words, is_yes, np.where(np.isfinite(data.scores[metric]), turned, np.nan), origin)
+    yes_rule, is_yes = read_positive(data, positive)
+    oriented = number if record.declared.higher_is_better else -number
+    return Decisions(yes_rule, is_yes, np.where(np.isfinite(data.scores[metric]), oriented, np.nan), origin)
 
 
-def _learned(data: ScoredDataset, metric: str, rule: Rule, seed: int) -> Decisions:
-    words, is_yes = read_positive(data, rule.positive)
+def _decide_by_learned_threshold(data: ScoredDataset, metric: str, rule: Rule, seed: int) -> Decisions:
+    yes_rule, is_yes = read_positive(data, rule.positive)
     settings = ThresholdSettings(positive=rule.positive, seed=seed)
     try:
-        thresholds, way = out_of_fold(data, metric, words, settings)
+        thresholds, split = out_of_fold(data, metric, yes_rule, settings)
     except InputError as error:
         raise InputError(f"`threshold=auto`: none can be learned ({error}); give a number") from error
-    shown = thresholds if data.metrics[metric].declared.higher_is_better else -thresholds
-    ends = dict.fromkeys(f"{value:.3g}" for value in (np.nanmin(shown), np.nanmax(shown)))
-    origin = f"threshold {' to '.join(ends)}: by {settings.measure}, learned without the pairs that it decides; {way}"
-    return Decisions(words, is_yes, thresholds, origin)
+    on_metric_scale = thresholds if data.metrics[metric].declared.higher_is_better else -thresholds
+    ends = dict.fromkeys(f"{value:.3g}" for value in (np.nanmin(on_metric_scale), np.nanmax(on_metric_scale)))
+    origin = f"threshold {' to '.join(ends)}: by {settings.measure}, learned without the pairs that it decides; {split}"
+    return Decisions(yes_rule, is_yes, thresholds, origin)
 
 
 def _check_range(record: MetricRecord, number: float) -> None:
-    """Raise InputError for a number that the scores of a metric cannot reach."""
+    """Raise InputError for a threshold outside the declared range of the scores of a metric."""
     lowest = -math.inf if record.declared.low is None else record.declared.low
     highest = math.inf if record.declared.high is None else record.declared.high
     if not lowest <= number <= highest:
@@ -104,12 +108,12 @@ def _check_range(record: MetricRecord, number: float) -> None:
 
 
 class _SavedThreshold(BaseModel):
-    """The threshold of one metric, as ``assay thresholds --format json`` prints it; what else is there is not read."""
+    """The threshold of one metric in the output of ``assay thresholds --format json``; other fields are ignored."""
 
     metric: str
     positive: str
     threshold: Annotated[float, Field(allow_inf_nan=False)]
-    # older files have the median of the folds alone, and no signature
+    # files of older versions have only the median over the folds, and no signature
     deploy: Annotated[float | None, Field(allow_inf_nan=False)] = None
     signature: dict[str, str] = {}
 
@@ -123,10 +127,10 @@ _FILE = TypeAdapter(list[_SavedDataset])
 
 
 def _saved_threshold(path: Path, data: ScoredDataset, metric: str) -> _SavedThreshold:
-    """Return the threshold that a file has for a metric on a dataset.
+    """Return the threshold for a metric on a dataset in a file.
 
     Raises:
-        InputError: the file cannot be read, is none of thresholds, or has none for this metric or dataset.
+        InputError: the file cannot be read, is not a file of thresholds, or has none for the metric or the dataset.
     """
     try:
         datasets = _FILE.validate_json(path.read_bytes())
@@ -145,26 +149,36 @@ def _saved_threshold(path: Path, data: ScoredDataset, metric: str) -> _SavedThre
             f"`threshold={path}`: has thresholds learned on {others}, none for {data.name}; give the number if it is "
             "meant for other data"
         )
-    return _of_metric(path, of_dataset, data.metrics[metric])
+    return _threshold_of_metric(path, of_dataset, data.metrics[metric])
 
 
-def _of_metric(path: Path, saved: _SavedDataset, record: MetricRecord) -> _SavedThreshold:
-    """Return the threshold of a metric: that of its name where the signature is the same, else of its signature."""
-    named = next((one for one in saved.metrics if one.metric == record.metric), None)
-    if named is not None and not named.signature:
-        return named
+def _threshold_of_metric(path: Path, saved: _SavedDataset, record: MetricRecord) -> _SavedThreshold:
+    """Return the threshold of a metric: by name if the signature matches too, else by signature.
+
+    Raises:
+        InputError: the dataset has no threshold of the metric, or one of another metric with the same name.
+    """
+    same_name = next(
+        (saved_threshold for saved_threshold in saved.metrics if saved_threshold.metric == record.metric), None
+    )
+    if same_name is not None and not same_name.signature:
+        return same_name
     wanted = identity_of(record.signature)
-    by_signature = {identity_of(one.signature): one for one in saved.metrics if one.signature}
-    if named is not None and identity_of(named.signature) == wanted:
-        return named
+    by_signature = {
+        identity_of(saved_threshold.signature): saved_threshold
+        for saved_threshold in saved.metrics
+        if saved_threshold.signature
+    }
+    if same_name is not None and identity_of(same_name.signature) == wanted:
+        return same_name
     if wanted in by_signature:
         return by_signature[wanted]
-    if named is not None:
+    if same_name is not None:
         raise InputError(
             f"`threshold={path}`: {record.metric} there is another metric, of other options or weights; learn the "
             "threshold anew by assay thresholds"
         )
-    names = ", ".join(one.metric for one in saved.metrics) or "nothing"
+    names = ", ".join(saved_threshold.metric for saved_threshold in saved.metrics) or "nothing"
     raise InputError(
         f"`threshold={path}`: has no threshold of {record.metric} for {saved.dataset}, only of {names}; choose by "
         "`metrics`"

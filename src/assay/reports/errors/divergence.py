@@ -1,4 +1,4 @@
-"""Which pairs a metric and people diverge on."""
+"""The pairs on which a metric and people diverge."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ class Divergence:
     """The pairs of a dataset on which one metric and people diverge.
 
     Attributes:
-        metric: its name.
-        by: the rule that was used.
-        condition: the same in words, with its numbers.
-        rows: numbers of the pairs, the worst first, shape (k,).
-        distances: how far each is off, in the same order: by threshold, from the end of the scale where the label
-            stands; by rank, the difference of ranks as a share of the pairs. Both 0 to 1. Where a threshold decides
-            between yes and no, how far the score is from it.
-        too_low: which of them have a score that is too low; the others have one that is too high. Shape (k,).
-        considered: pairs that have a score (and stand in the bucket asked for).
-        decisions: how a threshold decided them; None where none did.
+        metric: the name of the metric.
+        by: the criterion, scores or ranks.
+        condition: the criterion in words, with its numbers.
+        rows: the row indices of the k diverging pairs, worst first, shape (k,).
+        distances: how far each of these pairs is off, shape (k,). By threshold, the distance of the score from the end
+            of its scale that the label is at; by rank, the difference of ranks as a share of the pairs; both in
+            [0, 1]. If a threshold decides between yes and no, the distance of the score from the threshold.
+        too_low: which of these pairs have a score that is too low; the others are too high. Shape (k,).
+        considered: which of all n pairs were considered: those in the bucket that have a score, shape (n,).
+        decisions: the decisions by a threshold between yes and no; None if there is none.
     """
 
     metric: str
@@ -51,7 +51,7 @@ class Divergence:
 
 
 def label_scale(data: ScoredDataset) -> tuple[float, float]:
-    """Return the lowest and the highest label: of the scale that the data declares, else the ones that occur."""
+    """Return the lowest and highest label of the declared scale, else of the data; (0, 0) for no pairs."""
     scale = data.facts.scale
     if scale:
         return float(scale[0]), float(scale[1])
@@ -65,22 +65,22 @@ def diverging(
     inside: NDArray[np.bool_] | None = None,
     seed: int = 0,
 ) -> Divergence:
-    """Find the pairs on which a metric and people diverge.
+    """Return the pairs on which a metric and people diverge.
 
-    By threshold: a score below ``low`` with the highest label, or one above ``high`` with the lowest. By rank: the
-    ranks of score and label among the pairs (ties share the mean of their ranks) are ``residual`` of n or more apart.
-    Where the rule has a ``threshold``: the pairs that it decides wrongly.
+    By threshold: the highest label with a score below ``low``, or the lowest label with a score above ``high``. By
+    rank: the ranks of score and label among the pairs (ties share their mean rank) differ by ``residual`` * n or more.
+    With a ``threshold`` in the rule: the pairs that it decides wrongly.
 
     Args:
-        data: the pairs.
-        metric: a metric that the data has scores of.
-        rule: see :class:`~assay.reports.errors.settings.Rule`; the paper's by default.
-        inside: pairs to consider, shape (n,); all by default.
-        seed: of the folds on which a threshold is learned.
+        data: n pairs.
+        metric: a metric that has scores in the data.
+        rule: the criterion, see :class:`~assay.reports.errors.settings.Rule`; the paper's by default.
+        inside: which pairs to consider, shape (n,); all by default.
+        seed: the seed of the folds, if a threshold is learned.
 
     Raises:
-        InputError: a threshold outside the bounds of the metric, or one that cannot be learned or read; all labels are
-            equal, and no scale is given.
+        InputError: a threshold is outside the bounds of the metric, or cannot be learned or read; or all labels are
+            equal and no scale is given.
     """
     rule = rule or Rule()
     record = data.metrics[metric]
@@ -110,8 +110,8 @@ def diverging(
         too_low = considered & (similar < rule.low) & (data.labels >= high)
         too_high = considered & (similar > rule.high) & (data.labels <= low)
         distance = np.where(too_low, 1 - similar, similar)
-        measured = "score" if record.declared.higher_is_better else "1 − score"
-        condition = f"{measured} < {rule.low:g} and label = {high:g}, or {measured} > {rule.high:g} and label = {low:g}"
+        value = "score" if record.declared.higher_is_better else "1 − score"
+        condition = f"{value} < {rule.low:g} and label = {high:g}, or {value} > {rule.high:g} and label = {low:g}"
     else:
         residual = _residuals(data.oriented(metric), data.labels, considered)
         too_low, too_high = residual <= -rule.residual, residual >= rule.residual
@@ -125,7 +125,7 @@ def diverging(
 def _residuals(
     scores: NDArray[np.float64], labels: NDArray[np.float64], considered: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
-    """Return rank of the score less rank of the label as a share of the pairs; 0 for pairs left out."""
+    """Return rank of the score minus rank of the label as a share of the pairs, shape (n,); 0 for pairs left out."""
     from scipy.stats import rankdata
 
     residual = np.zeros(len(scores))

@@ -1,4 +1,4 @@
-"""The errors of a run laid out as tables, and the diverging pairs behind them."""
+"""The errors of a run as tables, and the diverging pairs as records."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _ABOUT_FEW = (
 
 
 def error_document(reports: Sequence[ErrorReport], *, top: int = 10, limit: int | None = None) -> Document:
-    """Return tables for a reader, and as records the diverging pairs.
+    """Return the tables of all reports, with the diverging pairs as records.
 
     Args:
-        reports: one for each dataset.
-        top: diverging pairs of each metric to show in the tables.
-        limit: diverging pairs of each metric among the records; all by default.
+        reports: one report per dataset.
+        top: the number of diverging pairs per metric in the tables.
+        limit: the number of diverging pairs per metric among the records; all by default.
     """
     sheets = [sheet for report in reports for sheet in _sheets(report, top)]
     missing = dict.fromkeys(line for report in reports for line in report.tagged.missing)
@@ -42,19 +42,19 @@ def error_document(reports: Sequence[ErrorReport], *, top: int = 10, limit: int 
 def _sheets(report: ErrorReport, top: int) -> Iterator[Sheet]:
     for metric in report.divergences:
         yield _frequencies(report, metric)
-        yield _worst(report, metric, top)
-        yield _inside(report, metric)
-    yield from _numbers(report)
+        yield _worst_pairs(report, metric, top)
+        yield _agreement_by_category(report, metric)
+    yield from _agreement_by_number(report)
     if report.cleaning is not None:
         yield _cleaning(report, report.cleaning)
 
 
-def _title(report: ErrorReport) -> str:
+def _dataset_title(report: ErrorReport) -> str:
     return report.data.title + ("" if report.bucket == "all" else f", {report.bucket}")
 
 
 def _frequencies(report: ErrorReport, metric: str) -> Sheet:
-    """Return the table of how frequent each category is among the pairs on which a metric and people diverge."""
+    """Return the table of the frequency of each category among the pairs on which a metric and people diverge."""
     divergence = report.divergences[metric]
     n, low = len(divergence.rows), int(divergence.too_low.sum())
     rows = [
@@ -62,9 +62,9 @@ def _frequencies(report: ErrorReport, metric: str) -> Sheet:
             report.tagged.labels[row.category],
             f"{row.too_low:,}",
             f"{row.too_high:,}",
-            _percent(row.diverging),
-            _percent(row.everywhere),
-            _ratio(row),
+            _share_text(row.diverging),
+            _share_text(row.everywhere),
+            _ratio_text(row),
         ]
         for row in report.frequencies[metric]
     ]
@@ -80,26 +80,26 @@ def _frequencies(report: ErrorReport, metric: str) -> Sheet:
         facts.append("probe set: the categories are those the pairs were written for")
     heads = ["too low", "too high", "share of diverging", "share of all", "times as frequent"]
     return Sheet(
-        f"Why {metric} and people diverge: {_title(report)}",
+        f"Why {metric} and people diverge: {_dataset_title(report)}",
         [Column("category"), *(Column(head, number=True, spare=int(head == "share of all")) for head in heads)],
         rows,
         facts=facts,
-        notes=[*_nothing_by_rank(report, divergence), *_long_answers(report, divergence)],
+        notes=[*_hint_for_ranks(report, divergence), *_long_answers(report, divergence)],
         spare_rows=_without_a_diverging_pair(report.frequencies[metric]),
         spare_words="categories without a diverging pair",
     )
 
 
 def _without_a_diverging_pair(frequencies: Sequence[Frequency]) -> int:
-    """Return how many of the last rows have no diverging pair; of a table without any, none."""
+    """Return the number of rows at the end without a diverging pair; 0 if no row has one."""
     for count, row in enumerate(reversed(frequencies)):
         if row.too_low or row.too_high:
             return count
     return 0
 
 
-def _nothing_by_rank(report: ErrorReport, divergence: Divergence) -> list[str]:
-    """Return the way by thresholds where no ranks are far apart and the scores run from 0 to 1."""
+def _hint_for_ranks(report: ErrorReport, divergence: Divergence) -> list[str]:
+    """Return a line that suggests thresholds, if no ranks diverge and the scores are in [0, 1]; else an empty list."""
     scores = report.data.scores[divergence.metric][divergence.considered]
     if divergence.by != "rank" or len(divergence.rows) or not len(scores) or scores.min() < 0 or scores.max() > 1:
         return []
@@ -109,14 +109,14 @@ def _nothing_by_rank(report: ErrorReport, divergence: Divergence) -> list[str]:
 
 
 def _long_answers(report: ErrorReport, divergence: Divergence) -> list[str]:
-    """Return that the rules are unreliable, where many pairs have an answer that is too long for them."""
+    """Return a warning that the rules are unreliable, if many considered pairs have an answer that is too long."""
     is_long = report.too_long & divergence.considered
     diverging = f", {int((is_long & divergence.mask).sum()):,} of the {len(divergence.rows):,} that diverge,"
     return about_long_answers(int(is_long.sum()), int(divergence.considered.sum()), diverging)
 
 
-def _worst(report: ErrorReport, metric: str, top: int) -> Sheet:
-    """Return the table of the first *top* pairs on which a metric and people diverge, the worst first."""
+def _worst_pairs(report: ErrorReport, metric: str, top: int) -> Sheet:
+    """Return the table of the *top* pairs on which a metric and people diverge most, worst first."""
     rows = []
     for record in records(report, top):
         if record["metric"] == metric:
@@ -147,45 +147,51 @@ def _worst(report: ErrorReport, metric: str, top: int) -> Sheet:
 
 
 def _label(category: dict[str, str]) -> str:
-    """Return what a reader sees of a category in a record."""
+    """Return the name that a reader sees of a category in a record."""
     return category["category"] if category["source"] == "people" else label_of_rules(category["category"])
 
 
-def _inside(report: ErrorReport, metric: str) -> Sheet:
-    """Return the table of the agreement inside each category beside that of all other pairs."""
+def _agreement_by_category(report: ErrorReport, metric: str) -> Sheet:
+    """Return the table of the agreement on the pairs with each category, beside that on all other pairs."""
     heads = [head for name in report.statistics for head in (f"{title_of(name)} inside", "all but it")]
     rows = [
         ["all pairs", f"{report.everywhere.n:,}"]
-        + [cell for name in report.statistics for cell in (_cell(report.everywhere, metric, name), "")]
+        + [cell for name in report.statistics for cell in (_estimate_text(report.everywhere, metric, name), "")]
     ]
     notes = []
     for within, without in report.categories:
         label = report.tagged.labels[within.name]
         row = [label, f"{within.n:,}"]
         for name in report.statistics:
-            row += [_cell(within, metric, name), _cell(without, metric, name)]
-            if (note := within.of(metric, name).note) and within.of(metric, name).low is None:
-                notes.append(f"{label}: {note}")
+            row += [_estimate_text(within, metric, name), _estimate_text(without, metric, name)]
+            estimate = within.of(metric, name)
+            if estimate.note and estimate.low is None:
+                notes.append(f"{label}: {estimate.note}")
         rows.append(row)
     return Sheet(
-        f"Agreement of {metric} by category: {_title(report)}",
+        f"Agreement of {metric} by category: {_dataset_title(report)}",
         [Column("category"), Column("pairs", number=True), *(Column(head, number=True) for head in heads)],
         rows,
         notes=list(dict.fromkeys(notes)),
     )
 
 
-def _numbers(report: ErrorReport) -> Iterator[Sheet]:
-    """Yield, for each statistic, the table of the agreement with and without pairs that have a number."""
+def _agreement_by_number(report: ErrorReport) -> Iterator[Sheet]:
+    """Yield one table per statistic with the agreement on all pairs, and on pairs without and with a number."""
     for name in report.statistics:
         rows = [
-            [bucket, metric, *(_cell(part, metric, name) for part in (every, without, rest)), f"{rest.n:,}"]
-            for bucket, every, without, rest in report.numbers
+            [
+                bucket,
+                metric,
+                *(_estimate_text(subset, metric, name) for subset in (all_pairs, without, rest)),
+                f"{rest.n:,}",
+            ]
+            for bucket, all_pairs, without, rest in report.numbers
             for metric in report.divergences
         ]
         heads = ["all pairs", "without numbers", "only with numbers", "pairs with numbers"]
         yield Sheet(
-            f"{title_of(name)} with and without numbers: {_title(report)}",
+            f"{title_of(name)} with and without numbers: {_dataset_title(report)}",
             [Column("bucket"), Column("metric"), *(Column(head, number=True) for head in heads)],
             rows,
             notes=["A pair has a number where a gold answer has a digit."],
@@ -193,10 +199,10 @@ def _numbers(report: ErrorReport) -> Iterator[Sheet]:
 
 
 def _cleaning(report: ErrorReport, cleaning: Cleaning) -> Sheet:
-    """Return the table of the agreement before and after labels were corrected."""
+    """Return the table of the agreement with the first and with the corrected labels."""
     rows = [
         [metric, title_of(name)]
-        + [_cell(part, metric, name) for part in (cleaning.first, cleaning.corrected, cleaning.unchanged)]
+        + [_estimate_text(subset, metric, name) for subset in (cleaning.first, cleaning.corrected, cleaning.unchanged)]
         for metric in report.divergences
         for name in report.statistics
     ]
@@ -213,18 +219,18 @@ def _cleaning(report: ErrorReport, cleaning: Cleaning) -> Sheet:
     )
 
 
-def _cell(part: SubsetAgreement, metric: str, statistic: str) -> str:
-    estimate = part.of(metric, statistic)
+def _estimate_text(subset: SubsetAgreement, metric: str, statistic: str) -> str:
+    estimate = subset.of(metric, statistic)
     return Cell(estimate.value, estimate.low, estimate.high, estimate.note).text
 
 
-def _percent(share: Share) -> str:
+def _share_text(share: Share) -> str:
     if share.value is None or share.low is None or share.high is None:
         return "–"
     return f"{100 * share.value:.1f} % [{100 * share.low:.1f}, {100 * share.high:.1f}]"
 
 
-def _ratio(row: Frequency) -> str:
+def _ratio_text(row: Frequency) -> str:
     if row.ratio is None:
         return "–"
     if row.low is None or row.high is None:

@@ -1,4 +1,4 @@
-"""How far the category rules agree with people who annotated categories."""
+"""Agreement of the category rules with people who annotated categories."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from assay.reports.sheets import Column, Document, Sheet
 
 @dataclass(frozen=True)
 class Agreement:
-    """Rules against people on one category, over n pairs.
+    """Agreement of rules and people on one category or group of categories.
 
     Attributes:
-        category: its name, or that of a group.
-        people: pairs to which people gave it.
-        rules: pairs to which the rules gave it.
-        both: pairs to which both did.
-        n: all pairs.
+        category: the name of the category or group.
+        people: the number of pairs that people gave it to.
+        rules: the number of pairs that the rules gave it to.
+        both: the number of pairs that both gave it to.
+        n: the number of all annotated pairs.
     """
 
     category: str
@@ -35,42 +35,42 @@ class Agreement:
 
     @property
     def precision(self) -> float | None:
-        """Share of the rules' pairs that people gave it, too; None where the rules gave it to none."""
+        """The share of pairs with the category by the rules that people agree on; None if the rules gave it to none."""
         return self.both / self.rules if self.rules else None
 
     @property
     def recall(self) -> float | None:
-        """Share of people's pairs that the rules found; None where people gave it to none."""
+        """The share of pairs with the category by people that the rules agree on; None if people gave it to none."""
         return self.both / self.people if self.people else None
 
     @property
     def f1(self) -> float | None:
-        """Harmonic mean of precision and recall; None where neither people nor rules gave it."""
+        """The harmonic mean of precision and recall; None if neither people nor rules gave the category."""
         return 2 * self.both / (self.people + self.rules) if self.people + self.rules else None
 
     @property
     def kappa(self) -> float | None:
-        """Cohen's kappa: agreement beyond chance on whether a pair has it, -1 to 1; None where chance is certain.
+        """Cohen's kappa of whether a pair has the category, in [-1, 1]; 0 is chance, None if chance agreement is 1.
 
         Source: Cohen, A Coefficient of Agreement for Nominal Scales (1960), equation 1.
         """
-        same = 1 - (self.people + self.rules - 2 * self.both) / self.n
+        observed = 1 - (self.people + self.rules - 2 * self.both) / self.n
         chance = (self.people * self.rules + (self.n - self.people) * (self.n - self.rules)) / self.n**2
-        return (same - chance) / (1 - chance) if chance < 1 else None
+        return (observed - chance) / (1 - chance) if chance < 1 else None
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The rules against people on n pairs.
+    """Agreement of rules and people on the annotated pairs of a dataset.
 
     Attributes:
-        n: annotated pairs.
-        untagged: pairs to which the rules gave nothing.
-        tags: categories that the rules gave, over all pairs.
-        first: pairs whose first category of the rules is that of people.
-        any: pairs with the category of people among those of the rules.
-        categories: by category, in the order of :data:`CATEGORIES`; those that neither gave are left out.
-        groups: the same where the members of a group count as one.
+        n: the number of annotated pairs.
+        untagged: the number of pairs without a category by the rules.
+        tags: the number of categories that the rules gave, summed over all pairs.
+        first: the number of pairs whose first category by the rules is the annotated one.
+        any: the number of pairs with the annotated category among the categories by the rules.
+        categories: the agreement on each category, in the order of :data:`CATEGORIES`, without unused categories.
+        groups: the agreement on each group, with all its members counted as one category.
     """
 
     n: int
@@ -83,44 +83,44 @@ class Evaluation:
 
 
 def evaluate(people: Sequence[str], rules: Sequence[Sequence[str]]) -> Evaluation:
-    """Return how far the rules agree with people, who gave one category to each pair.
+    """Return the agreement of the rules with people on n pairs.
 
     Args:
-        people: category of each pair, n of them.
-        rules: categories of each pair, the first one the foremost, n of them.
+        people: the one category that people gave each pair, shape (n,).
+        rules: the categories that the rules gave each pair, most important first, shape (n,).
     """
-    by_category = [_agreement(name, {name}, people, rules) for name in dict.fromkeys((*CATEGORIES, *people))]
+    by_category = [_count_agreement(name, {name}, people, rules) for name in dict.fromkeys((*CATEGORIES, *people))]
     return Evaluation(
         n=len(people),
-        untagged=sum(not given for given in rules),
-        tags=sum(len(given) for given in rules),
-        first=sum(bool(given) and given[0] == name for name, given in zip(people, rules, strict=True)),
-        any=sum(name in given for name, given in zip(people, rules, strict=True)),
-        categories=tuple(each for each in by_category if each.people or each.rules),
-        groups=tuple(_agreement(name, set(members), people, rules) for name, members in GROUPS.items()),
+        untagged=sum(not categories for categories in rules),
+        tags=sum(len(categories) for categories in rules),
+        first=sum(bool(categories) and categories[0] == name for name, categories in zip(people, rules, strict=True)),
+        any=sum(name in categories for name, categories in zip(people, rules, strict=True)),
+        categories=tuple(row for row in by_category if row.people or row.rules),
+        groups=tuple(_count_agreement(name, set(members), people, rules) for name, members in GROUPS.items()),
     )
 
 
-def _agreement(name: str, members: Set[str], people: Sequence[str], rules: Sequence[Sequence[str]]) -> Agreement:
-    """Count the pairs to which people, the rules or both gave one of some categories."""
+def _count_agreement(name: str, members: Set[str], people: Sequence[str], rules: Sequence[Sequence[str]]) -> Agreement:
+    """Count the pairs that people, the rules or both gave one of some categories."""
     by_people = [category in members for category in people]
     by_rules = [not members.isdisjoint(categories) for categories in rules]
-    both = sum(of_people and of_rules for of_people, of_rules in zip(by_people, by_rules, strict=True))
+    both = sum(people_have and rules_have for people_have, rules_have in zip(by_people, by_rules, strict=True))
     return Agreement(name, sum(by_people), sum(by_rules), both, len(people))
 
 
 def evaluate_rules(
     data: ScoredDataset, scale: tuple[float, float] | None = None, speech: PartsOfSpeech | None = None
 ) -> tuple[Evaluation, list[str]]:
-    """Return how far the rules agree with people on the annotated pairs of a dataset, and lines on what the rules miss.
+    """Return the agreement of the rules with people on the annotated pairs, and lines on packages that the rules lack.
 
     Args:
-        data: the pairs.
-        scale: lowest and highest label; those of the data by default.
-        speech: what reads parts of speech.
+        data: the pairs of a dataset.
+        scale: the lowest and the highest label; see :func:`~assay.reports.errors.divergence.label_scale` for None.
+        speech: the tagger of parts of speech; None for none.
 
     Raises:
-        InputError: people gave no categories.
+        InputError: no pair has an annotated category.
     """
     people = categories_of_people(data)
     rules, missing = tag_by_rules(data, scale, speech)
@@ -133,27 +133,27 @@ def evaluate_rules(
 def evaluation_document(
     datasets: Sequence[ScoredDataset], scale: tuple[float, float] | None = None, speech: PartsOfSpeech | None = None
 ) -> Document:
-    """Return precision, recall, F1 and Cohen's kappa of the rules, by category and with groups as one."""
+    """Return tables of precision, recall, F1 and Cohen's kappa of the rules by category and by group."""
     sheets, records, notes = [], [], []
     for data in datasets:
         evaluation, missing = evaluate_rules(data, scale, speech)
         notes += missing
         sheets.append(_evaluation_sheet(data, evaluation))
-        records += [_record(data, each) for each in (*evaluation.categories, *evaluation.groups)]
+        records += [_record(data, row) for row in (*evaluation.categories, *evaluation.groups)]
     return Document(sheets, records, warnings=list(dict.fromkeys(notes)))
 
 
-_HEADS = ("people", "rules", "both", "precision", "recall", "F1", "kappa")
+_NUMBER_HEADS = ("people", "rules", "both", "precision", "recall", "F1", "kappa")
 
 
 def _evaluation_sheet(data: ScoredDataset, evaluation: Evaluation) -> Sheet:
-    """Return the table of one dataset: categories first, then the groups, which are marked."""
+    """Return the table of one dataset: the categories, then the groups as marked rows."""
     rows = [*evaluation.categories, *evaluation.groups]
     n = evaluation.n
     return Sheet(
         f"Rules against annotated categories: {data.title}",
-        [Column("category"), *(Column(head, number=True) for head in _HEADS)],
-        [_row(each) for each in rows],
+        [Column("category"), *(Column(head, number=True) for head in _NUMBER_HEADS)],
+        [_row(row) for row in rows],
         facts=[
             (
                 f"{n:,} annotated pairs; the rules give {evaluation.tags / n:.2f} categories a pair, "
@@ -181,7 +181,7 @@ def _record(data: ScoredDataset, agreement: Agreement) -> dict[str, Any]:
 
 
 def _row(agreement: Agreement) -> list[str]:
-    """Return the cells of one category: its name, three counts, four shares; a dash where one is undefined."""
+    """Return the cells of one category: name, three counts, four measures; undefined measures are a dash."""
     shares = (agreement.precision, agreement.recall, agreement.f1, agreement.kappa)
     shown = ["–" if value is None else short(value, 2) for value in shares]
     return [agreement.category, f"{agreement.people:,}", f"{agreement.rules:,}", f"{agreement.both:,}", *shown]

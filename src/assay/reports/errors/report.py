@@ -1,4 +1,4 @@
-"""The errors of a run: agreement on subsets, the cleaning experiment, and the report of each dataset."""
+"""The errors of a run: diverging pairs, agreement on subsets, and the cleaning experiment, for each dataset."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from assay.statistics.coefficients import check_statistics
 
 @dataclass(frozen=True)
 class SubsetAgreement:
-    """Agreement on a part of the pairs.
+    """Agreement on a subset of the pairs.
 
     Attributes:
-        name: what the part is.
-        n: its pairs.
-        estimates: one a metric and statistic.
+        name: the name of the subset.
+        n: the number of pairs.
+        estimates: one estimate per metric and statistic.
     """
 
     name: str
@@ -40,7 +40,7 @@ class SubsetAgreement:
     estimates: list[Estimate]
 
     def of(self, metric: str, statistic: str) -> Estimate:
-        """Return the estimate of one metric and statistic."""
+        """Return the estimate of one metric and statistic; raise KeyError if there is none."""
         for estimate in self.estimates:
             if (estimate.metric, estimate.statistic) == (metric, statistic):
                 return estimate
@@ -58,16 +58,16 @@ def agreement_on(
     bucket: str = ALL,
     labels: NDArray[np.float64] | None = None,
 ) -> SubsetAgreement:
-    """Return the agreement of metrics on the pairs inside a mask.
+    """Return the agreement of some metrics on a subset of the pairs.
 
     Args:
-        data: the pairs.
-        name: of the part.
-        inside: shape (n,).
-        metrics, statistics: which.
-        drawing: of the intervals.
-        bucket: the bucket that the part is, or lies in, as a run calls it: its draws are the run's.
-        labels: other labels than those of the data, shape (n,).
+        data: n pairs.
+        name: the name of the subset.
+        inside: which pairs are in the subset, shape (n,).
+        metrics, statistics: the names of the metrics and of the coefficients.
+        drawing: how intervals are drawn.
+        bucket: the name in the run of the bucket that is or contains the subset; its resamples are used.
+        labels: labels to use instead of those of the data, shape (n,).
     """
     pairs = data.within(bucket, drawing.seed, inside)
     estimates = agreement(
@@ -90,7 +90,10 @@ def by_category(
     statistics: Sequence[str],
     drawing: Resampling,
 ) -> list[tuple[SubsetAgreement, SubsetAgreement]]:
-    """Return the agreement inside each category in a bucket, and that of all pairs of the bucket without it."""
+    """Return the agreement on the pairs of a bucket with each category, and on the other pairs of the bucket.
+
+    *masks* tells for each category which pairs have it, shape (n,); categories without a pair are left out.
+    """
     inside = data.buckets[bucket]
     return [
         (
@@ -105,25 +108,26 @@ def by_category(
 def by_number(
     data: ScoredDataset, buckets: Sequence[str], metrics: Sequence[str], statistics: Sequence[str], drawing: Resampling
 ) -> list[tuple[str, SubsetAgreement, SubsetAgreement, SubsetAgreement]]:
-    """Return for each bucket the agreement on all pairs, on those without a number in a gold answer, and on the rest.
+    """Return, for each bucket, its name and the agreement on all pairs, on pairs without and on pairs with a number.
 
-    Source: tables 7 and 8 of Mustafazade & Ebbinghaus (2022): ``w_num`` are all pairs, ``wo_num`` those without.
+    A pair has a number if a gold answer has a digit. Source: tables 7 and 8 of Mustafazade & Ebbinghaus (2022), where
+    ``w_num`` are all pairs, and ``wo_num`` the pairs without a number.
     """
     number = has_number(data.table.column("reference"))
     parts = []
     for bucket in buckets:
         mask = data.buckets[bucket]
-        # the names under which a run has these buckets
+        # the name of the subset as a bucket of a run, which selects its resamples: number=no, or f1=0+number=no
         crossed = "" if bucket == ALL else f"{bucket}+"
-        every, without, rest = (
-            agreement_on(data, name, part, metrics, statistics, drawing, bucket=own)
-            for name, part, own in (
+        all_pairs, without, rest = (
+            agreement_on(data, name, part, metrics, statistics, drawing, bucket=bucket_name)
+            for name, part, bucket_name in (
                 ("all pairs", mask, bucket),
                 ("without", mask & ~number, f"{crossed}number=no"),
                 ("with", mask & number, f"{crossed}number=yes"),
             )
         )
-        parts.append((bucket, every, without, rest))
+        parts.append((bucket, all_pairs, without, rest))
     return parts
 
 
@@ -135,13 +139,13 @@ class Cleaning:
     """Agreement before and after labels were corrected, on the pairs that both runs have.
 
     Attributes:
-        title: the dataset with the corrected labels.
-        joined: pairs in both.
-        only_first, only_second: pairs of one run that the other one lacks.
-        changed: joined pairs whose label differs.
-        first: agreement with the first labels.
-        corrected: agreement with the corrected labels.
-        unchanged: agreement on the pairs whose label did not change.
+        title: the title of the dataset with the corrected labels.
+        joined: the number of pairs in both runs.
+        only_first, only_second: the numbers of pairs in one run only.
+        changed: the number of joined pairs whose labels differ.
+        first: the agreement with the first labels.
+        corrected: the agreement with the corrected labels.
+        unchanged: the agreement on the joined pairs whose label did not change.
     """
 
     title: str
@@ -154,8 +158,8 @@ class Cleaning:
     unchanged: SubsetAgreement
 
 
-def partner(data: ScoredDataset, others: Sequence[ScoredDataset]) -> ScoredDataset | None:
-    """Return the dataset of another run that has the same name, whatever its version, or None."""
+def same_dataset(data: ScoredDataset, others: Sequence[ScoredDataset]) -> ScoredDataset | None:
+    """Return the dataset with the same name among those of another run, whatever its version; None if there is none."""
     return next((other for other in others if other.name == data.name), None)
 
 
@@ -166,21 +170,21 @@ def clean(
     statistics: Sequence[str],
     drawing: Resampling,
 ) -> Cleaning:
-    """Return the agreement of one run's scores with its own labels, and with the labels of another run.
+    """Return the agreement of the scores of a run with its own labels, and with the labels of another run.
 
-    Pairs are the same where their texts are; a pair that occurs several times is joined in order.
+    Pairs are joined by their gold answers and candidate; repeated pairs are joined in order of occurrence.
 
     Args:
-        data: pairs, scores, first labels.
-        other: the same pairs with other labels; its scores are not read.
-        metrics, statistics: which.
-        drawing: of the intervals.
+        data: the pairs with their scores and first labels.
+        other: the same pairs with other labels; the scores are not read.
+        metrics, statistics: the names of the metrics and of the coefficients.
+        drawing: how intervals are drawn.
 
     Raises:
-        InputError: the two have no pair in common.
+        InputError: the two datasets have no pair in common.
     """
     row_of = {key: row for row, key in enumerate(_occurrence_keys(other))}
-    # the row of the same pair in the other run, -1 where it has none
+    # the row of the same pair in the other run, -1 if it lacks the pair
     rows = np.array([row_of.get(key, -1) for key in _occurrence_keys(data)], dtype=np.intp)
     joined = rows >= 0
     if not joined.any():
@@ -206,7 +210,7 @@ def clean(
 
 
 def _occurrence_keys(data: ScoredDataset) -> Iterator[tuple[object, ...]]:
-    """Yield a key for each pair: its texts, and how often they have occurred so far."""
+    """Yield one key per pair: its texts, and how often they have occurred so far, from 1."""
     seen: Counter[tuple[object, ...]] = Counter()
     for golds, candidate in zip(
         data.table.column("reference").to_pylist(), data.table.column("candidate").to_pylist(), strict=True
@@ -221,17 +225,17 @@ class ErrorReport:
     """The errors of some metrics on one dataset.
 
     Attributes:
-        data: pairs, labels and scores.
-        bucket: the pairs looked at.
-        statistics: coefficients of the agreement.
-        tagged: categories of all pairs.
-        too_long: pairs with an answer that is too long for the rules, shape (n,).
-        divergences: by metric.
-        frequencies: by metric, a row a category.
-        everywhere: agreement on all pairs of the bucket.
-        categories: agreement inside each category and without it.
-        numbers: agreement by bucket on all pairs, without those with a number, and on those with one.
-        cleaning: agreement with corrected labels, or None.
+        data: the n pairs with labels and scores.
+        bucket: the name of the bucket of pairs that were considered.
+        statistics: the names of the coefficients of agreement.
+        tagged: the categories of all pairs.
+        too_long: which pairs have an answer that is too long for the rules, shape (n,).
+        divergences: the diverging pairs by metric.
+        frequencies: by metric, one entry per category.
+        everywhere: the agreement on all pairs of the bucket.
+        categories: for each category, the agreement on the pairs with it, and on the pairs without it.
+        numbers: for each bucket, its name and the agreement on all pairs, on pairs without and with a number.
+        cleaning: the agreement with corrected labels; None if there are none.
     """
 
     data: ScoredDataset
@@ -258,17 +262,17 @@ def analyse(
     corrected: Sequence[ScoredDataset] = (),
     speech: PartsOfSpeech | None = None,
 ) -> ErrorReport:
-    """Return where metrics and people diverge on a dataset, and how that goes with the categories of the pairs.
+    """Return where metrics and people diverge on a dataset, and how this relates to the categories of the pairs.
 
     Args:
         data: the dataset.
-        metrics: metrics that it has scores of; all of them where empty.
-        rule: what counts as diverging.
-        statistics: coefficients of the agreement.
-        drawing: of the intervals.
-        bucket: which pairs to look at.
-        corrected: datasets of a run of the same pairs with other labels.
-        speech: what reads parts of speech for the categories.
+        metrics: the names of metrics with scores; empty for all.
+        rule: the criterion of divergence.
+        statistics: the names of the coefficients of agreement.
+        drawing: how intervals are drawn.
+        bucket: the name of the bucket of pairs to consider.
+        corrected: the datasets of a run of the same pairs with other labels.
+        speech: the tagger of parts of speech for the categories; None for none.
 
     Raises:
         InputError: the dataset lacks a metric or the bucket.
@@ -279,7 +283,7 @@ def analyse(
     inside, seed = data.buckets[bucket], data.within(bucket, drawing.seed).seed
     tagged = tag_all(data, rule.scale, speech)
     divergences = {name: diverging(data, name, rule, inside, drawing.seed) for name in names}
-    other = partner(data, corrected)
+    other = same_dataset(data, corrected)
     numbered = [bucket] if bucket != ALL else [ALL, *(name for name in ("f1=0", "f1>0") if name in data.buckets)]
     return ErrorReport(
         data=data,
@@ -289,7 +293,8 @@ def analyse(
         too_long=too_long(data),
         divergences=divergences,
         frequencies={
-            name: frequencies(tagged, found, data.groups, drawing, seed) for name, found in divergences.items()
+            name: frequencies(tagged, divergence, data.groups, drawing, seed)
+            for name, divergence in divergences.items()
         },
         everywhere=agreement_on(data, "all pairs", inside, names, statistics, drawing, bucket=bucket),
         categories=by_category(data, tagged.masks, bucket, names, statistics, drawing),
@@ -299,11 +304,11 @@ def analyse(
 
 
 def records(report: ErrorReport, limit: int | None = None) -> Iterator[dict[str, Any]]:
-    """Yield an object for each diverging pair of each metric, the worst first.
+    """Yield one JSON object per diverging pair and metric, worst first.
 
     Args:
         report: the errors of a dataset.
-        limit: most pairs of each metric; all by default.
+        limit: the largest number of pairs per metric; all by default.
     """
     data = report.data
     ids = data.table.column("pair_id")
@@ -330,7 +335,7 @@ def records(report: ErrorReport, limit: int | None = None) -> Iterator[dict[str,
 
 
 def _threshold(data: ScoredDataset, divergence: Divergence, row: int) -> dict[str, float]:
-    """Return the threshold that decided a pair, on the scale of the metric; nothing where none did."""
+    """Return the field with the threshold that decided a pair, on the scale of the metric; empty if there is none."""
     if divergence.decisions is None:
         return {}
     turned = float(divergence.decisions.thresholds[row])
@@ -349,21 +354,22 @@ def errors_of(
     corrected: RunFolder | None = None,
     speech: PartsOfSpeech | None = None,
 ) -> list[ErrorReport]:
-    """Return where metrics and people diverge in a run, one report for each dataset.
+    """Return where metrics and people diverge in a run, one report per dataset.
 
     Args:
         run: the run.
-        metrics: which; all by default.
-        datasets: which; all by default.
-        rule: what counts as diverging.
-        statistics: coefficients of the agreement.
-        drawing: of the intervals.
-        bucket: which pairs to look at.
-        corrected: a run of the same pairs with other labels.
-        speech: what reads parts of speech for the categories.
+        metrics: the names of the metrics; all by default.
+        datasets: the names of the datasets; all by default.
+        rule: the criterion of divergence; the paper's by default.
+        statistics: the names of the coefficients of agreement.
+        drawing: how intervals are drawn; the default settings if None.
+        bucket: the name of the bucket of pairs to consider.
+        corrected: a run of the same pairs with other labels; None for no cleaning experiment.
+        speech: the tagger of parts of speech for the categories; None for none.
 
     Raises:
-        InputError: the run lacks what was asked for, or has no dataset in common with the corrected one.
+        InputError: the run lacks a named metric, dataset or bucket, has no dataset in common with the corrected run, or
+            the rule sets a number that has no effect.
     """
     chosen = choose_datasets(run, datasets)
     others = read_datasets(corrected) if corrected is not None else []

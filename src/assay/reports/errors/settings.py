@@ -15,9 +15,9 @@ from assay.settings import Resampling, Settings, setting
 if TYPE_CHECKING:
     from assay.manifest import MetricRecord
 
-#: In what a metric and people are compared: scores with thresholds, or ranks.
+#: The criterion of divergence: scores beyond thresholds, or a difference of ranks.
 By = Literal["threshold", "rank"]
-#: Lowest and highest label.
+#: The lowest and the highest label.
 Scale = tuple[float, float]
 
 
@@ -61,7 +61,7 @@ class Rule(LabelScale):
     residual: float = setting("By rank: how far the ranks of score and label are apart, as a share of the pairs.", 0.5)
 
     def check(self) -> None:
-        """Refuse numbers that cannot be, and those that do not count under *by*."""
+        """Raise InputError for numbers outside their range, or without effect under *by*."""
         for name, value in (("low", self.low), ("high", self.high)):
             if not math.isfinite(value):
                 raise InputError(f"`{name}={value:g}`: must be a finite number")
@@ -83,7 +83,7 @@ class Rule(LabelScale):
         super().check()
 
     def _check_threshold(self) -> None:
-        """Refuse what has no effect beside a threshold, or without one, and a number that is not finite."""
+        """Raise InputError for settings without effect beside or without a threshold, or for an infinite threshold."""
         if self.threshold is None:
             if self.positive is not None:
                 raise InputError(f"`positive={self.positive}`: has no effect without `threshold`; leave it out")
@@ -97,7 +97,7 @@ class Rule(LabelScale):
 
     @property
     def threshold_number(self) -> float | None:
-        """The threshold as a number; None where there is none, or it is learned or read from a file."""
+        """The threshold as a number; None if there is none, or if it is learned or read from a file."""
         if self.threshold is None or isinstance(self.threshold, Path):
             return None
         try:
@@ -106,26 +106,26 @@ class Rule(LabelScale):
             return None
 
     def by_for(self, metric: MetricRecord) -> By:
-        """Return by what the pairs of a metric diverge."""
+        """Return the criterion for a metric; the default is threshold for declared scores in [0, 1], else rank."""
         if self.threshold is not None:
             return "threshold"
         return self.by or ("threshold" if (metric.declared.low, metric.declared.high) == (0, 1) else "rank")
 
-    def check_used(self, used: Collection[By]) -> None:
-        """Raise InputError for a number other than the default where no metric is looked at in that way."""
+    def check_used(self, criteria_in_use: Collection[By]) -> None:
+        """Raise InputError for a number that was set although no metric uses its criterion."""
         for name, value, default, by in (
             ("low", self.low, Rule.low, "threshold"),
             ("high", self.high, Rule.high, "threshold"),
             ("residual", self.residual, Rule.residual, "rank"),
         ):
-            if value != default and by not in used:
+            if value != default and by not in criteria_in_use:
                 raise InputError(
-                    f"`{name}={value:g}`: counts by {by}, and here pairs diverge by {' and '.join(used)}; "
+                    f"`{name}={value:g}`: counts by {by}, and here pairs diverge by {' and '.join(criteria_in_use)}; "
                     f"take `by={by}`, or leave `{name}` out"
                 )
 
     def check_bounds(self, metric: MetricRecord) -> None:
-        """Raise InputError for a threshold outside the bounds that a metric declares, turned as its scores are."""
+        """Raise InputError if *low* or *high* is outside the range of a metric, turned so that higher is better."""
         declared = metric.declared
         lowest = -math.inf if declared.low is None else declared.low
         highest = math.inf if declared.high is None else declared.high
@@ -175,11 +175,11 @@ class ErrorSettings(Rule, MetricsOfRun, DatasetsOfRun, Resampling, Tagging):
 
     @property
     def diverging(self) -> Rule:
-        """What counts as diverging."""
+        """The criterion of divergence: *rule* if given, else one made of the single settings."""
         return self.rule or Rule(**self.values_of(Rule))
 
     def check(self) -> None:
-        """Refuse a rule beside the settings that make one."""
+        """Raise InputError for a rule together with the settings that it replaces."""
         super().check()
         if self.rule is not None and Rule(**self.values_of(Rule)) != Rule():
             raise InputError("`rule`: holds what counts as diverging; give no other setting of it beside")

@@ -27,12 +27,12 @@ from assay.reports.sweep import LayeredModel
 from assay.reports.units import Unit
 from assay.statistics.coefficients import title_of
 
-# The agreement table of a dataset under one statistic: a line a metric, a column a bucket.
+# The agreement table of a dataset under one statistic: one row per metric, one column per bucket
 
 
 @dataclass(frozen=True)
 class Shown:
-    """A cell: its text, its value to sort by, and the letters of its notes."""
+    """A cell of the table: its text, the value to sort by (None if undefined), and the letters of its notes."""
 
     text: str
     value: float | None
@@ -41,14 +41,14 @@ class Shown:
 
 @dataclass(frozen=True)
 class AgreementTable:
-    """The table.
+    """The agreement of all metrics on a dataset under one statistic.
 
     Attributes:
-        buckets: name and short facts of each column.
-        rows: metric and cells, from the highest value over all pairs to the lowest.
-        ceiling: the last line.
-        has_ceiling: whether any bucket has one.
-        notes: letter and text of what cells refer to.
+        buckets: the name and the short facts of each column.
+        rows: the metric and the cells of each row, from the highest value over all pairs to the lowest.
+        ceiling: the last row, with the ceiling of each bucket by the reliability of the labels.
+        has_ceiling: whether any bucket has a ceiling.
+        notes: the text of each note by its letter.
     """
 
     buckets: list[tuple[str, list[str]]]
@@ -59,7 +59,7 @@ class AgreementTable:
 
 
 def agreement_table(unit: Unit, statistic: str) -> AgreementTable:
-    """Lay out one statistic of a dataset; a note, such as why a value is undefined, gets a letter."""
+    """Return the table of one statistic on a dataset; notes, such as why a value is undefined, are named by letters."""
     letters: dict[str, str] = {}
     rows = [
         (metric, [_shown(unit.cell(block, metric, statistic) or NOT_COMPUTED, letters) for block in unit.blocks])
@@ -84,21 +84,21 @@ def _shown(cell: Cell, letters: dict[str, str]) -> Shown:
 
 
 def _letter(number: int) -> str:
-    """Return a, b, … z, aa, ab, …"""
+    """Return the letters of a note by its number from 0: a, b, … z, aa, ab, …"""
     head, tail = divmod(number, 26)
     return (_letter(head - 1) if head else "") + chr(ord("a") + tail)
 
 
-# The forest plot: agreement with its interval, a row a metric, a panel a bucket.
+# The forest plot: agreement with its interval, one row per metric, one panel per bucket
 
 
 @dataclass(frozen=True)
 class ForestGeometry:
-    """Sizes of a forest plot in pixels, and where its panels are.
+    """The sizes of a forest plot in pixels, and the positions of its panels.
 
     Attributes:
-        rows, panels: how many.
-        labels: width of the column with the names of the rows.
+        rows, panels: the numbers of rows and of panels.
+        labels: the width of the column with the names of the rows.
     """
 
     rows: int
@@ -106,13 +106,13 @@ class ForestGeometry:
     labels: float
 
     WIDTH = 1080
-    #: A panel is not wider, however few there are.
+    #: Largest width of a panel, however few there are.
     WIDEST = 460
-    #: Of a row; above the rows of a panel, for its title; below them, for the numbers of the axis; between two panels.
+    #: Heights of a row, of the title above the rows, and of the axis below them; and the gap between two panels.
     LINE, HEAD, FOOT, GAP = 22, 40, 30, 34
-    #: Inside a panel, so that dots at its ends are whole; and at the right, for half of the last number of the axis.
+    #: Margin inside a panel, so that dots at its ends are whole; and at the right, for half of the last axis label.
     INSET, MARGIN = 6, 8
-    #: Characters of the name of a row at the most.
+    #: Largest number of characters of the name of a row.
     LONGEST = 34
 
     @classmethod
@@ -123,38 +123,38 @@ class ForestGeometry:
 
     @property
     def abreast(self) -> int:
-        """Panels side by side."""
+        """The number of panels side by side."""
         return min(ABREAST, self.panels)
 
     @property
     def panel(self) -> float:
-        """Width of a panel."""
-        room = self.WIDTH - self.MARGIN - self.labels - self.GAP * (self.abreast - 1)
-        return min(room / self.abreast, self.WIDEST)
+        """The width of a panel."""
+        available = self.WIDTH - self.MARGIN - self.labels - self.GAP * (self.abreast - 1)
+        return min(available / self.abreast, self.WIDEST)
 
     @property
     def tall(self) -> int:
-        """Height of a row of panels."""
+        """The height of a row of panels."""
         return self.HEAD + self.LINE * self.rows + self.FOOT
 
     @property
     def size(self) -> tuple[float, float]:
-        """Width and height of the whole."""
+        """The width and height of the plot."""
         width = self.labels + self.abreast * self.panel + (self.abreast - 1) * self.GAP + self.MARGIN
         return width, -(-self.panels // self.abreast) * self.tall
 
     def ends(self, column: int) -> tuple[float, float]:
-        """Return where the axis of a panel starts and ends."""
+        """Return the horizontal coordinates of both ends of the axis of a panel."""
         left = self.labels + column * (self.panel + self.GAP)
         return left + self.INSET, left + self.panel - self.INSET
 
     def middle(self, top: float, row: int) -> float:
-        """Return the height of the middle of a row of a panel that begins at *top*."""
+        """Return the vertical coordinate of the middle of a row, in a panel that begins at *top*."""
         return top + self.HEAD + self.LINE * (row + 0.5)
 
 
 def forest(unit: Unit, statistic: str) -> Figure:
-    """Return the plot of one statistic on one dataset; metrics from the highest over all pairs to the lowest."""
+    """Return the plot of one statistic on one dataset, with metrics in descending order of the value over all pairs."""
     plot = forest_of(unit, statistic, unit.blocks, unit.ranking(statistic))
     head = title_of(statistic)
     svg = draw_forest(
@@ -178,10 +178,10 @@ def draw_forest(key: str, plot: Forest, title: str, about: str, *, can_filter: b
     """Return a forest plot as SVG.
 
     Args:
-        key: names it on the page.
-        plot: what it shows.
-        title, about: its name and description for those who cannot see it.
-        can_filter: whether the filters of the page for metrics and buckets hide rows and panels of it.
+        key: the identifier of the plot on the page.
+        plot: the rows and panels to show.
+        title, about: the name and the description for readers who cannot see the plot.
+        can_filter: whether the filters of the page for metrics and buckets hide its rows and panels.
     """
     geometry = ForestGeometry.of(plot)
     marks = ticks(*plot.range, 5)
@@ -215,11 +215,12 @@ def _forest_panel(
     top: float,
     can_filter: bool,
 ) -> Markup:
+    """Return one panel of a forest plot, whose upper edge is at *top*: title, axis, reference line and values."""
     first = top + geometry.HEAD
     last = first + geometry.LINE * len(rows)
-    room = int((scale.end - scale.start) / CHARACTER)
+    characters = int((scale.end - scale.start) / CHARACTER)
     parts = [
-        text(scale.start, top + 16, fit(panel.title, room), element("title", panel.title), class_="strong"),
+        text(scale.start, top + 16, fit(panel.title, characters), element("title", panel.title), class_="strong"),
         text(scale.start, top + 31, panel.fact, class_="muted"),
     ]
     for mark in marks:
@@ -231,13 +232,13 @@ def _forest_panel(
         hint = element("title", panel.reference_hint)
         parts.append(element("line", hint, x1=x, x2=x, y1=first, y2=last, class_="ceiling"))
     for number, (row, cell) in enumerate(zip(rows, panel.cells, strict=True)):
-        interval = _interval(cell, f"{row.name}, {panel.title}", scale, geometry.middle(top, number))
+        interval = _value_marks(cell, f"{row.name}, {panel.title}", scale, geometry.middle(top, number))
         parts.append(element("g", *interval, data_metric=row.metric if can_filter else None))
     return element("g", *parts, data_bucket=panel.title if can_filter else None)
 
 
-def _interval(cell: Cell, title: str, scale: Scale, y: float) -> Iterator[Markup]:
-    """Yield the dot and the bar of one number, or a word where there is none."""
+def _value_marks(cell: Cell, title: str, scale: Scale, y: float) -> Iterator[Markup]:
+    """Yield the dot and the bar of one value, or the word "undefined"."""
     if cell.value is None:
         yield text(scale(0.0) + 5, y + 4, "undefined", element("title", cell.note), class_="small muted")
         return
@@ -247,12 +248,12 @@ def _interval(cell: Cell, title: str, scale: Scale, y: float) -> Iterator[Markup
     yield element("circle", cx=scale(cell.value), cy=y, r=3.6, class_="value")
 
 
-# Agreement layer by layer, where metrics of a run are the layers of one model: a panel a bucket.
+# Agreement by layer, for metrics of a run that are the layers of one model: one panel per bucket
 
 
 @dataclass(frozen=True)
 class LayerGeometry:
-    """Sizes of a panel in pixels: width with the numbers of the axis, height without title and axis."""
+    """The sizes of a panel in pixels: *width* includes the axis labels, *height* excludes title and axis."""
 
     width: int = 340
     height: int = 200
@@ -263,7 +264,7 @@ class LayerGeometry:
 
     @property
     def tall(self) -> int:
-        """Height of a panel with title and axis."""
+        """The height of a panel with title and axis."""
         return self.head + self.height + self.foot
 
 
@@ -271,7 +272,7 @@ LAYERS = LayerGeometry()
 
 
 def draw_layers(unit: Unit, model: LayeredModel, statistic: str) -> Figure:
-    """Return a panel a bucket: value and interval over the layers, the highest marked."""
+    """Return the figure of value and interval over the layers, one panel per bucket, with the best layer marked."""
     curves = layer_curves(unit, statistic, unit.blocks, model)
     ends = range_of(cell for curve in curves for cell in curve.cells.values())
     marks = ticks(*ends, 5) if ends else [0.0, 1.0]
@@ -296,6 +297,7 @@ def draw_layers(unit: Unit, model: LayeredModel, statistic: str) -> Figure:
 
 
 def _layers_panel(curve: LayerCurve, layers: list[int], marks: list[float], left: float, top: float) -> Markup:
+    """Return the panel of one bucket, whose upper left corner is at (left, top): axes, band, curve and points."""
     across = Scale(layers[0], layers[-1], left + LAYERS.left, left + LAYERS.width - LAYERS.right)
     up = Scale(marks[0], marks[-1], top + LAYERS.head + LAYERS.height, top + LAYERS.head)
     parts = [text(across.start, top + 16, fit(curve.bucket, 34), class_="strong")]
@@ -303,9 +305,11 @@ def _layers_panel(curve: LayerCurve, layers: list[int], marks: list[float], left
     if curve.band:
         edge = [(across(layer), up(low)) for layer, low, _ in curve.band]
         edge += [(across(layer), up(high)) for layer, _, high in reversed(curve.band)]
-        parts.append(element("polygon", points=_path(edge), class_="band"))
+        parts.append(element("polygon", points=_svg_points(edge), class_="band"))
     parts.append(
-        element("polyline", points=_path((across(layer), up(value)) for layer, value in curve.points), class_="curve")
+        element(
+            "polyline", points=_svg_points((across(layer), up(value)) for layer, value in curve.points), class_="curve"
+        )
     )
     for layer, value in curve.points:
         is_best = layer == curve.best
@@ -327,5 +331,5 @@ def _layers_axes(across: Scale, up: Scale, layers: list[int], marks: list[float]
     yield text((across.start + across.end) / 2, up.start + 30, "layer", class_="small muted", anchor="middle")
 
 
-def _path(points: Iterable[tuple[float, float]]) -> str:
+def _svg_points(points: Iterable[tuple[float, float]]) -> str:
     return " ".join(f"{x:.1f},{y:.1f}" for x, y in points)

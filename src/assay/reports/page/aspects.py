@@ -23,20 +23,20 @@ from assay.statistics.coefficients import title_of
 
 # Aspects of meaning against human labels, where metrics of a run are the aspects of one model.
 #
-# After figure 2 of Opitz and Frank (2022), "SBERT studies Meaning Representations": which aspects go with people's
-# judgement depends on what people judged, so that datasets stand side by side.
+# After figure 2 of Opitz and Frank (2022), "SBERT studies Meaning Representations": which aspects agree with people
+# depends on what people judged, so datasets are shown side by side.
 
 
 @dataclass(frozen=True)
 class AspectModel:
-    """Metrics that are aspects of one metric, the whole.
+    """The metrics that score aspects of one model, whose overall score is itself a metric.
 
     Attributes:
-        whole: name of that metric, which the run may lack.
-        title: a short name of it.
-        number: its place among the models of the page.
+        whole: the name of the metric of the overall score, which the run may lack.
+        title: the short name of that metric.
+        number: the index of the model on the page.
         aspects: the metric of each aspect, in the order of the run.
-        units: the datasets that have at least two of them.
+        units: the datasets with scores of at least two aspects.
     """
 
     whole: str
@@ -47,30 +47,33 @@ class AspectModel:
 
 
 def aspect_models(units: Sequence[Unit]) -> list[AspectModel]:
-    """Return the models of which some dataset has scores of at least two aspects."""
+    """Return the models with scores of at least two aspects on some dataset."""
     models: dict[str, dict[str, str]] = {}
-    having: dict[str, list[Unit]] = {}
+    units_by_whole: dict[str, list[Unit]] = {}
     for unit in units:
-        own: dict[str, dict[str, str]] = {}
+        aspects_by_whole: dict[str, dict[str, str]] = {}
         for metric, record in unit.data.metrics.items():
             if record.declared.aspect and record.declared.whole:
-                own.setdefault(record.declared.whole, {})[metric] = record.declared.aspect
-        for whole, aspect_of in own.items():
+                aspects_by_whole.setdefault(record.declared.whole, {})[metric] = record.declared.aspect
+        for whole, aspect_of in aspects_by_whole.items():
             if len(aspect_of) > 1 and unit.blocks:
                 aspects = models.setdefault(whole, {})
                 for metric, aspect in aspect_of.items():
                     if metric not in aspects.values():
-                        # the same aspect under other options keeps the name that tells it apart
+                        # the same aspect with other options gets its full name, to be distinguishable
                         aspects[unit.names[metric] if aspect in aspects else aspect] = metric
-                having.setdefault(whole, []).append(unit)
+                units_by_whole.setdefault(whole, []).append(unit)
     return [
-        AspectModel(whole, units[0].names.get(whole, whole), number, aspects, tuple(having[whole]))
+        AspectModel(whole, units[0].names.get(whole, whole), number, aspects, tuple(units_by_whole[whole]))
         for number, (whole, aspects) in enumerate(models.items())
     ]
 
 
 def draw_aspects(model: AspectModel, statistic: str) -> Figure | None:
-    """Return a panel a dataset, a line an aspect, over all pairs; a dashed line is the whole. None without numbers."""
+    """Return a forest plot with one panel per dataset and one row per aspect; None if no dataset has the statistic.
+
+    Values are over all pairs. A dashed line is the overall score of the model.
+    """
     units = [unit for unit in model.units if statistic in unit.section.statistics]
     if not units:
         return None
@@ -117,27 +120,27 @@ def _table(model: AspectModel, plot: Forest, head: str) -> Sheet:
     return Sheet(f"{head} of the aspects of {model.whole}", [*heads, Column("note")], rows)
 
 
-# Which aspects are low on which errors: mean aspect scores of diverging pairs by error category, as a heat map.
+# Mean aspect scores of diverging pairs by error category, as a heat map: which aspects are low on which errors
 
-#: Difference of ranks, as a share of the pairs, from which a pair counts as diverging: half of what the errors report
-#: takes, whose few pairs would leave most categories with one or none.
+#: Difference of ranks, as a share of the pairs, from which a pair diverges. It is half the default of the report of
+#: errors, which would leave most categories with no or one pair.
 RESIDUAL = 0.25
-#: Fewer pairs than this are no profile.
+#: Number of pairs from which on a category has a row.
 FEWEST = 3
 
 LONGEST_CATEGORY = 30
 CELL = 46
 PROFILE_LINE = 24
 PROFILE_FOOT = 6
-#: Most opaque colour of a cell: the number must stay readable on it.
+#: Highest opacity of the colour of a cell, at which the number is still readable.
 DEEPEST = 0.5
-#: Standard deviations at which a cell has that colour.
+#: Number of standard deviations at which a cell has that opacity.
 FULL = 1.0
 
 
 @dataclass(frozen=True)
 class Profile:
-    """The figure, the metric whose divergence it is about, and the categories that have too few pairs for a line."""
+    """The figure, the metric whose diverging pairs it shows, and the categories with too few pairs for a row."""
 
     figure: Figure
     metric: str
@@ -145,8 +148,8 @@ class Profile:
 
 
 @dataclass(frozen=True)
-class _Line:
-    """A category: pairs, how many of them the metric puts too high, the mean score of each aspect (NaN: none)."""
+class _CategoryRow:
+    """One category: its number of pairs, how many are scored too high, and the mean of each aspect (NaN: no score)."""
 
     title: str
     n: int
@@ -155,7 +158,7 @@ class _Line:
 
 
 def draw_profile(unit: Unit, model: AspectModel, tagged: TagColumns) -> Profile | None:
-    """Return mean scores of the aspects on the diverging pairs of each category; None where no category has enough."""
+    """Return the mean aspect scores on the diverging pairs of each category; None if no category has enough pairs."""
     aspects = {name: metric for name, metric in model.aspects.items() if metric in unit.data.scores}
     if not aspects:
         return None
@@ -163,33 +166,35 @@ def draw_profile(unit: Unit, model: AspectModel, tagged: TagColumns) -> Profile 
     scores = np.stack([unit.data.scores[name] for name in aspects.values()])
     divergence = diverging(unit.data, metric, Rule(by="rank", residual=RESIDUAL))
     masks = _masks(tagged, len(unit.data))
-    every = _line("all pairs", scores, divergence, np.ones(len(unit.data), dtype=bool))
-    lines = [_line(name, scores, divergence, mask & divergence.mask) for name, mask in masks.items()]
+    all_pairs = _category_row("all pairs", scores, divergence, np.ones(len(unit.data), dtype=bool))
+    lines = [_category_row(name, scores, divergence, mask & divergence.mask) for name, mask in masks.items()]
     kept = [line for line in lines if line.n >= FEWEST]
     if not kept:
         return None
     with np.errstate(invalid="ignore"):
         spread = np.array([np.nanstd(row) if np.isfinite(row).any() else np.nan for row in scores])
-    figure = _draw(unit, model, metric, list(aspects), every, kept, spread)
+    figure = _draw(unit, model, metric, list(aspects), all_pairs, kept, spread)
     return Profile(figure, metric, [f"{line.title} ({line.n})" for line in lines if 0 < line.n < FEWEST])
 
 
 def _masks(tagged: TagColumns, n: int) -> dict[str, NDArray[np.bool_]]:
     rows = np.repeat(np.arange(n), tagged.starts[1:] - tagged.starts[:-1])
     masks = {}
-    for place, name in enumerate(tagged.names):
+    for index, name in enumerate(tagged.names):
         masks[name] = np.zeros(n, dtype=bool)
-        masks[name][rows[tagged.categories == place]] = True
+        masks[name][rows[tagged.categories == index]] = True
     return masks
 
 
-def _line(title: str, scores: NDArray[np.float64], divergence: Divergence, mask: NDArray[np.bool_]) -> _Line:
+def _category_row(
+    title: str, scores: NDArray[np.float64], divergence: Divergence, mask: NDArray[np.bool_]
+) -> _CategoryRow:
     chosen = scores[:, mask]
     known = np.isfinite(chosen)
     with np.errstate(invalid="ignore", divide="ignore"):
         means = np.where(known, chosen, 0).sum(axis=1) / known.sum(axis=1)
     too_high = mask[divergence.rows[~divergence.too_low]]
-    return _Line(title, int(mask.sum()), int(too_high.sum()), means)
+    return _CategoryRow(title, int(mask.sum()), int(too_high.sum()), means)
 
 
 def _draw(
@@ -197,18 +202,19 @@ def _draw(
     model: AspectModel,
     metric: str,
     aspects: list[str],
-    every: _Line,
-    lines: list[_Line],
+    all_pairs: _CategoryRow,
+    lines: list[_CategoryRow],
     spread: NDArray[np.float64],
 ) -> Figure:
+    """Return the heat map and its table; *spread* is the standard deviation of each aspect over all pairs."""
     head = max(map(len, aspects)) * CHARACTER * 0.75 + 24
-    left = max(len(_title(line)) for line in (every, *lines)) * CHARACTER + 14
+    left = max(len(_title(line)) for line in (all_pairs, *lines)) * CHARACTER + 14
     width = left + CELL * len(aspects) + head * 0.8
     parts = [_head(aspect, left + CELL * (number + 0.5), head) for number, aspect in enumerate(aspects)]
-    for number, line in enumerate((every, *lines)):
-        top = head + PROFILE_LINE * number + PROFILE_FOOT * (line is not every)
-        parts += _row(line, every, spread, aspects, left, top)
-    lowest = "; ".join(f"{line.title}: {_lowest(line, every, spread, aspects)}" for line in lines)
+    for number, line in enumerate((all_pairs, *lines)):
+        top = head + PROFILE_LINE * number + PROFILE_FOOT * (line is not all_pairs)
+        parts += _row(line, all_pairs, spread, aspects, left, top)
+    lowest = "; ".join(f"{line.title}: {_lowest_aspect(line, all_pairs, spread, aspects)}" for line in lines)
     svg = drawing(
         f"profile-{unit.key}-{model.number}",
         width,
@@ -218,9 +224,9 @@ def _draw(
         *parts,
     )
     rows = [
-        [line.title, str(line.n), "–" if line is every else str(line.too_high), aspect, *numbers]
-        for line in (every, *lines)
-        for aspect, numbers in zip(aspects, _numbers(line, every, spread), strict=True)
+        [line.title, str(line.n), "–" if line is all_pairs else str(line.too_high), aspect, *numbers]
+        for line in (all_pairs, *lines)
+        for aspect, numbers in zip(aspects, _number_cells(line, all_pairs, spread), strict=True)
     ]
     heads = [Column("category"), *number_columns(["pairs", "scored too high"])]
     numbers = ("mean", "less that of all pairs", "in standard deviations")
@@ -236,7 +242,7 @@ def _draw(
     )
 
 
-def _title(line: _Line) -> str:
+def _title(line: _CategoryRow) -> str:
     return f"{fit(line.title, LONGEST_CATEGORY)} ({line.n:,})"
 
 
@@ -244,43 +250,62 @@ def _head(aspect: str, x: float, bottom: float) -> Markup:
     return element("text", aspect, transform=f"translate({x:.1f} {bottom - 8:.1f}) rotate(-45)")
 
 
-def _apart(line: _Line, every: _Line, spread: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return how far the means lie from those of all pairs, in standard deviations; NaN where that has no meaning."""
+def _deviations(line: _CategoryRow, all_pairs: _CategoryRow, spread: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the deviation of each mean from that of all pairs, in standard deviations; NaN if it is undefined."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        apart: NDArray[np.float64] = np.where(spread > 0, (line.means - every.means) / spread, np.nan)
-    return apart
+        deviations: NDArray[np.float64] = np.where(spread > 0, (line.means - all_pairs.means) / spread, np.nan)
+    return deviations
 
 
 def _row(
-    line: _Line, every: _Line, spread: NDArray[np.float64], aspects: list[str], left: float, top: float
+    line: _CategoryRow,
+    all_pairs: _CategoryRow,
+    spread: NDArray[np.float64],
+    aspects: list[str],
+    left: float,
+    top: float,
 ) -> Iterator[Markup]:
-    kind = "strong" if line is every else ""
+    """Yield one row of the heat map: the title, and the coloured cell and mean of each aspect."""
+    css_class = "strong" if line is all_pairs else ""
     yield text(
-        left - 10, top + PROFILE_LINE / 2 + 4, _title(line), element("title", line.title), anchor="end", class_=kind
+        left - 10,
+        top + PROFILE_LINE / 2 + 4,
+        _title(line),
+        element("title", line.title),
+        anchor="end",
+        class_=css_class,
     )
-    for number, (aspect, mean, apart) in enumerate(zip(aspects, line.means, _apart(line, every, spread), strict=True)):
+    for number, (aspect, mean, deviation) in enumerate(
+        zip(aspects, line.means, _deviations(line, all_pairs, spread), strict=True)
+    ):
         x = left + CELL * number
         shown = short(float(mean), 2) if np.isfinite(mean) else "–"
         hint = f"{line.title}, {aspect}: {shown}"
-        if line is not every and np.isfinite(apart):
-            hint += f", {apart:+.2f} standard deviations from all pairs"
-            deep = min(abs(float(apart)) / FULL, 1.0) * DEEPEST
-            side = "below" if apart < 0 else "above"
+        if line is not all_pairs and np.isfinite(deviation):
+            hint += f", {deviation:+.2f} standard deviations from all pairs"
+            opacity = min(abs(float(deviation)) / FULL, 1.0) * DEEPEST
+            side_class = "below" if deviation < 0 else "above"
             yield element(
-                "rect", x=x, y=top, width=CELL - 2, height=PROFILE_LINE - 2, class_=side, fill_opacity=f"{deep:.2f}"
+                "rect",
+                x=x,
+                y=top,
+                width=CELL - 2,
+                height=PROFILE_LINE - 2,
+                class_=side_class,
+                fill_opacity=f"{opacity:.2f}",
             )
         middle = x + (CELL - 2) / 2
-        yield text(middle, top + PROFILE_LINE / 2 + 3, shown, element("title", hint), anchor="middle", class_=kind)
+        yield text(middle, top + PROFILE_LINE / 2 + 3, shown, element("title", hint), anchor="middle", class_=css_class)
 
 
-def _lowest(line: _Line, every: _Line, spread: NDArray[np.float64], aspects: list[str]) -> str:
-    apart = _apart(line, every, spread)
-    return aspects[int(np.nanargmin(apart))] if np.isfinite(apart).any() else "none"
+def _lowest_aspect(line: _CategoryRow, all_pairs: _CategoryRow, spread: NDArray[np.float64], aspects: list[str]) -> str:
+    deviation = _deviations(line, all_pairs, spread)
+    return aspects[int(np.nanargmin(deviation))] if np.isfinite(deviation).any() else "none"
 
 
-def _numbers(line: _Line, every: _Line, spread: NDArray[np.float64]) -> Iterator[list[str]]:
-    for mean, base, apart in zip(line.means, every.means, _apart(line, every, spread), strict=True):
-        values = (mean, mean - base, apart)
+def _number_cells(line: _CategoryRow, all_pairs: _CategoryRow, spread: NDArray[np.float64]) -> Iterator[list[str]]:
+    for mean, base, deviation in zip(line.means, all_pairs.means, _deviations(line, all_pairs, spread), strict=True):
+        values = (mean, mean - base, deviation)
         yield [
             short(float(value), decimals) if np.isfinite(value) else "–"
             for value, decimals in zip(values, (4, 4, 2), strict=True)

@@ -1,4 +1,4 @@
-"""Cost on the page: how fast a metric scores, or what its pairs cost in money, against agreement with people."""
+"""Cost on the page: the speed of metrics, or the price of their pairs, against agreement with people."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from assay.statistics.ranks import front_of
 
 @dataclass(frozen=True)
 class CostGeometry:
-    """Sizes in pixels: of the whole, and of the room around the axes.
+    """Sizes in pixels: of the figure, and of the margins around the axes.
 
     Attributes:
-        free: of the band at the left for what is free, which has its line in the middle.
-        gap: between that band and the axis of prices.
+        free: the width of the band at the left for free metrics, whose points are on its vertical middle line.
+        gap: the distance between that band and the axis of prices.
     """
 
     width: int = 820
@@ -42,15 +42,15 @@ COST = CostGeometry()
 
 @dataclass(frozen=True)
 class _Axis:
-    """What one figure shows from left to right.
+    """The horizontal axis of a figure: the kind of cost that it shows.
 
     Attributes:
-        key: begins the identity of the figure.
-        words: what is measured.
-        title: of the table.
-        amount: gives the cost of a metric, None where it is not known.
-        sign: -1 where less is better.
-        cell, mark: write a cost in the table and on the axis.
+        key: the prefix of the identifier of the figure.
+        words: the name of the cost.
+        title: the title of the table.
+        amount: a function that returns the cost of a metric, or None if it is unknown.
+        sign: -1 if less is better, else 1.
+        cell, mark: functions that format a cost for the table and for the axis.
     """
 
     key: str
@@ -84,13 +84,13 @@ _PRICE = _Axis(
 
 @dataclass(frozen=True)
 class CostFigure:
-    """The figure, or None where it has no point.
+    """A figure of cost against agreement, and the metrics that it leaves out.
 
     Attributes:
-        figure: the drawing.
-        unknown: metrics that are not in it since their cost is unknown.
-        undefined: those whose agreement is undefined.
-        left_open: whether a metric of unknown cost could beat a point that no other beats.
+        figure: the drawing; None if it has no point.
+        unknown: the metrics that are left out because their cost is unknown.
+        undefined: the metrics that are left out because their agreement is undefined.
+        left_open: whether a metric of unknown cost could beat a point that no other metric beats.
     """
 
     figure: Figure | None
@@ -101,7 +101,7 @@ class CostFigure:
 
 @dataclass(frozen=True)
 class _Point:
-    """A metric: its cost, its agreement, and whether it is known to be on the front; None where that is left open."""
+    """One metric: its cost, its agreement, and whether it is on the Pareto front (None if that is unknown)."""
 
     metric: str
     amount: float
@@ -110,18 +110,17 @@ class _Point:
 
 
 def draw_cost(unit: Unit, statistic: str) -> CostFigure:
-    """Return agreement over all pairs against pairs per second; metrics that no other beats in both are marked.
+    """Return the figure of agreement over all pairs against pairs per second, with the Pareto front marked.
 
-    A metric whose cost is not known could beat those whose value is no higher; these are not marked.
+    A metric of unknown cost might beat any metric whose agreement is no higher; such metrics are not marked.
     """
     return _figure(unit, statistic, _SPEED)
 
 
 def draw_price(unit: Unit, statistic: str) -> CostFigure | None:
-    """Return agreement over all pairs against the price of 1,000 pairs, as :func:`draw_cost` does against speed.
+    """Return the figure of agreement over all pairs against the price of 1,000 pairs; None if no metric has a price.
 
-    What is free stands at the left edge, where a logarithmic axis has no place for it. None where no metric has a
-    price.
+    It is like :func:`draw_cost`. Free metrics are in a separate band at the left, since a logarithmic axis has no 0.
     """
     if not any(record.price_per_1000 for record in unit.data.metrics.values()):
         return None
@@ -129,6 +128,7 @@ def draw_price(unit: Unit, statistic: str) -> CostFigure | None:
 
 
 def _figure(unit: Unit, statistic: str, axis: _Axis) -> CostFigure:
+    """Return the figure of agreement against the cost on *axis*, with its table."""
     amounts = {metric: axis.amount(record) for metric, record in unit.data.metrics.items()}
     values = {metric: unit.value(metric, statistic) for metric in amounts}
     unknown = [metric for metric, amount in amounts.items() if amount is None]
@@ -138,14 +138,16 @@ def _figure(unit: Unit, statistic: str, axis: _Axis) -> CostFigure:
         return CostFigure(None, unknown, undefined)
     points_by_value = sorted(points, key=lambda point: -point.value)
     best = [point.metric for point in points_by_value if point.on_front]
-    about = f"filled points are on the Pareto front: {', '.join(best)}." if best else "the Pareto front is not known."
+    front_in_words = (
+        f"filled points are on the Pareto front: {', '.join(best)}." if best else "the Pareto front is not known."
+    )
     head = title_of(statistic)
     svg = drawing(
         f"{axis.key}-{unit.key}-{statistic}",
         COST.width,
         COST.height,
         f"{head} against {axis.words} on {unit.title}",
-        f"Each metric is a point; {about}",
+        f"Each metric is a point; {front_in_words}",
         *_draw(unit, points, axis, head),
     )
     table = _table(unit, points_by_value, axis, head)
@@ -153,7 +155,7 @@ def _figure(unit: Unit, statistic: str, axis: _Axis) -> CostFigure:
 
 
 def _points(amounts: Mapping[str, float | None], values: Mapping[str, float | None], axis: _Axis) -> Iterator[_Point]:
-    """Yield the metrics whose cost and agreement are known."""
+    """Yield one point per metric with known cost and defined agreement; *amounts* and *values* are by metric."""
     costs = {}
     for metric, value in values.items():
         amount = amounts[metric]
@@ -175,31 +177,33 @@ def _table(unit: Unit, points: Sequence[_Point], axis: _Axis, head: str) -> Shee
     return Sheet(f"{axis.title} on {unit.title}", [Column("metric"), *numbers, Column("Pareto front")], rows)
 
 
-class _Across:
-    """The axis from left to right: logarithmic, with a line apart for what is free.
+class _CostScale:
+    """The horizontal scale: logarithmic, with a separate position for free metrics.
 
     Attributes:
-        start: where the logarithmic part begins.
-        marks: costs that are marked, with the place of each.
+        start: the horizontal coordinate at which the logarithmic part begins.
+        marks: the marked costs, with the horizontal coordinate of each.
     """
 
     def __init__(self, amounts: Sequence[float]) -> None:
         paid = [amount for amount in amounts if amount > 0]
         has_free = len(paid) < len(amounts)
         self._free = COST.left + COST.free / 2
-        # a narrow window shows the left of it first: the axis begins near the lowest
+        # a narrow window shows the left part of the figure only: the axis begins near the lowest cost
         lowest, highest, marks = log_range(paid or [1.0])
         self.start = COST.left + COST.free + COST.gap if has_free else COST.left
         self._scale = Scale(math.log10(lowest), math.log10(highest), self.start, COST.width - COST.right)
-        self.marks = {mark: self(mark) for mark in ([0.0] if has_free else []) + (marks if paid else [])}
+        marked_costs = ([0.0] if has_free else []) + (marks if paid else [])
+        self.marks = {cost: self(cost) for cost in marked_costs}
 
     def __call__(self, amount: float) -> float:
-        """Return the coordinate of a cost."""
+        """Return the horizontal coordinate of a cost."""
         return self._scale(math.log10(amount)) if amount else self._free
 
 
 def _draw(unit: Unit, points: list[_Point], axis: _Axis, head: str) -> list[Markup]:
-    across = _Across([point.amount for point in points])
+    """Return the elements of the figure: axes, the line of the Pareto front, points and names."""
+    across = _CostScale([point.amount for point in points])
     values = [point.value for point in points]
     marks = ticks(min([0.0, *values]), max(values), 6)
     up = Scale(marks[0], marks[-1], COST.height - COST.bottom, COST.top)
@@ -210,17 +214,17 @@ def _draw(unit: Unit, points: list[_Point], axis: _Axis, head: str) -> list[Mark
         line = " ".join("{:.1f},{:.1f}".format(*positions[point.metric]) for point in front)
         parts.append(element("polyline", points=line, class_="front"))
     taken = [(x - 6, y - 6, x + 6, y + 6) for x, y in positions.values()]
-    # of two names that are in each other's way, that of the better metric stays
+    # names are placed from the best metric on: of two names that would overlap, the better metric keeps its name
     for point in sorted(points, key=lambda point: (not point.on_front, -point.value)):
         x, y = positions[point.metric]
         cost = f"{axis.cell(point.amount)} {axis.words.removeprefix('price ')}" if point.amount else "free"
         hint = element("title", f"{point.metric}: {cost}, {short(point.value, 3)}")
         parts.append(element("circle", hint, cx=x, cy=y, r=5.0, class_="value" if point.on_front else "value hollow"))
-        parts.append(_label(fit(unit.names[point.metric], 30), point, x, y, taken))
+        parts.append(_place_label(fit(unit.names[point.metric], 30), point, x, y, taken))
     return parts
 
 
-def _axes(across: _Across, up: Scale, marks: list[float], axis: _Axis, head: str) -> Iterator[Markup]:
+def _axes(across: _CostScale, up: Scale, marks: list[float], axis: _Axis, head: str) -> Iterator[Markup]:
     end = COST.width - COST.right
     for mark in marks:
         yield element("line", x1=across.start, x2=end, y1=up(mark), y2=up(mark), class_="grid")
@@ -236,12 +240,13 @@ def _axes(across: _Across, up: Scale, marks: list[float], axis: _Axis, head: str
     yield text(4, 14, f"{head}, all pairs", class_="muted")
 
 
-# Names beside the points: each where it covers nothing.
+# Names beside the points, each at the first position where it covers no point and no other name
 
-#: Left, top, right, bottom.
+#: The left, top, right and bottom coordinates of a rectangle.
 _Box = tuple[float, float, float, float]
-#: Which end of a name stands where, seen from its point: beside it, then above and below, nearer and further away.
-_PLACES = [
+#: Positions of a name in order of preference, as anchor and offset from the point: beside it, then above and below at
+#: growing distances.
+_POSITIONS = [
     ("start", 10, 4),
     ("end", -10, 4),
     ("start", 10, 16),
@@ -254,34 +259,34 @@ _PLACES = [
 ]
 
 
-def _label(name: str, point: _Point, x: float, y: float, taken: list[_Box]) -> Markup:
-    """Return a name beside, above or below its point; nothing where it would cover a point or another name."""
-    for anchor, across, down in _PLACES:
+def _place_label(name: str, point: _Point, x: float, y: float, taken: list[_Box]) -> Markup:
+    """Return a name near its point, empty if every position is taken; the rectangle of the name is added to *taken*."""
+    for anchor, across, down in _POSITIONS:
         left, base = x + across, y + down
-        box = _box(name, anchor, left, base)
-        if not _is_inside(box) or any(_touch(box, other) for other in taken):
+        box = _label_box(name, anchor, left, base)
+        if not _is_inside(box) or any(_overlap(box, other) for other in taken):
             continue
         taken.append(box)
-        kind = "name strong" if point.on_front else "name"
-        written = text(left, base, name, element("title", point.metric), anchor=anchor, class_=kind)
+        css_class = "name strong" if point.on_front else "name"
+        label = text(left, base, name, element("title", point.metric), anchor=anchor, class_=css_class)
         if abs(base - y) < 25:
-            return written
-        # further away, a line says which point it names
+            return label
+        # a name farther away is connected to its point by a line
         ends = (y - 5, base + 4) if base < y else (y + 5, base - 12)
-        return element("g", element("line", x1=x, y1=ends[0], x2=x, y2=ends[1], class_="axis"), written)
+        return element("g", element("line", x1=x, y1=ends[0], x2=x, y2=ends[1], class_="axis"), label)
     return Markup("")
 
 
-def _box(name: str, anchor: str, left: float, base: float) -> _Box:
-    """Return the room that a name takes."""
-    wide = len(name) * CHARACTER
-    start = left - {"start": 0.0, "middle": wide / 2, "end": wide}[anchor]
-    return start, base - 11, start + wide, base + 3
+def _label_box(name: str, anchor: str, left: float, base: float) -> _Box:
+    """Return the rectangle that a name covers."""
+    label_width = len(name) * CHARACTER
+    start = left - {"start": 0.0, "middle": label_width / 2, "end": label_width}[anchor]
+    return start, base - 11, start + label_width, base + 3
 
 
 def _is_inside(box: _Box) -> bool:
     return box[0] > COST.left and box[2] < COST.width and box[1] > COST.top - 8
 
 
-def _touch(box: _Box, other: _Box) -> bool:
+def _overlap(box: _Box, other: _Box) -> bool:
     return box[0] < other[2] and other[0] < box[2] and box[1] < other[3] and other[1] < box[3]

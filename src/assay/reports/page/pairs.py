@@ -25,24 +25,24 @@ from assay.reports.errors.divergence import diverging, label_scale
 from assay.reports.errors.settings import Rule
 from assay.reports.units import Unit
 
-# Categories of the pairs that the page lists, in columns for the browser.
+# Categories of the pairs on the page, in columns for the browser
 
-#: Pairs of a page that the rules look at; where there are more, those on which metrics and people differ most.
+#: Largest number of pairs of a page that the rules tag: those on which metrics and people differ most.
 MOST = 10_000
-#: Every pair whose ranks of score and label differ at all.
+#: A rule by which every pair diverges whose ranks of score and label differ at all.
 _ANY = Rule(by="rank", residual=1e-9)
 
 
 @dataclass(frozen=True)
 class TagColumns:
-    """Categories of n pairs; those of pair i are numbers ``starts[i]`` to ``starts[i + 1]`` of the other columns.
+    """The tags of n pairs in columns: pair i has the tags ``starts[i]`` up to, not including, ``starts[i + 1]``.
 
     Attributes:
-        about: what was looked at and by whom, in lines.
-        names: what a reader sees of the categories that occur, in the order of the vocabulary.
-        starts: shape (n + 1,).
-        categories: index into *names*, shape (tags,).
-        reasons: why, shape (tags,).
+        about: lines for the reader: who gave categories, and to how many pairs.
+        names: the names that a reader sees of the categories that occur, in the order of the vocabulary.
+        starts: the index of the first tag of each pair, and the number of all tags, shape (n + 1,).
+        categories: the index in *names* of each tag, shape (tags,).
+        reasons: the reason for each tag, shape (tags,).
     """
 
     about: list[str]
@@ -53,15 +53,15 @@ class TagColumns:
 
 
 def tag_pairs(data: ScoredDataset, most: int) -> TagColumns:
-    """Return the categories of the pairs of a dataset: those of people, else what the rules find on *most* pairs."""
+    """Return the categories of the pairs of a dataset: those by people, else those by rules on at most *most* pairs."""
     people = categories_of_people(data)
     tags: list[Sequence[Category]] = [
         [Category(name, "annotated in the data", "people")] if name else [] for name in people
     ]
-    about = _about_people(people)
+    about = _about_annotated(people)
     if most:
-        rows = _choose(data, most)
-        # the labels that occur give the scale where none is declared: those of all pairs, not of the chosen ones
+        rows = _choose_pairs(data, most)
+        # without a declared scale, the labels of all pairs define it, and not only those of the chosen pairs
         facts = data.facts.model_copy(update={"scale": label_scale(data)})
         chosen = tag_all(replace(data, facts=facts, table=data.table.take(rows), scores={}, metrics={}, _masks={}))
         for row, categories in zip(rows, chosen.categories, strict=True):
@@ -81,24 +81,24 @@ def tag_pairs(data: ScoredDataset, most: int) -> TagColumns:
     )
 
 
-def _about_people(people: Sequence[str]) -> list[str]:
+def _about_annotated(people: Sequence[str]) -> list[str]:
     by_people = sum(map(bool, people))
     if not by_people:
         return []
     return [f"People gave a category to {by_people:,} of {len(people):,} pairs; it stands alone there."]
 
 
-def _about_rules(people: Sequence[str], looked_at: int) -> list[str]:
+def _about_rules(people: Sequence[str], considered: int) -> list[str]:
     n = len(people)
     if all(people):
         return []
-    how_many = f"all {n:,}" if looked_at == n else f"{looked_at:,} of {n:,}"
-    which = "" if looked_at == n else ", those on which some metric and people differ most in rank"
+    how_many = f"all {n:,}" if considered == n else f"{considered:,} of {n:,}"
+    which = "" if considered == n else ", those on which some metric and people differ most in rank"
     return [f"Categories are suggestions of rules over the texts, which looked at {how_many} pairs{which}."]
 
 
-def _choose(data: ScoredDataset, most: int) -> NDArray[np.intp]:
-    """Return the pairs for the rules: all, or the *most* with the largest difference of ranks under some metric."""
+def _choose_pairs(data: ScoredDataset, most: int) -> NDArray[np.intp]:
+    """Return the rows for the rules in order: all, or the *most* with the largest rank difference under any metric."""
     if len(data) <= most:
         return np.arange(len(data))
     largest = np.zeros(len(data))
@@ -108,40 +108,46 @@ def _choose(data: ScoredDataset, most: int) -> NDArray[np.intp]:
     return np.sort(np.argsort(-largest, kind="stable")[:most])
 
 
-# The pairs of a dataset packed for the browser: columns of numbers, texts once each, compressed, in base64.
+# The pairs of a dataset packed for the browser: columns of numbers, and each text once, compressed and in base64
 #
-# Read by ``assets/data.js``. Unpacked, the bytes are: the length of the head as an unsigned 32-bit number; the head,
-# JSON padded with spaces so that the columns start at a multiple of eight; the columns, each at a multiple of eight
-# after the head. The head's ``columns`` gives kind, first byte after the head, and length of each. All numbers are
-# little-endian.
+# They are read by ``assets/data.js``. The unpacked bytes are: the length of the head as an unsigned 32-bit number; the
+# head, JSON padded with spaces so that the columns start at a multiple of eight bytes; the columns, each at a multiple
+# of eight bytes after the head. The entry ``columns`` of the head has the type, the first byte after the head, and the
+# length of each column. All numbers are little-endian.
 
-_KINDS = {"f4": "Float32Array", "f8": "Float64Array", "u1": "Uint8Array", "u2": "Uint16Array", "u4": "Uint32Array"}
-#: A browser reads 64-bit floats only from a multiple of their size.
-_STEP = 8
-#: Level of gzip: higher ones take several times as long for two hundredths less.
+_ARRAY_TYPES = {
+    "f4": "Float32Array",
+    "f8": "Float64Array",
+    "u1": "Uint8Array",
+    "u2": "Uint16Array",
+    "u4": "Uint32Array",
+}
+#: Alignment of columns in bytes: a browser reads 64-bit floats only from a multiple of their size.
+_ALIGNMENT = 8
+#: Level of gzip: higher levels take several times as long to save two per cent.
 LEVEL = 6
 
 
 def pack(unit: Unit, tagged: TagColumns) -> str:
-    """Return pairs, labels, buckets, scores and tags of a dataset; a score is NaN where there is none.
+    """Return pairs, labels, buckets, scores and tags of a dataset as base64 text; a missing score is NaN.
 
-    Labels and scores are 32-bit floats, or 64-bit ones where a number is too large or too small for 32 bits.
+    Labels and scores are 32-bit floats; a column with a number too large or too small for 32 bits has 64-bit floats.
     """
     texts: dict[str, int] = {}
     columns: dict[str, NDArray[Any]] = {
-        "label": _floats(unit.data.labels),
+        "label": _smallest_floats(unit.data.labels),
         "class": unit.labels.codes,
     }
     for name in ("question", "reference", "candidate"):
-        columns[name] = _codes(_column(unit, name), texts)
+        columns[name] = _text_codes(_text_column(unit, name), texts)
     buckets = [bucket for bucket in unit.data.buckets if bucket != ALL]
     for number, bucket in enumerate(buckets):
         columns[f"bucket-{number}"] = unit.data.buckets[bucket].astype(np.uint8)
     for number, scores in enumerate(unit.data.scores.values()):
-        columns[f"score-{number}"] = _floats(scores)
+        columns[f"score-{number}"] = _smallest_floats(scores)
     columns["tag-start"] = tagged.starts
     columns["tag-category"] = tagged.categories
-    columns["tag-reason"] = _codes(tagged.reasons, texts)
+    columns["tag-reason"] = _text_codes(tagged.reasons, texts)
     head = {
         "n": len(unit.data),
         "ids": unit.data.table.column("pair_id").to_pylist(),
@@ -160,10 +166,10 @@ def pack(unit: Unit, tagged: TagColumns) -> str:
         "categories": tagged.names,
         "texts": list(texts),
     }
-    return base64.b64encode(gzip.compress(_join(head, columns), LEVEL, mtime=0)).decode("ascii")
+    return base64.b64encode(gzip.compress(_join_columns(head, columns), LEVEL, mtime=0)).decode("ascii")
 
 
-def _column(unit: Unit, name: str) -> Iterable[str]:
+def _text_column(unit: Unit, name: str) -> Iterable[str]:
     if name not in unit.data.table.column_names:
         return [""] * len(unit.data)
     cells = unit.data.table.column(name).to_pylist()
@@ -172,26 +178,26 @@ def _column(unit: Unit, name: str) -> Iterable[str]:
     return [cell or "" for cell in cells]
 
 
-def _floats(values: NDArray[np.float64]) -> NDArray[Any]:
+def _smallest_floats(values: NDArray[np.float64]) -> NDArray[Any]:
     with np.errstate(over="ignore", under="ignore"):
         short = values.astype("<f4")
     fits = (np.isfinite(short) == np.isfinite(values)) & ((short == 0) == (values == 0))
     return short if fits.all() else values.astype("<f8")
 
 
-def _codes(column: Iterable[str], texts: dict[str, int]) -> NDArray[np.uint32]:
+def _text_codes(column: Iterable[str], texts: dict[str, int]) -> NDArray[np.uint32]:
     return np.array([texts.setdefault(text, len(texts)) for text in column], dtype="<u4")
 
 
-def _join(head: dict[str, Any], columns: dict[str, NDArray[Any]]) -> bytes:
+def _join_columns(head: dict[str, Any], columns: dict[str, NDArray[Any]]) -> bytes:
     positions, offset = {}, 0
     for name, column in columns.items():
-        positions[name] = [_KINDS[column.dtype.str[1:]], offset, len(column)]
-        offset += -(-column.nbytes // _STEP) * _STEP
-    # half a surrogate pair cannot be written as UTF-8, but as an escape of JSON
-    written = json.dumps({**head, "columns": positions}, ensure_ascii=False).encode("utf-8", "backslashreplace")
-    written += b" " * (-(4 + len(written)) % _STEP)
-    parts = [len(written).to_bytes(4, "little"), written]
+        positions[name] = [_ARRAY_TYPES[column.dtype.str[1:]], offset, len(column)]
+        offset += -(-column.nbytes // _ALIGNMENT) * _ALIGNMENT
+    # a lone surrogate cannot be encoded as UTF-8; a JSON escape can express it
+    encoded_head = json.dumps({**head, "columns": positions}, ensure_ascii=False).encode("utf-8", "backslashreplace")
+    encoded_head += b" " * (-(4 + len(encoded_head)) % _ALIGNMENT)
+    parts = [len(encoded_head).to_bytes(4, "little"), encoded_head]
     for column in columns.values():
-        parts += [column.tobytes(), bytes(-column.nbytes % _STEP)]
+        parts += [column.tobytes(), bytes(-column.nbytes % _ALIGNMENT)]
     return b"".join(parts)

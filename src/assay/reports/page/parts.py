@@ -1,4 +1,4 @@
-"""What the templates of the page are given: findings in sentences, and the parts of runs, datasets and aspects."""
+"""The data of the page templates: findings in sentences, and the parts for runs, datasets and aspects."""
 
 from __future__ import annotations
 
@@ -25,38 +25,38 @@ from assay.reports.sweep import layered_models
 from assay.reports.units import Unit
 from assay.statistics.coefficients import title_of
 
-# The page in a few sentences, computed from the numbers.
+# The page in a few sentences, computed from the numbers
 
-#: Buckets that the summary speaks of.
+#: Largest number of buckets in the summary.
 MOST_FINDINGS = 3
-#: What a kind of labels that no people gave is called.
+#: Names of the kinds of labels that were not given by people.
 _UNRANKED = {"probe": "a probe set", "machine": "machine-made labels"}
 
 
 def find(unit: Unit) -> Iterator[tuple[str, str]]:
-    """Yield a bucket's name and a sentence on it: which metric agrees best, with its interval, and the next one."""
+    """Yield the title of each of the first buckets, and a sentence on its best metric, with interval, and the next."""
     statistic = unit.main_statistic
     for block in unit.blocks[:MOST_FINDINGS]:
-        yield _where(block), _sentence(unit, block, statistic)
+        yield _bucket_title(block), _finding(unit, block, statistic)
 
 
-def _where(block: Block) -> str:
+def _bucket_title(block: Block) -> str:
     name = "All pairs" if block.bucket == ALL else f"Where {spelt(block.bucket)}"
     return f"{name} ({block.facts[0]})"
 
 
 def spelt(bucket: str) -> str:
-    """Return a condition as people write it: ``f1=0`` becomes ``F1 = 0``."""
-    for mark in (">=", "<=", "!=", "=", ">", "<"):
-        name, found, value = bucket.partition(mark)
-        if found and name and value and "+" not in bucket:
-            shown = {">=": "≥", "<=": "≤", "!=": "≠"}.get(mark, mark)
+    """Return a simple condition in typographic form, such as ``F1 = 0`` for ``f1=0``; other text unchanged."""
+    for operator in (">=", "<=", "!=", "=", ">", "<"):
+        name, separator, value = bucket.partition(operator)
+        if separator and name and value and "+" not in bucket:
+            shown = {">=": "≥", "<=": "≤", "!=": "≠"}.get(operator, operator)
             return f"{'F1' if name == 'f1' else name} {shown} {value}"
     return bucket
 
 
-def _sentence(unit: Unit, block: Block, statistic: str) -> str:
-    """Return which metric agrees best in a bucket, or the range of values where no metric is ranked."""
+def _finding(unit: Unit, block: Block, statistic: str) -> str:
+    """Return a sentence on the best metric of a bucket, or on the range of values if metrics are not ranked."""
     known = []
     for metric, _, _ in block.rows:
         cell = unit.cell(block, metric, statistic)
@@ -83,17 +83,17 @@ def _sentence(unit: Unit, block: Block, statistic: str) -> str:
         sentence += f", an interval that holds {f'{short(chance, 2)}, which is chance' if chance else 0}"
     if len(known) > 1:
         _, second, other = known[1]
-        sentence += f"; next is {unit.names[second]}, {_unbroken(other)}{_overlap(cell, cells[1:])}"
+        sentence += f"; next is {unit.names[second]}, {_unbroken(other)}{_overlap_in_words(cell, cells[1:])}"
     return f"{sentence}.{left_out}"
 
 
 def _unbroken(cell: Cell) -> str:
-    """Return a value with its interval that no line break parts."""
+    """Return a value with its interval, with no-break spaces."""
     return cell.text.replace(" ", "\N{NO-BREAK SPACE}")
 
 
-def _overlap(best: Cell, others: list[Cell]) -> str:
-    """Say how many of the other intervals reach into that of the best metric; nothing where there are none."""
+def _overlap_in_words(best: Cell, others: list[Cell]) -> str:
+    """Return in words how many of the other intervals overlap with that of the best metric; empty without intervals."""
     low = best.low
     if low is None:
         return ""
@@ -101,32 +101,32 @@ def _overlap(best: Cell, others: list[Cell]) -> str:
     return f" (of the {len(others)} other intervals, {count or 'none'} overlap{'s' * (count == 1)} with the best one)"
 
 
-# What the templates are given of a run and of a dataset.
+# The data of the templates on a run and on a dataset
 
-#: Buckets of a dataset whose distributions are drawn; the list of pairs has them all.
+#: Largest number of buckets per dataset whose distributions are drawn; the list of pairs has all buckets.
 MOST_BUCKETS = 6
 
 
 @dataclass(frozen=True)
 class RunPart:
-    """What the page says of a run: a title, and its settings in words."""
+    """The part of the page on a run: its title, and its settings in words."""
 
     title: str
     run: RunFolder
 
     @property
     def created(self) -> str:
-        """The day of the run."""
+        """The date of the run, or ``unknown``."""
         return self.run.manifest.created[:10] or "unknown"
 
     @property
     def signature(self) -> str:
-        """The line that says how the numbers were resampled."""
+        """The signature of the run: one line on how its numbers were computed."""
         return self.run.manifest.signature
 
     @property
     def resampling(self) -> str:
-        """The same in words."""
+        """The resampling of the run in words."""
         request = self.run.manifest.request
         if not request.resamples:
             return "no intervals were computed"
@@ -134,13 +134,13 @@ class RunPart:
 
     @property
     def command(self) -> str:
-        """The line that was typed; empty where the run came from Python."""
+        """The command line that made the run; empty if it was made from Python."""
         argv = self.run.manifest.environment.argv
         return shlex.join(["assay", *argv]) if argv else ""
 
     @property
     def configured(self) -> str:
-        """The settings that a configuration file gave beside that line; empty for none."""
+        """The settings from a configuration file as one line; empty if there was none."""
         environment = self.run.manifest.environment
         return Configuration(Path(environment.configuration), environment.configured).line
 
@@ -153,19 +153,24 @@ class RunPart:
 
     @property
     def spending(self) -> list[str]:
-        """What it spent on metrics that call a server, a line each, with their short names."""
+        """The spending on metrics that call a server, one line per metric, with their short names."""
         records = self.run.manifest.metrics
         names = ShortNames(record.metric for record in records)
         return [names.within(line) for line in spending(records)]
 
     @property
     def platform(self) -> str:
-        """The machine's system."""
+        """The operating system of the run, or ``unknown``."""
         return self.run.manifest.environment.platform or "unknown"
 
 
 class UnitPart:
-    """What the page shows of a dataset of a run; the rules tag at most so many of its pairs, or none."""
+    """The part of the page on a dataset of a run.
+
+    Args:
+        unit: the dataset of the run.
+        most: the largest number of pairs that the rules tag; 0 for none.
+    """
 
     def __init__(self, unit: Unit, most: int) -> None:
         self.unit = unit
@@ -180,33 +185,33 @@ class UnitPart:
 
     @property
     def agreement(self) -> list[tuple[str, Figure, AgreementTable]]:
-        """A statistic, its forest plot and its table."""
+        """Each statistic with its forest plot and its table."""
         return [(name, forest(self.unit, name), agreement_table(self.unit, name)) for name in self.statistics]
 
     @property
     def spreads(self) -> list[tuple[str, Spread]]:
-        """A bucket and the distributions in it."""
+        """Each of the first buckets with its distributions of scores; empty without scores."""
         names = [name for name, mask in self.unit.data.buckets.items() if mask.any()][:MOST_BUCKETS]
         return [(name, by_label(self.unit, name)) for name in names] if self.unit.data.scores else []
 
     @property
     def buckets_left_out(self) -> int:
-        """How many buckets have no drawing."""
+        """The number of non-empty buckets without a drawing."""
         return max(0, sum(bool(mask.any()) for mask in self.unit.data.buckets.values()) - MOST_BUCKETS)
 
     @property
     def cost(self) -> list[tuple[str, CostFigure, CostFigure | None]]:
-        """A statistic, its figure of speed, and that of price where pairs of some metric are paid for."""
+        """Each statistic with its figures of speed and of price; the latter is None if no metric has a price."""
         return [(name, draw_cost(self.unit, name), draw_price(self.unit, name)) for name in self.statistics]
 
     @property
     def is_priced(self) -> bool:
-        """Whether pairs of some metric are paid for."""
+        """Whether some metric has a price."""
         return any(record.price_per_1000 for record in self.unit.data.metrics.values())
 
     @cached_property
     def layers(self) -> list[tuple[str, str, Figure]]:
-        """A model, a statistic, and the curve over its layers."""
+        """Each layered model and statistic with the curve over the layers."""
         return [
             (model.name, name, draw_layers(self.unit, model, name))
             for model in layered_models(self.unit)
@@ -215,17 +220,17 @@ class UnitPart:
 
     @property
     def signatures(self) -> list[MetricRecord]:
-        """What is known of each metric."""
+        """The record of each metric in the manifest of the run."""
         return list(self.unit.data.metrics.values())
 
     @property
     def notes(self) -> list[str]:
-        """What a reader should know of buckets: labels, ties, reliability of the labels, groups."""
+        """One line of facts per bucket: labels, ties, reliability of the labels, groups."""
         return [f"{block.bucket}: {'; '.join(block.facts)}" for block in self.unit.section.blocks]
 
 
 class AspectPart:
-    """What the page shows of a model whose aspects were scored, on all datasets that have them."""
+    """The part of the page on a model whose aspects were scored, over all datasets with such scores."""
 
     def __init__(self, model: AspectModel, parts: Sequence[UnitPart], statistics: Sequence[str]) -> None:
         self.number, self.title = model.number, model.title

@@ -11,22 +11,22 @@ from assay.reports.leaderboard.document import document
 from assay.reports.settings import PairedTests
 from assay.reports.sheets import Document, ShortNames
 
-#: Buckets that are ranked: all pairs, F1 = 0 and F1 > 0.
+#: Number of buckets that are ranked: usually all pairs, F1 = 0 and F1 > 0.
 BUCKETS = 3
-#: Metrics times pairs of texts times resamples; more would take longer than a minute.
+#: Largest product of metrics, pairs and resamples to rank; more would take longer than a minute.
 MOST_WORK = 1_500_000_000
 
 
 def rank_metrics(runs: Sequence[RunFolder], statistic: str) -> Document | str:
-    """Return the leaderboard of some runs under one statistic, or why there is none.
+    """Return the leaderboard of some runs under one statistic, or a sentence on why there is none.
 
-    Ranks stand on tests of every metric pair in the first three buckets of each dataset.
+    Ranks are based on pairwise tests of all metrics in the first three buckets of each dataset.
     """
     scored = any(run.manifest.has_scores for run in runs)
     joined = join(runs, Filters()) if scored else []
     settings = PairedTests(statistics=(statistic,))
     buckets = list(dict.fromkeys(name for dataset in joined for name in list(dataset.data.buckets)[:BUCKETS]))
-    work = sum(_work(dataset, buckets, settings) for dataset in joined)
+    work = sum(_resampled_pairs(dataset, buckets, settings) for dataset in joined)
     if not work:
         return "There is nothing to rank: no dataset has scores of two metrics."
     if work > MOST_WORK:
@@ -36,8 +36,8 @@ def rank_metrics(runs: Sequence[RunFolder], statistic: str) -> Document | str:
     return replace(ranked, sheets=[names.in_sheet(sheet) for sheet in ranked.sheets])
 
 
-def _work(dataset: Joined, buckets: Sequence[str], settings: PairedTests) -> int:
-    """Return how many pairs the resamples of all metrics in some buckets have; the tests take less than these."""
+def _resampled_pairs(dataset: Joined, buckets: Sequence[str], settings: PairedTests) -> int:
+    """Return the product of metrics, pairs in some buckets, and resamples; 0 if there are not two metrics to rank."""
     if len(dataset.scores) < 2:
         return 0
     pairs = sum(int(mask.sum()) for name, mask in dataset.data.buckets.items() if name in buckets)

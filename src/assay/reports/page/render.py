@@ -1,4 +1,4 @@
-"""The page of run folders: what it shows, put together, and the HTML written to a folder."""
+"""The page of run folders: its content, and the HTML file that is written to a folder."""
 
 from __future__ import annotations
 
@@ -27,37 +27,43 @@ from assay.reports.units import read_units
 from assay.statistics.coefficients import main_statistic, title_of
 from assay.visible import visible
 
-# The page: what it says is put together here, how it looks stands in ``templates`` and ``assets``.
+# The content of the page; its appearance is defined in ``templates`` and ``assets``
 
-#: Says in the first lines of a page who wrote it.
+#: Identifies a page of assay by one of its first lines.
 GENERATOR = '<meta name="generator" content="assay">'
-#: In this order: later ones use what earlier ones define.
+#: The scripts of the page, in order: later ones use definitions of earlier ones.
 SCRIPTS = ("data.js", "views.js", "tables.js", "scatter.js", "explorer.js", "start.js")
 
 
 def page_html(runs: Sequence[RunFolder], *, leaderboard: bool = True, categories: bool = True) -> str:
-    """Return one HTML page of all datasets of some runs; it needs no other file and no network.
+    """Return one HTML page on all datasets of some runs, which needs no other file and no network.
 
-    The same runs give the same text. Scores are embedded as 32-bit floats.
+    The same runs result in the same text. Scores are embedded as 32-bit floats, if their range allows it.
 
     Args:
-        runs: what to show.
-        leaderboard: rank the metrics as well; the tests behind it take longer than the rest of the page.
-        categories: tag the pairs by rules as well, which takes longer than what is left.
+        runs: the runs to show.
+        leaderboard: whether to rank the metrics; the tests for it take longer than the rest of the page.
+        categories: whether to tag the pairs by rules, which takes longer than all but the leaderboard.
 
     Raises:
-        InputError: there is no run; a run is not whole, or is given twice.
+        InputError: there is no run, a run is incomplete, or a run occurs twice.
     """
     if not runs:
         raise InputError("no run: give one run folder or more")
     units = read_units(runs)
     pairs = sum(len(unit.data) for unit in units)
     statistics = list(dict.fromkeys(name for run in runs for name in run.manifest.request.statistics))
-    mains = {main_statistic(run.manifest.request.statistics) for run in runs}
-    main = mains.pop() if len(mains) == 1 else "spearman" if "spearman" in statistics else statistics[0]
+    main_statistics = {main_statistic(run.manifest.request.statistics) for run in runs}
+    main = (
+        main_statistics.pop()
+        if len(main_statistics) == 1
+        else "spearman"
+        if "spearman" in statistics
+        else statistics[0]
+    )
     parts = []
     for unit in units:
-        # large datasets share the pairs that the rules look at by their size
+        # the pairs that the rules may tag are divided among the datasets in proportion to their sizes
         share = max(1, MOST * len(unit.data) // max(pairs, MOST))
         parts.append(UnitPart(unit, share if categories else 0))
     aspects = [AspectPart(model, parts, statistics) for model in aspect_models(units)]
@@ -84,14 +90,14 @@ def page_html(runs: Sequence[RunFolder], *, leaderboard: bool = True, categories
 
 
 def _ranking(runs: Sequence[RunFolder], statistic: str) -> Document | str:
-    # the tests behind it are a third of assay's modules, and the page that each run writes has no ranks
+    # imported late: the tests need a third of assay's modules, and the page that each run writes has no ranks
     from assay.reports.page.ranking import rank_metrics
 
     return rank_metrics(runs, statistic)
 
 
 def _stress(runs: Sequence[RunFolder]) -> list[tuple[str, Document]]:
-    """Return the title of each run that has a result of ``assay stress``, with its tables."""
+    """Return the title and the tables of each run that has a result of ``assay stress``."""
     documents = []
     for title, run in zip(run_titles(runs), runs, strict=True):
         study = None if run.path is None else read_study(run.path)
@@ -101,7 +107,7 @@ def _stress(runs: Sequence[RunFolder]) -> list[tuple[str, Document]]:
 
 
 def _assets(*, with_aspects: bool) -> dict[str, str]:
-    """Return the style and the scripts of the page, and the digest by which its policy lets these scripts run."""
+    """Return style and scripts of the page, and the digest by which its security policy allows these scripts."""
     script = "\n".join(asset(name) for name in SCRIPTS)
     style = asset("page.css") + (asset("aspects.css") if with_aspects else "")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
@@ -115,42 +121,42 @@ def _assets(*, with_aspects: bool) -> dict[str, str]:
 
 @cache
 def environment() -> Environment:
-    """Return what fills the templates, which it compiles once: text is escaped, a name without a value is an error."""
+    """Return the cached environment of the templates; it escapes text, and an undefined name is an error."""
     environment = Environment(
         loader=PackageLoader("assay.reports.page"),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=_shown,
+        finalize=_with_visible_text,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["table"] = _table
-    environment.filters["parted"] = _parted
+    environment.filters["table"] = _html_table
+    environment.filters["parted"] = _breakable_signature
     environment.filters["count"] = "{:,}".format
     return environment
 
 
-def _shown(value: object) -> object:
-    """Return what a template shows: of text that is no HTML, characters that act are spelt out."""
+def _with_visible_text(value: object) -> object:
+    """Return a value as a template shows it: control characters in text that is not HTML are spelt out."""
     return value if isinstance(value, Markup) or not isinstance(value, str) else visible(value, keep="\n\t")
 
 
-def _parted(signature: str) -> Markup:
-    """Return a signature that a line break parts after a bar."""
+def _breakable_signature(signature: str) -> Markup:
+    """Return a signature as HTML that a browser can break after each bar."""
     return escape(visible(signature)).replace("|", Markup("|<wbr>"))
 
 
 def asset(name: str) -> str:
-    """Return a file of the page's style or scripts."""
+    """Return the text of a style sheet or script of the page by file name."""
     return (resources.files("assay.reports.page") / "assets" / name).read_text(encoding="utf-8")
 
 
-def _table(sheet: Sheet) -> Markup:
-    """Return a sheet as an HTML table; its text is escaped there."""
+def _html_table(sheet: Sheet) -> Markup:
+    """Return a sheet as an HTML table with escaped text."""
     return Markup(write(Document([sheet], []), "html"))
 
 
-# Where the page is written: a folder of its own.
+# Writing the page to a folder of its own
 
 NAME = "index.html"
 
@@ -159,12 +165,12 @@ def write_page(runs: Sequence[RunFolder], out: Path, *, leaderboard: bool = True
     """Write the page of some runs and return its file, ``index.html`` in the folder *out*.
 
     Args:
-        runs: what to show.
-        out: made where it does not exist; an earlier page in it is replaced.
+        runs: the runs to show.
+        out: the folder, which is created if needed; an earlier page in it is replaced.
         leaderboard, categories: as for :func:`page_html`.
 
     Raises:
-        InputError: *out* holds something else than an earlier page, or cannot be written; a run is not whole.
+        InputError: *out* contains anything but an earlier page, or cannot be written; or a run is incomplete.
     """
     try:
         check_target(out)
@@ -184,25 +190,25 @@ def write_page(runs: Sequence[RunFolder], out: Path, *, leaderboard: bool = True
 
 
 def put_page(text: str, path: Path) -> None:
-    """Write a file whole or not at all, also where an earlier one is open in a browser."""
+    """Write a file completely or not at all, even if an earlier version is open in a browser."""
     with written_whole(path) as scratch:
         scratch.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
 
 
 def check_target(out: Path) -> None:
-    """Return when a page may be written to *out*: it is absent, empty, or holds an earlier page alone.
+    """Check that a page may be written to *out*: a folder that is absent, empty, or contains only an earlier page.
 
     Raises:
-        InputError: it is a file, or holds something else.
+        InputError: *out* is a file or a link, or contains anything else.
     """
     if out.is_symlink() or (out.exists() and not out.is_dir()):
         raise InputError(f"{out}: is no folder; give `out` the name of a folder")
     if not out.exists():
         return
     names = sorted(path.name for path in out.iterdir() if not is_unfinished(path))
-    strangers = [name for name in names if name != NAME]
-    if strangers:
-        raise InputError(f"{out}: holds {strangers[0]}; give `out` a folder of its own")
+    foreign_names = [name for name in names if name != NAME]
+    if foreign_names:
+        raise InputError(f"{out}: holds {foreign_names[0]}; give `out` a folder of its own")
     if names and not _is_page(out / NAME):
         raise InputError(f"{out / NAME}: is no page of assay; give `out` a folder of its own")
 

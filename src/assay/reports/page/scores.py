@@ -1,4 +1,4 @@
-"""Scores on the page: how they are distributed."""
+"""Scores on the page: their distributions."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from assay.reports.sheets import Column, Sheet, number_columns
 from assay.reports.units import Unit
 from assay.statistics.concordance import Floats
 
-# Small multiples, a panel a metric, a strip a label or dataset.
+# Small multiples: one panel per metric, one strip (a histogram) per label or dataset
 
 
 @dataclass(frozen=True)
 class SpreadGeometry:
-    """Sizes of a panel in pixels.
+    """The sizes of a panel in pixels.
 
     Attributes:
-        above: room above each strip for its name, where names are there.
-        gutter: room at the left, where they are otherwise.
+        above: the space above each strip for its name; 0 if names are at the left.
+        gutter: the space at the left, which holds the names if they are not above.
     """
 
     above: int
@@ -32,28 +32,28 @@ class SpreadGeometry:
     width: int = 260
     head: int = 22
     foot: int = 20
-    #: Of the bars of a strip.
+    #: Height of the bars of a strip.
     bars: int = 24
 
     def base(self, number: int) -> int:
-        """Return the height of the base line of a strip; that of the last one is the bottom of the panel."""
+        """Return the vertical coordinate of the base line of a strip; the last base line is the bottom of the panel."""
         return self.head + (self.bars + 6 + self.above) * (number + 1)
 
 
-#: Labels are short and stand at the left of their strips, names of datasets above.
+#: Labels are short and at the left of their strips; names of datasets are above them.
 GEOMETRIES = {"label": SpreadGeometry(above=0, gutter=58), "dataset": SpreadGeometry(above=14, gutter=12)}
 
 
 @dataclass(frozen=True)
 class Spread:
-    """Panels that belong together, and the table behind them."""
+    """The panels of all metrics, and the table of their numbers."""
 
     panels: list[Markup]
     table: Sheet
 
 
 def by_label(unit: Unit, bucket: str) -> Spread:
-    """Return the scores of each metric in a bucket, a strip a class of labels; the axis is that of all pairs."""
+    """Return the scores of each metric in a bucket, one strip per label; the axis covers the scores of all pairs."""
     panels, rows = [], []
     for number, metric in enumerate(unit.data.scores):
         axis, strips = strips_by_label(unit, metric, bucket)
@@ -64,20 +64,20 @@ def by_label(unit: Unit, bucket: str) -> Spread:
 
 
 def by_dataset(units: Sequence[Unit]) -> Spread:
-    """Return the scores of each metric over all pairs, a strip a dataset."""
+    """Return the scores of each metric over all pairs, one strip per dataset."""
     metrics = dict.fromkeys(metric for unit in units for metric in unit.data.scores)
     panels, rows = [], []
     for number, metric in enumerate(metrics):
-        having = [unit for unit in units if metric in unit.data.scores]
-        axis = axis_of(np.concatenate([unit.data.scores[metric] for unit in having]))
-        strips = [strip_of(unit.title, unit.data.scores[metric], axis) for unit in having]
-        panels.append(_panel(f"datasets-{number}", having[0], metric, strips, axis, "dataset"))
+        units_with_metric = [unit for unit in units if metric in unit.data.scores]
+        axis = axis_of(np.concatenate([unit.data.scores[metric] for unit in units_with_metric]))
+        strips = [strip_of(unit.title, unit.data.scores[metric], axis) for unit in units_with_metric]
+        panels.append(_panel(f"datasets-{number}", units_with_metric[0], metric, strips, axis, "dataset"))
         rows += [_row(metric, strip, axis) for strip in strips]
     return Spread(panels, _table("Scores by dataset", "dataset", rows))
 
 
 def _panel(key: str, unit: Unit, metric: str, strips: Sequence[Strip], axis: Axis, kind: str) -> Markup:
-    """Return the panel of a metric; *kind* is what its strips are, ``label`` or ``dataset``."""
+    """Return the panel of a metric; *kind* says what the strips stand for, ``label`` or ``dataset``."""
     geometry = GEOMETRIES[kind]
     scale = Scale(axis.marks[0], axis.marks[-1], geometry.gutter, geometry.width - 14)
     bottom = geometry.base(len(strips) - 1)
@@ -111,10 +111,10 @@ def _bars(strip: Strip, scale: Scale, base: float, height: float) -> Iterator[Ma
     yield element("line", x1=scale.start, x2=scale.end, y1=base, y2=base, class_="axis")
     if strip.median is None:
         return
-    wide = (scale.end - scale.start) / BINS
-    # one outline for all bars: up or down to the next bar, then along its top
+    bin_width = (scale.end - scale.start) / BINS
+    # one SVG path for all bars: vertically to the height of the next bar, then along its top
     steps = np.diff(strip.heights * height, prepend=0.0, append=0.0)
-    outline = f"h{wide:.1f}".join(f"v{-step:.1f}" for step in steps)
+    outline = f"h{bin_width:.1f}".join(f"v{-step:.1f}" for step in steps)
     yield element("path", d=f"M{scale.start:.1f} {base:.1f}{outline}z", class_="bars")
     x = scale(strip.median)
     yield element("line", x1=x, x2=x, y1=base - height, y2=base, class_="median")

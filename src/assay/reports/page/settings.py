@@ -43,7 +43,7 @@ class PageSettings(DatasetsOfRun, Criterion):
     )
 
     def check(self) -> None:
-        """Refuse what only the page for a decision has, and to leave out the ranks that it rests on."""
+        """Raise InputError for settings of the other audience, or for a page for a decision without ranks."""
         super().check()
         check_limits(self.budget, self.max_price)
         if self.audience == "decision":

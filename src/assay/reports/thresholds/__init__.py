@@ -1,1 +1,1 @@
-"""A score made into a yes/no decision: thresholds found on one part and tested on another, curves, calibration."""
+"""Yes/no decisions by scores: thresholds tuned on one part and tested on another, curves, and calibration."""

@@ -1,8 +1,8 @@
-"""Calibration: whether a score can be read as a probability, and isotonic regression, which makes it one.
+"""Calibration: whether scores can be read as probabilities, and isotonic regression, which turns them into some.
 
-The expected calibration error is above 0 by chance alone, so it is compared with what a correct model would show: the
-same pairs with labels drawn anew from the probabilities, whole groups of pairs together, and with the isotonic
-regression fitted to the drawn labels where one was fitted to the true ones.
+The expected calibration error is above 0 by chance alone. It is therefore compared with the errors of a correct model:
+labels of the same pairs are drawn from the probabilities, with one draw for each whole group of pairs. If the
+probabilities come from an isotonic regression, the regression is also fitted anew to the drawn labels.
 
 Sources: Naeini et al., Obtaining Well Calibrated Probabilities Using Bayesian Binning (2015), for the error; Nguyen &
 O'Connor, Posterior Calibration and Exploratory Analysis (2015), for bins of equal counts; Zadrozny & Elkan,
@@ -22,17 +22,17 @@ from numpy.typing import NDArray
 from assay.statistics.concordance import Floats
 from assay.statistics.crossvalidation import Rows
 
-#: Bins of the reliability curve.
+#: Number of bins of the reliability curve.
 BINS = 10
-#: Draws of labels that a correct model would have seen.
+#: How often the labels of a correct model are drawn.
 DRAWS = 500
-#: Share of correct models whose error stays below the limit.
+#: Share of the drawn errors of correct models that are below the reported limit.
 LEVEL = 0.95
 
 
 @dataclass(frozen=True)
 class Bin:
-    """Pairs with near probabilities: how many, mean probability, share of yes."""
+    """Pairs with similar probabilities: their number, their mean probability, and their share of yes."""
 
     n: int
     predicted: float
@@ -41,14 +41,15 @@ class Bin:
 
 @dataclass(frozen=True)
 class Calibration:
-    """How far probabilities are to be believed.
+    """How well probabilities match the observed shares of yes.
 
     Attributes:
-        bins: the reliability curve; bins hold equally many pairs as far as equal probabilities stay together.
-        error: expected calibration error, in [0, 1]: mean distance of predicted and observed, weighted by pairs.
-        expected: that error for a correct model, on average.
-        limit: 95 % of correct models stay below this; an error below it is no sign of bad calibration.
-        brier: mean squared distance of probability and truth, in [0, 1].
+        bins: the reliability curve; all bins have the same number of pairs, as far as ties of probabilities allow.
+        error: the expected calibration error, in [0, 1]: the mean over bins, weighted by their pairs, of the distance
+            between mean probability and share of yes.
+        expected: the mean of this error for a correct model.
+        limit: the 95 % quantile of this error for a correct model; an error below it is no sign of bad calibration.
+        brier: the mean squared difference of probability and truth (1 for yes, 0 for no), in [0, 1].
     """
 
     bins: list[Bin]
@@ -59,26 +60,26 @@ class Calibration:
 
 
 def fit_isotonic(scores: Floats, positive: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    """Return distinct scores and the probability of yes at each, never falling: isotonic regression.
+    """Return the k distinct scores and the non-decreasing probability of yes at each, shape (k,) each.
 
-    Between two scores the probability is interpolated, beyond the ends it stays.
+    Callers interpolate linearly between two scores, and extend the first and last probability beyond the ends.
 
     Args:
-        scores: shape (n,), finite.
-        positive: shape (n,).
+        scores: finite scores, shape (n,), higher where yes is likelier.
+        positive: whether each pair is yes, shape (n,).
     """
-    regression = _Isotonic.of(scores)
+    regression = _IsotonicRegression.from_scores(scores)
     return regression.distinct, regression.fit(positive)
 
 
 @dataclass(frozen=True)
-class _Isotonic:
-    """Scores sorted once, so that isotonic regression can be fitted to any labels.
+class _IsotonicRegression:
+    """Isotonic regression on scores that are sorted once, to be fitted to many draws of labels.
 
     Attributes:
-        distinct: the distinct scores, ascending, shape (k,).
-        codes: which of them each pair has, shape (n,).
-        counts: pairs with each, shape (k,).
+        distinct: the distinct scores in ascending order, shape (k,).
+        codes: the index in *distinct* of the score of each pair, shape (n,).
+        counts: the number of pairs with each distinct score, shape (k,).
     """
 
     distinct: Floats
@@ -86,12 +87,13 @@ class _Isotonic:
     counts: NDArray[np.intp]
 
     @classmethod
-    def of(cls, scores: Floats) -> _Isotonic:
+    def from_scores(cls, scores: Floats) -> _IsotonicRegression:
         """Sort finite scores of shape (n,)."""
-        return cls(*np.unique(scores, return_inverse=True, return_counts=True))
+        distinct, codes, counts = np.unique(scores, return_inverse=True, return_counts=True)
+        return cls(distinct, codes, counts)
 
     def fit(self, labels: NDArray[np.bool_] | Floats) -> Floats:
-        """Return the regression of labels of shape (n,) at the distinct scores, shape (k,)."""
+        """Fit labels of shape (n,) and return the fitted, non-decreasing values at the distinct scores, shape (k,)."""
         from scipy.optimize import isotonic_regression
 
         shares = np.bincount(self.codes, weights=labels) / self.counts
@@ -100,30 +102,32 @@ class _Isotonic:
 
 @dataclass(frozen=True)
 class IsotonicPart:
-    """One part of the pairs to calibrate on, and one to test on.
+    """The rows that one isotonic regression is fitted on, and the rows that it predicts.
 
     Attributes:
-        tune: rows to fit on.
-        test: rows whose probability is wanted.
-        regression: the scores of *tune*.
-        tested_scores: those of *test*.
+        tune: the rows to fit on, among the tuned pairs.
+        test: the rows to predict, among the tested pairs.
+        regression: the regression on the scores of the *tune* rows.
+        tested_scores: the scores of the *test* rows.
     """
 
     tune: Rows
     test: Rows
-    regression: _Isotonic
+    regression: _IsotonicRegression
     tested_scores: Floats
 
 
 @dataclass(frozen=True)
 class IsotonicModel:
-    """Isotonic regressions that together give every tested pair a probability, for any labels to fit them to.
+    """Isotonic regressions, one per part, that together predict a probability for every tested pair.
+
+    They can be fitted to any labels of the tuned pairs.
 
     Attributes:
-        tuned_scores: of the pairs that rows to tune on are of, shape (m,).
-        tested_scores: of the pairs tested, shape (n,).
-        parts: whose test rows together hold every tested pair once.
-        same: whether the pairs tuned on and tested are the same ones.
+        tuned_scores: the scores of the m pairs to tune on, shape (m,).
+        tested_scores: the scores of the n tested pairs, shape (n,).
+        parts: parts whose test rows together contain every tested pair once.
+        same: whether tuned and tested pairs are the same pairs, as in cross-validation.
     """
 
     tuned_scores: Floats
@@ -132,37 +136,40 @@ class IsotonicModel:
     same: bool
 
     @classmethod
-    def of(
+    def from_rows(
         cls, tuned_scores: Floats, tested_scores: Floats, rows: Sequence[tuple[Rows, Rows]], same: bool
     ) -> IsotonicModel:
-        """Sort the scores of each part, given by rows to tune on and rows to test on."""
-        parts = [IsotonicPart(tune, test, _Isotonic.of(tuned_scores[tune]), tested_scores[test]) for tune, test in rows]
+        """Sort the scores of each part, which *rows* gives as the rows to tune on and the rows to test on."""
+        parts = [
+            IsotonicPart(tune, test, _IsotonicRegression.from_scores(tuned_scores[tune]), tested_scores[test])
+            for tune, test in rows
+        ]
         return cls(tuned_scores, tested_scores, parts, same)
 
     def probabilities(self, tuned_labels: NDArray[np.bool_] | Floats) -> Floats:
-        """Return the probability of yes of each tested pair, shape (n,), where the labels tuned on are these."""
-        found = np.empty(len(self.tested_scores))
+        """Fit the regressions to labels of shape (m,) and return the probability of each tested pair, shape (n,)."""
+        probabilities = np.empty(len(self.tested_scores))
         for part in self.parts:
             fitted = part.regression.fit(tuned_labels[part.tune])
-            found[part.test] = np.interp(part.tested_scores, part.regression.distinct, fitted)
-        return found
+            probabilities[part.test] = np.interp(part.tested_scores, part.regression.distinct, fitted)
+        return probabilities
 
     def deviations(self, tuned_positive: NDArray[np.bool_], positive: NDArray[np.bool_]) -> Floats:
-        """Return how far the labels of the tested pairs are from what the regressions expect of them, shape (n,).
+        """Return the residuals of the labels of the tested pairs, shape (n,): positive for yes, negative for no.
 
-        Deviations from a fit to the same labels are too small and those from a fit to others too large: their geometric
-        mean is taken, as in the variance estimate HC2 (MacKinnon & White 1985).
+        Residuals from a fit to the same labels are too small, and residuals from a fit to held-out labels too large.
+        Their geometric mean is returned, as in the variance estimate HC2 (MacKinnon & White 1985).
 
         Args:
-            tuned_positive: labels of the pairs tuned on, shape (m,).
-            positive: those of the pairs tested, shape (n,).
+            tuned_positive: whether each tuned pair is yes, shape (m,).
+            positive: whether each tested pair is yes, shape (n,).
         """
         outside = np.abs(positive - self.probabilities(tuned_positive))
         inside = outside
         if self.same:
             inside = np.abs(positive - np.interp(self.tested_scores, *fit_isotonic(self.tested_scores, positive)))
-        found: Floats = np.where(positive, 1.0, -1.0) * np.sqrt(outside * inside)
-        return found
+        residuals: Floats = np.where(positive, 1.0, -1.0) * np.sqrt(outside * inside)
+        return residuals
 
 
 def calibrate(
@@ -172,22 +179,22 @@ def calibrate(
     groups: Rows | None = None,
     deviations: Floats | None = None,
 ) -> Calibration:
-    """Compare given probabilities with the truth.
+    """Return the calibration of given probabilities, and the errors that a correct model would have.
 
-    The labels of a correct model are drawn from its probabilities. With groups they are these plus the deviations of
-    the true labels, with a random sign a group.
+    Without groups, the labels of a correct model are drawn from its probabilities. With groups, they are the
+    probabilities plus the deviations of the true labels, with one random sign per group (a wild cluster bootstrap).
 
     Args:
-        probabilities: shape (n,), in [0, 1].
-        positive: shape (n,).
-        seed: of the draws.
-        groups: codes of groups whose labels depend on each other, shape (n,), or None.
-        deviations: of the labels from what is expected of them where the probabilities are wrong, shape (n,), used with
-            groups; by default from the probabilities.
+        probabilities: probabilities of yes, shape (n,), in [0, 1].
+        positive: whether each pair is yes, shape (n,).
+        seed: the seed of the draws.
+        groups: codes of groups with dependent labels, shape (n,); None for independent pairs.
+        deviations: the residuals of the labels, shape (n,), used with groups only; None for the differences of labels
+            and probabilities, which are too large if the probabilities are wrong.
     """
     from_expected = positive - probabilities if deviations is None else deviations
-    bins = _Bins.of(probabilities)
-    signs = None if groups is None else _Signs.of(groups)
+    bins = _Bins.from_probabilities(probabilities)
+    signs = None if groups is None else _Signs.from_groups(groups)
 
     def draw(rng: np.random.Generator) -> float:
         if signs is None:
@@ -205,51 +212,51 @@ def calibrate_fitted(
     tuned_groups: Rows | None = None,
     groups: Rows | None = None,
 ) -> Calibration:
-    """Compare probabilities by isotonic regression with the truth.
+    """Return the calibration of probabilities by isotonic regression, and the errors that a correct model would have.
 
-    A correct model is one whose pairs have the probabilities that were fitted. Its labels are these plus the deviations
-    of the true labels, with a random sign each, the same for a whole group; to them the regression is fitted anew.
+    In a correct model, the fitted probabilities are the true ones. Its labels are these probabilities plus the
+    residuals of the true labels, with one random sign per pair or group; the regression is fitted to each draw anew.
 
     Args:
         model: the regressions.
-        tuned_positive: labels of the pairs tuned on, shape (m,).
-        positive: those of the pairs tested, shape (n,).
-        seed: of the draws.
-        tuned_groups: codes of groups of the pairs tuned on, shape (m,), or None.
-        groups: those of the pairs tested, shape (n,), or None.
+        tuned_positive: whether each tuned pair is yes, shape (m,).
+        positive: whether each tested pair is yes, shape (n,).
+        seed: the seed of the draws.
+        tuned_groups: codes of the groups of the tuned pairs, shape (m,); None for independent pairs.
+        groups: codes of the groups of the tested pairs, shape (n,); None for independent pairs.
     """
     probabilities = model.probabilities(tuned_positive)
     fitted = np.interp(model.tuned_scores, *fit_isotonic(model.tuned_scores, tuned_positive))
     deviations = model.deviations(tuned_positive, positive)
-    signs = _Signs.of(np.arange(len(positive)) if groups is None else groups)
-    tuned_signs = _Signs.of(np.arange(len(tuned_positive)) if tuned_groups is None else tuned_groups)
+    signs = _Signs.from_groups(np.arange(len(positive)) if groups is None else groups)
+    tuned_signs = _Signs.from_groups(np.arange(len(tuned_positive)) if tuned_groups is None else tuned_groups)
 
     def draw(rng: np.random.Generator) -> float:
-        drawn = signs.draw(rng) * deviations
+        signed_deviations = signs.draw(rng) * deviations
         if model.same:
-            labels = fitted + drawn
-            return _Bins.of(model.probabilities(labels)).error(labels)
+            labels = fitted + signed_deviations
+            return _Bins.from_probabilities(model.probabilities(labels)).error(labels)
         tuned_labels = fitted + tuned_signs.draw(rng) * (tuned_positive - fitted)
-        return _Bins.of(model.probabilities(tuned_labels)).error(probabilities + drawn)
+        return _Bins.from_probabilities(model.probabilities(tuned_labels)).error(probabilities + signed_deviations)
 
-    return _compare(_Bins.of(probabilities), positive, draw, seed)
+    return _compare(_Bins.from_probabilities(probabilities), positive, draw, seed)
 
 
 @dataclass(frozen=True)
 class _Signs:
-    """Random signs, the same for all pairs of a group.
+    """Random signs, with one sign for all pairs of a group.
 
     Attributes:
-        codes: of the groups, from 0, shape (n,).
-        groups: how many there are.
+        codes: the group of each pair, counted from 0, shape (n,).
+        groups: the number of groups.
     """
 
     codes: Rows
     groups: int
 
     @classmethod
-    def of(cls, groups: Rows) -> _Signs:
-        """Number the groups."""
+    def from_groups(cls, groups: Rows) -> _Signs:
+        """Return the signs for pairs with these group codes, shape (n,), which may have gaps."""
         names, codes = np.unique(groups, return_inverse=True)
         return cls(codes, len(names))
 
@@ -261,48 +268,48 @@ class _Signs:
 
 @dataclass(frozen=True)
 class _Bins:
-    """Probabilities in bins of equally many pairs, equal ones in one bin.
+    """Probabilities in bins of (nearly) equal numbers of pairs; pairs with equal probabilities share a bin.
 
     Attributes:
-        probabilities: shape (n,).
-        places: the bin of each pair, shape (n,).
+        probabilities: the probability of each pair, shape (n,).
+        bin_of_pair: the bin of each pair, shape (n,).
     """
 
     probabilities: Floats
-    places: Rows
+    bin_of_pair: Rows
 
     @classmethod
-    def of(cls, probabilities: Floats) -> _Bins:
-        """Sort probabilities of shape (n,) into bins."""
+    def from_probabilities(cls, probabilities: Floats) -> _Bins:
+        """Sort probabilities of shape (n,) into bins, by the mean rank of each distinct probability."""
         _, codes, counts = np.unique(probabilities, return_inverse=True, return_counts=True)
         middle_ranks = np.cumsum(counts) - counts / 2
         bins_of_codes = np.unique((middle_ranks * BINS // len(codes)).astype(np.intp), return_inverse=True)[1]
         return cls(probabilities, bins_of_codes[codes])
 
     def error(self, labels: Floats) -> float:
-        """Return the expected calibration error, in [0, 1] for labels that are 0 and 1, shape (n,)."""
-        distances = np.bincount(self.places, weights=self.probabilities - labels)
+        """Return the expected calibration error for labels of shape (n,); in [0, 1] if they are 0 and 1."""
+        distances = np.bincount(self.bin_of_pair, weights=self.probabilities - labels)
         return float(np.abs(distances).sum()) / len(labels)
 
-    def listed(self, labels: Floats) -> list[Bin]:
+    def reliability_curve(self, labels: Floats) -> list[Bin]:
         """Return the reliability curve for labels of shape (n,)."""
-        sizes = np.bincount(self.places)
-        predicted = np.bincount(self.places, weights=self.probabilities) / sizes
-        observed = np.bincount(self.places, weights=labels) / sizes
+        sizes = np.bincount(self.bin_of_pair)
+        predicted = np.bincount(self.bin_of_pair, weights=self.probabilities) / sizes
+        observed = np.bincount(self.bin_of_pair, weights=labels) / sizes
         return [Bin(int(n), float(p), float(o)) for n, p, o in zip(sizes, predicted, observed, strict=True)]
 
 
 def _compare(
     bins: _Bins, positive: NDArray[np.bool_], draw: Callable[[np.random.Generator], float], seed: int
 ) -> Calibration:
-    """Return the calibration of probabilities, and the errors of a correct model, which *draw* returns one of."""
+    """Return the calibration of binned probabilities; each call of *draw* returns one error of a correct model."""
     labels = positive.astype(np.float64)
     rng = np.random.default_rng(seed)
-    drawn = np.array([draw(rng) for _ in range(DRAWS)])
+    errors_of_draws = np.array([draw(rng) for _ in range(DRAWS)])
     return Calibration(
-        bins=bins.listed(labels),
+        bins=bins.reliability_curve(labels),
         error=bins.error(labels),
-        expected=float(drawn.mean()),
-        limit=float(np.quantile(drawn, LEVEL)),
+        expected=float(errors_of_draws.mean()),
+        limit=float(np.quantile(errors_of_draws, LEVEL)),
         brier=float(np.mean((bins.probabilities - labels) ** 2)),
     )

@@ -1,4 +1,4 @@
-"""Thresholds as tables."""
+"""The result of ``assay thresholds`` as tables and records."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _NAMES = {
 
 
 def to_document(subjects: list[DatasetThresholds], settings: ThresholdSettings) -> Document:
-    """Return, per dataset, decisions, their agreement with people, means over folds, areas and calibration."""
+    """Return the tables of each dataset: decisions, agreement with people, means over parts, areas and calibration."""
     sheets = []
     for subject in subjects:
         sheets += [_decisions(subject, settings), _agreement(subject)]
         if subject.each:
-            sheets.append(_of_each(subject, settings.each or ""))
+            sheets.append(_agreement_by_value(subject, settings.each or ""))
         if any(decision.thresholds.shape[1] > 1 for decision in subject.decisions.values()):
             sheets.append(_averaged(subject))
         sheets.append(_areas(subject))
@@ -47,18 +47,18 @@ def to_document(subjects: list[DatasetThresholds], settings: ThresholdSettings) 
     return Document(sheets, records, value=[_full_value(subject, settings) for subject in subjects])
 
 
-def _text(value: Value, *, interval: bool = True) -> str:
+def _value_text(value: Value, *, interval: bool = True) -> str:
     return Cell(value.value, value.low if interval else None, value.high if interval else None, "").text
 
 
-#: Measures of the table of decisions, beside the one that the thresholds are chosen by.
-_SHOWN = ("f1-macro", "f1", "f1-no", "precision", "recall", "mcc")
+#: Measures in the table of decisions, beside the measure that the thresholds are chosen by.
+_SHOWN_MEASURES = ("f1-macro", "f1", "f1-no", "precision", "recall", "mcc")
 
 
 def _decisions(subject: DatasetThresholds, settings: ThresholdSettings) -> Sheet:
-    """Return the table of thresholds: the chosen measure when tested and when tuned, and the other measures."""
+    """Return the table of thresholds: the chosen measure on tested and on tuned pairs, and the other measures."""
     chosen = shown_measure(settings.objective)
-    others = [name for name in _SHOWN if name != chosen]
+    others = [name for name in _SHOWN_MEASURES if name != chosen]
     any_decision = next(iter(subject.decisions.values()))
     level = (
         f"{percent(settings.confidence)} intervals by the bootstrap over {subject.unit}"
@@ -67,22 +67,23 @@ def _decisions(subject: DatasetThresholds, settings: ThresholdSettings) -> Sheet
     )
     rows = []
     for metric, decision in subject.decisions.items():
+        # a cost is minimised by maximising its negative
         tuned = -decision.tuned if chosen == "cost" else decision.tuned
         rows.append(
             (
                 metric,
-                _threshold(decision, subject.rising[metric]),
-                _text(decision.tested[chosen]),
+                _threshold_text(decision, subject.rising[metric]),
+                _value_text(decision.tested[chosen]),
                 short(tuned, 3) if tuned >= 0 else "–",
-                _text(_wrong(decision.tested["accuracy"])),
-                *(_text(decision.tested[name], interval=False) for name in others),
+                _value_text(_wrong(decision.tested["accuracy"])),
+                *(_value_text(decision.tested[name], interval=False) for name in others),
             )
         )
     for title, values in (("always yes", any_decision.always), ("always no", any_decision.never)):
         right = values["accuracy"]
-        wrong = _text(Value(None if right is None else 1 - right))
-        cells = [_text(Value(values[name])) for name in others]
-        rows.append((title, "–", _text(Value(values[chosen])), "–", wrong, *cells))
+        wrong = _value_text(Value(None if right is None else 1 - right))
+        cells = [_value_text(Value(values[name])) for name in others]
+        rows.append((title, "–", _value_text(Value(values[chosen])), "–", wrong, *cells))
     choice = ""
     if settings.resamples:
         is_chosen = subject.chosen_apart and settings.at is None
@@ -109,7 +110,7 @@ def _decisions(subject: DatasetThresholds, settings: ThresholdSettings) -> Sheet
 
 
 def _decide_nothing(subject: DatasetThresholds) -> list[str]:
-    """Return a note on each metric whose thresholds call all pairs tested the same."""
+    """Return one note per metric whose thresholds put all tested pairs into the same class."""
     notes = []
     for metric, decision in subject.decisions.items():
         if decision.decided.all():
@@ -120,7 +121,7 @@ def _decide_nothing(subject: DatasetThresholds) -> list[str]:
 
 
 #: Measures of how well decisions agree with people, beside the area under the ROC curve.
-_OF_AGREEMENT = ("accuracy", "balanced-accuracy", "kappa", "mcc")
+_AGREEMENT_MEASURES = ("accuracy", "balanced-accuracy", "kappa", "mcc")
 
 
 def _agreement(subject: DatasetThresholds) -> Sheet:
@@ -128,16 +129,20 @@ def _agreement(subject: DatasetThresholds) -> Sheet:
     rows = []
     for metric, decision in subject.decisions.items():
         rows.append(
-            (metric, *(_text(decision.tested[name]) for name in _OF_AGREEMENT), _text(decision.auc, interval=False))
+            (
+                metric,
+                *(_value_text(decision.tested[name]) for name in _AGREEMENT_MEASURES),
+                _value_text(decision.auc, interval=False),
+            )
         )
     any_decision = next(iter(subject.decisions.values()))
     for title, values in (("always yes", any_decision.always), ("always no", any_decision.never)):
-        rows.append((title, *(_text(Value(values[name])) for name in _OF_AGREEMENT), "–"))
+        rows.append((title, *(_value_text(Value(values[name])) for name in _AGREEMENT_MEASURES), "–"))
     return Sheet(
         f"{subject.title}: agreement of the decisions with the labels",
         [
             Column("metric"),
-            *number_columns([_NAMES[name] for name in _OF_AGREEMENT], keep=3),
+            *number_columns([_NAMES[name] for name in _AGREEMENT_MEASURES], keep=3),
             Column("AUC", number=True),
         ],
         rows,
@@ -146,17 +151,17 @@ def _agreement(subject: DatasetThresholds) -> Sheet:
     )
 
 
-def _of_each(subject: DatasetThresholds, column: str) -> Sheet:
-    """Return the table of agreement on the pairs of each value of a column, value by value."""
+def _agreement_by_value(subject: DatasetThresholds, column: str) -> Sheet:
+    """Return the table of agreement on the pairs of each value of a column, one row per value and metric."""
     rows = []
     for first in next(iter(subject.each.values())):
-        for metric, found in subject.each.items():
-            # a metric without scores of some pairs may lack a value
-            part = next((part for part in found if part.value == first.value), None)
+        for metric, agreements in subject.each.items():
+            # a metric lacks a value if it has no score for any of the pairs with this value
+            part = next((part for part in agreements if part.value == first.value), None)
             if part is None:
                 continue
-            numbers = [_text(part.tested[name], interval=name == "accuracy") for name in _OF_AGREEMENT]
-            auc = _text(part.auc, interval=False)
+            numbers = [_value_text(part.tested[name], interval=name == "accuracy") for name in _AGREEMENT_MEASURES]
+            auc = _value_text(part.auc, interval=False)
             rows.append((first.value, f"{part.n:,}", f"{part.positive:,}", metric, *numbers, auc))
     return Sheet(
         f"{subject.title}: agreement on each {column}",
@@ -164,7 +169,7 @@ def _of_each(subject: DatasetThresholds, column: str) -> Sheet:
             Column(column),
             *number_columns(["n", "yes"]),
             Column("metric"),
-            *number_columns([_NAMES[name] for name in _OF_AGREEMENT], keep=3),
+            *number_columns([_NAMES[name] for name in _AGREEMENT_MEASURES], keep=3),
             Column("AUC", number=True),
         ],
         rows,
@@ -173,7 +178,7 @@ def _of_each(subject: DatasetThresholds, column: str) -> Sheet:
 
 
 def _about_deployed(subject: DatasetThresholds) -> list[str]:
-    """Return which threshold to deploy and what estimates its error, where parts have thresholds of their own."""
+    """Return a line on the threshold to deploy and its quality, as a list; empty if all parts share one threshold."""
     if all(decision.thresholds.size == 1 for decision in subject.decisions.values()):
         return []
     line = (
@@ -183,7 +188,7 @@ def _about_deployed(subject: DatasetThresholds) -> list[str]:
 
 
 def _criterion(settings: ThresholdSettings) -> str:
-    """Return in words what thresholds are chosen by, or which one was given."""
+    """Return in words what thresholds are chosen by, or which threshold was given."""
     if settings.at is not None:
         return f"threshold {settings.at:g}, as given"
     if settings.precision is not None:
@@ -194,7 +199,7 @@ def _criterion(settings: ThresholdSettings) -> str:
 
 
 def unreached(subject: DatasetThresholds, settings: ThresholdSettings) -> list[str]:
-    """Return a note for each metric whose decisions on the pairs tested miss the precision or recall that was asked."""
+    """Return one note per metric whose decisions on the tested pairs miss the required precision or recall."""
     notes = []
     for name, least in (("precision", settings.precision), ("recall", settings.recall)):
         for metric, decision in subject.decisions.items():
@@ -206,25 +211,25 @@ def unreached(subject: DatasetThresholds, settings: ThresholdSettings) -> list[s
 
 
 def _wrong(accuracy: Value) -> Value:
-    """Return the share of wrong decisions, with the interval of that of right ones."""
+    """Return the share of wrong decisions, with the interval of the accuracy turned round."""
     if accuracy.value is None or accuracy.low is None or accuracy.high is None:
         return Value(None if accuracy.value is None else 1 - accuracy.value)
     return Value(1 - accuracy.value, 1 - accuracy.high, 1 - accuracy.low)
 
 
-def _threshold(decision: Decision, rising: bool) -> str:
-    """Return the threshold to deploy on the scale of the metric."""
+def _threshold_text(decision: Decision, rising: bool) -> str:
+    """Return the threshold to deploy on the scale of the metric, such as ``≥ 0.5``; ``≤`` if lower scores mean yes."""
     return f"≥ {decision.deployed:.3g}" if rising else f"≤ {-decision.deployed:.3g}"
 
 
-def _range(decision: Decision, rising: bool) -> str:
-    """Return the lowest and the highest threshold of all parts on the scale of the metric."""
+def _threshold_range(decision: Decision, rising: bool) -> str:
+    """Return the range of the thresholds of all parts on the scale of the metric, such as ``0.4 to 0.5``."""
     values = np.sort(decision.thresholds.ravel() * (1 if rising else -1))
     return f"{values[0]:.3g} to {values[-1]:.3g}"
 
 
 def _averaged(subject: DatasetThresholds) -> Sheet:
-    """Return the table of measures as means over the parts, with their spread over repeats."""
+    """Return the table of measures as means over the parts, with their standard deviation over the repeats."""
     names = ("f1-macro", "f1", "f1-no", "precision", "recall")
 
     def shown(decision: Decision, name: str) -> str:
@@ -237,7 +242,7 @@ def _averaged(subject: DatasetThresholds) -> Sheet:
         f"{subject.title}: mean over the parts, as cross-validation is often published",
         [Column("metric"), Column("thresholds"), *number_columns([_NAMES[name] for name in names], keep=1)],
         [
-            (metric, _range(decision, subject.rising[metric]), *(shown(decision, name) for name in names))
+            (metric, _threshold_range(decision, subject.rising[metric]), *(shown(decision, name) for name in names))
             for metric, decision in subject.decisions.items()
         ],
         facts=["± standard deviation over the repeats; a dash where a part has one class only"],
@@ -245,7 +250,7 @@ def _averaged(subject: DatasetThresholds) -> Sheet:
 
 
 def _areas(subject: DatasetThresholds) -> Sheet:
-    """Return the table of what needs no threshold: areas under curves, and calibration."""
+    """Return the table of what does not depend on a threshold: areas under curves, and calibration."""
 
     def error(calibration: Calibration | None) -> str:
         return "–" if calibration is None else f"{short(calibration.error, 3)} (≤ {short(calibration.limit, 3)})"
@@ -263,8 +268,8 @@ def _areas(subject: DatasetThresholds) -> Sheet:
         [
             (
                 metric,
-                _text(decision.auc),
-                _text(decision.average_precision),
+                _value_text(decision.auc),
+                _value_text(decision.average_precision),
                 error(decision.calibrated),
                 short(decision.calibrated.brier, 3),
                 error(decision.as_probability),
@@ -283,7 +288,7 @@ def _bounds(name: str, value: Value) -> dict[str, float | None]:
 
 
 def _record(subject: DatasetThresholds, metric: str, settings: ThresholdSettings) -> dict[str, Any]:
-    """Return the flat record of one metric: its thresholds, to deploy and of the parts, and measures with bounds."""
+    """Return the flat record of one metric: its thresholds, and its measures with the bounds of their intervals."""
     decision = subject.decisions[metric]
     rising = subject.rising[metric]
     numbers: dict[str, Any] = {}
@@ -313,7 +318,7 @@ def _record(subject: DatasetThresholds, metric: str, settings: ThresholdSettings
 
 
 def _full_value(subject: DatasetThresholds, settings: ThresholdSettings) -> dict[str, Any]:
-    """Return the object of one dataset for JSON: the records with all thresholds, curves and calibration bins."""
+    """Return the JSON object of one dataset: its records with all thresholds, curves and calibration bins."""
     return {
         "dataset": subject.dataset,
         "positive": subject.rule,
@@ -338,7 +343,7 @@ def _full_value(subject: DatasetThresholds, settings: ThresholdSettings) -> dict
 
 
 def _value_record(part: ValueAgreement) -> dict[str, Any]:
-    """Return the object of one value of a column: its pairs, and measures with bounds."""
+    """Return the JSON object of one value of a column: its numbers of pairs, and the measures with bounds."""
     numbers: dict[str, Any] = {}
     for name, value in (*part.tested.items(), ("auc", part.auc)):
         numbers |= _bounds(name, value)
@@ -346,8 +351,8 @@ def _value_record(part: ValueAgreement) -> dict[str, Any]:
 
 
 def _points(curve: dict[str, Any], rising: bool) -> dict[str, list[float]]:
-    turned = curve if rising else curve | {"threshold": -curve["threshold"]}
-    return {name: values.tolist() for name, values in turned.items()}
+    oriented = curve if rising else curve | {"threshold": -curve["threshold"]}
+    return {name: values.tolist() for name, values in oriented.items()}
 
 
 def _calibration(calibration: Calibration) -> dict[str, Any]:

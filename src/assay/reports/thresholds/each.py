@@ -1,4 +1,4 @@
-"""How decisions agree with the labels on the pairs of each value of a column, such as each system."""
+"""Agreement of the decisions with the labels, separately for each value of a column, such as each system."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from assay.statistics.concordance import Floats
 from assay.statistics.crossvalidation import Rows
 from assay.statistics.resampling import Resampler
 
-#: A column with more values than this is no list of systems.
-MOST = 100
+#: A column with more values than this holds texts or identifiers rather than, say, systems.
+MOST_VALUES = 100
 
 
 @dataclass(frozen=True)
 class ValueAgreement:
-    """The pairs of one value of a column.
+    """Agreement on the pairs with one value of a column.
 
     Attributes:
-        value: of the column.
-        n: pairs.
-        positive: those of them that are yes.
-        tested: every measure of the decisions on these pairs; None where one is undefined.
-        auc: area under the ROC curve of these pairs.
+        value: the value of the column.
+        n: the number of pairs.
+        positive: the number of pairs that are yes.
+        tested: every measure of the decisions on these pairs, by name.
+        auc: the area under the ROC curve of these pairs.
     """
 
     value: str
@@ -50,36 +50,38 @@ def agreement_of_each(
     drawing: Resampling,
     seed: Sequence[int],
 ) -> list[ValueAgreement]:
-    """Return the agreement on the pairs of each value, in the order of the data; the thresholds are held fixed.
+    """Return the agreement on the pairs of each value, in order of first occurrence; the thresholds stay fixed.
 
     Args:
         data: n pairs.
-        column: whose values part them; pairs with an empty cell are in no part.
-        decision: of a metric on all of them.
+        column: the column whose values split the pairs; pairs with an empty cell are left out.
+        decision: the decisions of one metric on all n pairs.
         pairs: scores that rise with similarity, and which pairs are yes, shape (n,) each.
-        groups: codes of pairs that are drawn as a whole, shape (n,), or None.
-        measure: what thresholds were chosen by.
+        groups: codes of pairs that are resampled as a whole, shape (n,), or None.
+        measure: the objective that thresholds were chosen by.
         drawing: how intervals are drawn.
-        seed: of the resamples.
+        seed: the seed of the resamples.
 
     Raises:
-        InputError: there is no such column, or it has very many values.
+        InputError: there is no such column, or it has more than :data:`MOST_VALUES` values.
     """
     if column not in data.table.column_names:
         raise InputError(unknown_name(f"`each`: {data.name} has no column", column, data.table.column_names))
     cells = data.table.column(column).to_pylist()
     values = list(dict.fromkeys(str(cell) for cell in cells if cell not in (None, "")))
-    if len(values) > MOST:
-        raise InputError(f"`each={column}`: has {len(values):,} values; choose a column of at most {MOST}")
+    if len(values) > MOST_VALUES:
+        raise InputError(f"`each={column}`: has {len(values):,} values; choose a column of at most {MOST_VALUES}")
     texts = np.array([str(cell) for cell in cells], dtype=object)
     scores, positive = pairs
-    found = []
+    agreements = []
     for value in values:
         rows = np.flatnonzero(texts == value)
         own_groups = None if groups is None else np.unique(groups[rows], return_inverse=True)[1]
         resampler = Resampler(len(rows), drawing.resamples, tuple(seed), own_groups)
-        part = scores[rows], positive[rows]
-        tested = values_with_intervals(decision.decided[rows], part, (), measure, resampler, drawing.confidence)
-        auc = area_under_roc(*part, drawing, seed, own_groups)
-        found.append(ValueAgreement(value, len(rows), int(positive[rows].sum()), tested, auc))
-    return found
+        part_of_value = scores[rows], positive[rows]
+        tested = values_with_intervals(
+            decision.decided[rows], part_of_value, (), measure, resampler, drawing.confidence
+        )
+        auc = area_under_roc(*part_of_value, drawing, seed, own_groups)
+        agreements.append(ValueAgreement(value, len(rows), int(positive[rows].sum()), tested, auc))
+    return agreements

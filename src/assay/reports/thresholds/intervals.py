@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.reports.thresholds.measures import HIGHEST, LOWEST, Counts, measures_with, resampled_thresholds
+from assay.reports.thresholds.measures import HIGHEST, LOWEST, ConfusionMatrix, measures_with, resampled_thresholds
 from assay.reports.thresholds.parts import ThresholdPart
 from assay.statistics.agreement import percentile_interval
 from assay.statistics.concordance import Floats
@@ -17,7 +17,7 @@ from assay.statistics.resampling import Resampler
 
 @dataclass(frozen=True)
 class Value:
-    """A number and its interval; None where it is undefined, or where there is no interval."""
+    """A number with its interval: *value* is None if undefined, *low* and *high* are None if there is no interval."""
 
     value: float | None
     low: float | None = None
@@ -27,22 +27,30 @@ class Value:
 def measures_of(
     decided: NDArray[np.bool_], positive: NDArray[np.bool_], measure: str, weights: Floats | None = None
 ) -> Floats:
-    """Return every measure, shape (measures, repeats), or (measures, repeats, b) under multiplicities, shape (n, b).
+    """Return every measure of some decisions, in the order of :func:`~assay.reports.thresholds.measures.measures_with`.
 
-    Which ones they are depends on what thresholds are chosen by, see
-    :func:`~assay.reports.thresholds.measures.measures_with`.
+    Args:
+        decided: which of n pairs are called yes, shape (n, repeats).
+        positive: which pairs are yes, shape (n,).
+        measure: the objective that thresholds are chosen by, which decides what the measures are.
+        weights: how often each pair was drawn in each of b resamples, shape (n, b); None for every pair once.
+
+    Returns:
+        Shape (measures, repeats), or (measures, repeats, b) with *weights*; NaN where a measure is undefined.
     """
-    drawn = np.ones((len(positive), 1)) if weights is None else weights
-    yes, no = positive @ drawn, ~positive @ drawn
-    hits = (decided & positive[:, None]).T.astype(np.float64) @ drawn
-    alarms = (decided & ~positive[:, None]).T.astype(np.float64) @ drawn
-    values = _all_measures(Counts(hits, alarms, yes - hits, no - alarms), measure)
+    weights_or_ones = np.ones((len(positive), 1)) if weights is None else weights
+    yes, no = positive @ weights_or_ones, ~positive @ weights_or_ones
+    true_positives = (decided & positive[:, None]).T.astype(np.float64) @ weights_or_ones
+    false_positives = (decided & ~positive[:, None]).T.astype(np.float64) @ weights_or_ones
+    values = _all_measures(
+        ConfusionMatrix(true_positives, false_positives, yes - true_positives, no - false_positives), measure
+    )
     return values[..., 0] if weights is None else values
 
 
-def _all_measures(counts: Counts, measure: str) -> Floats:
-    """Return every measure of counts of any shape, with the measures as first axis."""
-    return np.stack([compute(counts) for compute in measures_with(measure).values()])
+def _all_measures(matrix: ConfusionMatrix, measure: str) -> Floats:
+    """Return every measure of confusion matrices of any shape, with the measures as the first axis."""
+    return np.stack([compute(matrix) for compute in measures_with(measure).values()])
 
 
 def values_with_intervals(
@@ -53,18 +61,19 @@ def values_with_intervals(
     resampler: Resampler,
     confidence: float,
 ) -> dict[str, Value]:
-    """Return every measure on the pairs tested, as a mean over the repeats, with its interval over resamples.
+    """Return every measure on the tested pairs by name: its mean over the repeats, with an interval from resamples.
 
     Args:
         decided: which pairs are called yes, shape (n, repeats).
-        test: scores of the pairs tested, and which are yes, shape (n,) each.
-        repeats: parts of these pairs, if thresholds were found on others of them; none if they were found elsewhere.
-        measure: what thresholds are chosen by.
-        resampler: draws the pairs tested.
-        confidence: level of the intervals.
+        test: the scores of the tested pairs, and which pairs are yes, shape (n,) each.
+        repeats: the parts of each repeat, if thresholds were tuned on other parts of the same pairs: the intervals then
+            include the choice of the thresholds. Empty if the thresholds were tuned elsewhere.
+        measure: the objective that thresholds are chosen by.
+        resampler: the resamples of the tested pairs.
+        confidence: the level of the intervals.
     """
     positive = test[1]
-    # thresholds found on the very pairs are not found anew: their values are too good as they are
+    # thresholds tuned on the tested pairs themselves stay fixed: their measures are too optimistic with any interval
     chosen_apart = [parts for parts in repeats if all(part.tune is not part.test for part in parts)]
     values = measures_of(decided, positive, measure).mean(axis=1)
     fixed, fixed_single, refitted = [], [], []
@@ -81,9 +90,9 @@ def values_with_intervals(
     resampled = np.concatenate(fixed, axis=1) if fixed else None
     tested = {}
     for row, name in enumerate(measures_with(measure)):
-        drawn = None if resampled is None else resampled[row]
+        resampled_values = None if resampled is None else resampled[row]
         tested[name] = _widened(
-            with_interval(values[row], drawn, resampler.units, confidence), float(factors[row]), name
+            with_interval(values[row], resampled_values, resampler.units, confidence), float(factors[row]), name
         )
     return tested
 
@@ -91,13 +100,13 @@ def values_with_intervals(
 def _refitted_measures(
     test: tuple[Floats, NDArray[np.bool_]], parts: Sequence[ThresholdPart], weights: Floats, measure: str
 ) -> Floats:
-    """Return every measure with thresholds found anew in each resample, shape (measures, b).
+    """Return every measure with the thresholds tuned anew in each resample, shape (measures, b).
 
     Args:
-        test: scores of n pairs, and which are yes.
-        parts: whose test rows together hold every pair once.
-        weights: multiplicities, shape (n, b); copies of a pair are in one part.
-        measure: what thresholds are chosen by.
+        test: the scores of n pairs, and which pairs are yes, shape (n,) each.
+        parts: parts whose test rows together contain every pair once.
+        weights: how often each pair was drawn, shape (n, b); all copies of a pair stay in one part.
+        measure: the objective that thresholds are chosen by.
     """
     scores, positive = test
     decided = np.empty(weights.shape, dtype=bool)
@@ -105,34 +114,40 @@ def _refitted_measures(
         thresholds = resampled_thresholds(scores[part.tune], positive[part.tune], weights[part.tune], measure)
         decided[part.test] = scores[part.test][:, None] >= thresholds
     called_yes = weights * decided
-    hits = positive @ called_yes
-    alarms = called_yes.sum(axis=0) - hits
+    true_positives = positive @ called_yes
+    false_positives = called_yes.sum(axis=0) - true_positives
     yes = positive @ weights
-    return _all_measures(Counts(hits, alarms, yes - hits, weights.sum(axis=0) - yes - alarms), measure)
+    return _all_measures(
+        ConfusionMatrix(
+            true_positives, false_positives, yes - true_positives, weights.sum(axis=0) - yes - false_positives
+        ),
+        measure,
+    )
 
 
 def _spread_of_choice(fixed: Floats, refitted: Floats) -> Floats:
-    """Return by what the choice of thresholds widens the spread of each measure, at least 1, shape (measures,).
+    """Return the factor by which the choice of thresholds widens the interval of each measure, shape (measures,).
 
-    Thresholds found anew in each resample add too much to the variance: near a threshold a resample has the chance
-    differences of the sample and its own. Half of the addition is taken, a rule of thumb without proof, chosen among
-    four because it keeps the level in ``tests/simulations/thresholds.py``.
+    Factors are at least 1. Tuning the thresholds anew in each resample adds too much variance, since near a threshold a
+    resample has the chance differences of the sample and its own on top. Half of the added variance is used: a rule of
+    thumb without proof, chosen among four because it keeps the level in ``tests/simulations/thresholds.py``.
 
     Args:
-        fixed: measures of resamples under the thresholds found, shape (measures, resamples).
-        refitted: under thresholds found anew in each.
+        fixed: the measures of each resample with fixed thresholds, shape (measures, resamples).
+        refitted: the measures of the same resamples with thresholds tuned anew, shape (measures, resamples).
     """
     defined = ~(np.isnan(fixed) | np.isnan(refitted))
     factors = np.ones(len(fixed))
     for row, kept in enumerate(defined):
         variance = float(np.var(fixed[row, kept])) if kept.any() else 0.0
         if variance > 0:
-            factors[row] = np.sqrt(max(1.0, (1 + float(np.var(refitted[row, kept])) / variance) / 2))
+            ratio = float(np.var(refitted[row, kept])) / variance
+            factors[row] = np.sqrt(max(1.0, (1 + ratio) / 2))
     return factors
 
 
 def _widened(value: Value, factor: float, name: str) -> Value:
-    """Return a value of a measure whose bounds are farther from it by a factor, within those of the measure."""
+    """Return a value with the distances to its bounds multiplied by a factor, clipped to the range of the measure."""
     if value.value is None or value.low is None or value.high is None:
         return value
     low = value.value - factor * (value.value - value.low)
@@ -141,7 +156,7 @@ def _widened(value: Value, factor: float, name: str) -> Value:
 
 
 def with_interval(value: float, resampled: Floats | None, units: int, confidence: float) -> Value:
-    """Return a value with its percentile interval; without one where there are no resamples, or too few units."""
+    """Return a value with its percentile interval; without one if there are no resamples or too few resampled units."""
     bounds = None
     if resampled is not None and not np.isnan(value):
         bounds = percentile_interval(resampled, units, confidence)
@@ -150,5 +165,5 @@ def with_interval(value: float, resampled: Floats | None, units: int, confidence
 
 
 def known(value: float) -> float | None:
-    """Return a number, or None for NaN, which JSON lacks."""
+    """Return a number, or None for NaN, which JSON cannot represent."""
     return None if np.isnan(value) else float(value)

@@ -1,4 +1,4 @@
-"""Measures of a yes/no decision: from counts, the best threshold, and curves."""
+"""Measures of a yes/no decision, computed from its confusion matrix; the best threshold; ROC and precision-recall."""
 
 from __future__ import annotations
 
@@ -12,98 +12,114 @@ from numpy.typing import NDArray
 
 from assay.statistics.concordance import Floats
 
-#: Values of a measure nearer than this are equal.
+#: Values of a measure that differ by less than this are ties: rounding alone can tell them apart.
 NOISE = 1e-12
 
-# Measures of yes/no decisions, from their four counts
+# Measures of yes/no decisions, computed from the confusion matrix
 
 
 @dataclass(frozen=True)
-class Counts:
-    """Pairs by what people said and what was decided; arrays of one shape, or single numbers.
+class ConfusionMatrix:
+    """The four counts of pairs by label and decision: arrays of one shape, or single numbers.
 
     Attributes:
-        hits: yes, decided yes.
-        alarms: no, decided yes.
-        misses: yes, decided no.
-        rests: no, decided no.
+        true_positives: pairs labelled yes and decided yes.
+        false_positives: pairs labelled no and decided yes.
+        false_negatives: pairs labelled yes and decided no.
+        true_negatives: pairs labelled no and decided no.
     """
 
-    hits: Floats
-    alarms: Floats
-    misses: Floats
-    rests: Floats
+    true_positives: Floats
+    false_positives: Floats
+    false_negatives: Floats
+    true_negatives: Floats
 
 
-def precision(counts: Counts) -> Floats:
-    """Share of yes among what was decided yes, in [0, 1]; NaN where nothing was."""
-    return _ratio(counts.hits, counts.hits + counts.alarms)
+def precision(matrix: ConfusionMatrix) -> Floats:
+    """Return the share of true yes among the pairs decided yes, in [0, 1]; NaN if no pair is decided yes."""
+    return _ratio(matrix.true_positives, matrix.true_positives + matrix.false_positives)
 
 
-def recall(counts: Counts) -> Floats:
-    """Share of yes that was decided yes, in [0, 1]; NaN where there is no yes."""
-    return _ratio(counts.hits, counts.hits + counts.misses)
+def recall(matrix: ConfusionMatrix) -> Floats:
+    """Return the share of the true yes pairs that are decided yes, in [0, 1]; NaN if no pair is labelled yes."""
+    return _ratio(matrix.true_positives, matrix.true_positives + matrix.false_negatives)
 
 
-def f1(counts: Counts) -> Floats:
-    """Harmonic mean of precision and recall of yes, in [0, 1]; NaN where yes is neither the truth nor the decision."""
-    return _ratio(2 * counts.hits, 2 * counts.hits + counts.alarms + counts.misses)
+def f1(matrix: ConfusionMatrix) -> Floats:
+    """Return the harmonic mean of precision and recall, in [0, 1]; NaN if no pair is labelled or decided yes."""
+    return _ratio(
+        2 * matrix.true_positives, 2 * matrix.true_positives + matrix.false_positives + matrix.false_negatives
+    )
 
 
-def f1_no(counts: Counts) -> Floats:
-    """F1 of the other class."""
-    return _ratio(2 * counts.rests, 2 * counts.rests + counts.alarms + counts.misses)
+def f1_no(matrix: ConfusionMatrix) -> Floats:
+    """Return the F1 of the class no, in [0, 1]; NaN if no pair is labelled or decided no."""
+    return _ratio(
+        2 * matrix.true_negatives, 2 * matrix.true_negatives + matrix.false_positives + matrix.false_negatives
+    )
 
 
-def f1_macro(counts: Counts) -> Floats:
-    """Mean of the F1 of both classes, in [0, 1]."""
-    return (f1(counts) + f1_no(counts)) / 2
+def f1_macro(matrix: ConfusionMatrix) -> Floats:
+    """Return the mean of the F1 of both classes, in [0, 1]; NaN if either is undefined."""
+    return (f1(matrix) + f1_no(matrix)) / 2
 
 
-def accuracy(counts: Counts) -> Floats:
-    """Share of right decisions, in [0, 1]."""
-    return _ratio(counts.hits + counts.rests, counts.hits + counts.alarms + counts.misses + counts.rests)
+def accuracy(matrix: ConfusionMatrix) -> Floats:
+    """Return the share of correct decisions, in [0, 1]; NaN for no pairs."""
+    return _ratio(
+        matrix.true_positives + matrix.true_negatives,
+        matrix.true_positives + matrix.false_positives + matrix.false_negatives + matrix.true_negatives,
+    )
 
 
-def balanced_accuracy(counts: Counts) -> Floats:
-    """Mean of the recall of both classes, in [0, 1]; .5 for a decision that ignores the pair."""
-    return (recall(counts) + _ratio(counts.rests, counts.rests + counts.alarms)) / 2
+def balanced_accuracy(matrix: ConfusionMatrix) -> Floats:
+    """Return the mean of the recall of both classes, in [0, 1]; .5 is chance. NaN if a class has no pair."""
+    return (recall(matrix) + _ratio(matrix.true_negatives, matrix.true_negatives + matrix.false_positives)) / 2
 
 
-def kappa(counts: Counts) -> Floats:
-    """Cohen's kappa (1960) of people and decisions, in [-1, 1]: agreement beyond that of two who ignore the pair.
+def kappa(matrix: ConfusionMatrix) -> Floats:
+    """Return Cohen's kappa (1960) of labels and decisions, in [-1, 1]: agreement beyond chance, which is 0.
 
-    NaN where both say the same of all pairs.
+    NaN if labels and decisions put all pairs into one and the same class.
     """
-    yes, no = counts.hits + counts.misses, counts.rests + counts.alarms
-    decided_yes, decided_no = counts.hits + counts.alarms, counts.rests + counts.misses
-    # 1 less the share of disagreements over what chance expects of them
-    return 1 - _ratio((counts.alarms + counts.misses) * (yes + no), yes * decided_no + no * decided_yes)
+    yes, no = matrix.true_positives + matrix.false_negatives, matrix.true_negatives + matrix.false_positives
+    decided_yes = matrix.true_positives + matrix.false_positives
+    decided_no = matrix.true_negatives + matrix.false_negatives
+    # 1 minus the observed over the expected number of disagreements, both multiplied by the number of pairs
+    return 1 - _ratio(
+        (matrix.false_positives + matrix.false_negatives) * (yes + no), yes * decided_no + no * decided_yes
+    )
 
 
-def youden(counts: Counts) -> Floats:
-    """Youden's J (1950): recall of yes and recall of no, less 1, in [-1, 1]; 0 for a decision that ignores the pair."""
-    return recall(counts) + _ratio(counts.rests, counts.rests + counts.alarms) - 1
+def youden(matrix: ConfusionMatrix) -> Floats:
+    """Return Youden's J (1950): recall of yes plus recall of no minus 1, in [-1, 1]; 0 is chance."""
+    return recall(matrix) + _ratio(matrix.true_negatives, matrix.true_negatives + matrix.false_positives) - 1
 
 
-def mcc(counts: Counts) -> Floats:
-    """Matthews' correlation (1975), in [-1, 1]; 0 for a constant decision, the limit (Chicco & Jurman, 2020)."""
-    yes, no = counts.hits + counts.misses, counts.rests + counts.alarms
-    decided_yes, decided_no = counts.hits + counts.alarms, counts.rests + counts.misses
-    # by roots: the product of four counts of a large set would lose digits
+def mcc(matrix: ConfusionMatrix) -> Floats:
+    """Return Matthews' correlation coefficient (1975), in [-1, 1]; NaN if a class has no pair.
+
+    A constant decision would be 0 / 0; it gets 0, the limit (Chicco & Jurman, 2020).
+    """
+    yes, no = matrix.true_positives + matrix.false_negatives, matrix.true_negatives + matrix.false_positives
+    decided_yes = matrix.true_positives + matrix.false_positives
+    decided_no = matrix.true_negatives + matrix.false_negatives
+    # the product of the roots: the product of four large counts would exceed the digits of a double
     scale = np.sqrt(yes) * np.sqrt(no) * np.sqrt(decided_yes) * np.sqrt(decided_no)
-    found = _ratio(counts.hits * counts.rests - counts.alarms * counts.misses, scale)
+    correlation = _ratio(
+        matrix.true_positives * matrix.true_negatives - matrix.false_positives * matrix.false_negatives, scale
+    )
     constant = (yes > 0) & (no > 0) & ((decided_yes == 0) | (decided_no == 0))
-    return np.where(constant, 0.0, found)
+    return np.where(constant, 0.0, correlation)
 
 
 def _ratio(part: Floats, whole: Floats) -> Floats:
     with np.errstate(invalid="ignore", divide="ignore"):
-        found: Floats = np.where(np.asarray(whole) > 0, part / np.asarray(whole, dtype=np.float64), np.nan)
-    return found
+        ratio: Floats = np.where(np.asarray(whole) > 0, part / np.asarray(whole, dtype=np.float64), np.nan)
+    return ratio
 
 
-MEASURES: Final[dict[str, Callable[[Counts], Floats]]] = {
+MEASURES: Final[dict[str, Callable[[ConfusionMatrix], Floats]]] = {
     "f1-macro": f1_macro,
     "f1": f1,
     "f1-no": f1_no,
@@ -115,36 +131,39 @@ MEASURES: Final[dict[str, Callable[[Counts], Floats]]] = {
     "youden": youden,
     "mcc": mcc,
 }
-#: Names of objectives that are no plain measures: the least precision or recall, and what errors cost.
+#: Objectives that are not plain measures: a minimum of precision or recall, and the costs of both kinds of error.
 _TARGET = re.compile(r"(?P<name>precision|recall)>=(?P<least>[0-9.]+)")
 _COST = re.compile(r"cost:(?P<alarm>[0-9.e+-]+),(?P<miss>[0-9.e+-]+)")
-#: A threshold that is given, for scores that rise with similarity.
+#: A threshold that the user gave, for scores that rise with similarity.
 _GIVEN = re.compile(r"at:(?P<value>.+)")
 
 
 def given_threshold(objective: str) -> float | None:
-    """Return the threshold of an objective ``at:VALUE``; None where one is to be found."""
+    """Return the threshold in an objective ``at:VALUE``; None for any other objective."""
     match = _GIVEN.fullmatch(objective)
     return None if match is None else float(match["value"])
 
 
-def measures_with(objective: str) -> dict[str, Callable[[Counts], Floats]]:
-    """Return every measure by name, and ``cost``, the mean cost of a decision, where thresholds are chosen by it."""
+def measures_with(objective: str) -> dict[str, Callable[[ConfusionMatrix], Floats]]:
+    """Return the functions of all measures by name; an objective ``cost:A,M`` adds ``cost``, the mean cost per pair."""
     match = _COST.fullmatch(objective)
     if match is None:
         return MEASURES
     alarm, miss = float(match["alarm"]), float(match["miss"])
 
-    def cost(counts: Counts) -> Floats:
-        """Return what a decision costs on average."""
-        all_pairs = counts.hits + counts.alarms + counts.misses + counts.rests
-        return _ratio(alarm * counts.alarms + miss * counts.misses, all_pairs)
+    def cost(matrix: ConfusionMatrix) -> Floats:
+        """Return the mean cost of a decision."""
+        all_pairs = matrix.true_positives + matrix.false_positives + matrix.false_negatives + matrix.true_negatives
+        return _ratio(alarm * matrix.false_positives + miss * matrix.false_negatives, all_pairs)
 
     return MEASURES | {"cost": cost}
 
 
 def shown_measure(objective: str) -> str:
-    """Return the measure that an objective asks most of: ``precision>=0.95`` asks for the highest recall."""
+    """Return the name of the measure to report for an objective, which is the one that it maximises.
+
+    ``precision>=0.95`` maximises recall; a given threshold maximises nothing and is reported by ``f1-macro``.
+    """
     match = _TARGET.fullmatch(objective)
     if match is None:
         if given_threshold(objective) is not None:
@@ -153,117 +172,143 @@ def shown_measure(objective: str) -> str:
     return "recall" if match["name"] == "precision" else "precision"
 
 
-def objective_of(objective: str) -> Callable[[Counts], Floats]:
-    """Return the function of counts that the best threshold makes as high as can be.
+def objective_of(objective: str) -> Callable[[ConfusionMatrix], Floats]:
+    """Return the function of a confusion matrix that the best threshold maximises.
 
     Args:
-        objective: a measure; ``precision>=P``: the highest recall of those decisions that reach the precision, the
-            highest precision where none does; ``recall>=R`` likewise; ``cost:A,M``: the lowest cost, A for a false
-            alarm and M for a miss.
+        objective: the name of a measure; or ``precision>=P``: the highest recall among decisions with that precision,
+            and the highest precision if no decision has it; or ``recall>=R``, likewise; or ``cost:A,M``: the lowest
+            cost, with A for a false positive and M for a false negative.
     """
     if objective.startswith("cost:"):
         cost = measures_with(objective)["cost"]
-        return lambda counts: -cost(counts)
+        return lambda matrix: -cost(matrix)
     match = _TARGET.fullmatch(objective)
     if match is None:
         return MEASURES[objective]
     target, other = MEASURES[match["name"]], MEASURES[shown_measure(objective)]
     least = float(match["least"])
 
-    def reached(counts: Counts) -> Floats:
-        """Return the other measure where the target is reached, else what is lacking, below 0."""
-        value = target(counts)
-        return np.where(value >= least - NOISE, other(counts), value - 1)
+    def reached(matrix: ConfusionMatrix) -> Floats:
+        """Return the other measure if the target is reached, else the target measure minus 1, which is below 0."""
+        value = target(matrix)
+        return np.where(value >= least - NOISE, other(matrix), value - 1)
 
     return reached
 
 
-#: Lowest values that are not 0, and highest ones that are not 1.
+#: Upper bounds of measures that do not end at 1, and lower bounds of those that do not begin at 0.
 HIGHEST: Final = {"cost": np.inf}
 LOWEST: Final = {"youden": -1.0, "mcc": -1.0, "kappa": -1.0}
 
 
-# The best threshold of a score, and the points of its curves.
+# The best threshold of a score
 
 
 @dataclass(frozen=True)
 class Levels:
-    """Every decision that a threshold can make on n pairs, from none to all of them yes.
+    """Every decision that a threshold can make on n pairs, from all no to all yes.
 
     Attributes:
-        scores: distinct scores from the highest, shape (k,).
-        yes: pairs of the class yes with at least that score, shape (k,).
-        above: pairs with at least that score, shape (k,).
+        scores: the k distinct scores in descending order, shape (k,).
+        yes: number of yes pairs with at least each score, shape (k,).
+        at_least: number of pairs with at least each score, shape (k,).
     """
 
     scores: Floats
     yes: Floats
-    above: Floats
+    at_least: Floats
 
     @classmethod
-    def of(cls, scores: Floats, positive: NDArray[np.bool_]) -> Levels:
-        """Sort scores, shape (n,), finite, higher where yes is likelier; which pairs are yes, shape (n,)."""
+    def from_scores(cls, scores: Floats, positive: NDArray[np.bool_]) -> Levels:
+        """Return the decisions that thresholds on these scores can make.
+
+        Args:
+            scores: finite scores, shape (n,), higher where yes is likelier.
+            positive: whether each pair is yes, shape (n,).
+        """
         order = np.argsort(-scores, kind="stable")
-        ends = np.flatnonzero(np.append(np.diff(scores[order]) != 0, True))
+        sorted_scores = scores[order]
+        # equal scores fall on the same side of every threshold: keep the last of each run
+        last_of_run = np.flatnonzero(np.append(np.diff(sorted_scores) != 0, True))
+        yes_so_far = np.cumsum(positive[order])
         return cls(
-            scores[order][ends], np.cumsum(positive[order])[ends].astype(np.float64), (ends + 1).astype(np.float64)
+            scores=sorted_scores[last_of_run],
+            yes=yes_so_far[last_of_run].astype(np.float64),
+            at_least=(last_of_run + 1).astype(np.float64),
         )
 
-    def counts(self) -> Counts:
-        """Return the counts of no pair decided yes, and of each level, shape (k + 1,)."""
-        hits, above = (np.concatenate([[0.0], counted]) for counted in (self.yes, self.above))
-        return Counts(hits, above - hits, self.yes[-1] - hits, (self.above[-1] - self.yes[-1]) - (above - hits))
+    def matrix(self) -> ConfusionMatrix:
+        """Return the confusion matrix of each decision, counts of shape (k + 1,); the first calls no pair yes."""
+        true_positives = np.concatenate([[0.0], self.yes])
+        decided_yes = np.concatenate([[0.0], self.at_least])
+        false_positives = decided_yes - true_positives
+        all_yes = self.yes[-1]
+        all_no = self.at_least[-1] - all_yes
+        return ConfusionMatrix(
+            true_positives=true_positives,
+            false_positives=false_positives,
+            false_negatives=all_yes - true_positives,
+            true_negatives=all_no - false_positives,
+        )
 
 
 def decide(scores: Floats, threshold: float | Floats) -> NDArray[np.bool_]:
-    """Return which pairs are decided yes: those whose score is at least the threshold, or their own one."""
+    """Return which pairs are decided yes: those whose score reaches the threshold (one for all, or one per pair)."""
     return np.asarray(scores >= threshold)
 
 
 def best_threshold(scores: Floats, positive: NDArray[np.bool_], measure: str) -> tuple[float, float]:
-    """Return the threshold with the highest value of a measure on these pairs, and that value.
+    """Return the threshold with the highest value of an objective on these pairs, and that value.
 
-    It lies in the middle between two scores; of equally good ones, where they are farthest apart.
+    The threshold is halfway between two neighbouring scores. Of tied thresholds, the one in the widest gap is returned.
 
     Args:
-        scores: shape (n,), finite, with at least two values, higher where yes is likelier.
-        positive: shape (n,), with both values.
-        measure: an objective, see :func:`objective_of`; ``at:VALUE`` is that threshold, and the value its F1 macro.
+        scores: finite scores with at least two distinct values, shape (n,), higher where yes is likelier.
+        positive: whether each pair is yes, shape (n,), with both values present.
+        measure: an objective, see :func:`objective_of`; ``at:VALUE`` returns that threshold and its macro F1.
     """
     given = given_threshold(measure)
     if given is not None:
         decided = decide(scores, given)
-        hits, yes = float((decided & positive).sum()), float(positive.sum())
-        alarms = float(decided.sum()) - hits
-        counts = Counts(*(np.asarray(n) for n in (hits, alarms, yes - hits, len(scores) - yes - alarms)))
-        return given, float(f1_macro(counts))
-    levels = Levels.of(scores, positive)
-    values = objective_of(measure)(levels.counts())
+        true_positives, yes = float((decided & positive).sum()), float(positive.sum())
+        false_positives = float(decided.sum()) - true_positives
+        matrix = ConfusionMatrix(
+            true_positives=np.asarray(true_positives),
+            false_positives=np.asarray(false_positives),
+            false_negatives=np.asarray(yes - true_positives),
+            true_negatives=np.asarray(len(scores) - yes - false_positives),
+        )
+        return given, float(f1_macro(matrix))
+    levels = Levels.from_scores(scores, positive)
+    values = objective_of(measure)(levels.matrix())
     descending = levels.scores
-    # beyond the ends there is no score to keep away from: no gap counts there
+    # the thresholds of the two constant decisions are in no gap between scores: with 0 they lose every tie
     gaps = np.concatenate([[0.0], -np.diff(descending), [0.0]])
     best = np.flatnonzero(values >= np.nanmax(values) - NOISE)
-    place = int(best[np.argmax(gaps[best])])
-    if place == 0:
+    level = int(best[np.argmax(gaps[best])])
+    if level == 0:
         threshold = float(np.nextafter(descending[0], np.inf))
-    elif place == len(descending):
+    elif level == len(descending):
         threshold = float(descending[-1])
     else:
-        upper, lower = descending[place - 1], descending[place]
+        upper, lower = descending[level - 1], descending[level]
         middle = lower + (upper - lower) / 2
+        # between neighbouring floats the middle rounds down to the lower score, which must stay a no
         threshold = float(middle if middle > lower else upper)
-    return threshold, float(values[place])
+    return threshold, float(values[level])
 
 
 def resampled_thresholds(scores: Floats, positive: NDArray[np.bool_], weights: Floats, measure: str) -> Floats:
-    """Return the threshold with the highest value of a measure under multiplicities, shape (b,).
+    """Return the threshold with the highest value of an objective in each of b resamples, shape (b,).
 
-    It lies in the middle between two scores; of equally good ones it is the highest, infinite where no yes is best.
+    Each threshold is halfway between two neighbouring scores. Of tied thresholds the highest is returned; it is
+    infinite if calling no pair yes is best.
 
     Args:
-        scores: shape (n,), finite, higher where yes is likelier.
-        positive: shape (n,).
-        weights: multiplicities, shape (n, b).
+        scores: finite scores, shape (n,), higher where yes is likelier.
+        positive: whether each pair is yes, shape (n,).
+        weights: how often each pair was drawn in each resample, shape (n, b).
         measure: an objective, see :func:`objective_of`, or ``at:VALUE``.
     """
     given = given_threshold(measure)
@@ -271,32 +316,39 @@ def resampled_thresholds(scores: Floats, positive: NDArray[np.bool_], weights: F
         return np.full(weights.shape[1], given)
     order = np.argsort(-scores, kind="stable")
     descending = scores[order]
-    ends = np.flatnonzero(np.append(np.diff(descending) != 0, True))
-    drawn = weights[order]
-    none = np.zeros((1, weights.shape[1]))
-    above = np.concatenate([none, np.cumsum(drawn, axis=0)[ends]])
-    hits = np.concatenate([none, np.cumsum(drawn * positive[order][:, None], axis=0)[ends]])
-    alarms = above - hits
-    values = objective_of(measure)(Counts(hits, alarms, hits[-1] - hits, alarms[-1] - alarms))
+    # equal scores fall on the same side of every threshold: keep the last of each run
+    last_of_run = np.flatnonzero(np.append(np.diff(descending) != 0, True))
+    weights_in_order = weights[order]
+    weights_of_yes = weights_in_order * positive[order][:, None]
+    none_decided = np.zeros((1, weights.shape[1]))
+    decided_yes = np.concatenate([none_decided, np.cumsum(weights_in_order, axis=0)[last_of_run]])
+    true_positives = np.concatenate([none_decided, np.cumsum(weights_of_yes, axis=0)[last_of_run]])
+    false_positives = decided_yes - true_positives
+    values = objective_of(measure)(
+        ConfusionMatrix(
+            true_positives, false_positives, true_positives[-1] - true_positives, false_positives[-1] - false_positives
+        )
+    )
     best = np.argmax(np.where(np.isnan(values), -np.inf, values), axis=0)
-    levels = descending[ends]
-    # from none to all pairs decided yes
+    levels = descending[last_of_run]
+    # in the order of the rows above: from no pair decided yes to all of them
     thresholds: Floats = np.concatenate([[np.inf], (levels[:-1] + levels[1:]) / 2, levels[-1:]])
     chosen: Floats = thresholds[best]
     return chosen
 
 
-# Receiver operating characteristic and precision against recall.
+# Receiver operating characteristic, and precision against recall
 
 
 def roc(levels: Levels) -> dict[str, Floats]:
-    """Return the corners of the ROC curve from (0, 0) to (1, 1): ``threshold, alarms, recall``, shape (k,) each.
+    """Return the corners of the ROC curve from (0, 0) to (1, 1) as ``threshold, alarms, recall``, shape (k,) each.
 
-    A pair is decided yes from its threshold up; the first point has none. Points on a line between their neighbours are
-    left out. *alarms* is the share of no that is decided yes.
+    *alarms* is the false positive rate. At each point, pairs whose score reaches the threshold are decided yes; at the
+    first point no pair is. Points on a straight line between their neighbours are left out.
     """
     yes = np.concatenate([[0.0], levels.yes])
-    no = np.concatenate([[0.0], levels.above]) - yes
+    no = np.concatenate([[0.0], levels.at_least]) - yes
+    # a corner: the slopes before and after it differ; compared by products to avoid a division by 0
     bend = np.diff(yes[1:]) * np.diff(no[:-1]) != np.diff(yes[:-1]) * np.diff(no[1:])
     kept = np.concatenate([[True], bend, [True]])
     thresholds = np.concatenate([[np.nextafter(levels.scores[0], np.inf)], levels.scores])
@@ -304,40 +356,44 @@ def roc(levels: Levels) -> dict[str, Floats]:
 
 
 def precision_recall(levels: Levels) -> dict[str, Floats]:
-    """Return ``threshold, recall, precision`` of every distinct score from the highest, shape (k,) each."""
+    """Return ``threshold, recall, precision`` at every distinct score in descending order, shape (k,) each."""
     return {
         "threshold": levels.scores,
         "recall": levels.yes / levels.yes[-1],
-        "precision": levels.yes / levels.above,
+        "precision": levels.yes / levels.at_least,
     }
 
 
 def average_precision(levels: Levels) -> float:
-    """Return the area under precision against recall as the sum of steps, in [0, 1].
+    """Return the area under the precision-recall curve as a sum of steps, in [0, 1].
 
-    Precision at each threshold counts for the recall it adds: a straight line between two points would promise
-    precision that no threshold has (Davis & Goadrich, The Relationship Between Precision-Recall and ROC Curves, 2006).
+    Each precision is weighted by the recall that its threshold adds. A straight line between two points would promise
+    a precision that no threshold has (Davis & Goadrich, The Relationship Between Precision-Recall and ROC
+    Curves, 2006).
     """
-    return float((np.diff(levels.yes, prepend=0.0) * levels.yes / levels.above).sum() / levels.yes[-1])
+    return float((np.diff(levels.yes, prepend=0.0) * levels.yes / levels.at_least).sum() / levels.yes[-1])
 
 
 def resampled_average_precision(scores: Floats, positive: NDArray[np.bool_], blocks: Iterator[Floats]) -> Floats:
-    """Return :func:`average_precision` under multiplicities, shape (resamples,); NaN where no yes was drawn.
+    """Return :func:`average_precision` in each resample, shape (resamples,); NaN if no yes pair was drawn.
 
     Args:
-        scores: shape (n,).
-        positive: shape (n,).
-        blocks: multiplicities in blocks of shape (n, b).
+        scores: finite scores, shape (n,), higher where yes is likelier.
+        positive: whether each pair is yes, shape (n,).
+        blocks: how often each pair was drawn in each resample, in blocks of shape (n, b).
     """
     order = np.argsort(-scores, kind="stable")
-    ends = np.flatnonzero(np.append(np.diff(scores[order]) != 0, True))
+    last_of_run = np.flatnonzero(np.append(np.diff(scores[order]) != 0, True))
     yes = positive[order].astype(np.float64)[:, None]
-    found = []
+    areas = []
     for weights in blocks:
-        drawn = weights[order]
-        above, hits = np.cumsum(drawn, axis=0)[ends], np.cumsum(drawn * yes, axis=0)[ends]
+        weights_in_order = weights[order]
+        at_least = np.cumsum(weights_in_order, axis=0)[last_of_run]
+        true_positives = np.cumsum(weights_in_order * yes, axis=0)[last_of_run]
         with np.errstate(invalid="ignore", divide="ignore"):
-            # levels above the first pair drawn add no recall
-            steps = np.diff(hits, axis=0, prepend=0.0) * np.where(above > 0, hits / above, 0.0)
-            found.append(steps.sum(axis=0) / hits[-1])
-    return np.concatenate(found)
+            # above the first pair drawn, precision is 0 / 0 and adds no recall
+            steps = np.diff(true_positives, axis=0, prepend=0.0) * np.where(
+                at_least > 0, true_positives / at_least, 0.0
+            )
+            areas.append(steps.sum(axis=0) / true_positives[-1])
+    return np.concatenate(areas)

@@ -1,4 +1,4 @@
-"""Which pairs a threshold is found on, and which it is tested on."""
+"""Splits of the pairs: which ones a threshold is tuned on, and which ones it is tested on."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from assay.statistics.crossvalidation import Rows, leave_one_out, make_folds
 
 @dataclass(frozen=True)
 class ThresholdPart:
-    """One threshold: rows that it is found on, rows that it is tested on.
+    """The rows that one threshold is tuned on, and the rows that it is tested on.
 
     Attributes:
-        name: what messages call the test part.
-        tune: rows to find it on.
-        test: rows to test it on.
-        remedy: what to do where no threshold can be found on *tune*.
+        name: the name of the test rows in messages.
+        tune: the row indices to tune on.
+        test: the row indices to test on.
+        remedy: what the user can do if no threshold can be found on *tune*, for messages.
     """
 
     name: str
@@ -30,38 +30,41 @@ class ThresholdPart:
 
 
 def folds(codes: Rows, k: int, repeats: int, seed: int) -> Iterator[list[ThresholdPart]]:
-    """Yield, for each repeat, k parts that test every pair once; pairs with one code are never on both sides.
+    """Yield the k parts of each repeat, which together test every pair once.
 
-    Codes are shuffled and dealt to folds of equally many of them.
+    Codes are shuffled and dealt to folds of equal size. Pairs with the same code are always in the same fold.
 
     Args:
-        codes: shape (n,), integers.
-        k: number of folds.
-        repeats: number of times.
-        seed: of the shuffles.
+        codes: integer codes of pairs that belong together, shape (n,).
+        k: the number of folds.
+        repeats: how often the folds are drawn.
+        seed: the seed of the shuffles.
 
     Raises:
-        InputError: there are fewer codes than folds.
+        InputError: there are fewer distinct codes than folds.
     """
     rng = np.random.default_rng(seed)
     for _ in range(repeats):
-        dealt = make_folds(codes, k, rng)
-        yield [ThresholdPart(fold.name, fold.train, fold.test, "take more folds, or another `seed`") for fold in dealt]
+        folds_of_repeat = make_folds(codes, k, rng)
+        yield [
+            ThresholdPart(fold.name, fold.train, fold.test, "take more folds, or another `seed`")
+            for fold in folds_of_repeat
+        ]
 
 
 def by_value(data: ScoredDataset, column: str, groups: Rows | None, pairs: Rows) -> list[ThresholdPart]:
-    """Return a part for each value of a column: tested on its pairs, found on all others.
+    """Return one part per value of a column: its pairs are tested with a threshold tuned on all other pairs.
 
-    A pair that is the same as a tested one is not tuned on there.
+    Duplicates of a tested pair are left out of the pairs to tune on.
 
     Args:
         data: n pairs.
-        column: whose values make the parts.
-        groups: codes of groups, shape (n,), or None.
-        pairs: codes of pairs, equal for the same pair, shape (n,).
+        column: the column whose values define the parts.
+        groups: codes of groups that must not be split, shape (n,), or None.
+        pairs: codes that are equal for duplicates of a pair, shape (n,).
 
     Raises:
-        InputError: there is no such column, it has one value, or a group has several values.
+        InputError: there is no such column, it has only one value, or the pairs of a group have several values.
     """
     cells = [str(cell) for cell in cells_of(data, column)]
     if len(set(cells)) < 2:
@@ -75,6 +78,6 @@ def by_value(data: ScoredDataset, column: str, groups: Rows | None, pairs: Rows)
 
 
 def one_part(n: int) -> ThresholdPart:
-    """Return the part that finds and tests on the same n pairs, which flatters a threshold."""
+    """Return the part that tunes and tests on the same n pairs, which makes a threshold look too good."""
     rows = np.arange(n)
     return ThresholdPart("the same pairs", rows, rows, "take other pairs")

@@ -1,4 +1,4 @@
-"""From a run folder to decisions: which labels mean yes, and which datasets and metrics are used."""
+"""From a run folder to decisions: the labels that mean yes, and the datasets, metrics and splits that are used."""
 
 from __future__ import annotations
 
@@ -30,29 +30,29 @@ from assay.statistics.concordance import Floats
 from assay.statistics.crossvalidation import Rows, join_codes
 from assay.statistics.resampling import seed_of
 
-#: Folds where the user sets no other number.
+#: Number of folds by default.
 FOLDS = 5
-
 
 _RULE = re.compile(r"\s*label\s*(?P<op>>=|>)\s*(?P<value>[-+0-9.eE]+)\s*")
 
 
 def read_positive(data: ScoredDataset, rule: str | None) -> tuple[str, NDArray[np.bool_]]:
-    """Return the rule and which pairs it calls yes, shape (n,); see :func:`positive_labels`."""
+    """Return the rule for yes and whether it calls each pair yes, shape (n,); see :func:`positive_labels`."""
     return positive_labels(data.labels, rule, data.run.title, data.name)
 
 
 def positive_labels(labels: Floats, rule: str | None, title: str, name: str) -> tuple[str, NDArray[np.bool_]]:
-    """Return the rule and which labels it calls yes, shape (n,).
+    """Return the rule without spaces, and whether it calls each label yes, shape (n,).
 
     Args:
-        labels: shape (n,), finite.
-        rule: ``label>=2`` or ``label>1``; None where the label has two values, of which the higher is yes.
-        title: where the labels come from, for messages.
-        name: of the dataset, for messages.
+        labels: finite labels, shape (n,).
+        rule: ``label>=2`` or ``label>1``; None if the labels have two values: the higher one is yes.
+        title: the origin of the labels, for messages.
+        name: the name of the dataset, for messages.
 
     Raises:
-        InputError: a rule that cannot be read or is needed, or one that leaves one class only.
+        InputError: the rule cannot be parsed, is missing although the labels do not have two values, or puts all labels
+            into one class.
     """
     values = np.unique(labels)
     if rule is None:
@@ -61,6 +61,7 @@ def positive_labels(labels: Floats, rule: str | None, title: str, name: str) -> 
     try:
         bound = float(match["value"]) if match else None
     except ValueError:
+        # the pattern lets through what is no number, such as 1e or 1.2.3
         bound = None
     if match is None or bound is None:
         raise InputError(f"`positive={rule!r}`: write label>=2 or label>1; yes is what people call similar")
@@ -70,43 +71,43 @@ def positive_labels(labels: Floats, rule: str | None, title: str, name: str) -> 
     if positive.all() or not positive.any():
         raise InputError(
             f"{title}: {rule} makes all pairs of {name} {'yes' if positive.any() else 'no'} "
-            f"(labels {_plain(values[0])} to {_plain(values[-1])}); a threshold needs both classes"
+            f"(labels {_in_full(values[0])} to {_in_full(values[-1])}); a threshold needs both classes"
             + ("; of two labels the higher is yes without `positive`" if len(values) == 2 else "")
         )
     return rule.replace(" ", ""), positive
 
 
 def _rule_of_two_values(values: Floats, title: str, name: str) -> str:
-    """Return the rule by which the higher of two labels means yes; raise InputError for another number of labels."""
+    """Return the rule that calls the higher of two labels yes; raise InputError unless there are two labels."""
     if len(values) != 2:
-        example = f"`positive='label>={_plain(values[-1])}'`" if len(values) else "`positive`"
+        example = f"`positive='label>={_in_full(values[-1])}'`" if len(values) else "`positive`"
         raise InputError(
             f"{title}: the label of {name} has {len(values)} values; say which mean yes, such as {example}"
         )
-    return f"label>={_plain(values[-1])}"
+    return f"label>={_in_full(values[-1])}"
 
 
-def _plain(label: float) -> str:
-    """Return a label in full, so that it is read back as the same number."""
+def _in_full(label: float) -> str:
+    """Return a label with all its digits, which parse to the same number."""
     return repr(float(label)).removesuffix(".0")
 
 
 @dataclass(frozen=True)
 class DatasetThresholds:
-    """The thresholds of the metrics of one dataset.
+    """The thresholds of all metrics on one dataset.
 
     Attributes:
-        dataset: name of the dataset tested.
-        title: how tables name it.
-        rule: which labels mean yes.
-        way: how pairs were split into tuned and tested ones, in a few words.
-        unit: what is resampled: pairs, or groups.
-        decisions: by metric, in the order of the run.
-        chosen_apart: whether thresholds were found on other pairs of the dataset tested.
+        dataset: the name of the tested dataset.
+        title: the name of the dataset in tables.
+        rule: the rule for yes, such as ``label>=2``.
+        way: how the pairs were split into tuned and tested ones, in a few words.
+        unit: the unit of resampling, ``pairs`` or ``groups``.
+        chosen_apart: whether thresholds were tuned on other pairs of the tested dataset.
+        decisions: the decisions by metric, in the order of the run.
         rising: by metric, whether a higher score means more similar.
-        signatures: by metric, what makes its scores.
-        notes: metrics that could not be used and why, pairs without a score.
-        each: by metric, agreement on the pairs of each value of a column, where one was named.
+        signatures: by metric, the settings and versions that determine its scores.
+        notes: lines for the reader: metrics that were left out and why, and pairs without a score.
+        each: by metric, the agreement on the pairs of each value of a column; empty if no column was named.
     """
 
     dataset: str
@@ -123,16 +124,17 @@ class DatasetThresholds:
 
 
 def find_thresholds(run: RunFolder, settings: ThresholdSettings) -> list[DatasetThresholds]:
-    """Find and test thresholds of the metrics of a run.
+    """Tune and test thresholds of the metrics of a run, and return one result per tested dataset.
 
-    A metric that was not named and has no threshold (all its scores are equal, say) is named in the notes.
+    A metric without a threshold (because all its scores are equal, say) is left out with a note, unless the settings
+    name it.
 
     Raises:
-        InputError: a broken run folder, an unknown name, parts that cannot be made, or a metric that was named and has
-            no threshold.
+        InputError: the run folder is broken, a name is unknown, the pairs cannot be split as the settings say, or a
+            named metric has no threshold.
     """
     if settings.tune is None or settings.test is None:
-        return [_subject(data, data, settings) for data in choose_datasets(run, settings.datasets)]
+        return [_thresholds_of_dataset(data, data, settings) for data in choose_datasets(run, settings.datasets)]
     if settings.tune == settings.test:
         raise InputError(f"`tune` and `test` are both {settings.test}; take `folds`, or say `same_pairs`")
     datasets = {data.name: data for data in read_datasets(run)}
@@ -142,14 +144,20 @@ def find_thresholds(run: RunFolder, settings: ThresholdSettings) -> list[Dataset
             raise InputError(unknown_name(f"`{setting}`: {run.title} has no dataset", name, datasets))
         return datasets[name]
 
-    return [_subject(find(settings.tune, "tune"), find(settings.test, "test"), settings)]
+    return [_thresholds_of_dataset(find(settings.tune, "tune"), find(settings.test, "test"), settings)]
 
 
-def _subject(tune: ScoredDataset, test: ScoredDataset, settings: ThresholdSettings) -> DatasetThresholds:
-    """Return the thresholds found on one dataset and tested on another, or on parts of the same one.
+def _thresholds_of_dataset(tune: ScoredDataset, test: ScoredDataset, settings: ThresholdSettings) -> DatasetThresholds:
+    """Return thresholds that are tuned on one dataset and tested on another, or on other parts of the same one.
+
+    Args:
+        tune: the dataset to tune on.
+        test: the dataset to test on; the same object as *tune* to split one dataset.
+        settings: what thresholds are chosen by, and how pairs are split.
 
     Raises:
-        InputError: no metric has a threshold, or one that was named has none; the two datasets share pairs or groups.
+        InputError: no metric has a threshold, or a metric that the settings name has none; or the two datasets share
+            pairs or groups.
     """
     rule, _ = read_positive(tune, settings.positive)
     if test is not tune:
@@ -164,9 +172,9 @@ def _subject(tune: ScoredDataset, test: ScoredDataset, settings: ThresholdSettin
         try:
             if metric not in tune.scores:
                 raise InputError(unknown_name(f"{tune.run.title}: {tune.name} has no scores of", metric, tune.scores))
-            decisions[metric], way, unscored, of_values = _decide(metric, tune, test, rule, settings)
+            decisions[metric], way, unscored, of_values = _decide_by_metric(metric, tune, test, rule, settings)
         except InputError as error:
-            # a metric that the user named must work; of all metrics, those that do not are left out
+            # a metric that the user named must work; without names, metrics that fail are left out with a note
             if settings.metrics:
                 raise
             failures.append(error)
@@ -197,7 +205,7 @@ def _subject(tune: ScoredDataset, test: ScoredDataset, settings: ThresholdSettin
 
 
 def _no_threshold(data: ScoredDataset, failures: Sequence[InputError], notes: Sequence[str]) -> InputError:
-    """Return the error for a dataset without a threshold: the metrics' own where all failed for one reason."""
+    """Return the error for a dataset without thresholds; if all metrics failed for the same reason, their own error."""
     if len({str(error) for error in failures}) == 1:
         return failures[0]
     reasons = "; ".join(notes) or "none there"
@@ -205,17 +213,22 @@ def _no_threshold(data: ScoredDataset, failures: Sequence[InputError], notes: Se
 
 
 def _resampled_units(data: ScoredDataset, group_by: str | None) -> tuple[int, str]:
-    """Return how many units the bootstrap draws from, and what they are: pairs, or groups."""
+    """Return the number of units that the bootstrap draws from, and their kind: ``pairs`` or ``groups``."""
     groups = group_codes(data, group_by)
     if groups is None:
         return len(data), "pairs"
     return len(np.unique(groups)), "groups"
 
 
-def _decide(
+def _decide_by_metric(
     metric: str, tune: ScoredDataset, test: ScoredDataset, rule: str, settings: ThresholdSettings
 ) -> tuple[Decision, str, int, list[ValueAgreement]]:
-    """Return the decision for a metric, how pairs were split, how many have no score, and agreement on each value."""
+    """Tune and test the thresholds of one metric.
+
+    Returns:
+        The decision; how the pairs were split, in words; the number of pairs without a score; and the agreement on the
+        pairs of each value of the column ``settings.each``, empty if none is set.
+    """
     scored_test = _scored(test, metric)
     scored_tune = scored_test if test is tune else _scored(tune, metric)
     unscored = len(test) - len(scored_test)
@@ -223,7 +236,7 @@ def _decide(
         unscored += len(tune) - len(scored_tune)
     tune, test = scored_tune, scored_test
     groups = group_codes(test, settings.group_by)
-    repeats, way = _parts(tune, test, groups, settings)
+    repeats, way = _parts_of_repeats(tune, test, groups, settings)
     declared = test.metrics[metric].declared
     tested = test.oriented(metric), read_positive(test, rule)[1]
     tuned, tuned_groups = tested, groups
@@ -254,23 +267,23 @@ def _decide(
 
 
 def out_of_fold(data: ScoredDataset, metric: str, rule: str, settings: ThresholdSettings) -> tuple[Floats, str]:
-    """Return for each pair the threshold that was learned without it, and in words how the pairs were split.
+    """Return the threshold that was learned without each pair, and in words how the pairs were split.
 
     Args:
         data: n pairs.
-        metric: a metric that the data has scores of.
-        rule: which labels mean yes, as :func:`read_positive` returns it.
-        settings: how pairs are split and what thresholds are chosen by; one repeat is made.
+        metric: a metric that has scores in the data.
+        rule: the rule for yes, as :func:`read_positive` returns it.
+        settings: how pairs are split and what thresholds are chosen by; only the first repeat is used.
 
     Returns:
-        Thresholds for scores that rise with similarity, shape (n,), NaN for pairs without a score.
+        Thresholds for scores that rise with similarity, shape (n,), NaN for pairs without a score; and the words.
 
     Raises:
-        InputError: the pairs cannot be split so, or a part to learn on has no threshold.
+        InputError: the pairs cannot be split as the settings say, or a part to learn on has no threshold.
     """
     rows = np.flatnonzero(np.isfinite(data.scores[metric]))
     scored = data.take(rows)
-    repeats, way = _parts(scored, scored, group_codes(scored, settings.group_by), settings)
+    repeats, way = _parts_of_repeats(scored, scored, group_codes(scored, settings.group_by), settings)
     pairs = scored.oriented(metric), read_positive(scored, rule)[1]
     learned = tune_and_decide(f"{data.name}, {metric}", pairs, pairs, repeats[:1], settings.objective)
     thresholds = np.full(len(data), np.nan)
@@ -280,17 +293,17 @@ def out_of_fold(data: ScoredDataset, metric: str, rule: str, settings: Threshold
 
 
 def _scored(data: ScoredDataset, metric: str) -> ScoredDataset:
-    """Return the pairs that have a score of a metric."""
+    """Return the data without the pairs that lack a score of a metric."""
     known = np.isfinite(data.scores[metric])
     return data if known.all() else data.take(np.flatnonzero(known))
 
 
-def _parts(
+def _parts_of_repeats(
     tune: ScoredDataset, test: ScoredDataset, groups: Rows | None, settings: ThresholdSettings
 ) -> tuple[Sequence[Sequence[ThresholdPart]], str]:
-    """Return the parts of each repeat, and in words how pairs were split.
+    """Return the parts of each repeat, and in words how the pairs were split.
 
-    In order of precedence: another dataset to tune on, the same pairs, values of a column, folds.
+    The first of these that applies: another dataset to tune on, the same pairs, the values of a column, folds.
     """
     n = len(test)
     if tune is not test:
@@ -309,7 +322,7 @@ def _parts(
 def _fold_parts(
     test: ScoredDataset, groups: Rows | None, settings: ThresholdSettings
 ) -> tuple[Sequence[Sequence[ThresholdPart]], str]:
-    """Return the folds of each repeat, and in words what they are made of: equal pairs and groups stay together."""
+    """Return the folds of each repeat, and in words what they consist of; duplicates and groups are never split."""
     k = FOLDS if settings.folds is None else settings.folds
     codes = same_pairs(test)
     units = "pairs"
@@ -324,11 +337,11 @@ def _fold_parts(
 
 
 def _shared_texts(data: ScoredDataset, column: str | None) -> list[str]:
-    """Return a note on the pairs whose texts occur under several values of a column; no note where there are none."""
+    """Return a note on pairs whose texts occur under several values of a column, as a list; empty if there are none."""
     if column is None or column not in data.table.column_names:
         return []
     codes, cells = same_pairs(data), map(str, data.table.column(column).to_pylist())
-    # one entry for each value that a pair's texts occur under
+    # the code of a pair once for each distinct value that its texts occur under
     codes_by_value = np.asarray([code for code, _ in set(zip(codes, cells, strict=True))], dtype=np.intp)
     shared = int((np.bincount(codes_by_value)[codes] > 1).sum())
     note = f"the texts of {shared:,} pairs stand under several values of {column}; where they are tested, no pair with "
@@ -336,7 +349,7 @@ def _shared_texts(data: ScoredDataset, column: str | None) -> list[str]:
 
 
 def _check_apart(tune: ScoredDataset, test: ScoredDataset, group_by: str | None) -> None:
-    """Refuse a pair, in whatever order, case and punctuation, or a group, that is in both datasets."""
+    """Raise InputError if the datasets share a pair (ignoring order, case and punctuation) or a group."""
     both = len(set(pair_keys(tune)) & set(pair_keys(test)))
     if both:
         raise InputError(

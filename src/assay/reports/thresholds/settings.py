@@ -12,10 +12,10 @@ from assay.settings import Resampling, Settings, setting
 
 
 def costs_of(cost: str | Mapping[str, float]) -> tuple[float, float]:
-    """Return what a false yes and a false no cost.
+    """Return the costs of a false positive and of a false negative.
 
     Raises:
-        InputError: not of the form ``fp=5,fn=1``, or a cost that is negative, or both 0.
+        InputError: *cost* is not of the form ``fp=5,fn=1``, a cost is negative or infinite, or both costs are 0.
     """
     parts = dict(part.partition("=")[::2] for part in cost.split(",")) if isinstance(cost, str) else dict(cost)
     try:
@@ -28,7 +28,7 @@ def costs_of(cost: str | Mapping[str, float]) -> tuple[float, float]:
     return costs["fp"], costs["fn"]
 
 
-#: Measures that a threshold can be chosen by; precision or recall alone would decide one way always.
+#: Measures that a threshold can be chosen by. Precision or recall alone would be best at a trivial threshold.
 OPTIMISED = ("f1-macro", "f1", "accuracy", "youden", "mcc")
 
 
@@ -56,7 +56,7 @@ class Criterion(Settings):
 
     @property
     def objective(self) -> str:
-        """What thresholds are chosen by, see :func:`~assay.reports.thresholds.measures.objective_of`."""
+        """The objective that thresholds are chosen by, see :func:`~assay.reports.thresholds.measures.objective_of`."""
         if self.precision is not None:
             return f"precision>={self.precision:g}"
         if self.recall is not None:
@@ -67,7 +67,7 @@ class Criterion(Settings):
         return self.measure
 
     def check(self) -> None:
-        """Refuse two criteria at once, and half of one."""
+        """Raise InputError for two criteria at once, or for a value outside its range."""
         super().check()
         criteria = {"precision": self.precision, "recall": self.recall, "cost": self.cost}
         given = [f"`{name}`" for name, value in criteria.items() if value is not None]
@@ -114,11 +114,11 @@ class ThresholdSettings(MetricsOfRun, DatasetsOfRun, Criterion, Resampling):
 
     @property
     def objective(self) -> str:
-        """What thresholds are chosen by, or ``at:VALUE`` where one is given."""
+        """The objective that thresholds are chosen by, or ``at:VALUE`` for a given threshold."""
         return super().objective if self.at is None else f"at:{self.at!r}"
 
     def check(self) -> None:
-        """Refuse two ways to part the pairs at once, and a criterion for a threshold that is given."""
+        """Raise InputError for two ways to split the pairs, or for a criterion together with a given threshold."""
         super().check()
         if self.at is not None and (not math.isfinite(self.at) or super().objective != OPTIMISED[0]):
             if not math.isfinite(self.at):

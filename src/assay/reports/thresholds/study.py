@@ -1,4 +1,4 @@
-"""Thresholds of metrics: chosen on one part, tested on another, with intervals."""
+"""Thresholds of metrics: tuned on one part of the pairs, tested on another, with intervals."""
 
 from __future__ import annotations
 
@@ -31,25 +31,26 @@ from assay.statistics.resampling import Resampler
 
 @dataclass(frozen=True)
 class Decision:
-    """The thresholds of one metric and how good the decisions by them are.
+    """The thresholds of one metric on one dataset, and the quality of the decisions by them.
 
     Attributes:
-        thresholds: of each part in each repeat, shape (repeats, parts), for scores that rise with similarity.
-        deployed: the threshold found on all pairs to tune on, the one to use on new pairs.
-        tuned: mean over them of the chosen measure on the pairs that the threshold was found on.
-        tested: every measure on the pairs tested, all parts together, mean over the repeats.
-        averaged: every measure, mean over parts and repeats, as cross-validation is often published; None where one is
-            undefined in a part.
-        spread: standard deviation over the repeats of the means over parts; None for one repeat.
-        auc: area under the ROC curve of the pairs tested.
-        average_precision: area under precision against recall of those.
-        roc, precision_recall: points of the curves.
-        calibrated: probabilities by isotonic regression on the tuning parts of the first repeat, against the truth.
-        as_probability: calibration of the scores themselves; None where they are not between 0 and 1.
-        always, never: every measure if all pairs tested were called yes, or none.
-        n: pairs tested.
-        positive: those of them that are yes.
-        decided: which of them are called yes, shape (n, repeats).
+        thresholds: the threshold of each part in each repeat, shape (repeats, parts), for scores that rise with
+            similarity.
+        deployed: the threshold tuned on all pairs to tune on, for use on new pairs.
+        tuned: the chosen objective on the pairs that each threshold was tuned on, as a mean over the thresholds.
+        tested: every measure on the tested pairs of all parts together, as a mean over the repeats.
+        averaged: every measure as a mean over parts and repeats, as cross-validation is often published; None if a
+            measure is undefined in some part.
+        spread: the standard deviation over the repeats of the means over parts; None for a single repeat.
+        auc: the area under the ROC curve of the tested pairs.
+        average_precision: the area under the precision-recall curve of the tested pairs.
+        roc, precision_recall: the points of the two curves by coordinate.
+        calibrated: the calibration of probabilities by isotonic regression on the tuning parts of the first repeat.
+        as_probability: the calibration of the scores themselves; None if they cannot be read as probabilities.
+        always, never: every measure if all tested pairs were called yes, and if all were called no.
+        n: the number of tested pairs.
+        positive: the number of tested pairs that are yes.
+        decided: which tested pairs are called yes, shape (n, repeats).
     """
 
     thresholds: Floats
@@ -84,32 +85,32 @@ def study(
     probabilities: bool,
     tuned_groups: Rows | None = None,
 ) -> Decision:
-    """Find thresholds and test them.
+    """Tune thresholds of one metric, test them, and return the decisions with their quality.
 
     Args:
-        name: how messages call the metric and its dataset.
-        tune: scores that rise with similarity, finite, and which pairs are yes, shape (m,) each.
-        test: those of the pairs tested, shape (n,) each; the same object where parts are of one dataset.
-        repeats: parts, whose test rows together hold every pair of *test* once.
-        measure: what the threshold is chosen by.
+        name: the name of metric and dataset in messages.
+        tune: finite scores that rise with similarity of the pairs to tune on, and which pairs are yes, shape (m,) each.
+        test: the same of the pairs to test, shape (n,) each; the same object as *tune* to split one dataset.
+        repeats: the parts of each repeat; their test rows together contain every pair of *test* once.
+        measure: the objective that thresholds are chosen by.
         drawing: how intervals are drawn.
-        seed: of the resamples, that of the dataset in a run.
-        groups: codes of the pairs tested that are drawn as a whole, shape (n,), or None.
-        probabilities: whether the scores lie between 0 and 1 and may be read as probabilities.
-        tuned_groups: codes of the groups of the pairs of *tune*, shape (m,), or None.
+        seed: the seed of the resamples, which the run uses for the dataset.
+        groups: codes of tested pairs that are resampled as a whole, shape (n,), or None.
+        probabilities: whether the scores are between 0 and 1, so that they may be read as probabilities.
+        tuned_groups: codes of the groups of the pairs to tune on, shape (m,), or None.
 
     Raises:
-        InputError: the scores are all equal, or a part to tune on has one class only.
+        InputError: a part to tune on has no pairs, one class only, or one score only.
     """
     scores, positive = test
     tuned = tune_and_decide(name, tune, test, repeats, measure)
     resampler = Resampler(len(scores), drawing.resamples, tuple(seed), groups)
-    levels = Levels.of(scores, positive)
+    levels = Levels.from_scores(scores, positive)
     names = measures_with(measure)
     constant = np.array([[True, False]]).repeat(len(scores), axis=0)
     always, never = measures_of(constant, positive, measure).T
     rows = [(part.tune, part.test) for part in repeats[0]]
-    isotonic = IsotonicModel.of(tune[0], scores, rows, same=tune is test)
+    isotonic = IsotonicModel.from_rows(tune[0], scores, rows, same=tune is test)
     return Decision(
         thresholds=tuned.thresholds,
         deployed=best_threshold(*tune, measure)[0],
@@ -127,7 +128,9 @@ def study(
         roc=roc(levels),
         precision_recall=precision_recall(levels),
         calibrated=calibrate_fitted(isotonic, tune[1], positive, drawing.seed, tuned_groups, groups),
-        as_probability=_as_it_is(isotonic, tune[1], positive, drawing.seed, groups) if probabilities else None,
+        as_probability=_calibration_of_scores(isotonic, tune[1], positive, drawing.seed, groups)
+        if probabilities
+        else None,
         always={name: known(value) for name, value in zip(names, always, strict=True)},
         never={name: known(value) for name, value in zip(names, never, strict=True)},
         n=len(scores),
@@ -141,8 +144,8 @@ class TunedParts:
     """The thresholds of all parts, and the decisions by them on n tested pairs.
 
     Attributes:
-        thresholds: shape (repeats, parts).
-        values: the chosen measure of each threshold on the pairs it was found on.
+        thresholds: the threshold of each part in each repeat, shape (repeats, parts).
+        values: the objective of each threshold on the pairs that it was tuned on, repeats * parts of them.
         decided: which pairs are called yes, shape (n, repeats).
         means: every measure as a mean over the parts, shape (measures, repeats).
     """
@@ -160,10 +163,10 @@ def tune_and_decide(
     repeats: Sequence[Sequence[ThresholdPart]],
     measure: str,
 ) -> TunedParts:
-    """Return the threshold of every part and the decisions by it on its tested pairs; arguments as for :func:`study`.
+    """Tune the threshold of every part and decide the tested pairs of the part by it; arguments as for :func:`study`.
 
     Raises:
-        InputError: the scores to tune on are all equal, or of one class only.
+        InputError: a part to tune on has no pairs, one class only, or one score only.
     """
     scores, positive = test
     thresholds = np.empty((len(repeats), len(repeats[0])))
@@ -184,7 +187,7 @@ def tune_and_decide(
 
 
 def _check_tuning(where: str, scores: Floats, positive: NDArray[np.bool_], remedy: str) -> None:
-    """Raise InputError where no threshold can be found: no pairs, one class, or one score."""
+    """Raise InputError if no threshold can be tuned: no pairs, one class only, or one score only."""
     if not len(positive):
         raise InputError(f"{where}: no pair is left to tune on; {remedy}")
     if positive.all() or not positive.any():
@@ -193,14 +196,14 @@ def _check_tuning(where: str, scores: Floats, positive: NDArray[np.bool_], remed
         raise InputError(f"{where}: all pairs to tune on have the score {scores[0]:g}; no threshold tells them apart")
 
 
-def _as_it_is(
+def _calibration_of_scores(
     isotonic: IsotonicModel,
     tuned_positive: NDArray[np.bool_],
     positive: NDArray[np.bool_],
     seed: int,
     groups: Rows | None,
 ) -> Calibration:
-    """Return the calibration of the scores themselves; labels deviate from what isotonic regression expects of them."""
+    """Return the calibration of the scores themselves, with the residuals of the labels from an isotonic regression."""
     deviations = isotonic.deviations(tuned_positive, positive)
     return calibrate(isotonic.tested_scores, positive, seed, groups, deviations)
 
@@ -208,7 +211,7 @@ def _as_it_is(
 def area_under_roc(
     scores: Floats, positive: NDArray[np.bool_], drawing: Resampling, seed: Sequence[int], groups: Rows | None
 ) -> Value:
-    """Return the area under the ROC curve, which is a statistic of agreement, with its interval."""
+    """Return the area under the ROC curve with its interval, computed as the agreement statistic ``auc``."""
     (estimate,) = agreement(
         {"score": scores},
         positive.astype(np.float64),
