@@ -13,7 +13,7 @@ from assay.reports.figure.selection import Chosen, legend
 from assay.reports.figure.style import (
     LETTER,
     LINE_OF_TEXT,
-    caption,
+    add_caption,
     fit_in,
     line_style,
     metric_labels,
@@ -113,7 +113,7 @@ def draw_agreement(shown: Sequence[Chosen], statistic: str, width: float) -> Fig
     notes = [title_of(statistic), *legend(shown, statistic, "bar")]
     if any(panel.reference for plot in plots for panel in plot.panels):
         notes.append("dashed: the best a score without ties could reach")
-    figure.set_size_inches(width, sum(heights) + caption(figure, notes))
+    figure.set_size_inches(width, sum(heights) + add_caption(figure, notes))
     return figure
 
 
@@ -173,7 +173,7 @@ def draw_layers(shown: Sequence[Chosen], statistic: str, width: float) -> Figure
     for panel in flat[len(drawn) :]:
         panel.set_visible(False)
     figure.supylabel(title_of(statistic), fontsize=8)
-    below = caption(figure, ["layer", *legend(shown, statistic, "band")])
+    below = add_caption(figure, ["layer", *legend(shown, statistic, "band")])
     above = _layers_key(figure, flat[: len(drawn)], _bucket_labels(buckets, [chosen for chosen, _ in drawn]), width)
     figure.set_size_inches(width, LAYERS_HEIGHT * rows + below + above)
     return figure
@@ -278,7 +278,7 @@ def draw_scores(shown: Sequence[Chosen], width: float) -> Figure:
         for panel in axes[len(row) :]:
             panel.set_visible(False)
     figure.supylabel("label (pairs)", fontsize=8)
-    below = caption(figure, ["score; a line at the median, each strip scaled to its own highest bar"])
+    below = add_caption(figure, ["score; a line at the median, each strip scaled to its own highest bar"])
     figure.set_size_inches(width, sum(heights) + below)
     return figure
 
