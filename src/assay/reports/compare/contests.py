@@ -143,7 +143,7 @@ class ComparedMetrics:
 
 
 def contests(runs: Sequence[RunFolder], metrics: Sequence[str] = (), *, force: bool = False) -> list[Contest]:
-    """Return the comparisons to make: the metrics of one run pairwise, or each metric of one run with itself in another.
+    """Return the comparisons to make: of one run's metrics pairwise, or of each metric with itself in a second run.
 
     Args:
         runs: one or two runs.

@@ -195,7 +195,7 @@ def document(
     Args:
         compared: the contests and their comparisons.
         settings: the settings of intervals and tests.
-        pairs: the number of pairs of texts to show per metric pair, those with the largest rank differences; 0 for none.
+        pairs: the number of text pairs to show per metric pair, those with the largest rank differences.
     """
     sheets: list[Sheet] = []
     records: list[dict[str, Any]] = []
@@ -337,7 +337,7 @@ def _record(row: ComparedMetrics) -> dict[str, Any]:
 
 
 def _pairs_sheet(contest: Contest, names: MetricPair, shown: Sequence[Disagreement]) -> Sheet:
-    """Return the table of the pairs of texts that two metrics rank most differently; with questions if there are any."""
+    """Return the table of the text pairs that two metrics rank most differently; with questions if any."""
     title = f"{contest.data.title}: where {names[0]} and {names[1]} differ most"
     if not shown:
         return Sheet(title, (), (), facts=("nowhere: every pair that has both scores has the same rank under both",))
