@@ -103,7 +103,7 @@ class PublishedTable(_Strict):
         return tuple(dict.fromkeys(column.dataset for column in self.columns))
 
     def metrics(self, vectors: str | None = None) -> tuple[str, ...]:
-        """Return the metrics that can be computed with the given word vectors or with none, in order, without duplicates."""
+        """Return the metrics that can be computed with the given word vectors, or without any; no duplicates."""
         return tuple(dict.fromkeys(name for row in self.rows if (name := row.metric_with(vectors)) is not None))
 
     @property

@@ -35,7 +35,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Example:
-    """A pair on which the expectation is broken: of wrong verdicts the one with the highest score, else the largest shift.
+    """A pair on which the expectation is broken: the wrong verdict with the highest score, or the largest shift.
 
     Attributes:
         question, reference, candidate: the original texts; several gold answers are joined by `` | ``.
