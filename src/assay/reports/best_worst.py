@@ -12,24 +12,24 @@ from assay.reports.layout import short
 from assay.reports.sheets import Column, Document, Sheet
 from assay.statistics.best_worst import Codes, Counts, SplitHalf
 
-#: Columns of the table of items.
+#: The columns of the table of items.
 COLUMNS = ("item", "score", "scaled", "best", "worst", "seen", "tuples")
-#: Items shown at either end.
+#: The number of items to show at either end of the order.
 ENDS = 5
 
 
 @dataclass(frozen=True, eq=False)
 class Annotated:
-    """What was annotated.
+    """Facts on a set of best-worst annotations.
 
     Attributes:
-        title: how messages name it.
-        items: names, n of them.
-        size: items of a tuple.
-        per_tuple: annotations of each tuple.
-        per_item: tuples of each item, shape (n,).
-        annotators: number of annotators, None where unknown.
-        warnings: what is odd about the tuples.
+        title: the name of the data in messages.
+        items: the names of the n items.
+        size: the number of items in a tuple.
+        per_tuple: the number of annotations of each tuple, shape (tuples,).
+        per_item: the number of tuples of each item, shape (n,).
+        annotators: the number of annotators; None if unknown.
+        warnings: lines on irregularities of the tuples.
     """
 
     title: str
@@ -42,12 +42,12 @@ class Annotated:
 
 
 def to_document(annotated: Annotated, counts: Counts, reliability: SplitHalf | None) -> Document:
-    """Return what was annotated, how reliable it is, and the items at both ends; the records hold all items.
+    """Return tables of the annotations with their reliability and of the items at both ends; records have all items.
 
     Args:
-        annotated: the annotations.
-        counts: of its items.
-        reliability: None where no tuple has two annotations.
+        annotated: the facts on the annotations.
+        counts: the counts and scores of the items.
+        reliability: the split-half reliability; None if no tuple has two annotations.
     """
     records = _records(annotated, counts)
     return Document(
@@ -58,11 +58,11 @@ def to_document(annotated: Annotated, counts: Counts, reliability: SplitHalf | N
 
 
 def _records(annotated: Annotated, counts: Counts) -> list[dict[str, Any]]:
-    """Return an object an item, the highest score first; equal ones in their order."""
+    """Return one record per item in descending order of score; items with equal scores keep their order."""
     scores = counts.scores
     order = np.argsort(-scores, kind="stable")
     columns = (scores, (scores + 1) / 2, counts.best, counts.worst, counts.seen, annotated.per_item)
-    sorted_columns = [[annotated.items[place] for place in order], *(column[order].tolist() for column in columns)]
+    sorted_columns = [[annotated.items[index] for index in order], *(column[order].tolist() for column in columns)]
     return [dict(zip(COLUMNS, row, strict=True)) for row in zip(*sorted_columns, strict=True)]
 
 
@@ -89,7 +89,7 @@ def _reliability(reliability: SplitHalf | None) -> dict[str, Any] | None:
 
 
 def _summary(annotated: Annotated, reliability: SplitHalf | None) -> Sheet:
-    """Return the table of facts on the annotations and their split-half reliability, with what limits it as notes."""
+    """Return the table of facts on the annotations and of their split-half reliability, with caveats as notes."""
 
     def shown(value: Any) -> str:
         if isinstance(value, dict):
@@ -113,7 +113,7 @@ def _summary(annotated: Annotated, reliability: SplitHalf | None) -> Sheet:
 
 
 def _reservations(annotated: Annotated, reliability: SplitHalf) -> list[str]:
-    """Return the notes on how the reliability was computed, and which splits, items and tuples limit it."""
+    """Return notes on the computation of the reliability, and on splits, items and tuples that limit it."""
     notes = [f"{reliability.splits:,} random splits of the annotations of each tuple; ± standard deviation over them"]
     if reliability.undefined:
         notes.append(f"undefined in {reliability.undefined:,} of them, where all scores of a half are equal")
@@ -132,10 +132,10 @@ def _mean(value: float | None, deviation: float | None) -> str:
 
 
 def _ends(records: list[dict[str, Any]]) -> Sheet:
-    """Return the table of the highest and the lowest items, or of all where they are few.
+    """Return the table of the highest and the lowest items, or of all items if there are few.
 
     Args:
-        records: of all items, the highest first.
+        records: the records of all items, highest first.
     """
     few = len(records) <= 2 * ENDS
     chosen = records if few else [*records[:ENDS], *records[-ENDS:]]

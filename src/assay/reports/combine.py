@@ -1,4 +1,4 @@
-"""One score learned from the metrics of a run: settings, how it agrees with people on other pairs, and tables."""
+"""One score learned from the metrics of a run: settings, agreement on held-out pairs, and tables."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ from assay.statistics.learners import NAMES, Name
 from assay.statistics.significance import adjust
 from assay.statistics.trees import import_lightgbm
 
-#: Groups of pairs that learning needs.
+#: The smallest number of groups of pairs that learning needs.
 FEWEST_GROUPS = 10
-#: Columns that properties are of.
+#: The columns of texts whose properties may be features.
 TEXTS = ("reference", "candidate", "question")
-#: What tables call the combination; and the one beside the metrics of a recommendation, with its metrics at most.
+#: The combination's name in its own tables; its name beside the metrics of a recommendation; the most metrics there.
 COMBINED, COMBINATION, SMALL = "combined", "combination", 3
 
 
@@ -84,7 +84,7 @@ class CombineSettings(MetricsOfRun, BucketsOfRun, CorrectedTests, WithProgress):
     )
 
     def check(self) -> None:
-        """Compare settings with each other."""
+        """Check the settings; raise InputError if one is invalid."""
         super().check()
         check_limits(self.budget, self.max_price)
         if self.most < 1:
@@ -97,25 +97,25 @@ class CombineSettings(MetricsOfRun, BucketsOfRun, CorrectedTests, WithProgress):
 
     @property
     def limits(self) -> Limits:
-        """Budget and price."""
+        """The limits on speed and price."""
         return Limits.of(self.budget, self.max_price)
 
 
 @dataclass(frozen=True, eq=False)
 class Combining:
-    """What was learned from a dataset, and how it compares with each metric.
+    """A combination learned from a dataset, and its comparison with each metric.
 
     Attributes:
-        data: the pairs that were learned from, with the scores of the combination as those of another metric.
-        inputs: what it read.
-        study: the combination, and its scores on pairs that it was not learned from.
+        data: the pairs that the combination was learned from.
+        inputs: the features and labels.
+        study: the combination, and its held-out scores.
         by: the coefficient that decides.
-        statistics: those that tables show.
-        buckets: a comparison for each.
-        notes: what a reader should know beside.
-        accuracy: share of pairs not learned from whose probability is on the right side of .5; None unless the labels
-            have two values.
-        calibration: of these probabilities; None likewise.
+        statistics: the names of the coefficients in tables.
+        buckets: one comparison per bucket, that of all pairs first.
+        notes: caveats, such as metrics that were left out.
+        accuracy: the share of held-out pairs whose probability is on the right side of .5; None unless the labels have
+            two values.
+        calibration: the calibration of these probabilities; None unless the labels have two values.
     """
 
     data: ScoredDataset
@@ -130,17 +130,17 @@ class Combining:
 
     @property
     def best_single(self) -> str:
-        """The metric with the highest value on all pairs."""
+        """The name of the metric with the highest value on all pairs."""
         return self.buckets[0].ranked[0]
 
     @property
     def advantage(self) -> Difference:
-        """The combination less the best metric, on all pairs."""
+        """The difference between the combination and the best metric on all pairs, combination first."""
         return self.buckets[0].differences[self.best_single]
 
     @property
     def is_better(self) -> bool:
-        """Whether the combination is better than the best metric by more than chance."""
+        """Whether the combination is significantly better than the best metric on all pairs."""
         return self.buckets[0].is_better(self.best_single)
 
 
@@ -149,14 +149,14 @@ class BucketComparison:
     """The combination and every metric on the pairs of a bucket.
 
     Attributes:
-        name: of the bucket.
-        n: pairs.
-        measured: by metric, that of the combination first.
-        differences: the combination less each metric, in the coefficient that decides.
-        p_values: of these differences, corrected for their number.
-        rejected: metrics from which the combination differs by more than chance.
-        place: of the coefficient that decides.
-        confidence: of the intervals.
+        name: the name of the bucket.
+        n: the number of pairs.
+        measured: the coefficients by metric, the combination first.
+        differences: the combination minus each metric, in the coefficient that decides.
+        p_values: the p-values of these differences, corrected for their number.
+        rejected: the metrics from which the combination differs significantly.
+        place: the index of the coefficient that decides.
+        confidence: the level of the intervals.
     """
 
     name: str
@@ -169,17 +169,17 @@ class BucketComparison:
     confidence: float
 
     def value(self, metric: str) -> float:
-        """Return the coefficient that decides; NaN where undefined."""
+        """Return the value of a metric in the coefficient that decides; NaN if undefined."""
         return float(self.measured[metric].values[self.place])
 
     @property
     def ranked(self) -> list[str]:
-        """The metrics, the best first."""
+        """The names of the metrics without the combination, best first."""
         names = [name for name in self.measured if name != COMBINED]
         return sorted(names, key=lambda name: -np.nan_to_num(self.value(name), nan=-np.inf))
 
     def is_better(self, metric: str) -> bool:
-        """Tell whether the combination is better than a metric by more than chance."""
+        """Tell whether the combination is significantly better than a metric."""
         value = self.differences[metric].value
         return metric in self.rejected and value is not None and value > 0
 
@@ -187,15 +187,16 @@ class BucketComparison:
 def combining(
     run: RunFolder, settings: CombineSettings, begin: Callable[[str, int], None], advance: Callable[[int], None]
 ) -> Combining:
-    """Learn a combination from a dataset of a run, and compare it with each metric on pairs not learned from.
+    """Learn a combination from a dataset of a run, and compare it with each metric on held-out pairs.
 
     Args:
-        run: scored.
-        settings: see there.
-        begin, advance: told of the combinations that are learned.
+        run: the run, with scores.
+        settings: the settings of the command.
+        begin: a progress callback that receives the title of the work and the number of steps.
+        advance: a progress callback that receives the number of steps done since its last call.
 
     Raises:
-        InputError: the data cannot be learned from.
+        InputError: the data, labels or metrics do not suffice to learn from.
     """
     data = _dataset(run, settings)
     names, notes = _members(data, settings)
@@ -205,8 +206,8 @@ def combining(
         data = data.take(np.flatnonzero(known))
     _check_labels(data)
     by = settings.by or deciding_statistic([have_two_values(data.labels)])
-    inputs, more = _inputs(data, names, settings)
-    notes += more
+    inputs, input_notes = _inputs(data, names, settings)
+    notes += input_notes
     limits = settings.limits
     options = Options(by, settings.most, limits.speed, limits.price, _learners(settings, notes), settings.seed)
     begin("learning", work_of(len(data)))
@@ -232,9 +233,9 @@ class SmallCombination:
     """A combination as one more row beside the metrics of a run.
 
     Attributes:
-        members: the metrics that it reads.
-        scores: of each pair, by a combination that was not learned from it, shape (n,); NaN where a member has none.
-        record: as that of a metric, with the cost of all members.
+        members: the names of the metrics that it reads.
+        scores: the held-out score of each pair, shape (n,); NaN if a member has no score.
+        record: a manifest entry like that of a metric, with the total cost of the members.
     """
 
     members: list[str]
@@ -243,13 +244,14 @@ class SmallCombination:
 
 
 def small_combination(data: ScoredDataset, by: str, seed: int) -> SmallCombination | None:
-    """Try a mean or a linear function of at most three metrics; None where one metric alone is as good, or too few
-    pairs have labels.
+    """Return the best mean or linear function of at most :data:`SMALL` metrics.
+
+    None if a single metric is as good, or if the data does not suffice to learn from.
 
     Args:
-        data: with scores.
+        data: the dataset with its scores.
         by: the coefficient that decides.
-        seed: deals pairs to folds.
+        seed: the seed of the folds.
     """
     settings = CombineSettings(most=SMALL, properties=False, learners=("mean", "linear"), seed=seed)
     try:
@@ -288,20 +290,28 @@ def small_combination(data: ScoredDataset, by: str, seed: int) -> SmallCombinati
 
 
 def _dataset(run: RunFolder, settings: CombineSettings) -> ScoredDataset:
-    """Return the dataset to learn from."""
+    """Return the dataset to learn from.
+
+    Raises:
+        InputError: the run has several datasets and none is chosen, or it lacks the chosen one or a wanted bucket.
+    """
     wanted = () if settings.dataset is None else (settings.dataset,)
-    found = choose_datasets(run, wanted)
-    if len(found) > 1:
-        names = ", ".join(data.name for data in found)
+    datasets = choose_datasets(run, wanted)
+    if len(datasets) > 1:
+        names = ", ".join(data.name for data in datasets)
         raise InputError(f"{run.title}: has several datasets ({names}); say with `dataset` which to learn from")
     for bucket in settings.buckets:
-        if bucket not in found[0].buckets:
-            raise InputError(f"`buckets={bucket}`: {run.title} has {', '.join(found[0].buckets)}")
-    return found[0]
+        if bucket not in datasets[0].buckets:
+            raise InputError(f"`buckets={bucket}`: {run.title} has {', '.join(datasets[0].buckets)}")
+    return datasets[0]
 
 
 def _members(data: ScoredDataset, settings: CombineSettings) -> tuple[list[str], list[str]]:
-    """Return the metrics that can be read, with notes on those that cannot."""
+    """Return the metrics that a combination can read, and notes on those that it cannot.
+
+    Raises:
+        InputError: there is no such metric.
+    """
     names, notes = [], []
     for name in data.find_metrics(list(settings.metrics)):
         record = data.metrics[name]
@@ -319,7 +329,7 @@ def _members(data: ScoredDataset, settings: CombineSettings) -> tuple[list[str],
 
 
 def _check_labels(data: ScoredDataset) -> None:
-    """Raise InputError for too few labels, or labels of one value."""
+    """Raise InputError if there are too few labels, or if all labels are equal."""
     if len(data) < FEWEST:
         raise InputError(
             f"{data.name}: {len(data)} labelled pairs are too few to learn from; it takes {FEWEST} at least, and "
@@ -330,21 +340,34 @@ def _check_labels(data: ScoredDataset) -> None:
 
 
 def _inputs(data: ScoredDataset, names: Sequence[str], settings: CombineSettings) -> tuple[Inputs, list[str]]:
-    """Return what is learned from, and notes."""
+    """Return the features, labels and costs to learn from, and notes on metrics outside the limits.
+
+    Args:
+        data: the pairs, each of which has a score of every metric.
+        names: the metrics.
+        settings: the settings of the command.
+
+    Raises:
+        InputError: there are too few groups of pairs, or no metric is known to be within a limit.
+    """
     columns = [data.oriented(name) for name in names]
     notes = []
     texts = []
     if settings.properties:
-        given = {name: data.table.column(name).to_pylist() for name in TEXTS if name in data.table.column_names}
-        texts = text_pairs(given["reference"], given["candidate"], given.get("question"))
+        columns_of_texts = {
+            name: data.table.column(name).to_pylist() for name in TEXTS if name in data.table.column_names
+        }
+        texts = text_pairs(
+            columns_of_texts["reference"], columns_of_texts["candidate"], columns_of_texts.get("question")
+        )
     properties: list[str] = []
     if any(text.candidate.strip() for text in texts):
         tried = [name for name in PROPERTIES if name not in OF_QUESTION or any(text.question for text in texts)]
         values = properties_of(texts, tried)
-        # what is the same everywhere says nothing
-        varies = [place for place in range(len(tried)) if np.unique(values[:, place]).size > 1]
-        properties = [tried[place] for place in varies]
-        columns += [values[:, place] for place in varies]
+        # a constant feature carries no information
+        varying = [column for column in range(len(tried)) if np.unique(values[:, column]).size > 1]
+        properties = [tried[column] for column in varying]
+        columns += [values[:, column] for column in varying]
     groups, codes = group_codes(data, settings.group_by), same_pairs(data)
     if groups is not None:
         codes = join_codes(groups, codes)
@@ -373,7 +396,10 @@ def _inputs(data: ScoredDataset, names: Sequence[str], settings: CombineSettings
 
 
 def _learners(settings: CombineSettings, notes: list[str]) -> tuple[Name, ...]:
-    """Return the learners to try, those that are installed where none is named."""
+    """Return the learners to try: the chosen ones, or else all that are installed.
+
+    Appends a note to *notes* if LightGBM is not installed.
+    """
     if settings.learners:
         return tuple(name for name in NAMES if name in settings.learners)
     try:
@@ -392,6 +418,16 @@ def _compare(
     by: str,
     settings: CombineSettings,
 ) -> BucketComparison:
+    """Return the comparison of the combination with each metric on the pairs of a bucket.
+
+    Args:
+        data: the dataset.
+        bucket: the name of the bucket.
+        scores: the held-out scores of the combination, and those of each metric, by name.
+        statistics: the coefficients to measure.
+        by: the coefficient that decides; only its differences are tested.
+        settings: the settings of intervals and tests.
+    """
     pairs = data.within(bucket, settings.seed)
     inside = {name: pairs.take(values) for name, values in scores.items()}
     drawing: dict[str, Any] = {"seed": pairs.seed, "groups": pairs.groups, "interval": settings.interval}
@@ -409,24 +445,27 @@ def _compare(
     differences = {}
     for pair in metric_pairs:
         (differences[pair[1]],) = summarise(drawn[pair], (by,), settings.confidence)
-    raw = np.array([np.nan if each.p_jackknife is None else each.p_jackknife for each in differences.values()])
+    uncorrected = [difference.p_jackknife for difference in differences.values()]
+    raw = np.array([np.nan if p is None else p for p in uncorrected])
     p_values = dict(zip(differences, adjust(raw, settings.correction).tolist(), strict=True))
     rejected = frozenset(name for name, p in p_values.items() if settings.rejects(p))
-    place = list(statistics).index(by)
-    return BucketComparison(bucket, len(pairs), measured, differences, p_values, rejected, place, settings.confidence)
+    by_index = list(statistics).index(by)
+    return BucketComparison(
+        bucket, len(pairs), measured, differences, p_values, rejected, by_index, settings.confidence
+    )
 
 
 # As tables.
 
 
-def to_document(found: Combining, settings: CombineSettings) -> Document:
-    """Return the verdict, a table for each bucket, what each metric adds, and the learning curve."""
-    sheets = [_verdict(found, settings)]
-    sheets += [_bucket(found, comparison) for comparison in found.buckets]
-    sheets.append(_additions(found))
-    if found.study.curve:
-        sheets.append(_curve(found))
-    folds, name = len(found.study.folds), title_of(found.by)
+def to_document(result: Combining, settings: CombineSettings) -> Document:
+    """Return the verdict, one table per bucket, the table of what each metric adds, and the learning curve."""
+    sheets = [_verdict(result, settings)]
+    sheets += [_bucket(result, comparison) for comparison in result.buckets]
+    sheets.append(_additions(result))
+    if result.study.curve:
+        sheets.append(_curve(result))
+    folds, name = len(result.study.folds), title_of(result.by)
     correction = CORRECTIONS[settings.correction]
     method = [
         f"combined: scores of {folds} combinations, each of pairs that it was not learned from",
@@ -436,65 +475,67 @@ def to_document(found: Combining, settings: CombineSettings) -> Document:
             settings.confidence,
             settings.resamples,
             settings.interval,
-            [comparison.n for comparison in found.buckets],
-            interval_method(found.statistics),
+            [comparison.n for comparison in result.buckets],
+            interval_method(result.statistics),
         ),
     ]
-    return Document(sheets, list(_records(found)), method, metrics=list(found.data.metrics))
+    return Document(sheets, list(_records(result)), method, metrics=list(result.data.metrics))
 
 
-def _verdict(found: Combining, settings: CombineSettings) -> Sheet:
-    comparison, best = found.buckets[0], found.best_single
-    difference = found.advantage
-    name = title_of(found.by)
-    members = found.study.combination.members
+def _verdict(result: Combining, settings: CombineSettings) -> Sheet:
+    """Return the sheet with the recommendation, whether to combine or use one metric, and its reasons."""
+    comparison, best = result.buckets[0], result.best_single
+    difference = result.advantage
+    name = title_of(result.by)
+    members = result.study.combination.members
     lines = []
-    if found.is_better:
-        headline = f"{found.data.title}: combine {', '.join(members)} ({found.study.combination.learner})"
+    if result.is_better:
+        headline = f"{result.data.title}: combine {', '.join(members)} ({result.study.combination.learner})"
         low, high = short(difference.low, 3), short(difference.high, 3)
         lines.append(
             f"{name} {short(comparison.value(COMBINED), 3)} on pairs not learned from, against "
             f"{short(comparison.value(best), 3)} of {best}: {_signed(difference.value)} [{low}, {high}]"
         )
     else:
-        headline = f"{found.data.title}: use {best}"
+        headline = f"{result.data.title}: use {best}"
         lines.append(
             f"no combination is known to be better: {name} {short(comparison.value(COMBINED), 3)} on pairs not learned "
             f"from, against {short(comparison.value(best), 3)} of {best}, p {p_value(comparison.p_values[best])}"
         )
-    if found.accuracy is not None and found.calibration is not None:
+    if result.accuracy is not None and result.calibration is not None:
         lines.append(
-            f"as probabilities, on pairs not learned from: accuracy {short(found.accuracy, 3)} at .5, "
-            f"expected calibration error {short(found.calibration.error, 3)} "
-            f"(95 % of correct models stay below {short(found.calibration.limit, 3)})"
+            f"as probabilities, on pairs not learned from: accuracy {short(result.accuracy, 3)} at .5, "
+            f"expected calibration error {short(result.calibration.error, 3)} "
+            f"(95 % of correct models stay below {short(result.calibration.limit, 3)})"
         )
-    speed = found.inputs.speed_of(members)
+    speed = result.inputs.speed_of(members)
     if speed is not None:
         lines.append(f"{rate(speed)} pairs/s on this machine, one metric after the other")
-    if _is_paid(found):
-        price = found.inputs.price_of(members)
+    if _is_paid(result):
+        price = result.inputs.price_of(members)
         lines.append("its metrics are free" if price == 0 else f"1,000 pairs cost {money(price)}")
-    chosen = [tuple(sorted(fold.members)) for fold in found.study.folds]
+    chosen = [tuple(sorted(fold.members)) for fold in result.study.folds]
     same = chosen.count(tuple(sorted(members)))
     lines.append(f"the same metrics were chosen in {same} of {len(chosen)} folds")
-    return Sheet(headline, (), (), facts=lines, notes=list(found.notes))
+    return Sheet(headline, (), (), facts=lines, notes=list(result.notes))
 
 
-def _is_paid(found: Combining) -> bool:
-    """Tell whether some metric of the run costs money, or its price is not known."""
-    metrics = [name for name in found.inputs.names if name in found.data.metrics]
-    return any(found.inputs.prices.get(name) != 0 for name in metrics)
+def _is_paid(result: Combining) -> bool:
+    """Tell whether any metric costs money or has an unknown price."""
+    metrics = [name for name in result.inputs.names if name in result.data.metrics]
+    return any(result.inputs.prices.get(name) != 0 for name in metrics)
 
 
 def _signed(value: float | None) -> str:
     return "–" if value is None else f"{'+' if value >= 0 else '-'}{short(abs(value), 3)}"
 
 
-def _bucket(found: Combining, comparison: BucketComparison) -> Sheet:
-    members = set(found.study.combination.members)
+def _bucket(result: Combining, comparison: BucketComparison) -> Sheet:
+    """Return the table of a bucket, with one row for the combination and one for each metric, best first."""
+    members = set(result.study.combination.members)
     heads = [
         Column("metric", key=True),
-        *[Column(title_of(name), number=True, spare=0 if name == found.by else 2) for name in found.statistics],
+        *[Column(title_of(name), number=True, spare=0 if name == result.by else 2) for name in result.statistics],
         Column("combined is better by", number=True),
         Column("p", number=True),
         Column("pairs/s", number=True, spare=1),
@@ -504,16 +545,16 @@ def _bucket(found: Combining, comparison: BucketComparison) -> Sheet:
     for name in (COMBINED, *comparison.ranked):
         coefficients = comparison.measured[name]
         cells = []
-        for place in range(len(found.statistics)):
-            value = float(coefficients.values[place])
-            low, high = coefficients.interval(place, comparison.confidence) or (None, None)
+        for index in range(len(result.statistics)):
+            value = float(coefficients.values[index])
+            low, high = coefficients.interval(index, comparison.confidence) or (None, None)
             cells.append(Cell(None if np.isnan(value) else value, low, high, "").text)
         if name == COMBINED:
-            speed = found.inputs.speed_of(found.study.combination.members)
+            speed = result.inputs.speed_of(result.study.combination.members)
             rows.append([name, *cells, "", "", "–" if speed is None else rate(speed), ""])
             continue
         difference = comparison.differences[name]
-        speed = found.inputs.speeds.get(name)
+        speed = result.inputs.speeds.get(name)
         rows.append(
             [
                 name,
@@ -525,7 +566,7 @@ def _bucket(found: Combining, comparison: BucketComparison) -> Sheet:
             ]
         )
     return Sheet(
-        f"{found.data.title}, {comparison.name}",
+        f"{result.data.title}, {comparison.name}",
         heads,
         rows,
         facts=[f"n = {comparison.n:,}"],
@@ -540,14 +581,14 @@ def _difference(difference: Difference) -> str:
     return f"{short(difference.value, 3)}{bounds}"
 
 
-def _additions(found: Combining) -> Sheet:
-    """Return what each metric of the combination adds and costs."""
-    rows, paid = [], _is_paid(found)
-    heads = [f"{title_of(found.by)} alone", "with those above", "pairs/s", "with those above"]
+def _additions(result: Combining) -> Sheet:
+    """Return the table of what each metric of the combination adds and costs, in the order of selection."""
+    rows, paid = [], _is_paid(result)
+    heads = [f"{title_of(result.by)} alone", "with those above", "pairs/s", "with those above"]
     heads += ["price per 1,000", "with those above"] if paid else []
-    for place, addition in enumerate(found.study.combination.additions):
-        so_far = found.study.combination.members[: place + 1]
-        speed, total = found.inputs.speeds.get(addition.name), found.inputs.speed_of(so_far)
+    for index, addition in enumerate(result.study.combination.additions):
+        so_far = result.study.combination.members[: index + 1]
+        speed, total = result.inputs.speeds.get(addition.name), result.inputs.speed_of(so_far)
         rows.append(
             [
                 addition.name,
@@ -556,63 +597,66 @@ def _additions(found: Combining) -> Sheet:
                 "–" if speed is None else rate(speed),
                 "–" if total is None else rate(total),
                 *(
-                    [money(found.inputs.prices.get(addition.name)), money(found.inputs.price_of(so_far))]
+                    [money(result.inputs.prices.get(addition.name)), money(result.inputs.price_of(so_far))]
                     if paid
                     else []
                 ),
             ]
         )
-    tried = ", ".join(f"{name} {short(value, 3)}" for name, value in found.study.combination.tried.items())
-    name = title_of(found.by)
+    tried = ", ".join(f"{name} {short(value, 3)}" for name, value in result.study.combination.tried.items())
+    name = title_of(result.by)
     return Sheet(
-        f"{found.data.title}: what each metric adds",
+        f"{result.data.title}: what each metric adds",
         [Column("metric"), *number_columns(heads)],
         rows,
         facts=[
             f"chosen one by one, each for the most that it adds to {name} of a linear function, by cross-validation",
-            f"learners: {tried}; taken: {found.study.combination.learner}",
+            f"learners: {tried}; taken: {result.study.combination.learner}",
         ],
     )
 
 
-def _curve(found: Combining) -> Sheet:
-    comparison = found.buckets[0]
-    rows = [[f"{point.pairs:,}", short(point.value, 3)] for point in found.study.curve]
-    whole = len(found.data) * (len(found.study.folds) - 1) // len(found.study.folds)
-    rows.append([f"{whole:,}", short(comparison.value(COMBINED), 3)])
+def _curve(result: Combining) -> Sheet:
+    """Return the learning curve as a table: the value by the number of pairs learned from."""
+    comparison = result.buckets[0]
+    rows = [[f"{point.pairs:,}", short(point.value, 3)] for point in result.study.curve]
+    # the last point: each fold is learned from the pairs of all others
+    pairs_per_fold = len(result.data) * (len(result.study.folds) - 1) // len(result.study.folds)
+    rows.append([f"{pairs_per_fold:,}", short(comparison.value(COMBINED), 3)])
     return Sheet(
-        f"{found.data.title}: learning curve",
-        number_columns(["pairs learned from", title_of(found.by)]),
+        f"{result.data.title}: learning curve",
+        number_columns(["pairs learned from", title_of(result.by)]),
         rows,
-        facts=[_more_labels(found), f"best single metric: {short(comparison.value(found.best_single), 3)}"],
+        facts=[_more_labels(result), f"best single metric: {short(comparison.value(result.best_single), 3)}"],
     )
 
 
-def _more_labels(found: Combining) -> str:
-    """Return in words whether more labels would help."""
-    last, value = found.study.curve[-1], found.buckets[0].value(COMBINED)
+def _more_labels(result: Combining) -> str:
+    """Return a line on whether more labels would help."""
+    last, value = result.study.curve[-1], result.buckets[0].value(COMBINED)
     gain = value - last.value
     if gain < 0.005:
         return "more labels would hardly help: the last doubling added less than .005"
     return f"more labels may help: from {last.pairs:,} pairs on, {_signed(gain)}"
 
 
-def _records(found: Combining) -> Iterator[dict[str, Any]]:
-    members = set(found.study.combination.members)
-    for comparison in found.buckets:
+def _records(result: Combining) -> Iterator[dict[str, Any]]:
+    """Yield one flat record per bucket and metric, the combination included; None for what is undefined."""
+    members = set(result.study.combination.members)
+    for comparison in result.buckets:
         for name, coefficients in comparison.measured.items():
             record: dict[str, Any] = {
-                "dataset": found.data.name,
+                "dataset": result.data.name,
                 "bucket": comparison.name,
                 "metric": name,
                 "n": comparison.n,
                 "in_combination": name in members,
-                "pairs_per_second": found.inputs.speeds.get(name),
-                "price_per_1000": found.inputs.prices.get(name),
+                "pairs_per_second": result.inputs.speeds.get(name),
+                "price_per_1000": result.inputs.prices.get(name),
             }
-            for place, statistic in enumerate(found.statistics):
-                value = float(coefficients.values[place])
-                low, high = coefficients.interval(place, comparison.confidence) or (None, None)
+            for index, statistic in enumerate(result.statistics):
+                value = float(coefficients.values[index])
+                low, high = coefficients.interval(index, comparison.confidence) or (None, None)
                 record |= {statistic: None if np.isnan(value) else value, f"{statistic}_low": low}
                 record |= {f"{statistic}_high": high}
             difference = comparison.differences.get(name)

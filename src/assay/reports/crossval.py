@@ -1,4 +1,4 @@
-"""Cross-validation: settings, agreement fold by fold and source by source, and its tables."""
+"""Cross-validation: settings, agreement by fold and by source, and tables."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from assay.statistics.crossvalidation import (
     recorded_scores,
 )
 
-#: Folds by default, as in STR-2022.
+#: The default number of folds, as in STR-2022.
 FOLDS = 5
 
 
@@ -76,7 +76,7 @@ class CrossvalSettings(OwnData, Graphs, Limited, Scoring, ScoreStore):
     seed: int = setting("Deals the pairs to folds.", 0)
 
     def check(self) -> None:
-        """Compare settings with each other, and fill in the default coefficients."""
+        """Check the settings, and fill in the default coefficients; raise InputError if a setting is invalid."""
         if self.folds < 2:
             raise InputError(f"`folds={self.folds}`: expected 2 or more; one fold is tested, the others trained on")
         check_seed(self.seed)
@@ -88,34 +88,34 @@ class CrossvalSettings(OwnData, Graphs, Limited, Scoring, ScoreStore):
         object.__setattr__(self, "statistics", check_statistics(self.statistics))
 
     def scoring(self) -> dict[str, Any]:
-        """Return the settings with which data is scored, as :func:`assay.run` takes them."""
+        """Return the settings for scoring, as keyword arguments of :func:`assay.run`."""
         scoring = self.values_of(OwnData, Graphs, Limited, Scoring, ScoreStore)
         return {**scoring, "drop_duplicates": self.drop_duplicates}
 
     @property
     def signature(self) -> str:
-        """What lets another person divide the pairs alike."""
+        """The settings in one line, with which another person can repeat the division into folds."""
         apart = f"|group:{self.group_by}" if self.group_by else ""
         return f"folds:{self.folds}|by:{self.by or 'none'}{apart}|seed:{self.seed}"
 
 
-# From a dataset with scores to what came of each method, fold by fold and source by source.
+# From a dataset with scores to the agreement of each method, by fold and by source.
 
-#: What pairs with an empty cell in the column of sources are called.
+#: The source of pairs with an empty cell in the column of sources.
 NO_SOURCE = "(empty)"
 
 
 @dataclass(frozen=True)
 class Subject:
-    """One dataset.
+    """The cross-validation of one dataset.
 
     Attributes:
-        run: what to call its run; empty where there is one only.
-        dataset: its name in the run.
-        title: how tables name it.
-        way: how pairs were divided, in a few words.
-        found: by method, in the order given.
-        notes: what a reader should know beside.
+        run: the title of the run; empty if there is only one.
+        dataset: the dataset's name in the run.
+        title: the dataset's title in tables.
+        way: a short phrase on how the pairs were divided.
+        found: the results by method, in the given order.
+        notes: caveats, such as pairs that were left out.
     """
 
     run: str
@@ -127,25 +127,25 @@ class Subject:
 
 
 def methods_of(data: ScoredDataset, metrics: Sequence[str]) -> dict[str, ScoresOf]:
-    """Return metrics of a run as methods without training, by name: all of them where none is named.
+    """Return metrics of a run as methods that need no training, by name; all metrics if *metrics* is empty.
 
     Raises:
-        InputError: the run has no scores of one.
+        InputError: the run has no scores of one of the metrics.
     """
     return {name: recorded_scores(data.oriented(name)) for name in data.find_metrics(list(metrics))}
 
 
 def study(data: ScoredDataset, settings: CrossvalSettings, methods: Mapping[str, ScoresOf], run: str = "") -> Subject:
-    """Cross-validate methods on the same folds.
+    """Return the cross-validation of several methods on the same folds.
 
     Args:
-        data: n pairs with labels.
-        settings: how to divide them.
-        methods: by name; what they score with higher numbers is more similar.
-        run: what to call the run of the data, where there are several.
+        data: the pairs with labels.
+        settings: the settings of the division and the coefficients.
+        methods: the methods by name; their higher scores mean more similar.
+        run: the title of the run, if there are several.
 
     Raises:
-        InputError: pairs that cannot be divided as asked, or no method.
+        InputError: the pairs cannot be divided as requested, or there is no method.
     """
     if not methods:
         raise InputError(f"{data.run.title}: {data.name} has no scores of any metric")
@@ -160,62 +160,65 @@ def study(data: ScoredDataset, settings: CrossvalSettings, methods: Mapping[str,
         if name in data.metrics and not data.metrics[name].declared.higher_is_better
     ]
     notes += [
-        f"{name}: {one.missing:,} pairs have no score and are left out" for name, one in found.items() if one.missing
+        f"{name}: {validated.missing:,} pairs have no score and are left out"
+        for name, validated in found.items()
+        if validated.missing
     ]
     return Subject(run, data.name, f"{data.title}, {run}" if run else data.title, way, found, notes)
 
 
 def divide(data: ScoredDataset, settings: CrossvalSettings) -> tuple[Partition, str]:
-    """Return the division of the pairs of a dataset, and how it was made in a few words.
+    """Return the division of a dataset's pairs, and a short phrase that describes it.
 
-    Pairs of one group are never on both sides, nor is a pair and the same one in another order, case or marks.
+    Pairs of one group are never on both sides of a split. Neither are pairs whose texts differ only in order, case or
+    punctuation.
 
     Raises:
-        InputError: fewer groups than folds; no such column, or one that does not tell sources apart.
+        InputError: there are fewer groups than folds, or a column is missing or does not distinguish sources.
     """
     groups, codes = group_codes(data, settings.group_by), same_pairs(data)
-    apart = "pairs"
+    divided = "pairs"
     if groups is not None:
-        apart = f"whole groups ({settings.group_by or data.facts.group})"
+        divided = f"whole groups ({settings.group_by or data.facts.group})"
         codes = join_codes(groups, codes)
     folds = make_folds(codes, settings.folds, np.random.default_rng(settings.seed))
-    way = f"{settings.folds} folds of {apart}"
+    way = f"{settings.folds} folds of {divided}"
     if settings.by is None:
         return Partition(folds, {}, ()), way
     values = [NO_SOURCE if cell in (None, "") else str(cell) for cell in cells_of(data, settings.by)]
     distinct = len(set(values))
     if distinct < 2 or distinct == len(values):
-        said = "one value" if distinct < 2 else "another value for every pair"
-        raise InputError(f"`by={settings.by}`: {data.name} has {said} there, which tells no sources apart")
+        values_found = "one value" if distinct < 2 else "another value for every pair"
+        raise InputError(f"`by={settings.by}`: {data.name} has {values_found} there, which tells no sources apart")
     left_out = leave_one_out(values, codes)
     return Partition(folds, {fold.name: fold.test for fold in left_out}, left_out), way
 
 
 def not_trained_on(partition: Partition) -> list[str]:
-    """Return a line for each source that other sources repeat: where it is left out, these pairs are in no training."""
+    """Return one line per source whose pairs or groups occur in other sources: with it left out, those are not used."""
     n = sum(len(fold.test) for fold in partition.folds)
-    left = {fold.name: n - len(fold.train) - len(fold.test) for fold in partition.left_out}
+    unused = {fold.name: n - len(fold.train) - len(fold.test) for fold in partition.left_out}
     return [
         f"{name} left out: {number:,} pairs of other sources are the same as one of its pairs, or stand in one of its "
         "groups; they are not trained on"
-        for name, number in left.items()
+        for name, number in unused.items()
         if number
     ]
 
 
 # A cross-validation as tables.
 
-#: Lines below a table that say where a coefficient is undefined; all of them are among the records.
+#: The most lines below a table on undefined coefficients; the records have all of them.
 SHOWN = 12
 
 
 def to_document(subjects: list[Subject], settings: CrossvalSettings) -> Document:
-    """Return, per dataset, averages over the folds beside pooled values, and a table of sources for each method."""
+    """Return one table per dataset, of averages and pooled values, and with ``by`` one of sources per method."""
     sheets = []
     for subject in subjects:
         sheets.append(_folds(subject, settings))
         if settings.by is not None:
-            sheets.extend(_sources(subject, name, one, settings) for name, one in subject.found.items())
+            sheets.extend(_sources(subject, name, validated, settings) for name, validated in subject.found.items())
     return Document(sheets, [record for subject in subjects for record in _records(subject, settings)])
 
 
@@ -235,7 +238,7 @@ def _heads(settings: CrossvalSettings, beside: str) -> list[Column]:
 
 
 def _folds(subject: Subject, settings: CrossvalSettings) -> Sheet:
-    """Return the table of a dataset: each coefficient as the average over folds, and over all pairs together."""
+    """Return the table of a dataset: each coefficient as an average over folds, and on all pairs pooled."""
     n = next(iter(subject.found.values())).n
     undefined: list[str] = []
     for name, validated in subject.found.items():
@@ -258,12 +261,12 @@ def _folds(subject: Subject, settings: CrossvalSettings) -> Sheet:
             f"{n:,} pairs, each scored in the fold that tests it",
             "each coefficient: average over the folds ± their standard deviation; pooled: all pairs together",
         ],
-        notes=[*subject.notes, *_cut(undefined)],
+        notes=[*subject.notes, *_truncated(undefined)],
     )
 
 
 def _sources(subject: Subject, name: str, validated: Validated, settings: CrossvalSettings) -> Sheet:
-    """Return the table of one metric by source: tested in each fold, and left out of training altogether."""
+    """Return the table of one metric by source: each source tested within folds, and left out of training."""
     undefined = [
         line for source in validated.sources for line in _undefined(source.name, source.tested, source.left_out)
     ]
@@ -275,7 +278,7 @@ def _sources(subject: Subject, name: str, validated: Validated, settings: Crossv
             "each coefficient: on the pairs of the source in each fold, average ± standard deviation",
             "left out: the same on all pairs of the source, none of which was trained on",
         ],
-        notes=_cut(undefined),
+        notes=_truncated(undefined),
     )
 
 
@@ -286,44 +289,51 @@ def _cells(source: SourceAgreement, settings: CrossvalSettings) -> Iterator[str]
 
 
 def _undefined(name: str, averages: dict[str, Average], whole: dict[str, Estimate]) -> Iterator[str]:
-    """Yield a line for each reason why a coefficient has no value: of which, in which folds, or on the whole."""
+    """Yield one line per reason why coefficients are undefined, with their names and folds, or on all pairs."""
     folds: dict[str, dict[str, list[str]]] = {}
     for statistic, average in averages.items():
         for fold, reason in average.undefined.items():
             folds.setdefault(reason, {}).setdefault(fold, []).append(statistic)
     total = len(next(iter(averages.values())).folds)
-    for reason, places in folds.items():
-        said = ", ".join(dict.fromkeys(statistic for some in places.values() for statistic in some))
-        yield f"{name}: {said} undefined in {len(places)} of {total} folds ({', '.join(places)}): {reason}"
+    for reason, by_fold in folds.items():
+        listed = ", ".join(dict.fromkeys(statistic for statistics in by_fold.values() for statistic in statistics))
+        yield f"{name}: {listed} undefined in {len(by_fold)} of {total} folds ({', '.join(by_fold)}): {reason}"
     for statistic, estimate in whole.items():
         if estimate.value is None:
             yield f"{name}: {statistic} undefined on all pairs: {estimate.note}"
 
 
-def _cut(lines: list[str]) -> list[str]:
-    more = len(lines) - SHOWN
-    return lines if more <= 0 else [*lines[:SHOWN], f"and {more:,} more such lines, which CSV and JSON have"]
+def _truncated(lines: list[str]) -> list[str]:
+    hidden = len(lines) - SHOWN
+    return lines if hidden <= 0 else [*lines[:SHOWN], f"and {hidden:,} more such lines, which CSV and JSON have"]
 
 
 def _records(subject: Subject, settings: CrossvalSettings) -> Iterator[dict[str, Any]]:
-    """Yield averages, pooled values and every fold, of all pairs and of each source."""
-    for metric, one in subject.found.items():
+    """Yield the records of averages, pooled values and single folds, for all pairs and for each source."""
+    for metric, result in subject.found.items():
         for statistic in settings.statistics:
-            average, pooled = one.average[statistic], one.pooled[statistic]
-            yield from _of_part(subject, metric, "", statistic, average, "pooled", pooled)
-            for source in one.sources:
+            average, pooled = result.average[statistic], result.pooled[statistic]
+            yield from _records_of_part(subject, metric, "", statistic, average, "pooled", pooled)
+            for source in result.sources:
                 tested, whole = source.tested[statistic], source.left_out[statistic]
-                yield from _of_part(subject, metric, source.name, statistic, tested, "left out", whole)
+                yield from _records_of_part(subject, metric, source.name, statistic, tested, "left out", whole)
 
 
-def _of_part(
+def _records_of_part(
     subject: Subject, metric: str, source: str, statistic: str, average: Average, name: str, whole: Estimate
 ) -> Iterator[dict[str, Any]]:
-    same = {"run": subject.run, "dataset": subject.dataset, "metric": metric, "source": source, "statistic": statistic}
+    """Yield the records of a coefficient: its average over folds, its value *whole* called *name*, and each fold."""
+    shared = {
+        "run": subject.run,
+        "dataset": subject.dataset,
+        "metric": metric,
+        "source": source,
+        "statistic": statistic,
+    }
     undefined = f"undefined in {len(average.undefined)} of {len(average.folds)} folds" if average.undefined else ""
-    n = sum(one.n for _, one in average.folds)
-    yield same | {
+    n = sum(result.n for _, result in average.folds)
+    yield shared | {
         "on": "folds", "value": average.value, "deviation": average.deviation, "n": n, "note": undefined
     }  # fmt: skip
-    for part, one in ((name, whole), *average.folds):
-        yield same | {"on": part, "value": one.value, "deviation": None, "n": one.n, "note": one.note}
+    for part, result in ((name, whole), *average.folds):
+        yield shared | {"on": part, "value": result.value, "deviation": None, "n": result.n, "note": result.note}

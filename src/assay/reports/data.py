@@ -1,4 +1,4 @@
-"""The pairs and scores of a run folder as arrays, their groups, and their signatures."""
+"""The pairs and scores of a run folder as arrays, their groups, and the signatures of a report."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 # The pairs and scores of a run folder, as arrays.
 
-#: The bucket that holds every pair.
+#: The name of the bucket that holds every pair.
 ALL = "all"
 _PAIR_COLUMNS = {
     "dataset": "text",
@@ -35,7 +35,7 @@ _PAIR_COLUMNS = {
     "candidate": "text",
     "label": "numbers",
 }
-#: Columns that a run may lack, with their kinds.
+#: Columns that a run may lack, with the kind of their values.
 _OPTIONAL_COLUMNS = {
     **dict.fromkeys(("question", "subset", "split", "language", "group", *GRAPH_COLUMNS), "text"),
     "annotations": "lists of numbers",
@@ -46,13 +46,14 @@ _SCORE_COLUMNS = {"dataset": "text", "pair_id": "text", "metric": "text", "score
 
 @dataclass(frozen=True, eq=False)
 class BucketPairs:
-    """The k pairs of a bucket, out of n, and what is drawn of them.
+    """The k pairs of a bucket, out of the n pairs of its dataset, and how they are resampled.
 
     Attributes:
-        inside: which they are, shape (n,).
-        labels: shape (k,).
-        groups: codes from 0 on of what is drawn as a whole, shape (k,); None for single pairs.
-        seed: of the draws.
+        inside: the mask of the bucket's pairs, shape (n,).
+        labels: the labels of the bucket's pairs, shape (k,).
+        groups: the group code of each pair, from 0 on, shape (k,); groups are resampled as a whole. None if single
+            pairs are resampled.
+        seed: the seed of the resamples.
     """
 
     inside: NDArray[np.bool_]
@@ -64,22 +65,22 @@ class BucketPairs:
         return len(self.labels)
 
     def take(self, values: Floats) -> Floats:
-        """Return, of values of all n pairs, those of these pairs, shape (k,)."""
-        taken: Floats = values[self.inside]
-        return taken
+        """Return the values of the bucket's pairs, shape (k,), out of *values* of all pairs, shape (n,)."""
+        in_bucket: Floats = values[self.inside]
+        return in_bucket
 
 
 @dataclass(frozen=True)
 class ScoredDataset:
-    """One dataset of a run: n pairs, their labels, buckets, and a score of each under each metric.
+    """One dataset of a run: n pairs with their labels, buckets, and scores of each metric.
 
     Attributes:
-        run: the run that it is a dataset of.
-        facts: its entry in the manifest.
-        table: n rows with ``pair_id, reference`` (a list of gold answers), ``candidate, label`` and, where the data has
-            them, ``question, subset, split, language, group`` and further names or counts of the source.
-        scores: by metric in the order of the run, shape (n,), as the metric gave them; NaN where there is none.
-        metrics: the entries of those metrics in the manifest.
+        run: the run that the dataset belongs to.
+        facts: the dataset's entry in the manifest.
+        table: n rows with the columns ``pair_id, reference`` (a list of gold answers), ``candidate, label`` and, if the
+            data has them, ``question, subset, split, language, group`` and further columns of the source.
+        scores: the scores by metric in the order of the run, each of shape (n,), not oriented; NaN for a missing score.
+        metrics: the manifest entries of these metrics, by name.
     """
 
     run: RunFolder
@@ -94,25 +95,27 @@ class ScoredDataset:
 
     @property
     def name(self) -> str:
-        """Its name in the run."""
+        """The dataset's name in the run."""
         return self.facts.name
 
     @property
     def title(self) -> str:
-        """Name with version and split, as tables show it."""
+        """The dataset's name with version and split, as tables show it."""
         return self.facts.title
 
     @cached_property
     def labels(self) -> Floats:
-        """Human labels, shape (n,), finite."""
+        """The labels of the pairs, shape (n,), finite."""
         return np.asarray(self.table.column("label").to_numpy(), dtype=np.float64)
 
     @cached_property
     def groups(self) -> NDArray[np.intp] | None:
-        """Codes of what was resampled as a whole, shape (n,); None where single pairs were. No name: a group alone.
+        """The group code of each pair, shape (n,); None if single pairs were resampled.
+
+        Groups are resampled as a whole. A pair without a group name is a group of its own.
 
         Raises:
-            InputError: the folder, of an assay that did not keep the groups, does not have them.
+            InputError: the run has groups, but its folder was written by an older assay that did not store them.
         """
         group = self.facts.group
         if not group:
@@ -127,27 +130,27 @@ class ScoredDataset:
 
     @property
     def buckets(self) -> dict[str, NDArray[np.bool_]]:
-        """Which pairs each bucket holds, shape (n,), in the order of the run, ``all`` first."""
+        """The mask of the pairs in each bucket, shape (n,), by name in the order of the run, ``all`` first."""
         return self._masks
 
     def within(self, bucket: str, seed: int, inside: NDArray[np.bool_] | None = None) -> BucketPairs:
-        """Return the pairs of a bucket as the run drew them: with the same seed come the run's resamples.
+        """Return the pairs of a bucket; with the seed of the run, their resamples are those of the run as well.
 
         Args:
-            bucket: its name.
-            seed: the setting, from which the bucket's own seed is derived.
-            inside: which pairs, shape (n,), where they are not those of a bucket of this run.
+            bucket: the bucket's name.
+            seed: the ``seed`` setting, from which the bucket's own seed is derived.
+            inside: the mask of the pairs, shape (n,), if they are not those of a bucket of this run.
         """
         mask = self.buckets[bucket] if inside is None else inside
         groups = None if self.groups is None else np.unique(self.groups[mask], return_inverse=True)[1]
         return BucketPairs(mask, self.labels[mask], groups, seed_of(seed, self.name, self.facts.split, bucket))
 
     def oriented(self, metric: str) -> Floats:
-        """Return the scores of a metric, turned so that a higher one means more similar."""
+        """Return the scores of a metric, shape (n,), oriented so that higher means more similar."""
         return self.scores[metric] if self.metrics[metric].declared.higher_is_better else -self.scores[metric]
 
     def find_metrics(self, wanted: list[str]) -> list[str]:
-        """Return the wanted metrics, or all of them where *wanted* is empty.
+        """Return the wanted metrics without duplicates, or all of them if *wanted* is empty.
 
         Raises:
             InputError: the run has no scores of a wanted metric.
@@ -158,10 +161,10 @@ class ScoredDataset:
         return list(dict.fromkeys(wanted)) or list(self.scores)
 
     def with_names_of(self, known: Mapping[str, Mapping[str, str]]) -> ScoredDataset:
-        """Return the dataset with its metrics under the names that another run has for them.
+        """Return the dataset with its metrics renamed to the names that another run has for them.
 
-        A metric is the same where its name is, and else where its signature is but for versions and paths, such as a
-        model that lies in another folder now.
+        Two metrics are the same if their names are equal. Otherwise they are the same if their signatures are equal up
+        to versions and paths, as for a model that was moved to another folder.
 
         Args:
             known: the signatures of the other run's metrics, by name.
@@ -181,7 +184,7 @@ class ScoredDataset:
         )
 
     def take(self, rows: NDArray[np.intp]) -> ScoredDataset:
-        """Return the pairs at *rows*, in that order, with their scores."""
+        """Return a dataset of the pairs at the indices *rows*, in that order, with their scores and buckets."""
         return replace(
             self,
             facts=self.facts.model_copy(update={"n": len(rows)}),
@@ -191,7 +194,7 @@ class ScoredDataset:
         )
 
     def texts(self, row: int) -> dict[str, str]:
-        """Return question (empty where there is none), reference (gold answers joined by `` | ``) and candidate."""
+        """Return the question (maybe empty), reference (gold answers joined by `` | ``) and candidate of a pair."""
         cell = {name: self.table.column(name)[row].as_py() for name in self.table.column_names if name in _TEXTS}
         return {
             "question": cell.get("question") or "",
@@ -204,10 +207,10 @@ _TEXTS = ("question", "reference", "candidate")
 
 
 def read_datasets(run: RunFolder) -> list[ScoredDataset]:
-    """Read pairs and scores of a run, dataset by dataset.
+    """Read the pairs and scores of a run; return one dataset per entry of the manifest, in its order.
 
     Raises:
-        InputError: a table is missing or broken, or does not fit the manifest.
+        InputError: a table is missing or damaged, or does not fit the manifest.
     """
     pairs = _read(run, "pairs.parquet", _PAIR_COLUMNS)
     scores = _read(run, "scores.parquet", _SCORE_COLUMNS)
@@ -215,30 +218,30 @@ def read_datasets(run: RunFolder) -> list[ScoredDataset]:
 
 
 def choose_datasets(run: RunFolder, wanted: Sequence[str]) -> list[ScoredDataset]:
-    """Read the datasets of a run, or those of them that are asked for.
+    """Read the wanted datasets of a run, or all of them if *wanted* is empty.
 
     Raises:
-        InputError: the run lacks one of them, or has none.
+        InputError: the run lacks one of them, or has no dataset at all.
     """
-    found = {data.name: data for data in read_datasets(run)}
+    by_name = {data.name: data for data in read_datasets(run)}
     for name in wanted:
-        if name not in found:
-            raise InputError(unknown_name(f"`datasets`: {run.title} has no dataset", name, found))
-    if not found:
+        if name not in by_name:
+            raise InputError(unknown_name(f"`datasets`: {run.title} has no dataset", name, by_name))
+    if not by_name:
         raise InputError(f"{run.title}: has no dataset; nothing was scored")
-    return [found[name] for name in dict.fromkeys(wanted)] or list(found.values())
+    return [by_name[name] for name in dict.fromkeys(wanted)] or list(by_name.values())
 
 
 def _read(run: RunFolder, name: str, columns: dict[str, str]) -> pa.Table:
-    """Return a Parquet table of a run folder.
+    """Return a Parquet table of a run folder, its declared columns first and further ones of the source after them.
 
     Args:
-        run: the folder.
-        name: of the file.
-        columns: the columns it must have, each with its kind (see :func:`_has_kind`).
+        run: the run folder.
+        name: the file name.
+        columns: the required columns, each with the kind of its values (see :func:`_has_kind`).
 
     Raises:
-        InputError: the file is missing or cannot be read, or a column is absent or of another kind.
+        InputError: the file is missing or unreadable, or a column is missing or of another kind.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -271,7 +274,7 @@ def _read(run: RunFolder, name: str, columns: dict[str, str]) -> pa.Table:
 
 
 def _has_kind(type_: pa.DataType, kind: str) -> bool:
-    """Tell whether a type of Arrow holds ``numbers``, ``text``, ``lists of numbers``, or ``lists of text``."""
+    """Tell whether an Arrow type is of a kind: ``numbers``, ``text``, ``lists of numbers``, or ``lists of text``."""
     import pyarrow as pa
 
     if kind.startswith("lists of "):
@@ -283,7 +286,12 @@ def _has_kind(type_: pa.DataType, kind: str) -> bool:
 
 
 def _dataset(run: RunFolder, facts: DatasetRecord, pairs: pa.Table, scores: pa.Table) -> ScoredDataset:
-    """Return one dataset of a run out of the tables of all of them.
+    """Return one dataset of a run.
+
+    Args:
+        run: the run folder.
+        facts: the dataset's entry in the manifest.
+        pairs, scores: the tables of all datasets of the run.
 
     Raises:
         InputError: the tables do not fit the manifest or each other.
@@ -304,7 +312,7 @@ def _dataset(run: RunFolder, facts: DatasetRecord, pairs: pa.Table, scores: pa.T
 
 
 def _rows_of(table: pa.Table, column: str, name: str) -> pa.Table:
-    """Return the rows with a name in a column; no copy where they follow each other, as assay writes them."""
+    """Return the rows with *name* in a column, without a copy if they are consecutive, as assay writes them."""
     import pyarrow.compute as pc
 
     parts = [np.asarray(pc.fill_null(pc.equal(chunk, name), False)) for chunk in table.column(column).chunks]
@@ -316,7 +324,7 @@ def _rows_of(table: pa.Table, column: str, name: str) -> pa.Table:
 
 
 def _check_pairs(run: RunFolder, facts: DatasetRecord, table: pa.Table) -> None:
-    """Raise InputError where the pairs of a dataset are not those of the manifest, or lack a text or a label."""
+    """Raise InputError if the number of pairs differs from the manifest, or if pairs lack a text or a label."""
     import pyarrow.compute as pc
 
     name = facts.name
@@ -330,9 +338,9 @@ def _check_pairs(run: RunFolder, facts: DatasetRecord, table: pa.Table) -> None:
         known = pc.is_finite(cells) if column == "label" else pc.is_valid(cells)
         nulls = 0
         if column == "reference":
-            # a list of gold answers, each a text
+            # known if the list of gold answers is not empty and holds no null
             known, nulls = pc.greater(pc.list_value_length(cells), 0), pc.list_flatten(cells).null_count
-        # the sum of no cells is null
+        # Arrow returns null, not 0, as the sum of no cells
         lacking = nulls + len(table) - int(pc.sum(pc.fill_null(known, False)).as_py() or 0)
         if lacking:
             raise InputError(
@@ -345,17 +353,17 @@ def _scores_of(run: RunFolder, name: str, metric: str, table: pa.Table, scores: 
     """Return the scores of a metric in the order of the pairs, shape (n,).
 
     Args:
-        run: the folder, for messages.
-        name: of the dataset.
-        metric: whose scores.
+        run: the run folder, for messages.
+        name: the name of the dataset.
+        metric: the name of the metric.
         table: the pairs of the dataset.
         scores: the scores of all metrics on the dataset.
 
     Raises:
-        InputError: the scores are those of other pairs.
+        InputError: the scores belong to other pairs, or are in another order.
     """
     rows = _rows_of(scores, "metric", metric)
-    # written in the order of the pairs; sorting would cost more than looking
+    # assay writes scores in the order of the pairs, so comparing the ids is enough and cheaper than a join
     if not rows.column("pair_id").equals(table.column("pair_id")):
         raise InputError(
             f"{run.title}: scores.parquet does not have the pairs of {name} for {metric}; "
@@ -365,7 +373,7 @@ def _scores_of(run: RunFolder, name: str, metric: str, table: pa.Table, scores: 
 
 
 def _masks(run: RunFolder, name: str, table: pa.Table) -> Iterator[tuple[str, NDArray[np.bool_]]]:
-    """Yield the buckets of a dataset; a folder of an assay that did not record them has that of all pairs."""
+    """Yield the name and mask of each bucket, ``all`` first; the only one in folders of an assay without buckets."""
     n = table.num_rows
     yield ALL, np.ones(n, dtype=bool)
     if "buckets" not in table.column_names:
@@ -384,11 +392,11 @@ def _masks(run: RunFolder, name: str, table: pa.Table) -> Iterator[tuple[str, ND
             yield summary.bucket, inside.get(summary.bucket, np.zeros(n, dtype=bool))
 
 
-# Codes of what must stay together when pairs are split: a group, equal pairs, one value of a column
+# Codes of the pairs that must stay together in a split: those of one group, with equal texts, or one column value.
 
 
 def cells_of(data: ScoredDataset, column: str) -> list[object]:
-    """Return the cells of a column, n of them; None where there is nothing.
+    """Return the n cells of a column; None for an empty cell.
 
     Raises:
         InputError: there is no such column in the run, or it holds lists.
@@ -403,12 +411,13 @@ def cells_of(data: ScoredDataset, column: str) -> list[object]:
 
 
 def group_codes(data: ScoredDataset, column: str | None) -> Rows | None:
-    """Return codes of what must stay together, shape (n,): values of a column, else the run's groups; None without.
+    """Return the group code of each pair, shape (n,), for splits that keep groups together.
 
-    An empty cell is a group of its own.
+    Groups are the values of *column*, in which an empty cell is a group of its own. Without a column they are the
+    groups of the run, or None if it has no groups.
 
     Raises:
-        InputError: there is no such column in the run.
+        InputError: the run has no such column, the column holds lists, or an older folder lacks the run's groups.
     """
     if column is None:
         return data.groups
@@ -416,7 +425,7 @@ def group_codes(data: ScoredDataset, column: str | None) -> Rows | None:
 
 
 def group_names(data: ScoredDataset, column: str | None) -> set[str]:
-    """Return the names behind :func:`group_codes`, as text; empty where there are none.
+    """Return the distinct names of the groups of :func:`group_codes`, as text; empty without groups.
 
     Raises:
         InputError: there is no such column in the run.
@@ -429,17 +438,21 @@ def group_names(data: ScoredDataset, column: str | None) -> set[str]:
 
 
 def pair_keys(data: ScoredDataset) -> list[Hashable]:
-    """Return keys of the n pairs, equal for pairs that are the same to a model: see :mod:`assay.lexicon.texts`."""
+    """Return the keys of the n pairs as :func:`keys_of_texts` does, from the texts of the dataset."""
     references, candidates = (data.table.column(name).to_pylist() for name in ("reference", "candidate"))
     return keys_of_texts(references, candidates)
 
 
 def keys_of_texts(references: Sequence[Sequence[str]], candidates: Sequence[str]) -> list[Hashable]:
-    """Return keys of n pairs, equal for pairs that are the same to a model.
+    """Return one key per pair; equal keys mean that a model cannot tell the pairs apart (:mod:`assay.lexicon.texts`).
 
-    Several gold answers of a pair are the same in any order, and never exchanged with the candidate. Where all
-    references or all candidates are blank, as in a run on scores alone, nothing is known of the texts, and each pair
-    has a key of its own.
+    The order of several gold answers does not matter, but they are never exchanged with the candidate. If all
+    references or all candidates are blank, as in a run on scores alone, the texts are unknown, and every pair has a
+    unique key.
+
+    Args:
+        references: the gold answers of each pair.
+        candidates: the candidate of each pair.
     """
     if not any(text.strip() for golds in references for text in golds) or not any(map(str.strip, candidates)):
         return [object() for _ in candidates]
@@ -457,30 +470,31 @@ def _keys(
 
 
 def same_pairs(data: ScoredDataset) -> Rows:
-    """Return codes of the n pairs, shape (n,), equal for pairs with one key: a pair that repeats is on one side only.
+    """Return one code per pair, shape (n,), equal for pairs with equal keys, see :func:`pair_keys`.
 
-    See :func:`pair_keys`.
+    Splits by these codes keep duplicate pairs on one side. The table is read in slices, and keys are hashed, so that
+    memory stays small.
     """
     digests = np.empty(len(data), dtype=DIGEST)
-    some_reference = some_candidate = False
+    has_reference = has_candidate = False
     for start in range(0, len(data), SLICE):
         rows = data.table.slice(start, SLICE)
         references, candidates = (rows.column(name).to_pylist() for name in ("reference", "candidate"))
-        some_reference |= any(text.strip() for golds in references for text in golds)
-        some_candidate |= any(map(str.strip, candidates))
+        has_reference |= any(text.strip() for golds in references for text in golds)
+        has_candidate |= any(map(str.strip, candidates))
         for row, key in enumerate(_keys(references, candidates), start):
             golds, text = key
             digests[row] = np.void(digest_of([golds, text] if isinstance(golds, str) else ["", *golds, text]))
-    if not some_reference or not some_candidate:
+    if not has_reference or not has_candidate:
         return np.arange(len(data))
     return distinct_rows(digests.view("S16"))[1]
 
 
-# Signatures, by which another person gets the same numbers: of each dataset, each metric, and the draws
+# Signatures, with which another person can reproduce the numbers: of each dataset, each metric, and the draws.
 
 
 def draws_of(*, resamples: int, confidence: float, seed: int) -> str:
-    """Return the signature of intervals."""
+    """Return the signature of bootstrap intervals; ``resamples:none`` if there are none."""
     return f"resamples:{resamples}|confidence:{confidence}|seed:{seed}" if resamples else "resamples:none"
 
 
@@ -492,14 +506,14 @@ def signed(
     *,
     group_by: str | None = None,
 ) -> Document:
-    """Return a document that begins with hints on its data, such as missing groups, and ends with its signatures.
+    """Return a document with hints on its data, such as missing groups, and with its signatures as last notes.
 
     Args:
-        document: the tables.
-        datasets: the data that they are about.
-        metrics: the metrics it is about; those that a dataset lacks are left out there.
-        draws: how intervals and tests were drawn.
-        group_by: the column whose values the report itself keeps together; None where it takes the groups of the run.
+        document: the report.
+        datasets: the datasets of the report.
+        metrics: the metrics of the report; a dataset may lack some of them.
+        draws: the signature of intervals and tests.
+        group_by: the column whose values the report itself keeps together; None if it uses the groups of the run.
     """
     names = list(metrics)
     hints = [f"{data.title}: {hint}" for data in datasets for hint in data.facts.hints]
@@ -514,7 +528,7 @@ def signed(
     )
     return replace(
         document,
-        # the two runs of a comparison read the same data
+        # the two runs of a comparison have the same data and hence the same hints
         hints=list(dict.fromkeys(hints)),
         notes=[*document.notes, *lines, f"draws: {draws}"],
         metrics=list(dict.fromkeys([*document.metrics, *names])),

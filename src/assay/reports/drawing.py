@@ -1,4 +1,4 @@
-"""Parts of SVG drawings: elements, text and scales. Whatever is text is escaped."""
+"""Parts of SVG drawings: elements, text and scales. All text is escaped."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from markupsafe import Markup
 from assay.reports.sheets import Sheet
 from assay.visible import visible
 
-#: Width of a character of text in pixels, about.
+#: The approximate width of a character of text in pixels.
 CHARACTER = 6.6
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A drawing and the table behind it."""
+    """A drawing, and a table of the values that it shows."""
 
     svg: Markup
     table: Sheet
@@ -23,7 +23,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Scale:
-    """Maps values from *low* to *high* to coordinates from *start* to *end*."""
+    """A linear map from values between *low* and *high* to coordinates between *start* and *end*."""
 
     low: float
     high: float
@@ -36,13 +36,20 @@ class Scale:
 
 
 def element(tag: str, *children: str, **attributes: object) -> Markup:
-    """Return an element; children that are no Markup are escaped, ``class_`` and ``font_size`` give their names."""
+    """Return an SVG element.
+
+    Args:
+        tag: the name of the element.
+        *children: its contents, in order; those that are not Markup are escaped.
+        **attributes: its attributes. A trailing underscore is dropped and others become hyphens, as in ``class_`` and
+            ``font_size``; an attribute that is None is left out.
+    """
     parts = [
         Markup(' {}="{}"').format(name.rstrip("_").replace("_", "-"), _number(value))
         for name, value in attributes.items()
         if value is not None
     ]
-    # XML has no word for control characters, and one of them would make the file unreadable
+    # XML cannot represent control characters; a single one would make the file unreadable
     inner = Markup("").join(child if isinstance(child, Markup) else visible(child) for child in children)
     return Markup("<{0}{1}>{2}</{0}>").format(Markup(tag), Markup("").join(parts), inner)
 
@@ -52,12 +59,19 @@ def _number(value: object) -> object:
 
 
 def text(x: float, y: float, content: str, *children: str, class_: str = "", anchor: str = "start") -> Markup:
-    """Return a line of text with its baseline at *y*."""
+    """Return a text element with its baseline at *y*; *children* precede the text, such as a title element."""
     return element("text", *children, content, x=x, y=y, class_=class_ or None, text_anchor=anchor)
 
 
 def drawing(key: str, width: float, height: float, title: str, about: str, *children: str) -> Markup:
-    """Return a drawing of a size in pixels with a name and a description for those who cannot see it."""
+    """Return an SVG drawing.
+
+    Args:
+        key: the prefix of the ids of title and description, unique on the page.
+        width, height: the size in pixels.
+        title, about: the name and the description for readers who cannot see the drawing.
+        *children: the elements.
+    """
     return element(
         "svg",
         element("title", title, id=f"{key}-title"),

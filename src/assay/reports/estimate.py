@@ -1,4 +1,4 @@
-"""What a run would compute and cost, as a table: pairs to score, calls, tokens, price."""
+"""A table of what a run would compute and cost: pairs to score, calls, tokens, price."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from assay.reports.sheets import Column, Document, Sheet, number_columns
 
 
 def document(works: Sequence[Mapping[str, Any]], budget: float | None) -> Document:
-    """Return the table of an estimate, a record a metric and dataset.
+    """Return the table of an estimate, with one row and one record per metric and dataset.
 
     Args:
-        works: plain values, as :class:`assay.benchmark.estimate.Work` has them.
-        budget: the most that may be spent; None for any sum.
+        works: mappings with the fields of :class:`assay.benchmark.estimate.Work`.
+        budget: the most that the run may spend; None without a limit.
     """
     has_calls = any(work["calls"] or work["tokens_in"] for work in works)
     heads = ["pairs", "scored already", "to score"]
@@ -38,7 +38,7 @@ def document(works: Sequence[Mapping[str, Any]], budget: float | None) -> Docume
 
 
 def _numbers(work: Mapping[str, Any], has_calls: bool) -> list[str]:
-    """Return the cells of a row; blank where there is nothing to count."""
+    """Return the number cells of a row; blank if there is nothing to count."""
     if not work["pairs"]:
         return [""] * (7 if has_calls else 3)
     to_score = work["calls"] if work["calls"] or work["tokens_in"] else work["pairs"] - work["stored"]

@@ -1,4 +1,4 @@
-"""Reading a run folder: its manifest and agreement table are validated first."""
+"""Reading a run folder; its manifest and agreement table are validated first."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from assay.tables import RUN_SCHEMA
 
 @dataclass(frozen=True)
 class RunFolder:
-    """A run as it stands on disk.
+    """The manifest and agreement table of a run, and its path.
 
     Attributes:
-        path: the folder, or None for a run that was not written.
-        manifest: ``run.json``.
-        agreement: ``agreement.json``, one row a number.
-        source: what the user named, where that is not the folder: a file with scores.
+        path: the folder; None for a run that was not written.
+        manifest: the contents of ``run.json``.
+        agreement: the contents of ``agreement.json``, one row per number.
+        source: the file with scores that the user named in place of the folder; None if there is none.
     """
 
     path: Path | None
@@ -35,7 +35,7 @@ class RunFolder:
 
     @property
     def title(self) -> str:
-        """How messages name it."""
+        """The name of the run in messages."""
         named = self.source or self.path
         return "this run" if named is None else str(named)
 
@@ -49,13 +49,13 @@ def read_run(path: Path) -> RunFolder:
     """Return the run in a folder, validated.
 
     Raises:
-        InputError: a file is missing or broken, or was written by a newer assay; a value is missing, or of another
-            type than assay writes; the folder's name is no UTF-8.
+        InputError: a file is missing or damaged, or was written by a newer assay; a value is missing or has another
+            type than assay writes; the folder's name is not UTF-8.
     """
     try:
         str(path).encode()
     except UnicodeEncodeError:
-        # PyArrow opens no file there
+        # PyArrow cannot open a file in such a folder
         raise InputError(f"{str(path)!r}: this name is no UTF-8; rename the folder") from None
     try:
         if not path.exists():
@@ -77,6 +77,11 @@ def read_run(path: Path) -> RunFolder:
 
 
 def _read_json(folder: Path, name: str, kind: type) -> Any:
+    """Return the contents of a JSON file of a run folder.
+
+    Raises:
+        InputError: the folder or file is missing, the file is not valid JSON, or its value is not of type *kind*.
+    """
     path = folder / name
     if not folder.is_dir():
         if folder.is_file():
@@ -85,7 +90,7 @@ def _read_json(folder: Path, name: str, kind: type) -> Any:
     if not path.is_file():
         raise InputError(f"{folder}: is no run folder, {name} is missing")
     try:
-        # earlier versions wrote file names that are no UTF-8 as they were
+        # earlier versions wrote file names that are not UTF-8 as lone surrogates
         value = json.loads(path.read_text(encoding="utf-8", errors="surrogatepass"))
     except (ValueError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"{path}: is no valid JSON ({error})") from error
@@ -98,7 +103,7 @@ def _validate(adapter: TypeAdapter[Value], values: object, file: Path) -> Value:
     """Return the values of a file as typed objects.
 
     Raises:
-        InputError: a value is missing, or of another type than assay writes.
+        InputError: a value is missing or has another type than assay writes.
     """
     try:
         return adapter.validate_python(values)
@@ -111,7 +116,7 @@ def _validate(adapter: TypeAdapter[Value], values: object, file: Path) -> Value:
 
 
 def _with_directions(manifest: Manifest, agreement: Sequence[AgreementRow]) -> Manifest:
-    """Return the manifest with the direction of each metric: older folders recorded it in notes of the table alone."""
+    """Return the manifest with the direction of each metric; older folders recorded it only in notes of the table."""
     turned = {row.metric for row in agreement if "sign turned" in row.note}
 
     def completed(metric: MetricRecord) -> MetricRecord:
@@ -124,10 +129,10 @@ def _with_directions(manifest: Manifest, agreement: Sequence[AgreementRow]) -> M
 
 
 def run_titles(runs: Sequence[RunFolder]) -> list[str]:
-    """Return what to call each run: the name of its folder or file, or the path where two have the same name.
+    """Return the title of each run: the name of its folder or file, or the path if two runs have the same name.
 
     Raises:
-        InputError: a run is given twice.
+        InputError: two runs have the same path.
     """
     paths = [path.resolve() if (path := run.source or run.path) else None for run in runs]
     for path in paths:
@@ -137,26 +142,30 @@ def run_titles(runs: Sequence[RunFolder]) -> list[str]:
     return [name if names.count(name) == 1 else run.title for name, run in zip(names, runs, strict=True)]
 
 
-# Checks for files changed by hand: what a run folder has twice, or what its manifest does not list
+# Checks for files changed by hand: duplicates, and rows that the manifest does not list.
 
 
 def check_strays(run: RunFolder, folder: Path) -> None:
-    """Raise where the files of a folder name other datasets or metrics than ``run.json``.
+    """Check that the tables of a run folder hold only datasets and metrics that ``run.json`` lists.
 
-    Readers skip what the manifest does not list, so that a number that was inserted, or one whose metric was removed,
-    would never be looked at.
+    Readers skip rows that the manifest does not list. Without this check, inserted numbers, or numbers of a metric that
+    was removed from the manifest, would go unnoticed.
 
     Args:
-        run: as read from *folder*.
-        folder: its tables are such that :func:`assay.reports.data.read_datasets` could read them.
+        run: the run, as read from *folder*.
+        folder: the run folder; :func:`assay.reports.data.read_datasets` must be able to read its tables.
 
     Raises:
-        InputError: ``run.json`` has a dataset, or a metric of one, twice; another file has rows of a dataset, split or
-            metric of which it has no scores.
+        InputError: ``run.json`` lists a dataset, or a metric on one dataset, more than once; or another file has rows
+            of a dataset, split or metric of which ``run.json`` has no scores.
     """
     datasets, metrics = run.manifest.datasets, run.manifest.metrics
     _refuse(run, "run.json lists {} twice", _repeated(dataset.name for dataset in datasets))
-    _refuse(run, "run.json lists {} twice", _repeated(_of(metric.metric, metric.dataset) for metric in metrics))
+    _refuse(
+        run,
+        "run.json lists {} twice",
+        _repeated(_metric_on_dataset(metric.metric, metric.dataset) for metric in metrics),
+    )
     splits = {dataset.name: dataset.split for dataset in datasets}
     done = {(metric.dataset, metric.metric) for metric in metrics if metric.is_done}
 
@@ -165,17 +174,18 @@ def check_strays(run: RunFolder, folder: Path) -> None:
     _refuse(run, "agreement.json has rows of {}, which run.json does not list", unknown)
     unknown = {f"{dataset}, split {split!r}" for dataset, split, _ in rows if split != splits[dataset]}
     _refuse(run, "agreement.json has rows of {}, which run.json does not list", unknown)
-    unknown = {_of(metric, dataset) for dataset, _, metric in rows if (dataset, metric) not in done}
+    unknown = {_metric_on_dataset(metric, dataset) for dataset, _, metric in rows if (dataset, metric) not in done}
     _refuse(run, "agreement.json has rows of {}, of which run.json has no scores", unknown)
 
     unknown = {dataset for (dataset,) in _distinct(folder / "pairs.parquet", "dataset")} - set(splits)
     _refuse(run, "pairs.parquet has pairs of {}, which run.json does not list", unknown)
     scored = _distinct(folder / "scores.parquet", "dataset", "metric")
-    unknown = {_of(metric, dataset) for dataset, metric in scored if (dataset, metric) not in done}
+    unknown = {_metric_on_dataset(metric, dataset) for dataset, metric in scored if (dataset, metric) not in done}
     _refuse(run, "scores.parquet has scores of {}, of which run.json has none", unknown)
 
 
 def _refuse(run: RunFolder, problem: str, names: Iterable[str]) -> None:
+    """Raise InputError with the names in place of ``{}`` in *problem*; do nothing without names."""
     if listed := sorted(names):
         raise InputError(f"{run.title}: {problem.format(', '.join(listed))}: the folder was changed; run it again")
 
@@ -184,12 +194,12 @@ def _repeated(names: Iterable[str]) -> list[str]:
     return [name for name, count in Counter(names).items() if count > 1]
 
 
-def _of(metric: str, dataset: str) -> str:
+def _metric_on_dataset(metric: str, dataset: str) -> str:
     return f"{metric} on {dataset}"
 
 
 def _distinct(file: Path, *columns: str) -> set[tuple[str, ...]]:
-    """Return the combinations of names that these columns of a table have."""
+    """Return the distinct combinations of values in some text columns of a Parquet file; empty without the columns."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -197,7 +207,7 @@ def _distinct(file: Path, *columns: str) -> set[tuple[str, ...]]:
         # a run without pairs has tables without columns
         return set()
     table = pq.read_table(file, columns=list(columns))
-    # names that repeat are a dictionary, which cannot be grouped over several parts
+    # names are dictionary-encoded, and Arrow cannot group by dictionaries that differ between chunks
     table = table.cast(pa.schema([(column, pa.string()) for column in columns]))
     rows = table.group_by(list(columns)).aggregate([]).to_pylist()
     return {tuple(str(row[column]) for column in columns) for row in rows}

@@ -1,9 +1,9 @@
-"""The formats of a report: JSON, CSV (as it is, or for a spreadsheet), Markdown, LaTeX, HTML.
+"""The output formats of a report: JSON, CSV (exact, or safe for a spreadsheet), Markdown, LaTeX, HTML.
 
-:mod:`assay.reports.terminal` draws it in a terminal.
+:mod:`assay.reports.terminal` shows a report in a terminal.
 
-A format is a function from a document to text, registered under the name that ``--format`` takes. To add one, write the
-function here.
+A format is a function from a document to text, registered under the name that ``--format`` accepts. To add one, write
+the function here.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def write(document: Document, form: str) -> str:
     """Return a document as text that ends in a newline.
 
     Raises:
-        InputError: there is no format of that name.
+        InputError: there is no format named *form*.
     """
     if form not in FORMATS:
         raise InputError(unknown_name("there is no format", form, FORMATS))
@@ -36,7 +36,7 @@ def write(document: Document, form: str) -> str:
 
 
 def _format(name: str) -> Callable[[Callable[[Document], str]], Callable[[Document], str]]:
-    """Return a decorator that registers a format."""
+    """Return a decorator that registers a function as the format *name*."""
 
     def register(function: Callable[[Document], str]) -> Callable[[Document], str]:
         FORMATS[name] = function
@@ -45,7 +45,7 @@ def _format(name: str) -> Callable[[Callable[[Document], str]], Callable[[Docume
     return register
 
 
-# Data: the records, or what a document gives in their place.
+# Data formats: the records of a document, or the value that it has for JSON.
 
 
 @_format("json")
@@ -56,7 +56,7 @@ def _json(document: Document) -> str:
 
 @_format("csv")
 def _csv(document: Document) -> str:
-    """Return the records as CSV, every cell as it is: what begins as a formula is data."""
+    """Return the records as CSV with unchanged cells, even if a spreadsheet would read them as formulas."""
     columns = document.columns or list(dict.fromkeys(key for record in document.records for key in record))
     buffer = io.StringIO()
     write_records(buffer, columns, map(_flat, document.records))
@@ -65,7 +65,7 @@ def _csv(document: Document) -> str:
 
 @_format("spreadsheet")
 def _spreadsheet(document: Document) -> str:
-    """Return CSV in which no text is a formula."""
+    """Return the records as CSV in which a spreadsheet reads no text as a formula."""
     rows = csv.reader(io.StringIO(_csv(document)))
     buffer = io.StringIO()
     write_rows(buffer, (map(shown_by_spreadsheet, row) for row in rows))
@@ -73,22 +73,22 @@ def _spreadsheet(document: Document) -> str:
 
 
 def _flat(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a record with lists and objects as JSON, since a cell holds one value."""
+    """Return a record with its lists and objects as JSON text, since a CSV cell holds one value."""
     cells = {}
     for key, value in record.items():
         cells[key] = json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
     return cells
 
 
-# Markdown: every column of a sheet, notes as lists.
+# Markdown: all columns of a sheet, with notes as lists.
 
 
 def markdown(text: str) -> str:
-    """Return a line of text as Markdown that shows it as it is, also in a cell of a table."""
+    """Return text as one line of Markdown with every mark escaped, also safe in a table cell."""
     text = visible(" ".join(text.splitlines())).replace("&", "&amp;")
     for mark in ("\\", "|", "<", ">", "*", "_", "`", "#", "~"):
         text = text.replace(mark, "\\" + mark)
-    return text.replace("](", "]\\(")  # no link; an interval keeps its brackets
+    return text.replace("](", "]\\(")  # prevents links; the brackets of an interval need no escape
 
 
 @_format("md")
@@ -99,14 +99,15 @@ def _markdown(document: Document) -> str:
     for sheet in document.sheets:
         lines += _markdown_sheet(sheet)
     lines += [f"- {markdown(note)}" for note in (*document.warnings, *document.notes)]
-    made = document.provenance
-    if made is not None:
-        lines += [markdown(f"{made.method}. {made.signature}"), ""]
-        lines += [f"- `{visible(metric)}`: `{visible(signature)}`" for metric, signature in made.metrics.items()]
+    provenance = document.provenance
+    if provenance is not None:
+        lines += [markdown(f"{provenance.method}. {provenance.signature}"), ""]
+        lines += [f"- `{visible(metric)}`: `{visible(signature)}`" for metric, signature in provenance.metrics.items()]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
 def _markdown_sheet(sheet: Sheet) -> Iterator[str]:
+    """Yield the lines of a sheet: heading, facts, table, notes."""
     yield from (f"### {markdown(sheet.title)}", "")
     for fact in sheet.facts:
         yield from (markdown(fact), "")
@@ -133,11 +134,11 @@ def _markdown_cells(sheet: Sheet, number: int) -> Iterator[str]:
         yield shown
 
 
-# LaTeX: a table for print, with booktabs; groups become headings, notes on rows are left out.
+# LaTeX: a booktabs table for print; groups become headings, and notes on rows are left out.
 
-#: Sizes of letters for rows of more than so many characters, by the width of a page of the class article.
+#: Font size -> the row width in characters above which it is used. The widths suit a page of the class article.
 LATEX_SIZES = {r"\scriptsize": 84, r"\footnotesize": 64}
-#: The sign of a negative number, not that of an exponent.
+#: Matches the sign of a negative number, but not of an exponent.
 _MINUS = re.compile(r"(?<!\w)-(?=[.\d])")
 
 _LATEX = {
@@ -149,9 +150,9 @@ _LATEX = {
 
 
 def latex(text: str) -> str:
-    """Return text as LaTeX that prints it as it is."""
+    """Return text with all characters escaped that are special in LaTeX."""
     escaped = "".join(_LATEX.get(character, character) for character in visible(" ".join(text.splitlines())))
-    # at the start of a row a bracket would be an argument of the line break before it
+    # LaTeX would read a bracket at the start of a row as the optional argument of the preceding \\
     return "{}" + escaped if escaped.startswith("[") else escaped
 
 
@@ -163,11 +164,12 @@ def _latex(document: Document) -> str:
 
 
 def latex_names(names: ShortNames) -> str:
-    """Return a comment a line for each metric that a table names shortly, with its full name."""
+    """Return one LaTeX comment line per metric with a shortened name: the short and the full name."""
     return "".join(f"% {short}: {visible(name)}\n" for name, short in names.short.items())
 
 
 def _latex_sheet(sheet: Sheet, names: ShortNames) -> str:
+    """Return a sheet as a LaTeX table environment, with short names of metrics."""
     caption = names.within(sheet.caption or ". ".join([sheet.title, *sheet.facts, *sheet.notes]))
     sheet = names.in_sheet(sheet)
     shown = sheet.narrow()
@@ -178,7 +180,7 @@ def _latex_sheet(sheet: Sheet, names: ShortNames) -> str:
         r"\begin{table}",
         r"\centering",
         rf"\caption{{{latex(caption)}.}}",
-        # classes such as article leave no space below a caption
+        # classes such as article leave no space between a caption and the table below it
         r"\setlength{\abovetopsep}{1ex}",
         *_narrowing(sheet, shown),
         rf"\begin{{tabular}}{{{shape}}}",
@@ -195,7 +197,7 @@ def _latex_sheet(sheet: Sheet, names: ShortNames) -> str:
 
 
 def _narrowing(sheet: Sheet, shown: Sequence[int]) -> list[str]:
-    """Return what makes a wide table fit a page: smaller letters, and less space between columns."""
+    """Return the LaTeX commands that make a wide table fit a page: a smaller font and narrower column gaps."""
     width = 0
     for position in shown:
         texts = [sheet.columns[position].head, *(sheet.cell(number, position) for number in range(len(sheet.rows)))]
@@ -219,29 +221,31 @@ def _latex_cells(sheet: Sheet, number: int, shown: Sequence[int]) -> Iterator[st
         yield cell
 
 
-# HTML: tables without a page around them.
+# HTML: tables alone, without the frame of a page.
 
 
 @_format("html")
 def _html(document: Document) -> str:
-    """Return tables as HTML; all text is escaped."""
+    """Return the sheets as HTML tables with their notes; all text is escaped."""
     parts = [f"<p>{escape(hint)}</p>" for hint in document.hints]
     for sheet in document.sheets:
         caption = escape(". ".join([sheet.title, *sheet.facts]))
-        heads = "".join(f'<th scope="col"{_kind(column)}>{escape(column.head)}</th>' for column in sheet.columns)
+        heads = "".join(
+            f'<th scope="col"{_class_attribute(column)}>{escape(column.head)}</th>' for column in sheet.columns
+        )
         body = "".join(_html_row(sheet, number) for number in range(len(sheet.rows)))
         parts.append(f"<table><caption>{caption}</caption><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>")
         parts += [f"<p>{escape(note)}</p>" for note in (*sheet.facts_of_groups(), *sheet.notes, *sheet.warnings)]
     parts += [f"<p>{escape(note)}</p>" for note in (*document.warnings, *document.notes)]
-    made = document.provenance
-    if made is not None:
-        parts.append(f"<p>{escape(f'{made.method}. {made.signature}')}</p>")
-        parts += [f"<p>{escape(f'{metric}: {signature}')}</p>" for metric, signature in made.metrics.items()]
+    provenance = document.provenance
+    if provenance is not None:
+        parts.append(f"<p>{escape(f'{provenance.method}. {provenance.signature}')}</p>")
+        parts += [f"<p>{escape(f'{metric}: {signature}')}</p>" for metric, signature in provenance.metrics.items()]
     return "\n".join(parts) + "\n"
 
 
 def escape(text: str) -> str:
-    """Return text as HTML that shows it as it is."""
+    """Return text escaped for HTML, with control characters made visible."""
     import html
 
     return html.escape(visible(text))
@@ -255,9 +259,9 @@ def _html_row(sheet: Sheet, number: int) -> str:
             cell = f"<b>{cell}</b>"
         elif number in sheet.asides and position == sheet.label:
             cell = f"<i>{cell}</i>"
-        cells.append(f"<td{_kind(column)}>{cell}</td>")
+        cells.append(f"<td{_class_attribute(column)}>{cell}</td>")
     return f"<tr{' class=marked' if number in sheet.marked else ''}>{''.join(cells)}</tr>"
 
 
-def _kind(column: Column) -> str:
+def _class_attribute(column: Column) -> str:
     return ' class="number"' if column.number else ""

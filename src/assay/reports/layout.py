@@ -1,4 +1,4 @@
-"""The agreement table laid out for a reader: a line for each metric, a column for each statistic."""
+"""The agreement table laid out for a reader: one line per metric, one column per statistic."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ from assay.statistics.coefficients import (
 from assay.statistics.partial import NO_PARTIAL
 from assay.tables import NOT_BY_PEOPLE
 
-# Names short enough for a figure; the list of signatures has them in full.
+# Names short enough for a figure; the list of signatures has the full names.
 
 
 def fit(text: str, width: int) -> str:
-    """Return *text* in at most *width* characters, its middle left out: start and end tell names apart."""
+    """Return *text* in at most *width* characters; the middle is elided, since start and end tell names apart."""
     if len(text) <= width:
         return text
     tail = (width - 1) * 2 // 3
     return f"{text[: width - 1 - tail]}…{text[-tail:]}"
 
 
-#: Characters of a text of the data that a table shows.
+#: The most characters of a text of the data that a table shows.
 MAX_TEXT = 60
 
 
 def cut(text: str) -> str:
-    """Return a text of the data as a table shows it: its beginning where it is long."""
+    """Return a text of the data, truncated to :data:`MAX_TEXT` characters."""
     return text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…"
 
 
-# The agreement table laid out for a reader: per dataset and bucket, a line a metric, a column a statistic.
+# The agreement table laid out for a reader: per dataset and bucket, one line per metric, one column per statistic.
 
 
 class Number(Protocol):
@@ -51,24 +51,30 @@ class Number(Protocol):
 
     @property
     def value(self) -> float | None:
-        """The number; None where it is undefined."""
+        """The number; None if it is undefined."""
 
     @property
     def low(self) -> float | None:
-        """The lower end of the interval; None without one."""
+        """The lower bound of the interval; None without an interval."""
 
     @property
     def high(self) -> float | None:
-        """The upper end."""
+        """The upper bound of the interval; None without an interval."""
 
     @property
     def note(self) -> str:
-        """Why it is undefined, or what a reader should know."""
+        """The reason why the number is undefined, or a caveat; may be empty."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One number with its interval; the text is empty where there is none."""
+    """One number with its interval.
+
+    Attributes:
+        value: the number; None if it is undefined.
+        low, high: the bounds of the interval; None without one.
+        note: the reason why the number is undefined, or a caveat; may be empty.
+    """
 
     value: float | None
     low: float | None
@@ -77,24 +83,24 @@ class Cell:
 
     @classmethod
     def of(cls, number: Number) -> Cell:
-        """Return the cell of an estimate, or of a row of an agreement table."""
+        """Return the cell of an estimate or of a row of an agreement table."""
         return cls(number.value, number.low, number.high, number.note)
 
     @property
     def ends(self) -> tuple[float | None, float | None, float | None]:
-        """Value, low and high."""
+        """The value, lower and upper bound."""
         return self.value, self.low, self.high
 
     @property
     def exact_texts(self) -> list[str]:
-        """Value, low and high with four decimals, for the table behind a plot; a dash for what is undefined."""
+        """Value, lower and upper bound with four decimals, for the table behind a plot; a dash if undefined."""
         return [short(end, 4) for end in self.ends]
 
     @property
     def text(self) -> str:
-        """Value with three decimals, bounds with two: ``.734 [.68, .78]``; a dash where it is undefined.
+        """The value with three decimals, its bounds with two: ``.734 [.68, .78]``; a dash if undefined.
 
-        Coefficients lie between -1 and 1, so the zero before the point says nothing and is left out.
+        The zero before the point is left out, since coefficients are between -1 and 1.
         """
         if self.value is None or self.low is None or self.high is None:
             return short(self.value, 3)
@@ -102,18 +108,18 @@ class Cell:
 
 
 def short(value: float | None, decimals: int) -> str:
-    """Return a number that lies between -1 and 1 without the zero before the point; a dash where it is undefined."""
+    """Return a number between -1 and 1 without the zero before the point, such as ``-.25``; a dash for None."""
     if value is None:
         return "–"
     text = f"{value:.{decimals}f}"
     if not float(text):
-        # what rounds to 0 has no sign
+        # a number that rounds to 0 is shown without a sign
         text = text.removeprefix("-")
     return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
 
 
 def label_texts(labels: Sequence[float]) -> list[str]:
-    """Return labels with four significant digits, or with more where two of them would look the same."""
+    """Return labels with four significant digits, or with more if two of them would look the same."""
     for digits in (4, 6, 15):
         texts = [f"{label:.0f}" if _is_whole(label) else f"{float(f'{label:.{digits}g}'):.15g}" for label in labels]
         if len(set(texts)) == len(set(labels)):
@@ -122,30 +128,30 @@ def label_texts(labels: Sequence[float]) -> list[str]:
 
 
 def _is_whole(value: float) -> bool:
-    """Tell whether a number is written with all its digits: from 1e15 on they say nothing."""
+    """Tell whether a number is a whole one below 1e15; beyond that, floats do not hold all digits."""
     return abs(value) < 1e15 and value == int(value)
 
 
 def p_value(value: float | None) -> str:
-    """Return a p-value with three decimals, or a dash where there is none (None, NaN)."""
+    """Return a p-value with three decimals; a dash for None or NaN."""
     if value is None or math.isnan(value):
         return "–"
     return "< .001" if value < 0.001 else short(value, 3)
 
 
 def percent(level: float) -> str:
-    """Return the level of an interval in percent, with all its digits: ``95%``, ``99.9%``."""
-    # 100 * .07 is a little more than 7
+    """Return a confidence level in percent with all its digits: ``95%``, ``99.9%``."""
+    # rounded, since 100 * .07 is slightly more than 7 in floating point
     return f"{round(100 * level, 10):.12g}%"
 
 
 def rate(number: float) -> str:
-    """Return a speed, or a ratio of two, without more digits than it has: ``1,250``, ``12``, ``2.5``, ``0.41``."""
+    """Return a speed or a ratio with at least two significant digits: ``1,250``, ``12``, ``2.5``, ``0.41``."""
     return f"{number:,.0f}" if number >= 9.95 else f"{number:.2g}"
 
 
 def money(amount: float | None) -> str:
-    """Return a price without its currency: ``1,250.00``, ``0.42``, ``0.0031``; ``free``; a dash where it is unknown."""
+    """Return a price without its currency: ``1,250.00``, ``0.42``, ``0.0031``; ``free`` for 0; a dash for None."""
     if amount is None:
         return "–"
     if not amount:
@@ -156,8 +162,8 @@ def money(amount: float | None) -> str:
 
 
 def signed(value: float, digits: int = 3) -> str:
-    """Return a difference with its sign and three decimals or more, as :func:`short` writes them."""
-    # the sign of a bound says on which side of 0 it is, also where the digits that are shown are 0
+    """Return a difference with its sign and *digits* decimals, in the format of :func:`short`."""
+    # the sign of a bound shows on which side of 0 it is, even if the number rounds to 0
     return f"{'-' if value < 0 else '+'}{short(abs(value), digits)}"
 
 
@@ -166,12 +172,12 @@ class Block:
     """One bucket of one dataset.
 
     Attributes:
-        bucket: its condition.
-        facts: n, labels, ties, ceiling as short phrases.
-        ceiling: the best a tie-free score could reach, by statistic; none on datasets with two labels, where a
-            low one looks like a fault of the metric.
-        chance: what a tie-free score that ignores the pairs reaches on average, by statistic; None where unknown.
-        rows: metric, cells in the order of the statistics, notes.
+        bucket: the bucket's name.
+        facts: short phrases on the number of pairs, the labels, their ties and reliability, and the groups.
+        ceiling: the highest value that a tie-free score could reach, one cell per statistic. Undefined on datasets with
+            two labels, where a low ceiling would look like a fault of the metric.
+        chance: the average value of a tie-free score that ignores the pairs, one per statistic; None if unknown.
+        rows: one tuple per metric: its name, its cells in the order of the statistics, and its notes.
     """
 
     bucket: str
@@ -183,8 +189,16 @@ class Block:
 
 @dataclass(frozen=True)
 class Section:
-    """One dataset: heading, facts, hints on what the user may have meant otherwise, statistics, blocks, remarks on
-    metrics, and metrics that gave no score and why.
+    """One dataset.
+
+    Attributes:
+        title: the heading.
+        facts: short phrases on the data.
+        hints: hints on settings that the user may not have intended.
+        statistics: the names of the statistics, in the order of the cells.
+        blocks: the buckets.
+        remarks: remarks on metrics and buckets.
+        missing: the metrics without scores, each with the reason.
     """
 
     title: str
@@ -197,12 +211,12 @@ class Section:
 
     @property
     def heads(self) -> list[str]:
-        """Column heads of the statistics."""
+        """The titles of the statistics, as column heads."""
         return [title_of(name) for name in self.statistics]
 
 
 def intervals_of(run: RunFolder) -> str:
-    """Return how the intervals of a run were made, in words; it has some."""
+    """Return in words how the intervals of a run were computed; the run must have intervals."""
     request = run.manifest.request
     parts = dict(part.partition(":")[::2] for part in run.manifest.signature.split("|"))
     method = parts.get("bootstrap", PERCENTILE)
@@ -213,27 +227,31 @@ def intervals_of(run: RunFolder) -> str:
 def intervals_in_words(
     confidence: float, resamples: int, interval: str, sizes: Iterable[int], method: str = PERCENTILE
 ) -> str:
-    """Return how intervals of agreement are made, as in ``95% bootstrap intervals (…) from 1,000 resamples``.
+    """Return how intervals are computed, as in ``95% bootstrap intervals (…) from 1,000 resamples``.
 
     Args:
-        confidence: their level.
-        resamples: of those that have any.
-        interval: out of :data:`~assay.statistics.coefficients.INTERVALS`.
-        sizes: pairs of each bucket.
-        method: of :func:`~assay.statistics.coefficients.interval_method`.
+        confidence: the level of the intervals.
+        resamples: the number of bootstrap resamples, where the bootstrap is used.
+        interval: the setting, one of :data:`~assay.statistics.coefficients.INTERVALS`.
+        sizes: the number of pairs of each bucket.
+        method: the bootstrap method, from :func:`~assay.statistics.coefficients.interval_method`.
     """
-    chosen = {is_by_influence(interval, pairs) for pairs in sizes}
+    by_influence = {is_by_influence(interval, pairs) for pairs in sizes}
     level = percent(confidence)
     scale = interval_words(method.replace(PERCENTILE, "Fisher's scale"))
-    if chosen == {True}:
+    if by_influence == {True}:
         size = f", as from {INFLUENCE_FROM:,} pairs on" if interval == "auto" else ""
         return f"{level} intervals from influence values ({scale}){size}"
     words = f"{level} bootstrap intervals ({interval_words(method)}) from {resamples:,} resamples"
-    return f"{words}; of {INFLUENCE_FROM:,} pairs and more from influence values ({scale})" if True in chosen else words
+    return (
+        f"{words}; of {INFLUENCE_FROM:,} pairs and more from influence values ({scale})"
+        if True in by_influence
+        else words
+    )
 
 
 def lay_out(run: RunFolder) -> Iterator[Section]:
-    """Yield a section a dataset, in the order of the run."""
+    """Yield one section per dataset, in the order of the run."""
     for dataset in run.manifest.datasets:
         key = dataset.name, dataset.split
         rows = [row for row in run.agreement if (row.dataset, row.split) == key]
@@ -245,11 +263,11 @@ def lay_out(run: RunFolder) -> Iterator[Section]:
         statistics, facts = list(run.manifest.request.statistics), _facts(dataset)
         if two_labels and OF_TWO_LABELS in statistics:
             if statistics[-1] == OF_TWO_LABELS:
-                # computed for this dataset, beside others of more labels
+                # added for datasets with two labels, while the statistics were chosen for the others: show it first
                 statistics = [OF_TWO_LABELS, *statistics[:-1]]
             facts.append(WHY_AUC)
         blocks = [_block(bucket, rows, statistics, with_ceiling=not two_labels) for bucket in buckets]
-        # a block of dashes would say less than a line
+        # one remark says more than a table of dashes
         remarks += [
             f"{block.bucket}: none of the statistics has a partial form" for block in blocks if _lacks_partial(block)
         ]
@@ -259,13 +277,13 @@ def lay_out(run: RunFolder) -> Iterator[Section]:
 
 
 def _lacks_partial(block: Block) -> bool:
-    """Tell whether no statistic of a block has the partial form that the block is for."""
+    """Tell whether a block controls for a property, but none of its statistics has the partial form that this needs."""
     cells = [cell for _, cells, _ in block.rows for cell in cells]
     return bool(cells) and all(cell.note == NO_PARTIAL for cell in cells)
 
 
 def _remark(metric: MetricRecord, n: int) -> str:
-    """Return what a reader should know of a metric's scores: a preset's model, texts that were cut or empty."""
+    """Return caveats on a metric's scores, such as the model of a preset, or truncated or empty texts; may be empty."""
     parts = [metric.says] if metric.says else []
     parts += [f"{count:,} of {n:,} pairs: {phrase}" for phrase, count in metric.flags.items()]
     asymmetry = metric.cost.asymmetry
@@ -287,9 +305,17 @@ def _facts(dataset: DatasetRecord) -> list[str]:
 
 
 def _block(bucket: BucketRecord, rows: list[AgreementRow], statistics: list[str], *, with_ceiling: bool) -> Block:
+    """Return the table of one bucket.
+
+    Args:
+        bucket: the bucket's entry in the manifest.
+        rows: the agreement of the dataset, in all of its buckets.
+        statistics: the names of the statistics, in the order of the cells.
+        with_ceiling: whether to show the highest value that a tie-free score could reach.
+    """
     by_metric: dict[str, dict[str, AgreementRow]] = {}
     for row in rows:
-        # a bucket without pairs is named, with no line a metric
+        # a bucket without pairs has a block, but no lines of metrics
         if row.bucket == bucket.bucket and bucket.n:
             by_metric.setdefault(row.metric, {})[row.statistic] = row
     lines = []
@@ -317,6 +343,7 @@ def _known(value: float | None) -> str:
 
 
 def _bucket_facts(bucket: BucketRecord) -> list[str]:
+    """Return short phrases on a bucket: pairs, condition, labels, ties, reliability, groups."""
     facts = [f"n = {bucket.n:,}"]
     if bucket.about:
         facts.append(bucket.about)
@@ -336,10 +363,11 @@ def _bucket_facts(bucket: BucketRecord) -> list[str]:
 
 
 def _reliability_facts(reliability: AnnotatorReliability) -> list[str]:
+    """Return short phrases on the reliability of the labels and the upper bound that it sets for metrics."""
     values = f"r {_known(reliability.pearson)}, ρ {_known(reliability.spearman)}"
     kind = f"split-half, {reliability.annotators} annotators"
     if reliability.lengths is None:
-        # of an older run, which stepped all halves up to twice their length: too little for odd numbers of annotators
+        # older runs applied the Spearman-Brown step-up to all halves as if equal: too little for an odd number
         return [f"reliability of the labels ({kind}, as if halves were equal) {values}"]
     bounds = f"r {_known(reliability.bound_pearson)}, ρ {_known(reliability.bound_spearman)}"
     if reliability.is_of_label:
@@ -354,12 +382,12 @@ def _reliability_facts(reliability: AnnotatorReliability) -> list[str]:
     return facts
 
 
-#: Annotators whose numbers are listed one by one.
+#: The most annotators whose numbers are listed one by one.
 MAX_LISTED_ANNOTATORS = 5
 
 
 def _spread(values: list[float | None]) -> str:
-    """Return the values of few annotators one by one, of more the lowest and the highest."""
+    """Return one value per annotator, or the lowest and the highest if there are more than a few annotators."""
     defined = [value for value in values if value is not None]
     if len(values) <= MAX_LISTED_ANNOTATORS or not defined:
         return ", ".join("–" if value is None else short(value, 3) for value in values)

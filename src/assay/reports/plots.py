@@ -1,7 +1,7 @@
-"""What the plots of a report show: panels, their order, their numbers, and the range and marks of the axes.
+"""The contents of plots: panels, their order, their numbers, and the range and ticks of the axes.
 
-The page draws them as SVG (:mod:`assay.reports.page`), figures for papers are drawn by matplotlib
-(:mod:`assay.reports.figure`); both draw what is described here, so that they show the same.
+The page draws plots as SVG (:mod:`assay.reports.page`), and matplotlib draws figures for papers
+(:mod:`assay.reports.figure`). Both draw the contents described here, so that they agree.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from assay.reports.sweep import LayeredModel, best_layer
 from assay.reports.units import Unit
 from assay.statistics.concordance import Floats
 
-#: Panels side by side at the most; further ones are below.
+#: The most panels side by side; further panels are below.
 ABREAST = 3
 
 
-# Round numbers to mark on an axis.
+# Round numbers as ticks on an axis.
 
-#: Scores of 32-bit floats end a hair beyond 1, which needs no further tick.
+#: Relative tolerance: 32-bit scores may exceed 1 by a rounding error, which needs no further tick.
 _HAIR = 1e-6
 
 
 def ticks(low: float, high: float, most: int = 6) -> list[float]:
-    """Return round numbers that cover *low* to *high*, at most about *most* of them.
+    """Return evenly spaced round numbers that cover *low* to *high*, about *most* of them at most.
 
-    The first is at or below *low*, the last at or above *high*.
+    The first is at or below *low*, and the last is at or above *high*, up to rounding errors.
     """
-    if high - low <= 1e-9 * max(1.0, abs(low), abs(high)):  # nothing but rounding lies between them
+    if high - low <= 1e-9 * max(1.0, abs(low), abs(high)):  # they are equal up to rounding
         low, high = low - 0.5, high + 0.5
     rough = (high - low) / most
     power = 10.0 ** math.floor(math.log10(rough))
@@ -43,10 +43,10 @@ def ticks(low: float, high: float, most: int = 6) -> list[float]:
 
 
 def log_range(values: Sequence[float]) -> tuple[float, float, list[float]]:
-    """Return the ends of an axis that begins and ends near positive *values*, and the round numbers to mark on it.
+    """Return the ends and ticks of a logarithmic axis that covers positive *values* tightly.
 
-    Ends are 1, 2 or 5 times a power of ten; so are the marks, of which only powers of ten are kept where that would be
-    more than seven.
+    Ends and ticks are 1, 2 or 5 times a power of ten. If there would be more than seven ticks, only powers of ten are
+    kept.
     """
     powers = range(math.floor(math.log10(min(values))), math.ceil(math.log10(max(values))) + 2)
     round_numbers = [factor * 10.0**power for power in powers for factor in (1, 2, 5)]
@@ -59,32 +59,32 @@ def log_range(values: Sequence[float]) -> tuple[float, float, list[float]]:
 
 
 def log_ticks(values: Sequence[float]) -> list[float]:
-    """Return the powers of ten that cover positive *values*, two at least."""
+    """Return the powers of ten that cover positive *values*, at least two."""
     first = math.floor(math.log10(min(values)))
     last = max(math.ceil(math.log10(max(values))), first + 1)
     return [10.0**power for power in range(first, last + 1)]
 
 
 def range_of(cells: Iterable[Cell]) -> tuple[float, float] | None:
-    """Return the lowest and the highest value or bound of some numbers, or None where all are undefined."""
+    """Return the lowest and the highest value or bound of some cells; None if all are undefined."""
     known = [end for cell in cells for end in cell.ends if end is not None]
     return (min(known), max(known)) if known else None
 
 
-# The forest plot: agreement with its interval, a row a metric, a panel a bucket (or dataset).
+# The forest plot: agreement with its interval, one row per metric, one panel per bucket (or dataset).
 
-#: A number that a run does not have.
+#: The cell for a number that a run does not have.
 NOT_COMPUTED = Cell(None, None, None, "not computed")
 
 
 @dataclass(frozen=True)
 class ForestRow:
-    """A row of every panel.
+    """One row of every panel: a metric.
 
     Attributes:
-        metric: its full name.
-        name: what hints call it.
-        label: its name on the axis.
+        metric: the full name of the metric.
+        name: the name in tooltips.
+        label: the name on the axis.
     """
 
     metric: str
@@ -94,15 +94,15 @@ class ForestRow:
 
 @dataclass(frozen=True)
 class ForestPanel:
-    """A panel.
+    """One panel of a forest plot.
 
     Attributes:
-        title: the bucket or dataset.
-        fact: the line below, such as n.
-        cells: a number a row.
-        reference: what the dashed line is at, such as the ceiling, or None.
-        reference_hint: what that line is.
-        chance: what a score that knows nothing reaches, or None.
+        title: the name of the bucket or dataset.
+        fact: the line below the title, such as the number of pairs.
+        cells: the numbers, one per row.
+        reference: the position of the dashed line, such as the ceiling; None without one.
+        reference_hint: the tooltip of the dashed line.
+        chance: the average value of a score that ignores the pairs; None if unknown.
     """
 
     title: str
@@ -115,14 +115,14 @@ class ForestPanel:
 
 @dataclass(frozen=True)
 class Forest:
-    """A forest plot: its rows, from the highest value over all pairs to the lowest, and its panels."""
+    """A forest plot: its rows, in descending order of the value over all pairs, and its panels."""
 
     rows: Sequence[ForestRow]
     panels: Sequence[ForestPanel]
 
     @property
     def range(self) -> tuple[float, float]:
-        """The lowest and the highest number that is drawn, zero included."""
+        """The lowest and the highest number in the plot, zero included."""
         cells = [Cell(0.0, None, None, "")]
         for panel in self.panels:
             cells += [*panel.cells, *([panel.reference] if panel.reference else [])]
@@ -132,9 +132,9 @@ class Forest:
 
 
 def forest_of(unit: Unit, statistic: str, blocks: Sequence[Block], metrics: Iterable[str]) -> Forest:
-    """Return the forest plot of a dataset under one statistic, a panel for each of its *blocks*.
+    """Return the forest plot of a dataset by one statistic, with one panel per block.
 
-    Metrics are in the order of :meth:`assay.reports.units.Unit.ranking`; *metrics* says which of them are drawn.
+    The rows are those of *metrics*, in the order of :meth:`assay.reports.units.Unit.ranking`.
     """
     drawn = set(metrics)
     ranked = [metric for metric in unit.ranking(statistic) if metric in drawn]
@@ -155,9 +155,9 @@ def forest_of(unit: Unit, statistic: str, blocks: Sequence[Block], metrics: Iter
     return Forest([ForestRow(metric, metric, unit.names[metric]) for metric in ranked], panels)
 
 
-# Agreement layer by layer (figure 3 of Mustafazade and Ebbinghaus 2022): a curve a bucket.
+# Agreement by layer (figure 3 of Mustafazade and Ebbinghaus 2022): one curve per bucket.
 
-#: Layers marked on an axis at the most.
+#: The most layers that have ticks on an axis.
 MOST_LAYERS = 13
 
 
@@ -166,8 +166,8 @@ class LayerCurve:
     """Agreement over the layers of a model in one bucket.
 
     Attributes:
-        bucket: its condition.
-        cells: the number of each layer in ascending order; layers that the bucket lacks are left out.
+        bucket: the name of the bucket.
+        cells: the agreement by layer index, in ascending order; layers that the bucket lacks are left out.
     """
 
     bucket: str
@@ -175,17 +175,17 @@ class LayerCurve:
 
     @property
     def best(self) -> int | None:
-        """The layer with the highest value, the lowest of several; None where no value is defined."""
+        """The layer with the highest value, on ties the lowest layer; None if all values are undefined."""
         return best_layer({layer: cell.value for layer, cell in self.cells.items()})
 
     @property
     def points(self) -> list[tuple[int, float]]:
-        """Layers with a defined value, and the values."""
+        """The (layer, value) points of the curve, without undefined values."""
         return [(layer, cell.value) for layer, cell in self.cells.items() if cell.value is not None]
 
     @property
     def band(self) -> list[tuple[int, float, float]]:
-        """Layers with an interval, and its ends."""
+        """The (layer, lower bound, upper bound) of each layer that has an interval."""
         return [
             (layer, cell.low, cell.high)
             for layer, cell in self.cells.items()
@@ -194,7 +194,7 @@ class LayerCurve:
 
 
 def layer_curves(unit: Unit, statistic: str, blocks: Sequence[Block], model: LayeredModel) -> list[LayerCurve]:
-    """Return the curve of each of some buckets of a dataset under one statistic."""
+    """Return the curves of a model's layers by one statistic, one per block."""
     curves = []
     for block in blocks:
         cells = {}
@@ -207,21 +207,27 @@ def layer_curves(unit: Unit, statistic: str, blocks: Sequence[Block], model: Lay
 
 
 def layer_marks(layers: Iterable[int]) -> list[int]:
-    """Return the layers to mark on an axis: all, or every n-th where there are more than :data:`MOST_LAYERS`."""
+    """Return the layers that get ticks: all, or every n-th if there are more than :data:`MOST_LAYERS`."""
     layers = list(layers)
     return layers[:: -(-len(layers) // MOST_LAYERS)]
 
 
-# How the scores of a metric are spread: histograms of classes of pairs on one axis (figures 5 to 7 of the same paper).
+# The distribution of a metric's scores: one histogram per class of pairs (figures 5 to 7 of the same paper).
 
 BINS = 20
-#: Where a few scores lie so far out that the others would be squeezed into half of the axis, the axis leaves these out.
+#: If outliers would squeeze the other scores into less than half of the axis, it is limited to these quantiles.
 OUTER = (0.005, 0.995)
 
 
 @dataclass(frozen=True)
 class Axis:
-    """Edges of the bins, round numbers to mark, and whether scores lie beyond the ends (they are in the last bins)."""
+    """The axis of a histogram.
+
+    Attributes:
+        edges: the edges of the bins.
+        marks: the round numbers at the ticks.
+        beyond: whether there are scores below and above the ends; they count in the outermost bins.
+    """
 
     edges: Floats
     marks: list[float]
@@ -229,7 +235,7 @@ class Axis:
 
     @property
     def labels(self) -> list[str]:
-        """The numbers at the marks; at an end that leaves scores out, with ``≤`` or ``≥``."""
+        """The labels of the ticks; an end with scores beyond it has ``≤`` or ``≥``."""
         shown = [f"{mark:g}" for mark in self.marks]
         if self.beyond[0]:
             shown[0] = f"≤{shown[0]}"
@@ -243,10 +249,10 @@ class Strip:
     """Scores of one class of pairs.
 
     Attributes:
-        title: the class.
-        scores: NaN left out.
-        counts: how many are in each bin of an axis; those beyond its ends are in the first and the last.
-        median: moved to the end of the axis where it lies beyond; None without scores.
+        title: the title of the class.
+        scores: the scores, without NaN.
+        counts: the number of scores in each bin; scores beyond the ends of the axis count in the outermost bins.
+        median: the median, clipped to the axis; None without scores.
     """
 
     title: str
@@ -256,13 +262,13 @@ class Strip:
 
     @property
     def heights(self) -> Floats:
-        """The bars of the bins, of which the highest is 1; there must be scores."""
+        """The heights of the bars, scaled so that the highest is 1; undefined without scores."""
         heights: Floats = self.counts / self.counts.max()
         return heights
 
 
 def axis_of(scores: Floats) -> Axis:
-    """Return an axis for all scores of a metric, NaN left out."""
+    """Return the histogram axis for the scores of a metric; NaN is ignored."""
     known = scores[np.isfinite(scores)]
     low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 1.0)
     inner = [float(end) for end in np.quantile(known, OUTER)] if len(known) else [low, high]
@@ -274,7 +280,7 @@ def axis_of(scores: Floats) -> Axis:
 
 
 def strip_of(title: str, scores: Floats, axis: Axis) -> Strip:
-    """Return the scores of a class of pairs, counted in the bins of an axis."""
+    """Return the histogram of the scores of one class of pairs; NaN is ignored."""
     known = scores[np.isfinite(scores)]
     low, high = axis.edges[0], axis.edges[-1]
     counts = np.histogram(np.clip(known, low, high), axis.edges)[0]
@@ -283,7 +289,7 @@ def strip_of(title: str, scores: Floats, axis: Axis) -> Strip:
 
 
 def strips_by_label(unit: Unit, metric: str, bucket: str) -> tuple[Axis, list[Strip]]:
-    """Return the axis of all scores of a metric, and those of a bucket as a strip for each class of labels."""
+    """Return the axis of all scores of a metric, and one histogram of a bucket's scores per class of labels."""
     scores, mask = unit.data.scores[metric], unit.data.buckets[bucket]
     axis = axis_of(scores)
     strips = []

@@ -1,4 +1,4 @@
-"""How many pairs it takes to tell two metrics apart: the share of significant results to expect, from a pilot run."""
+"""The number of pairs it takes to tell two metrics apart: expected shares of significant results, from a pilot run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from assay.statistics.agreement import FEWEST
 from assay.statistics.coefficients import statistics_help, symbol_of
 from assay.statistics.power import Pilot, Plan, plan
 
-#: Numbers of pairs that are shown where none is given.
+#: The default numbers of pairs to plan for.
 SIZES = (100, 300, 1000, 3000)
 
 
@@ -49,7 +49,7 @@ class PowerSettings(MetricsOfRun):
     confidence: float = setting("One minus the level of the tests; also the level of the intervals.", 0.95)
 
     def check(self) -> None:
-        """Refuse a power and a level outside their range."""
+        """Raise InputError if the power or the level is out of range."""
         check_level(self.confidence)
         level = round(1 - self.confidence, 12)
         if not level < self.power < 1:
@@ -58,24 +58,24 @@ class PowerSettings(MetricsOfRun):
 
     @property
     def signature(self) -> str:
-        """One line that lets another person compute the same."""
+        """The settings in one line, with which another person can repeat the computation."""
         effect = "pilot" if self.effect is None else self.effect
         return f"effect:{effect}|power:{self.power}|comparisons:{self.comparisons}|confidence:{self.confidence}"
 
 
 @dataclass(frozen=True)
 class PlannedComparison:
-    """One coefficient of two scores of a pilot, and what to expect of new samples.
+    """The difference of two scores in one coefficient on a pilot, and the results to expect from new samples.
 
     Attributes:
-        dataset, split, bucket: where.
+        dataset, split, bucket: the names of dataset, split and bucket.
         first, second: the names of the scores.
-        statistic: the coefficient.
-        pairs: of the pilot that have both scores.
-        units: pairs, or groups of pairs that are drawn as wholes.
-        grouped: whether they are groups.
-        pilot: the difference; None where there is no test.
-        plan: what to expect; None without a pilot.
+        statistic: the name of the coefficient.
+        pairs: the number of pairs in the pilot that have both scores.
+        units: the number of units in the pilot: pairs, or groups of pairs that are drawn as a whole.
+        grouped: whether the units are groups.
+        pilot: the difference on the pilot; None if it cannot be tested.
+        plan: the results to expect; None without a pilot.
     """
 
     dataset: str
@@ -91,12 +91,17 @@ class PlannedComparison:
     plan: Plan | None
 
     def pairs_of(self, units: int | None) -> int | None:
-        """Return how many pairs a number of units has, where a new sample has as many pairs a group as the pilot."""
+        """Return the number of pairs in a number of units, assuming as many pairs per group as in the pilot."""
         return None if units is None else int(np.ceil(units * self.pairs / self.units))
 
 
 def planned(contest: Contest, settings: PowerSettings) -> Iterator[PlannedComparison]:
-    """Yield every metric pair and coefficient of the chosen buckets, of that of all pairs by default."""
+    """Yield one plan per bucket, metric pair and coefficient.
+
+    Args:
+        contest: the scores of the pilot.
+        settings: the settings of the plan; without buckets, all pairs are used.
+    """
     level = level_of(settings)
     for bucket in used_buckets(contest.data, settings.buckets or (ALL,)):
         for first, second in contest.metric_pairs:
@@ -139,22 +144,22 @@ def planned(contest: Contest, settings: PowerSettings) -> Iterator[PlannedCompar
 
 
 def level_of(settings: PowerSettings) -> float:
-    """Return the level of one test after correction: Bonferroni's, which is that of the first step of Holm's."""
-    # 1 - .95 is a little more than .05
+    """Return the level of one test after Bonferroni's correction, which is also the first step of Holm's."""
+    # rounded, since 1 - .95 is slightly more than .05 in floating point
     return round(1 - settings.confidence, 12) / (settings.comparisons or 1)
 
 
-# The plan laid out: a line a metric pair and coefficient, a column a number of pairs.
+# The plan laid out: one line per metric pair and coefficient, one column per number of pairs.
 
 
-def document(found: Sequence[PlannedComparison], settings: PowerSettings) -> Document:
-    """Return a table a dataset and bucket; the records have a row for each number of pairs."""
-    places = dict.fromkeys((row.dataset, row.split, row.bucket) for row in found)
+def document(comparisons: Sequence[PlannedComparison], settings: PowerSettings) -> Document:
+    """Return one table per dataset and bucket; the records have one row per number of pairs."""
+    buckets = dict.fromkeys((row.dataset, row.split, row.bucket) for row in comparisons)
     sheets = []
-    for place in places:
-        rows = [row for row in found if (row.dataset, row.split, row.bucket) == place]
+    for bucket in buckets:
+        rows = [row for row in comparisons if (row.dataset, row.split, row.bucket) == bucket]
         sheets.append(_sheet(rows, settings))
-    records = [record for row in found for record in _records(row, settings)]
+    records = [record for row in comparisons for record in _records(row, settings)]
     notes = [
         "shares of samples of n pairs, drawn like the pilot, in which the t-test of assay compare would be significant",
         f"brackets: what the pilot leaves open at {percent(settings.confidence)}",
@@ -168,10 +173,11 @@ def document(found: Sequence[PlannedComparison], settings: PowerSettings) -> Doc
 
 
 def _sheet(rows: Sequence[PlannedComparison], settings: PowerSettings) -> Sheet:
-    where = rows[0]
-    split = f" ({where.split})" if where.split else ""
-    unit = "groups" if where.grouped else "pairs"
-    sizes = f"{where.pairs:,} pairs" + (f" in {where.units:,} groups" if where.grouped else "")
+    """Return the table of one bucket of one dataset, from its comparisons, at least one."""
+    first_row = rows[0]
+    split = f" ({first_row.split})" if first_row.split else ""
+    unit = "groups" if first_row.grouped else "pairs"
+    sizes = f"{first_row.pairs:,} pairs" + (f" in {first_row.units:,} groups" if first_row.grouped else "")
     level = f"level {level_of(settings):.3g}"
     facts = [
         f"pilot of {sizes}",
@@ -183,7 +189,7 @@ def _sheet(rows: Sequence[PlannedComparison], settings: PowerSettings) -> Sheet:
     heads.append(Column("difference", number=True, spare=1))
     heads += [Column(f"n = {size:,}", number=True, spare=2) for size in settings.n]
     heads.append(Column(f"n for power {settings.power:g}", number=True))
-    if where.grouped:
+    if first_row.grouped:
         heads.append(Column("groups", number=True, spare=3))
     lines, warnings = [], []
     for row in rows:
@@ -200,7 +206,7 @@ def _sheet(rows: Sequence[PlannedComparison], settings: PowerSettings) -> Sheet:
         if row.grouped:
             cells.append("no limit" if row.plan.needed is None else f"{row.plan.needed:,}")
         lines.append([*head, *cells])
-    return Sheet(f"{where.dataset}{split}, {where.bucket}", heads, lines, facts=facts, warnings=warnings)
+    return Sheet(f"{first_row.dataset}{split}, {first_row.bucket}", heads, lines, facts=facts, warnings=warnings)
 
 
 def _why(row: PlannedComparison, unit: str) -> str:
@@ -218,11 +224,11 @@ def _needed(needed: int | None, low: int | None, high: int | None) -> str:
 
 
 def _records(row: PlannedComparison, settings: PowerSettings) -> Iterator[dict[str, Any]]:
-    """Yield a record for each number of pairs."""
+    """Yield one record per number of pairs; None for what is undefined."""
     low, high = (None, None) if row.pilot is None else row.pilot.interval(settings.confidence)
-    for place, size in enumerate(settings.n):
+    for index, size in enumerate(settings.n):
         expected = row.plan
-        share, least, most = (None, None, None) if expected is None else expected.shares[place]
+        share, least, most = (None, None, None) if expected is None else expected.shares[index]
         yield {
             "dataset": row.dataset,
             "split": row.split,

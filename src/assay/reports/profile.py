@@ -1,4 +1,4 @@
-"""What metrics cost as tables: load time, memory and growth of each, and every measurement."""
+"""Tables of the costs of metrics: load time, memory and growth of each, and all measurements."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from assay.reports.layout import money, rate
 from assay.reports.sheets import Column, Document, Sheet, number_columns
 
-#: What a record holds of the metric, of its two fits, and of one point.
+#: The fields of a record: those of the metric, of its hardware, of its two fits, and of one measurement.
 _WHOLE = (
     "metric",
     "status",
@@ -25,10 +25,10 @@ _POINT = ("pairs", "length", "characters", "seconds", "cpu_seconds", "pairs_per_
 
 
 def document(profile: Mapping[str, Any]) -> Document:
-    """Return the tables of a profile, and a record a point; a metric without a point has one record.
+    """Return the tables of a profile, and one record per measurement; a metric without any has one record.
 
     Args:
-        profile: plain values, as :meth:`assay.api.profile.Profile.as_dict` gives them.
+        profile: the plain values that :meth:`assay.api.profile.Profile.as_dict` returns.
     """
     metrics = profile["metrics"]
     priced = any(cost["price_per_1000"] is not None for cost in metrics)
@@ -71,7 +71,7 @@ def _record(cost: Mapping[str, Any], point: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _remarks(profile: Mapping[str, Any]) -> list[str]:
-    """Return what a reader must know beside the figures."""
+    """Return lines on the data and the machine, and caveats on each metric."""
     machine = profile["machine"]
     where = f"{machine['processor']}, {machine['cores']} cores, {machine['system']}"
     versions = f"Python {machine['python']}, assay {machine['assay']}"
@@ -83,7 +83,7 @@ def _remarks(profile: Mapping[str, Any]) -> list[str]:
 
 
 def _remarks_on(cost: Mapping[str, Any]) -> list[str]:
-    """Return what a reader must know of the measurements of a metric: device, threads, texts that were cut."""
+    """Return caveats on the measurements of a metric: device, threads, truncated texts."""
     remarks = [cost["says"]] if cost["says"] else []
     if cost["device"]:
         threads = f", threads {cost['threads']}" if cost["device"] == "cpu" else ""

@@ -1,4 +1,4 @@
-"""Which metric to use within a cost limit, and how certain that is."""
+"""The metric to use within a limit on cost, and how certain that choice is."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from assay.statistics.winners import of_highest, of_highest_by_influence
 _BUDGET = re.compile(r"(?P<pairs>\d+(?:\.\d+)?(?:e\d+)?)\s*(?:/\s*(?P<unit>s|min|h))?")
 _SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0}
 
-#: Value, lower and upper bound; None where there is none.
+#: The value, lower and upper bound; None for a number that is undefined.
 Bounds = tuple[float | None, float | None, float | None]
 _NONE: Bounds = (None, None, None)
 
 
 def parse_budget(text: str) -> float:
-    """Return pairs per second of ``1000/s``, ``1000``, ``600/min`` or ``5e5/h``.
+    """Return the pairs per second that a budget such as ``1000/s``, ``1000``, ``600/min`` or ``5e5/h`` stands for.
 
     Raises:
-        InputError: it is none of these.
+        InputError: the text is not of this form, or the number is 0.
     """
     match = _BUDGET.fullmatch(text.strip())
     if match is None or not float(match["pairs"]):
@@ -43,10 +43,10 @@ def parse_budget(text: str) -> float:
 
 
 def check_limits(budget: str | None, max_price: float | None) -> None:
-    """Return where both limits on cost can be used.
+    """Check that both limits on cost are valid; None means no limit.
 
     Raises:
-        InputError: a budget that is no speed, or a price below 0.
+        InputError: the budget is not a speed, or the price is not a finite number of at least 0.
     """
     if budget is not None:
         parse_budget(budget)
@@ -56,11 +56,11 @@ def check_limits(budget: str | None, max_price: float | None) -> None:
 
 @dataclass(frozen=True)
 class Limits:
-    """What a metric may cost.
+    """Limits on the cost of a metric.
 
     Attributes:
-        speed: pairs per second that it must reach, or None.
-        price: the most that 1,000 pairs may cost, or None.
+        speed: the pairs per second that a metric must reach; None without a limit.
+        price: the most that 1,000 pairs may cost; None without a limit.
     """
 
     speed: float | None = None
@@ -72,7 +72,7 @@ class Limits:
         return cls(None if budget is None else parse_budget(budget), max_price)
 
     def is_unknown(self, line: Line) -> bool:
-        """Tell whether a metric lacks a cost that is limited."""
+        """Tell whether a cost is unknown that is limited."""
         no_speed = self.speed is not None and line.pairs_per_second is None
         return no_speed or (self.price is not None and line.price_per_1000 is None)
 
@@ -85,12 +85,12 @@ class Limits:
         return self.price is not None and line.price_per_1000 is not None and line.price_per_1000 > self.price
 
     def allow(self, line: Line) -> bool:
-        """Tell whether a metric is known to keep them."""
+        """Tell whether a metric is known to be within the limits."""
         return not (self.is_unknown(line) or self.is_too_slow(line) or self.is_too_expensive(line))
 
     @property
     def words(self) -> str:
-        """What a metric has to do to keep them; empty without a limit."""
+        """A plural verb phrase for metrics within the limits, such as ``reach 100 pairs/s``; empty without a limit."""
         speed = [] if self.speed is None else [f"reach {self.speed:,.4g} pairs/s"]
         price = [] if self.price is None else ["are free"]
         if self.price:
@@ -132,30 +132,29 @@ class RecommendSettings(RunFolderToo, OwnData, Graphs, PairedTests, AgreementSet
     store: str | Path | None = setting("File for the scores; the shared one by default.", None, python_only=True)
 
     def check(self) -> None:
-        """Read the budget and the highest price."""
+        """Check the budget and the highest price; raise InputError if one is invalid."""
         super().check()
         check_limits(self.budget, self.max_price)
 
 
 @dataclass(frozen=True)
 class Advice:
-    """What one board says.
+    """The recommendation from one board.
 
     Attributes:
         board: the evidence.
-        highest: the metric with the highest agreement within the limits; None where there is none.
+        highest: the metric with the highest agreement within the limits; None if no metric is within them.
         alike: the other metrics within the limits that could be the best, the fastest first.
-        too_slow: metrics with a higher agreement that are slower than the limit.
-        unknown: metrics with a higher agreement whose cost is not known, and limited.
-        warning: why the advice is weak; an empty string where it is not.
-        use: the metric to use: the highest, or a much cheaper or faster one that could be the best, known to agree with
-            people better than chance does; None where the highest is not known to.
-        new_sample: value, lower and upper bound that the highest metric would show on a new sample, by metric; and
-            that of *use*.
-        size: about how many pairs would tell the highest from the cheaper metric that is used in its place, or else
-            from the next highest of *alike*; None where there is no such metric.
-        lower: metrics within the limits that are known not to be the best, in the order of agreement.
-        too_expensive: metrics with a higher agreement whose price is above the limit.
+        too_slow: the metrics with a higher agreement that are slower than the limit.
+        unknown: the metrics with a higher agreement for which a limited cost is unknown.
+        warning: the reason why the evidence is weak; empty if it is not.
+        use: the metric to use, which is known to agree with people better than chance: the highest, or a much cheaper
+            or faster one that could be the best. None if the highest is not known to beat chance.
+        new_sample: the value and bounds that *highest* and *use* are expected to show on a new sample, by metric.
+        size: the approximate number of pairs that would distinguish *highest* from the cheaper metric used in its
+            place, or else from the next highest of *alike*; None if there is no such metric.
+        lower: the metrics within the limits that are known not to be the best, in descending order of agreement.
+        too_expensive: the metrics with a higher agreement whose price is above the limit.
     """
 
     board: Board
@@ -172,20 +171,20 @@ class Advice:
 
 
 def advise(board: Board, limits: Limits, by: str, confidence: float = 0.95, *, corrected: bool = True) -> Advice:
-    """Choose a metric.
+    """Return the recommendation from one board, without the number of pairs that would settle it.
 
     Args:
-        board: with the cost of its metrics.
-        limits: what the metric may cost.
+        board: the ranked metrics with their costs.
+        limits: the limits on cost.
         by: the coefficient that decides.
-        confidence: level of the intervals and of the tests, in (0, 1).
+        confidence: the level of the intervals and of the tests, in (0, 1).
         corrected: whether the tests are corrected for their number.
     """
     ranked = [line for line in board.lines if line.rank is not None]
     affordable = [line for line in ranked if limits.allow(line)]
     if not affordable:
         return Advice(board, None, (), (), (), _why_none(board, ranked, limits))
-    # lines are in the order of agreement: those above the best affordable one are better
+    # lines are in descending order of agreement, so those before the best affordable one agree better
     best = affordable[0]
     better = ranked[: ranked.index(best)]
     names = [line.metric for line in affordable]
@@ -197,7 +196,7 @@ def advise(board: Board, limits: Limits, by: str, confidence: float = 0.95, *, c
     use = _cheapest(best, alike, by, priced=board.is_priced) if _beats_chance(best, bounds, by) else None
     new_sample = {best.metric: bounds}
     if use is not None and use is not best:
-        # its cost chose it, not its value
+        # chosen for its cost and not its value, so its value needs no correction for selection
         new_sample[use.metric] = use.values[by]
     return Advice(
         board,
@@ -214,14 +213,14 @@ def advise(board: Board, limits: Limits, by: str, confidence: float = 0.95, *, c
 
 
 def advise_on(dataset: Joined, boards: Sequence[Board], limits: Limits, by: str, tests: PairedTests) -> list[Advice]:
-    """Return the advice of every bucket of one dataset, with the number of pairs that would settle it.
+    """Return the recommendation for each bucket of one dataset, with the number of pairs that would settle it.
 
     Args:
-        dataset: pairs and scores.
-        boards: its buckets, ranked by these tests.
-        limits: what the metric may cost.
+        dataset: the pairs and scores.
+        boards: the boards of its buckets.
+        limits: the limits on cost.
         by: the coefficient that decides.
-        tests: how metrics were compared.
+        tests: the settings of the tests with which the boards were ranked.
     """
     advice = []
     for board in boards:
@@ -231,9 +230,9 @@ def advise_on(dataset: Joined, boards: Sequence[Board], limits: Limits, by: str,
 
 
 def with_size(advice: Advice, dataset: Joined, by: str, tests: PairedTests) -> Advice:
-    """Return the advice with the number of pairs that would settle it, as ``assay power`` computes it.
+    """Return a recommendation with the number of pairs that would settle it, as ``assay power`` computes it.
 
-    The level is that of the family divided by the number of metric pairs among those that could be the best.
+    If tests are corrected, the level is divided by the number of metric pairs among those that could be the best.
     """
     highest = advice.highest
     if highest is None or not advice.alike:
@@ -252,12 +251,12 @@ def with_size(advice: Advice, dataset: Joined, by: str, tests: PairedTests) -> A
     return replace(advice, size=next(planned(contest, settings)))
 
 
-#: Labelled pairs that nobody will have.
+#: More labelled pairs than this are called unrealistic.
 TOO_MANY = 100_000
 
 
 def size_words(size: PlannedComparison) -> str:
-    """Return in one line how many pairs would tell two metrics apart, or that no number is known to."""
+    """Return one line on the number of pairs that would tell two metrics apart, or on why it is unknown."""
     who = f"to tell {size.first} from {size.second}"
     if size.pilot is None or size.plan is None:
         return f"{who}: these pairs are too few, or too much alike, to say how many it takes"
@@ -276,9 +275,10 @@ def size_words(size: PlannedComparison) -> str:
 
 
 def _of_highest(board: Board, affordable: Sequence[Line], by: str, confidence: float) -> Bounds:
-    """Return value and bounds that the highest of the affordable metrics would show on a new sample.
+    """Return the value and bounds that the highest of the affordable metrics would show on a new sample.
 
-    Where nothing was chosen, or nothing drawn, they are its own.
+    They are corrected for the choice of the highest. If there was no choice, or if neither resamples nor covariances
+    are known, they are the metric's own.
     """
     own = affordable[0].values[by]
     values = {}
@@ -290,21 +290,22 @@ def _of_highest(board: Board, affordable: Sequence[Line], by: str, confidence: f
         return own
     settings: dict[str, Any] = {"lowest": STATISTICS[by].lowest, "units": board.units, "confidence": confidence}
     if board.resampled:
-        found = of_highest(values, board.resampled, **settings)
+        corrected = of_highest(values, board.resampled, **settings)
     else:
-        found = of_highest_by_influence(values, board.covariances, **settings)
-    return own if found is None else (found.value, found.low, found.high)
+        corrected = of_highest_by_influence(values, board.covariances, **settings)
+    return own if corrected is None else (corrected.value, corrected.low, corrected.high)
 
 
-#: How many times as fast a metric must be to take the place of one that agrees better on these pairs, or how many times
-#: as cheap: measured speeds differ by less from run to run, and nobody gives up agreement for less.
+#: The factor by which a metric must be faster or cheaper to replace one that agrees better on these pairs. Measured
+#: speeds vary by less between runs, and a smaller gain is not worth any loss of agreement.
 MUCH_FASTER = MUCH_CHEAPER = 2.0
 
 
 def _cheapest(best: Line, alike: Sequence[Line], by: str, *, priced: bool) -> Line:
-    """Return the metric to use of those that could be the best: the best one, or one that costs much less.
+    """Return the metric to use among those that could be the best: the best one, or one that costs much less.
 
-    From the highest value down, a metric is taken that costs much less than the one taken before.
+    In descending order of agreement, each metric that costs much less than the current choice, and beats chance,
+    replaces it.
     """
     chosen = best
     for line in sorted(alike, key=lambda line: -(line.values[by][0] or -math.inf)):
@@ -314,10 +315,10 @@ def _cheapest(best: Line, alike: Sequence[Line], by: str, *, priced: bool) -> Li
 
 
 def _costs_much_less(line: Line, chosen: Line, *, priced: bool) -> bool:
-    """Tell whether a metric costs half of another's price at the most, or is twice as fast and not more expensive.
+    """Tell whether a metric costs at most half as much as another, or is twice as fast and not more expensive.
 
-    Money comes first: how long a metric may take is for a limit to say. A metric whose speed is not known is not
-    replaced by a faster one, and where pairs are paid for, one whose price is not known replaces none.
+    Price takes precedence over speed, since users can limit the time. A metric of unknown speed is not replaced by a
+    faster one. If pairs cost money, a metric of unknown price replaces none whose price is known.
     """
     price, other = line.price_per_1000, chosen.price_per_1000
     if price is not None and other and price * MUCH_CHEAPER <= other:
@@ -352,7 +353,7 @@ def _why_none(board: Board, ranked: Sequence[Line], limits: Limits) -> str:
 def _warning(
     board: Board, affordable: Sequence[Line], alike: Sequence[Line], bounds: Bounds, *, limited: bool, by: str
 ) -> str:
-    """Return why the advice to use one of the affordable metrics is weak; nothing where it is not."""
+    """Return the reason why the evidence for one of the affordable metrics is weak; empty if it is not."""
     best = affordable[0]
     _, low, high = bounds
     chance = best.chance[by]
@@ -376,13 +377,13 @@ def _warning(
 
 
 def _beats_chance(line: Line, bounds: Bounds, by: str) -> bool:
-    """Tell whether a metric with these bounds is known to agree with people better than chance does."""
+    """Tell whether a metric with these bounds is known to agree with people better than chance."""
     low = bounds[1]
     return low is not None and low > line.chance[by]
 
 
 def with_advice(document: Document, advice: Sequence[Advice], limits: Limits, by: str) -> Document:
-    """Return the evidence with the advice above it, and as records the advice alone."""
+    """Return the evidence with the advice above it; its records are the advice only, its JSON has both."""
     sheets = [Sheet(_headline(item), (), (), facts=tuple(_reasons(item, limits, by))) for item in advice]
     records = [_record(item, by) for item in advice]
     value = {"advice": records, "evidence": list(document.records)}
@@ -390,6 +391,7 @@ def with_advice(document: Document, advice: Sequence[Advice], limits: Limits, by
 
 
 def _record(advice: Advice, by: str) -> dict[str, Any]:
+    """Return one recommendation as a flat record; None for what is undefined or unknown."""
     highest, use = advice.highest, advice.use
     value, low, high = highest.values[by] if highest else _NONE
     highest_new, highest_new_low, highest_new_high = advice.new_sample[highest.metric] if highest else _NONE
@@ -427,7 +429,7 @@ def _record(advice: Advice, by: str) -> dict[str, Any]:
 
 
 def _size_record(size: PlannedComparison | None) -> dict[str, Any]:
-    """Return the number of pairs that would settle the advice; None in all fields where there is none."""
+    """Return the fields on the number of pairs that would settle the advice; None in all if it is unknown."""
     plan = None if size is None else size.plan
     needed: tuple[int | None, ...] = (None, None, None)
     if size is not None and plan is not None:
@@ -442,12 +444,12 @@ def _size_record(size: PlannedComparison | None) -> dict[str, Any]:
 
 
 def why_not_highest(advice: Advice) -> str:
-    """Return why a metric other than the highest is recommended; an empty string where none is."""
+    """Return the reason why a metric other than the highest is recommended; empty if none is."""
     highest, use = advice.highest, advice.use
     if highest is None or use is None or use is highest:
         return ""
     ratio = (use.pairs_per_second or 0.0) / (highest.pairs_per_second or math.inf)
-    # of measured speeds two digits say enough
+    # measured speeds are not exact enough for more than two digits
     times = rate(float(f"{ratio:.2g}"))
     price, other = use.price_per_1000, highest.price_per_1000
     if price is None or other is None or price >= other:
@@ -466,7 +468,7 @@ def _headline(advice: Advice) -> str:
 
 
 def _cost(line: Line, *, priced: bool) -> str:
-    """Return speed and, where pairs are paid for, price: ``30 pairs/s, 0.42 per 1,000 pairs``."""
+    """Return the speed and, if some pairs cost money, the price: ``30 pairs/s, 0.42 per 1,000 pairs``."""
     speed = "" if line.pairs_per_second is None else f"{rate(line.pairs_per_second)} pairs/s"
     if not priced or line.price_per_1000 is None:
         return speed or "unknown cost"
@@ -475,8 +477,11 @@ def _cost(line: Line, *, priced: bool) -> str:
 
 
 def _reasons(advice: Advice, limits: Limits, by: str) -> list[str]:
-    """Return the lines below the headline: what the metric to use would show on a new sample, and why it is not the
-    highest; the highest metric with its value on these pairs; the others by how they compare with it; the warning.
+    """Return the lines below the headline.
+
+    They are, as far as they apply: the metric to use with its value expected on a new sample, and why it is not the
+    highest; the highest metric; the other metrics by how they compare with it; the number of pairs that would settle
+    the choice; and the warning.
     """
 
     def value(line: Line) -> str:

@@ -1,4 +1,4 @@
-"""Which features of a pair go with its label: in the full range of the labels, and in either half of it.
+"""The correlation of features of pairs with their labels: on all labels, and on the lower and upper half.
 
 Source: Abdalla, Vishnubhotla & Mohammad, What Makes Sentences Semantically Related? (2023), section 5, table 4 and
 appendix B.
@@ -21,7 +21,7 @@ from assay.settings import AgreementIntervals, Limited, Offline, OwnData, ScoreS
 from assay.statistics.agreement import Estimate, agreement
 from assay.statistics.concordance import Floats
 
-#: Parts of speech in no larger share of the pairs are left out, as in STR-2022.
+#: Parts of speech that occur in at most this share of the pairs are left out, as in STR-2022.
 LEAST_SHARE = 0.1
 
 
@@ -46,11 +46,11 @@ class Measured:
     """A feature of n pairs.
 
     Attributes:
-        question: such as Q1.
-        name: what it is.
-        scores: shape (n,), NaN where a pair has none.
-        present: pairs that have what is compared in both sentences, shape (n,).
-        rare_is_left_out: whether a feature of few pairs is left out.
+        question: the research question of the paper, such as Q1.
+        name: the name of the feature.
+        scores: the scores, shape (n,); NaN for a pair without one.
+        present: the mask of pairs with such words in both sentences, shape (n,).
+        rare_is_left_out: whether the feature is left out if it is present in few pairs.
     """
 
     question: str
@@ -63,20 +63,20 @@ class Measured:
 def to_document(
     data: ScoredDataset, features: Sequence[Measured], drawing: AgreementIntervals, notes: Sequence[str]
 ) -> Document:
-    """Return the rank correlation of each feature with the label, on all pairs and on those of either half.
+    """Return the rank correlation of each feature with the labels, on all pairs and on either half of the labels.
 
     Args:
-        data: n pairs.
-        features: of these pairs.
-        drawing: of the intervals.
-        notes: what a reader should know beside.
+        data: the pairs.
+        features: the features of these pairs.
+        drawing: the settings of the intervals.
+        notes: further notes.
     """
     middle, scale = _middle(data)
     rare = [feature for feature in features if feature.rare_is_left_out and feature.present.mean() <= LEAST_SHARE]
     kept = [feature for feature in features if all(feature is not other for other in rare)]
     ranges = {
         "all": data.within(ALL, drawing.seed),
-        # drawn as a run draws its buckets of these names
+        # the names of the buckets determine the seeds, so intervals equal those of a run with these buckets
         f"< {middle:g}": data.within(f"label<{middle:g}", drawing.seed, data.labels < middle),
         f"≥ {middle:g}": data.within(f"label>={middle:g}", drawing.seed, data.labels >= middle),
     }
@@ -110,7 +110,7 @@ def to_document(
 
 
 def _middle(data: ScoredDataset) -> tuple[float, str]:
-    """Return the label that parts the two halves, and in words where it comes from."""
+    """Return the label that separates the two halves, and a phrase on its origin."""
     scale = data.facts.scale
     if scale:
         middle = (float(scale[0]) + float(scale[1])) / 2
@@ -121,7 +121,7 @@ def _middle(data: ScoredDataset) -> tuple[float, str]:
 
 
 def _correlations(pairs: BucketPairs, features: Sequence[Measured], drawing: AgreementIntervals) -> list[Estimate]:
-    """Return the correlation of each feature with the label on some pairs, all with the same resamples."""
+    """Return the correlation of each feature with the labels of some pairs, all on the same resamples."""
     return agreement(
         {str(number): pairs.take(feature.scores) for number, feature in enumerate(features)},
         pairs.labels,
@@ -144,7 +144,7 @@ def _undefined(features: Sequence[Measured], estimates: dict[str, list[Estimate]
 
 
 def _without_vectors(features: Sequence[Measured]) -> list[str]:
-    """Return a note on pairs that have such words, none of which has a vector in one of the sentences."""
+    """Return a note on pairs with such words, but in one sentence without a vector for any; or nothing."""
     counts = []
     for feature in features:
         count = int(np.count_nonzero(feature.present & ~np.isfinite(feature.scores)))

@@ -20,9 +20,9 @@ from assay.settings import Offline, WithProgress, setting
 
 # Published tables beside reproduced ones, cell by cell.
 #
-# The published numbers live in TOML files with their source; a column is a dataset, a bucket and a statistic, a row a
-# metric. Numbers are kept as they were printed, so that their decimals are known. A metric that reads word vectors
-# has ``{vectors}`` in its name, where the file of whoever reproduces the table is put in.
+# The published numbers live in TOML files with their source; each column is a dataset, bucket and
+# statistic, each row is a metric. Numbers are kept as printed, so that their decimals are known. The name of a metric
+# that reads word vectors contains ``{vectors}``, which is replaced by the user's file.
 
 LEFT_OUT = "left out"
 _VECTORS = "{vectors}"
@@ -35,7 +35,7 @@ class _Strict(BaseModel):
 
 
 class PublishedColumn(_Strict):
-    """One column: where its numbers come from; a dataset may name its version and split."""
+    """One column: the dataset, which may include version and split, the bucket, and the statistic."""
 
     title: str
     dataset: str
@@ -50,11 +50,10 @@ class PublishedColumn(_Strict):
 
 
 class Row(_Strict):
-    """One row: the metric and the numbers as printed, one a column.
+    """One row: the metric and the numbers as printed, one per column.
 
     Attributes:
-        within: how far a number may lie from the printed one, in the unit of the print, where an equal one cannot be
-            expected; the reason stands in *note*.
+        within: the tolerance, in the unit of the print, if equal numbers cannot be expected; *note* has the reason.
     """
 
     title: str
@@ -64,7 +63,7 @@ class Row(_Strict):
     note: str = ""
 
     def metric_with(self, vectors: str | None) -> str | None:
-        """Return the metric's name with a file of word vectors; None where it needs one and there is none."""
+        """Return the metric's name with a file of word vectors inserted; None if it needs one and there is none."""
         if _VECTORS not in self.metric:
             return self.metric
         return None if vectors is None else self.metric.replace(_VECTORS, vectors)
@@ -80,7 +79,7 @@ class PublishedTable(_Strict):
     """A published table.
 
     Attributes:
-        scale: what the numbers were multiplied by before they were printed.
+        scale: the factor by which coefficients were multiplied in print.
     """
 
     name: str
@@ -100,11 +99,11 @@ class PublishedTable(_Strict):
 
     @property
     def datasets(self) -> tuple[str, ...]:
-        """The datasets, each once."""
+        """The names of the datasets, without duplicates."""
         return tuple(dict.fromkeys(column.dataset for column in self.columns))
 
     def metrics(self, vectors: str | None = None) -> tuple[str, ...]:
-        """Return the metrics that can be computed with a file of word vectors or without, each once, in order."""
+        """Return the metrics that can be computed with the given word vectors, or without any; no duplicates."""
         return tuple(dict.fromkeys(name for row in self.rows if (name := row.metric_with(vectors)) is not None))
 
     @property
@@ -114,7 +113,7 @@ class PublishedTable(_Strict):
 
     @property
     def statistics(self) -> tuple[str, ...]:
-        """The statistics, each once."""
+        """The names of the statistics, without duplicates."""
         return tuple(dict.fromkeys(column.statistic for column in self.columns))
 
 
@@ -129,13 +128,13 @@ class ReproduceSettings(Offline, WithProgress):
 
 @dataclass(frozen=True)
 class CellVerdict:
-    """One cell: what was printed, what came out, and how they compare.
+    """One cell: the printed number, the reproduced one, and their comparison.
 
     Attributes:
-        row, column: titles.
+        row, column: the titles of row and column.
         printed: the number as printed.
-        value: what came out, in the unit of the print; None where undefined or not computed.
-        difference: value less printed.
+        value: the reproduced number, in the unit of the print; None if undefined or not computed.
+        difference: the value minus the printed number; None without a value.
         verdict: ``equal``, ``within .5`` (or another tolerance of the row), ``differs`` and so on.
     """
 
@@ -148,12 +147,12 @@ class CellVerdict:
 
     @property
     def left_out(self) -> bool:
-        """Whether it was not computed, since its row needs word vectors."""
+        """Whether the value was not computed, since its row needs word vectors."""
         return self.verdict == LEFT_OUT
 
     @property
     def failed(self) -> bool:
-        """Whether it was to come out as printed and did not."""
+        """Whether the value should agree with the printed number but does not."""
         return self.verdict in ("differs", "missing")
 
 
@@ -171,7 +170,7 @@ def load_table(name: str) -> PublishedTable:
     """Return a published table.
 
     Raises:
-        InputError: there is none of that name.
+        InputError: there is no table of that name.
     """
     known = _folder()
     if name not in known:
@@ -180,11 +179,11 @@ def load_table(name: str) -> PublishedTable:
 
 
 def compare(table: PublishedTable, agreement: Sequence[AgreementRow], vectors: str | None = None) -> list[CellVerdict]:
-    """Hold every published cell against an agreement table, row by row.
+    """Return the comparison of every published cell with an agreement table, row by row.
 
     Args:
-        table: what was published.
-        agreement: what came out.
+        table: the published table.
+        agreement: the reproduced agreement.
         vectors: the file of word vectors that the metrics of the agreement table were named with.
     """
     verdicts = []
@@ -223,7 +222,7 @@ def judge(printed: str, value: float | None) -> Judgement:
 
 
 def summarise(verdicts: Sequence[CellVerdict]) -> str:
-    """Return one line: how many cells are equal, and what the others are."""
+    """Return one line with the number of equal cells and the verdicts on the others."""
     counts: dict[str, int] = {}
     for cell in verdicts:
         counts[cell.verdict] = counts.get(cell.verdict, 0) + 1
@@ -235,11 +234,11 @@ def summarise(verdicts: Sequence[CellVerdict]) -> str:
     return "; ".join([line, *(f"{count} {verdict}" for verdict, count in counts.items())])
 
 
-# A published table beside what came out, laid out cell by cell.
+# A published table beside the reproduced one, cell by cell.
 
 
 def document(table: PublishedTable, verdicts: Sequence[CellVerdict]) -> Document:
-    """Return the cells of a published table with what came out, and a record a cell."""
+    """Return a table of the published and reproduced numbers, with one record per cell."""
     numbers = number_columns(["printed", "here", "difference"])
     columns = [Column("row"), Column("column"), *numbers, Column("verdict")]
     rows = [[cell.row, cell.column, cell.printed, _number(cell), _signed(cell), cell.verdict] for cell in verdicts]

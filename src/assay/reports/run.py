@@ -1,4 +1,4 @@
-"""The agreement of a run as a document: a table a dataset, a line a metric, a column a statistic."""
+"""The agreement of a run as a document: one table per dataset, one line per metric, one column per statistic."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from assay.reports.layout import Section, intervals_of, lay_out
 from assay.reports.sheets import Column, Document, Provenance, Sheet, number_columns
 from assay.reports.spending import spending
 
-#: Name of the row with the best that a score without ties could reach on these labels.
+#: The name of the row with the highest values that a score without ties could reach on these labels.
 CEILING = "tie-free ceiling"
 
 
 def document(run: RunFolder) -> Document:
-    """Return the tables of a run; the records are its agreement table."""
+    """Return the tables of a run, and its agreement table as records."""
     intervals = _intervals(run)
     signatures = {metric.metric: metric.short_signature for metric in run.manifest.metrics if metric.short_signature}
     sections = list(lay_out(run))
@@ -39,6 +39,7 @@ def _intervals(run: RunFolder) -> str:
 
 
 def _sheet(section: Section, intervals: str) -> Sheet:
+    """Return the table of one dataset, grouped by bucket; *intervals* is the description for the printed caption."""
     rows: list[list[str]] = []
     ceilings = []
     for block in section.blocks:

@@ -1,5 +1,6 @@
-"""Settings that several reports share: which parts of a run they look at, and how differences are tested. Also those of
-``assay bws``, which is no package of its own.
+"""Settings that several reports share: the parts of a run that they use, and the tests of differences.
+
+The settings of ``assay bws`` are here as well, since it has no package of its own.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import ClassVar, Literal
 from assay.settings import AgreementIntervals, Seeded, Settings, check_resamples, setting
 from assay.statistics.coefficients import INFLUENCE_FROM, is_permuted, statistics_help
 
-#: Corrections for the number of tests, and what tables call them.
+#: Corrections for the number of tests, and their names in tables.
 CORRECTIONS = {
     "holm": "Holm",
     "benjamini-hochberg": "Benjamini and Hochberg",
@@ -76,27 +77,27 @@ class CorrectedTests(NeededResampling):
 
     @property
     def signature(self) -> str:
-        """One line that lets another person draw the same."""
+        """The settings in one line, with which another person can repeat the draws."""
         interval = "" if self.interval == "auto" else f"|interval:{self.interval}"
         draws = f"seed:{self.seed}|resamples:{self.resamples}{interval}"
         return f"{draws}|confidence:{self.confidence}|correction:{self.correction}"
 
     @property
     def level(self) -> float:
-        """Error rate of a family of tests."""
+        """The error rate of a family of tests."""
         return 1 - self.confidence
 
     def first_level(self, tests: int) -> float:
-        """Return the level that the smallest of several p-values has to reach.
+        """Return the level that the smallest p-value of a family has to reach.
 
-        That is the first step of Holm's correction, as of Bonferroni's and of Benjamini and Hochberg's: the level of
-        the family divided by the number of tests.
+        It is the level of the family divided by the number of tests: the first step of the corrections by Holm,
+        Bonferroni, and Benjamini and Hochberg alike.
         """
         return self.level if self.correction == "none" else self.level / max(tests, 1)
 
     def rejects(self, p: float | None) -> bool:
-        """Tell whether a corrected p-value, NaN or None where there is none, counts as more than chance."""
-        # 1 - .95 is a little more than .05: a p-value on the level counts in either case
+        """Tell whether a corrected p-value is significant; False for None and NaN."""
+        # 1 - .95 is not exactly .05 in floating point; a p-value equal to the level must count nevertheless
         return p is not None and p <= self.level + 1e-9
 
 
@@ -118,21 +119,21 @@ class PermutationTests(PairedTests):
     )
 
     def check(self) -> None:
-        """Compare the numbers of draws with what tests and intervals need."""
+        """Check that the numbers of draws suffice for tests and intervals; raise InputError if not."""
         check_resamples(self.permutations, none_allowed=True, option="permutations")
         super().check()
 
     @property
     def signature(self) -> str:
-        """One line that lets another person draw the same."""
+        """The settings in one line, with which another person can repeat the draws."""
         return f"{super().signature}|permutations:{self.permutations}"
 
     def permutations_for(self, pairs: int, n: int = 0) -> int:
-        """Return how many permutations the tests of a number of metric pairs need, on n pairs of texts.
+        """Return the number of permutations that the tests of some metric pairs need, on *n* pairs of texts.
 
         The smallest p-value of r draws is 1 / (r + 1). Corrected for k metric pairs it has to stay well below the
-        level, or none could be significant: r is at least twice k / (1 - confidence). None where none are asked for,
-        or where so many pairs would take too long.
+        level, or no difference could be significant: r is at least twice k / (1 - confidence). The number is 0 if no
+        permutations were requested, or if n is so large that they would take too long.
         """
         if not is_permuted(self.interval, n):
             return 0

@@ -1,4 +1,4 @@
-"""A report as plain values: sheets, which are titled tables of text, and the records behind them.
+"""A report as plain values: sheets (titled tables of text) and the records behind them.
 
 :mod:`assay.reports.formats` writes them.
 """
@@ -18,15 +18,15 @@ class Column:
     """The head of a column.
 
     Attributes:
-        head: its name.
-        number: whether it holds numbers, which stand at the right edge and are never cut.
-        is_note: whether it holds remarks on rows, separated by ``; ``. Where there is little width, in a terminal, they
-            become footnotes; in print they are left out.
-        printed: its name in print; the same by default.
-        spare: where a terminal is narrow, columns with the highest number are left out first, with a hint; those with
-            0 stay.
-        key: whether it names the row: it is repeated where a wide table goes on below itself. By default the column
-            that :attr:`Sheet.label` says.
+        head: the text of the head.
+        number: whether the column holds numbers, which are aligned to the right and never truncated.
+        is_note: whether the column holds remarks on rows, separated by ``; ``. In a terminal they become footnotes; in
+            print they are left out.
+        printed: the text of the head in print; the same as *head* if empty.
+        spare: a narrow terminal leaves out the columns with the highest number first, with a hint; columns with 0 are
+            always shown.
+        key: whether the column names the row. A table too wide for a terminal continues below, with its key columns
+            repeated; if it has none, its first column is the key.
     """
 
     head: str
@@ -38,10 +38,10 @@ class Column:
 
 
 def number_columns(heads: Iterable[str], *, keep: int | None = None) -> list[Column]:
-    """Return columns of numbers with these heads; those after the first *keep* are spare, none by default."""
+    """Return number columns with these heads; those after the first *keep* are spare, by default none."""
     columns = []
-    for place, head in enumerate(heads):
-        spare = 0 if keep is None or place < keep else 1
+    for position, head in enumerate(heads):
+        spare = 0 if keep is None or position < keep else 1
         columns.append(Column(head, number=True, spare=spare))
     return columns
 
@@ -51,20 +51,20 @@ class Sheet:
     """One table.
 
     Attributes:
-        title: what it shows.
-        columns: heads.
-        rows: cells as a reader sees them; cells that are missing at the end are blank.
-        facts: lines between title and table.
-        notes: lines below it.
-        warnings: lines below these, on what could not be computed.
-        marked: numbers of rows that stand out, such as a winner.
-        best: row and column of single cells that stand out, such as the highest value of a column.
-        asides: numbers of rows that are no results, but something to compare results with.
-        groups: where rows belong together, the first cell of these rows, with facts on each group. A terminal and print
-            show the group as a heading above its rows, with the first fact, and no column of its own.
-        caption: what stands above the table in print; title, facts and notes by default.
-        spare_rows: how many of the last rows say little: a terminal leaves them out, and print has them.
-        spare_words: what these rows are, in the plural, for the line that a terminal shows in their place.
+        title: the title.
+        columns: the heads of the columns.
+        rows: the cells as shown to a reader; missing cells at the end of a row are blank.
+        facts: the lines between title and table.
+        notes: the lines below the table.
+        warnings: the lines below the notes, on what could not be computed.
+        marked: the indices of rows to emphasise, such as a winner.
+        best: the (row, column) indices of single cells to emphasise, such as the highest value of a column.
+        asides: the indices of rows that are not results but references to compare results with, such as a ceiling.
+        groups: if rows form groups, the facts on each group by the first cell of its rows. A terminal and print show
+            the group as a heading above its rows, with the first fact, instead of the first column.
+        caption: the caption in print; title, facts and notes if empty.
+        spare_rows: the number of minor rows at the end, which a terminal leaves out and print keeps.
+        spare_words: a plural noun phrase for these rows, for the line that a terminal shows in their place.
     """
 
     title: str
@@ -82,33 +82,33 @@ class Sheet:
     spare_words: str = ""
 
     def stands_out(self, row: int, column: int) -> bool:
-        """Return whether a cell is to be seen at once."""
+        """Return whether a cell is emphasised."""
         return row in self.marked or (row, column) in self.best
 
     def rows_of(self, group: str) -> list[int]:
-        """Return the numbers of the rows of a group."""
+        """Return the indices of the rows of a group."""
         return [number for number, row in enumerate(self.rows) if row[0] == group]
 
     @property
     def label(self) -> int:
-        """The number of the column that names the rows."""
+        """The index of the column that names the rows."""
         return 1 if self.groups else 0
 
     def cell(self, row: int, column: int) -> str:
-        """Return the text of a cell, blank where it is missing at the end of a row."""
+        """Return the text of a cell; empty if it is missing at the end of a row."""
         cells = self.rows[row]
         return cells[column] if column < len(cells) else ""
 
     def facts_of_groups(self) -> list[str]:
-        """Return a line for each group with all its facts."""
+        """Return one line per group with all its facts."""
         return [f"{group}: {'; '.join(facts)}" for group, facts in self.groups.items()]
 
     def narrow(self) -> list[int]:
-        """Return the columns that print and a terminal show: groups are headings there, notes on rows are elsewhere."""
+        """Return the indices of the columns that print and a terminal show: all but those of groups and notes."""
         return [number for number, column in enumerate(self.columns) if number >= self.label and not column.is_note]
 
     def headed(self) -> Iterator[tuple[tuple[str, str] | None, Sequence[int]]]:
-        """Yield the heading of each group (name, first fact) and its rows; no heading and all rows without groups."""
+        """Yield the heading (name, first fact) and the row indices of each group; without groups, None and all rows."""
         for group, facts in self.groups.items():
             yield (group, facts[0]), self.rows_of(group)
         if not self.groups:
@@ -116,40 +116,40 @@ class Sheet:
 
 
 class ShortNames:
-    """The short names of metrics whose full ones hold a path, see :func:`~assay.tables.short_names`.
+    """Short names for metrics whose full names hold a path, see :func:`~assay.tables.short_names`.
 
     Attributes:
-        short: by full name, those that are shorter.
+        short: the short name by full name, for metrics whose short name differs.
     """
 
     def __init__(self, metrics: Iterable[str]) -> None:
         self.short = {name: short for name, short in short_names(metrics).items() if short != name}
-        # of two names one of which begins the other, the longer is replaced
+        # a regular expression takes the first alternative that matches: a name must precede its own prefixes
         longest_first = sorted(self.short, key=len, reverse=True)
         self._pattern = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
 
     def of(self, text: str) -> str:
-        """Return the short name where a text is the name of a metric, else the text."""
+        """Return the short name if a text is the name of a metric, else the text."""
         return self.short.get(text, text)
 
     def within(self, text: str) -> str:
-        """Return a text with the short name of each metric that it names."""
+        """Return a text in which the metrics that it mentions have their short names."""
         return self._pattern.sub(lambda match: self.short[match[0]], text) if self._pattern else text
 
     def in_sheet(self, sheet: Sheet) -> Sheet:
-        """Return a sheet with short names in its heads and in the cells that are the name of a metric."""
+        """Return a sheet with short names in those heads and cells that are the name of a metric."""
         columns = [replace(column, head=self.of(column.head)) for column in sheet.columns]
         return replace(sheet, columns=columns, rows=[[self.of(cell) for cell in row] for row in sheet.rows])
 
 
 @dataclass(frozen=True)
 class Provenance:
-    """What makes the numbers of a report again.
+    """The information needed to reproduce the numbers of a report.
 
     Attributes:
-        method: how they were computed, in words.
-        signature: the same, with every setting.
-        metrics: the signature of each metric.
+        method: a description in words of how the numbers were computed.
+        signature: the signature of the run, with every setting.
+        metrics: the signature of each metric, by name.
     """
 
     method: str
@@ -159,19 +159,19 @@ class Provenance:
 
 @dataclass(frozen=True)
 class Document:
-    """Sheets to read, and the records behind them to compute with.
+    """A report: sheets for readers, and the records behind them for programs.
 
     Attributes:
         sheets: the tables.
-        records: flat objects, one a row of the CSV; undefined values are None.
-        notes: lines at the end on method and signatures, which a terminal shows on request.
-        warnings: lines before these that change what may be concluded, such as a metric without scores.
-        value: what JSON shows; the records where it is None.
-        latex: what LaTeX shows; the sheets where it is empty.
-        columns: the columns of the CSV; by default the keys of the records.
-        provenance: stands after the notes, where it is known.
-        hints: lines before the tables, on what the user may have meant otherwise.
-        metrics: the names of the metrics that the sheets show; a terminal shortens those that hold a path.
+        records: flat objects, one per row of the CSV; undefined values are None.
+        notes: the last lines, on method and signatures, which a terminal shows on request.
+        value: the value to write as JSON; the records if None.
+        latex: the text to write as LaTeX; the sheets if empty.
+        columns: the columns of the CSV; the keys of the records if empty.
+        provenance: the last lines after the notes; None if unknown.
+        hints: the lines before the tables, on settings that the user may not have intended.
+        warnings: the lines before the notes that limit the conclusions, such as on a metric without scores.
+        metrics: the names of the metrics in the sheets; a terminal shortens those that hold a path.
     """
 
     sheets: Sequence[Sheet]

@@ -1,4 +1,4 @@
-"""What a run spent on metrics that call a server: calls, tokens, failures and money, a line a metric."""
+"""The spending of a run on metrics that call a server: calls, tokens, failures and money, one line per metric."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from assay.reports.layout import money
 
 
 def spending(records: Sequence[MetricRecord]) -> list[str]:
-    """Return a line for each metric that called a server, or would have without the store; and the sum of several.
+    """Return one line per metric that called a server, or would have without stored scores, and a line with the total.
 
-    An engine counts over all datasets of a run, and over all metrics that share it: these have one line.
+    An engine counts calls over all datasets of a run and all metrics that share it, so these have one common line.
     """
     lines = []
     prices = []
-    told: set[str] = set()
+    reported: set[str] = set()
     for record in records:
         details = record.cost.details
-        if record.metric in told or not (_count(details, "calls") or _count(details, "kept")):
+        if record.metric in reported or not (_count(details, "calls") or _count(details, "kept")):
             continue
-        together = [record.metric, *record.cost.shared_with]
-        told.update(together)
+        sharing = [record.metric, *record.cost.shared_with]
+        reported.update(sharing)
         price = _price(details)
         if price is not None:
             prices.append(price)
         lines.append(
-            f"{' and '.join(together)}: {'; '.join([_work(details), *_spent(record.cost), *_failures(details)])}"
+            f"{' and '.join(sharing)}: {'; '.join([_work(details), *_spent(record.cost), *_failures(details)])}"
         )
     for record in records:
-        if record.metric not in told and record.cost.price_per_1000 and not record.scored:
-            told.add(record.metric)
+        if record.metric not in reported and record.cost.price_per_1000 and not record.scored:
+            reported.add(record.metric)
             lines.append(f"{record.metric}: the store had all scores; nothing spent{_for_1000(record.cost)}")
     if len(prices) > 1 and any(prices):
         lines.append(f"in all: {money(sum(prices))} spent")
@@ -39,7 +39,7 @@ def spending(records: Sequence[MetricRecord]) -> list[str]:
 
 
 def _work(details: dict[str, Any]) -> str:
-    """Return what an engine did: ``30 calls and 570 replies of earlier runs, 6,000 tokens in and 30 out``."""
+    """Return an engine's work, as in ``30 calls and 570 replies of earlier runs, 6,000 tokens in and 30 out``."""
     calls, kept = _count(details, "calls"), _count(details, "kept")
     work = _plural(calls, "call") if calls else "no call"
     if kept:
@@ -51,7 +51,7 @@ def _work(details: dict[str, Any]) -> str:
 
 
 def _spent(cost: Cost) -> Iterator[str]:
-    """Yield the money that went; nothing where there was no call, and no price is known."""
+    """Yield a phrase on the money spent; nothing if there was no call and the price is unknown."""
     price = _price(cost.details)
     if price is None:
         if _count(cost.details, "calls"):
@@ -67,7 +67,7 @@ def _for_1000(cost: Cost) -> str:
 
 
 def _failures(details: dict[str, Any]) -> Iterator[str]:
-    """Yield how many calls failed, and how, with an example of a reply that has no verdict."""
+    """Yield a phrase that counts failed calls by kind, with an example of a reply without a verdict; or nothing."""
     failures = []
     for key, word, words in (
         ("retries", "retry", "retries"),
@@ -88,12 +88,12 @@ def _plural(count: int, word: str, words: str = "") -> str:
 
 
 def _count(details: dict[str, Any], key: str) -> int:
-    """Return a count; 0 where an engine gave none, or something else under that name."""
+    """Return a count of an engine; 0 if it is missing or not a positive whole number."""
     value = details.get(key)
     return value if type(value) is int and value > 0 else 0
 
 
 def _price(details: dict[str, Any]) -> float | None:
-    """Return what was spent; None where that is not known."""
+    """Return the money spent; None if unknown."""
     value = details.get("price")
     return float(value) if isinstance(value, int | float) and value >= 0 else None

@@ -1,4 +1,4 @@
-"""Metrics that are layers of one model, and the table of a layer sweep."""
+"""Metrics that read different layers of one model, and the table of a layer sweep."""
 
 from __future__ import annotations
 
@@ -14,13 +14,19 @@ from assay.reports.units import Unit
 
 # Metrics of a run that are the layers of one model.
 
-#: The layer in the name of a metric.
+#: Matches the layer in the name of a metric; the group is its index.
 LAYER: Final = re.compile(r",layer=(\d+)")
 
 
 @dataclass(frozen=True)
 class LayeredModel:
-    """A metric without its layer, its number in the run, and the metric of each layer in ascending order."""
+    """A model of which several layers were scored.
+
+    Attributes:
+        name: the name of its metrics, without the layer.
+        number: an index that is unique within the dataset, for ids.
+        layers: the metric's full name by layer index, in ascending order.
+    """
 
     name: str
     number: int
@@ -28,7 +34,7 @@ class LayeredModel:
 
 
 def layered_models(unit: Unit) -> list[LayeredModel]:
-    """Return the models of which the run has at least two layers."""
+    """Return, in the order of the dataset's metrics, each model that has scores from at least two layers."""
     models: dict[str, dict[int, str]] = {}
     for metric in unit.data.scores:
         layer = LAYER.search(metric)
@@ -42,22 +48,22 @@ def layered_models(unit: Unit) -> list[LayeredModel]:
 
 
 def best_layer(values: Mapping[int, float | None]) -> int | None:
-    """Return the layer with the highest value, the lowest of several; None where all are undefined."""
+    """Return the layer with the highest value, on ties the lowest layer; None if all values are undefined."""
     known = {layer: value for layer, value in values.items() if value is not None}
     return max(known, key=lambda layer: (known[layer], -layer), default=None)
 
 
-# A layer sweep laid out: a line a layer, a column a bucket and statistic.
+# A layer sweep laid out: one table per bucket, one row per layer, one column per statistic.
 
 
 @dataclass(frozen=True)
 class LayerTable:
-    """One bucket of one dataset.
+    """The layers of a model on one bucket of one dataset.
 
     Attributes:
-        title: dataset, bucket and n.
-        heads: the statistics.
-        rows: layer and cells.
+        title: the dataset, bucket and number of pairs.
+        heads: the titles of the statistics.
+        rows: pairs of a layer index and its cells, one per statistic.
     """
 
     title: str
@@ -65,12 +71,12 @@ class LayerTable:
     rows: list[tuple[int, list[Cell]]]
 
     def best(self, column: int) -> int | None:
-        """Return the layer with the highest value of a statistic, or None where there is none."""
+        """Return the layer with the highest value in a column of :attr:`heads`; None if all values are undefined."""
         return best_layer({layer: cells[column].value for layer, cells in self.rows})
 
 
 def layers_of(run: RunFolder) -> list[LayerTable]:
-    """Return a table a bucket of a run whose metrics are the layers of one model."""
+    """Return one table per dataset and bucket of a run whose metrics are the layers of one model."""
     tables = []
     for section in lay_out(run):
         for block in section.blocks:
@@ -85,17 +91,18 @@ def layers_of(run: RunFolder) -> list[LayerTable]:
 
 
 def document(run: RunFolder) -> Document:
-    """Return a table a bucket, the best layer of each statistic in bold; the records are the run's agreement table."""
+    """Return one table per bucket, with the best layer of each statistic in bold; records are the agreement table."""
     return Document([_sheet(table) for table in layers_of(run)], [row.plain() for row in run.agreement])
 
 
 def _sheet(table: LayerTable) -> Sheet:
     rows = [[str(layer), *(cell.text for cell in cells)] for layer, cells in table.rows]
-    tops = [table.best(column) for column in range(len(table.heads))]
-    best = frozenset(
+    best_layers = [table.best(column) for column in range(len(table.heads))]
+    best_cells = frozenset(
         (row, column)
         for row, (layer, _) in enumerate(table.rows)
-        for column, top in enumerate(tops, start=1)
-        if layer == top
+        # column 0 of the sheet is the layer itself
+        for column, best in enumerate(best_layers, start=1)
+        if layer == best
     )
-    return Sheet(table.title, number_columns(["layer", *table.heads]), rows, best=best)
+    return Sheet(table.title, number_columns(["layer", *table.heads]), rows, best=best_cells)

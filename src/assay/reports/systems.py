@@ -1,4 +1,4 @@
-"""Systems that answered the same items, compared under people's labels and under each metric."""
+"""Systems that answered the same items, compared by human labels and by each metric."""
 
 from __future__ import annotations
 
@@ -66,15 +66,15 @@ class SystemStudy:
     """The systems of one dataset.
 
     Attributes:
-        title: of the dataset.
-        systems: their names, k of them.
-        items: how many all of them answered, n.
-        left_out: items that some system did not answer, or has no score of.
-        values: what people said and each metric gave, by name, shape (k, n).
-        bounds: the interval of each mean, by name.
-        differences: of every two systems, by name.
-        agreement: of each metric with people.
-        absent: metrics that some of the runs have no scores of.
+        title: the title of the dataset.
+        systems: the names of the k systems.
+        items: the number n of items that all systems answered.
+        left_out: the number of items that some system did not answer, or has no score of.
+        values: the human labels and the scores of each metric, by name, each of shape (k, n).
+        bounds: the interval of each system's mean, by name of the labels or metric; None if undefined.
+        differences: the difference of the means of every two systems, by name of the labels or metric.
+        agreement: the agreement of each metric with people on the systems.
+        absent: the metrics that some of the runs have no scores of.
     """
 
     title: str
@@ -89,11 +89,11 @@ class SystemStudy:
 
 
 def study_systems(runs: Sequence[RunFolder], settings: SystemSettings) -> list[SystemStudy]:
-    """Return the systems of each dataset of a run, or of several runs, each of which is a system.
+    """Return one study per dataset of a single run, or one study of several runs, each of which is a system.
 
     Raises:
-        InputError: a column or a system that is absent, fewer than two systems, an item that a system answered twice,
-            or no item that all systems answered.
+        InputError: a column, dataset or system is missing; there are fewer than two systems; a system answered an item
+            twice; or fewer than two items were answered by all systems.
     """
     if len(runs) == 1:
         datasets = read_datasets(runs[0])
@@ -112,7 +112,7 @@ def study_systems(runs: Sequence[RunFolder], settings: SystemSettings) -> list[S
 
 @dataclass(frozen=True)
 class _Rows:
-    """The pairs of a dataset, with the system and the item of each."""
+    """The pairs of a dataset, with the name of the system and the item of each pair."""
 
     data: ScoredDataset
     systems: list[Any]
@@ -126,7 +126,13 @@ def _rows(data: ScoredDataset, settings: SystemSettings) -> list[_Rows]:
 
 
 def _cells(data: ScoredDataset, wanted: str | None, defaults: Sequence[str], what: str) -> list[Any]:
-    """Return the cells of the column that names the system or the item; lists as tuples.
+    """Return the cells of the column that names the system or the item; lists become tuples, which can be hashed.
+
+    Args:
+        data: the dataset.
+        wanted: the name of the column; by default the first of *defaults* that the data has.
+        defaults: the names of columns to try.
+        what: the setting for the column, for messages.
 
     Raises:
         InputError: there is no such column.
@@ -145,6 +151,16 @@ def _cells(data: ScoredDataset, wanted: str | None, defaults: Sequence[str], wha
 
 
 def _study(rows: Sequence[_Rows], title: str, settings: SystemSettings) -> SystemStudy:
+    """Return the study of the systems in some datasets, on the items that all of them answered.
+
+    Args:
+        rows: the pairs of one dataset, or of one dataset per run.
+        title: the title of the study.
+        settings: the settings of the command.
+
+    Raises:
+        InputError: see :func:`study_systems`.
+    """
     row_of: dict[tuple[Any, Any], tuple[_Rows, int]] = {}
     for part in rows:
         for row, key in enumerate(zip(part.systems, part.items, strict=True)):
@@ -208,7 +224,7 @@ def _study(rows: Sequence[_Rows], title: str, settings: SystemSettings) -> Syste
 
 
 def _odd_system(row_of: Mapping[tuple[Any, Any], Any], names: Sequence[Any]) -> str:
-    """Return a clause about the one system without which the others have items in common; else an empty string."""
+    """Return a sentence on a single system without which the others have items in common; else an empty string."""
     items_of = {name: {item for system, item in row_of if system == name} for name in names}
     for name in names:
         others = [other for other in names if other != name]
@@ -222,7 +238,7 @@ def _odd_system(row_of: Mapping[tuple[Any, Any], Any], names: Sequence[Any]) -> 
 
 
 def _metrics(rows: Sequence[_Rows], settings: SystemSettings) -> list[str]:
-    """Return the metrics that every dataset has scores of, or those that were asked for."""
+    """Return the metrics that every dataset has scores of, restricted to the wanted ones if there are any."""
     for part in rows:
         part.data.find_metrics(list(settings.metrics))
     shared = [name for name in rows[0].data.scores if all(name in part.data.scores for part in rows)]
@@ -246,7 +262,7 @@ def _shown(item: Any) -> str:
 
 
 def document(studies: Sequence[SystemStudy], settings: SystemSettings) -> Document:
-    """Return, for each dataset, the means of the systems, every two compared, and each metric's order of them."""
+    """Return three tables per dataset: means of systems, their differences, and agreement of metrics with people."""
     sheets: list[Sheet] = []
     records: list[dict[str, Any]] = []
     for study in studies:
@@ -265,14 +281,15 @@ def document(studies: Sequence[SystemStudy], settings: SystemSettings) -> Docume
 
 
 def _means(study: SystemStudy) -> Sheet:
+    """Return the table of the mean of each system, in descending order of the human labels."""
     order = np.argsort(-study.values[LABELS].mean(axis=1), kind="stable")
     rows = []
-    for place in order:
+    for index in order:
         cells = []
         for name, values in study.values.items():
-            low, high = study.bounds[name][place] or (None, None)
-            cells.append(Cell(float(values[place].mean()), low, high, "").text)
-        rows.append([study.systems[place], *cells])
+            low, high = study.bounds[name][index] or (None, None)
+            cells.append(Cell(float(values[index].mean()), low, high, "").text)
+        rows.append([study.systems[index], *cells])
     facts = [f"{len(study.systems)} systems, {study.items:,} items that all of them answered"]
     if study.left_out:
         items = "item" if study.left_out == 1 else "items"
@@ -285,28 +302,30 @@ def _means(study: SystemStudy) -> Sheet:
 
 
 def _differences(study: SystemStudy, settings: SystemSettings) -> Sheet:
-    corrected = {name: _corrected(found) for name, found in study.differences.items()}
+    """Return the table of the differences between every two systems, with a star if significant."""
+    corrected = {name: _corrected(differences) for name, differences in study.differences.items()}
     rows = []
-    for place, (first, second) in enumerate(system_pairs(len(study.systems))):
+    for index, (first, second) in enumerate(system_pairs(len(study.systems))):
         cells = []
-        for name, found in study.differences.items():
-            difference = found[place]
-            p = corrected[name][place]
+        for name, differences in study.differences.items():
+            difference = differences[index]
+            p = corrected[name][index]
             star = "*" if not np.isnan(p) and p <= 1 - settings.confidence else ""
             text = Cell(difference.value, difference.low, difference.high, "").text if name == LABELS else ""
             cells.append(f"{text or short(difference.value, 3)}{star}")
-        rows.append([f"{study.systems[first]} − {study.systems[second]}", p_value(corrected[LABELS][place]), *cells])
+        rows.append([f"{study.systems[first]} − {study.systems[second]}", p_value(corrected[LABELS][index]), *cells])
     heads = [Column("systems"), Column("p, people", number=True), *number_columns(study.differences)]
     level = percent(settings.confidence)
     star = f"*: the two means differ by the paired t-test over items, Holm over the pairs of systems, at {level}"
     return Sheet(f"{study.title}: every two systems", heads, rows, notes=[star])
 
 
-def _corrected(found: Sequence[MeanDifference]) -> Floats:
-    return adjust(np.array([np.nan if difference.p is None else difference.p for difference in found]))
+def _corrected(differences: Sequence[MeanDifference]) -> Floats:
+    """Return the p-values corrected for their number; NaN if undefined."""
+    return adjust(np.array([np.nan if difference.p is None else difference.p for difference in differences]))
 
 
-#: What the intervals of a metric's order are about, by what is drawn.
+#: What the intervals of a metric's agreement are valid for, by what is resampled.
 _DRAWN = {
     "items": "intervals: for these systems on other items",
     "systems": "intervals: for other systems on these items; a system drawn twice is not compared with itself",
@@ -315,14 +334,15 @@ _DRAWN = {
 
 
 def _agreement(study: SystemStudy, settings: SystemSettings) -> Sheet:
+    """Return the table of how well each metric orders the systems as people do."""
     rows = []
-    for name, found in study.agreement.items():
+    for name, agreement in study.agreement.items():
         cells = [
-            Cell(found.accuracy, found.accuracy_low, found.accuracy_high, ""),
-            Cell(found.soft_accuracy, None, None, ""),
-            Cell(found.kendall, found.kendall_low, found.kendall_high, ""),
-            Cell(found.pearson, found.pearson_low, found.pearson_high, ""),
-            Cell(found.within_items, None, None, ""),
+            Cell(agreement.accuracy, agreement.accuracy_low, agreement.accuracy_high, ""),
+            Cell(agreement.soft_accuracy, None, None, ""),
+            Cell(agreement.kendall, agreement.kendall_low, agreement.kendall_high, ""),
+            Cell(agreement.pearson, agreement.pearson_low, agreement.pearson_high, ""),
+            Cell(agreement.within_items, None, None, ""),
         ]
         rows.append([name, *(cell.text for cell in cells)])
     k = len(study.systems)
@@ -338,33 +358,33 @@ def _agreement(study: SystemStudy, settings: SystemSettings) -> Sheet:
 
 
 def _records(study: SystemStudy) -> Iterator[dict[str, Any]]:
-    """Yield a record for each mean, each difference and each metric, told apart by ``kind``."""
+    """Yield one record per mean, difference and metric; the field ``kind`` tells which."""
     for name, values in study.values.items():
-        for place, system in enumerate(study.systems):
-            low, high = study.bounds[name][place] or (None, None)
+        for index, system in enumerate(study.systems):
+            low, high = study.bounds[name][index] or (None, None)
             yield {
                 "kind": "mean",
                 "dataset": study.title,
                 "by": name,
                 "system": system,
-                "value": float(values[place].mean()),
+                "value": float(values[index].mean()),
                 "low": low,
                 "high": high,
                 "items": study.items,
             }
         corrected = _corrected(study.differences[name])
         pairs = system_pairs(len(study.systems))
-        for (first, second), found, p in zip(pairs, study.differences[name], corrected, strict=True):
+        for (first, second), difference, p in zip(pairs, study.differences[name], corrected, strict=True):
             yield {
                 "kind": "difference",
                 "dataset": study.title,
                 "by": name,
                 "system": study.systems[first],
                 "other": study.systems[second],
-                "value": found.value,
-                "low": found.low,
-                "high": found.high,
-                "p": found.p,
+                "value": difference.value,
+                "low": difference.low,
+                "high": difference.high,
+                "p": difference.p,
                 "adjusted_p": None if np.isnan(p) else float(p),
                 "items": study.items,
             }

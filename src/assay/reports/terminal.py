@@ -1,7 +1,7 @@
-"""A report in a terminal: tables that fit its width, and no text that acts on it.
+"""A report in a terminal: tables that fit its width, and no text that the terminal would act on.
 
-Groups become headings, notes on rows footnotes. Where a table is too wide, heads and texts take several lines, then
-columns that say less are left out with a hint, and what is still too wide goes on below. A number is never cut.
+Groups become headings, and notes on rows become footnotes. If a table is too wide, heads and texts are wrapped; then
+less important columns are left out with a hint; what is still too wide continues below. Numbers are never truncated.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-#: A name of a row that is not longer is not wrapped.
+#: Row names up to this length are not wrapped.
 SHORT_NAME = 24
-#: Width that a word, or the longest part of a name, keeps before it is broken.
+#: Words, and parts of names, up to this length are not broken.
 LONGEST_PIECE = 16
-#: Width below which no text is squeezed: what is still too wide then, a terminal wraps.
+#: The width below which no text column is narrowed; lines that are still too wide are wrapped by the terminal.
 SHORTEST_LINE = 8
-#: Width of the narrowest column of long texts.
+#: The smallest width of a column of long texts.
 NARROWEST_TEXT = 20
-#: Notes below a table that are shown without ``--explain``.
+#: The number of notes below a table that are shown without ``--explain``.
 MOST_NOTES = 4
-#: Stands behind the name of a row that has a footnote.
+#: Follows the name of a row that has a footnote.
 MARK = " *"
-#: What the last line says where more is known.
+#: The last line, if ``--explain`` would show more.
 HINT = "Method and signatures: --explain"
 
 
 def rich_text(text: str, style: str = "") -> Text:
-    """Return text for Rich to print in a style: nothing in it is markup, and :func:`~assay.visible.brief` shows it."""
+    """Return text for Rich to print in a style, made visible by :func:`~assay.visible.brief`; no markup is read."""
     return _printed(brief(text), style)
 
 
 def _printed(text: str, style: str = "") -> Text:
-    """Return text that is brief already, broken into lines, as :func:`rich_text` does."""
+    """Return text for Rich as :func:`rich_text` does, from text that is brief already and may have several lines."""
     from rich.text import Text
 
     return Text(text, style=style)
@@ -53,8 +53,8 @@ class TerminalReport:
 
     Args:
         document: the report.
-        explain: whether to show every column and note, method and signatures; else the tables and the few notes that
-            change what they say.
+        explain: whether to show all columns and notes, the method and signatures. If False, only the tables and their
+            most important notes are shown.
     """
 
     def __init__(self, document: Document, *, explain: bool = True) -> None:
@@ -62,12 +62,12 @@ class TerminalReport:
         self._explain = explain
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
-        """Yield the lines and tables."""
+        """Yield the lines and tables of the report, in order."""
         document, explain = self._document, self._explain
         names = ShortNames(document.metrics)
         yield from _lines(map(names.within, document.hints), "yellow")
-        for whole in document.sheets:
-            sheet = whole if explain else _without_spare_rows(whole)
+        for full_sheet in document.sheets:
+            sheet = full_sheet if explain else _without_spare_rows(full_sheet)
             yield rich_text(names.within(sheet.title), "bold")
             yield from _lines(map(names.within, sheet.facts), "dim")
             if sheet.columns:
@@ -76,14 +76,14 @@ class TerminalReport:
             yield from _lines(map(names.within, sheet.warnings), "yellow")
             yield rich_text("")
         yield from _lines(map(names.within, document.warnings), "yellow")
-        made = document.provenance
+        provenance = document.provenance
         if explain:
             yield from _lines(document.notes, "dim")
-        elif document.notes or made is not None:
+        elif document.notes or provenance is not None:
             yield rich_text(HINT, "dim")
-        if explain and made is not None:
-            yield from _lines([made.method, made.signature], "dim")
-            yield from _lines([f"{metric}: {signature}" for metric, signature in made.metrics.items()], "dim")
+        if explain and provenance is not None:
+            yield from _lines([provenance.method, provenance.signature], "dim")
+            yield from _lines([f"{metric}: {signature}" for metric, signature in provenance.metrics.items()], "dim")
 
 
 def _lines(lines: Iterable[str], style: str) -> Iterator[Text]:
@@ -92,7 +92,7 @@ def _lines(lines: Iterable[str], style: str) -> Iterator[Text]:
 
 
 def _without_spare_rows(sheet: Sheet) -> Sheet:
-    """Return a sheet without the last rows that say little, and with a note that counts them."""
+    """Return a sheet without its minor rows at the end, and with a note that counts them."""
     if not sheet.spare_rows:
         return sheet
     line = f"not shown: {sheet.spare_rows:,} {sheet.spare_words} (--explain)"
@@ -101,7 +101,7 @@ def _without_spare_rows(sheet: Sheet) -> Sheet:
 
 @dataclass(frozen=True)
 class _Wide:
-    """A table that keeps its width where a console has less: the terminal wraps its lines, and no number is cut."""
+    """A table that keeps its width in a narrower console: the terminal wraps its lines, and no number is truncated."""
 
     table: Table
     width: int
@@ -114,27 +114,27 @@ class _Wide:
 
 
 def _notes_below(sheet: Sheet, names: ShortNames, *, explain: bool) -> list[str]:
-    """Return the lines below a table: facts of groups, footnotes and notes, or of these the first few."""
-    # a heading shows the first fact of its group
-    more = {group: facts for group, facts in sheet.groups.items() if len(facts) > 1}
-    of_groups = replace(sheet, groups=more).facts_of_groups()
+    """Return the lines below a table: facts of groups, footnotes and notes, but only a few of them unless *explain*."""
+    # the heading of a group already shows its first fact
+    with_further_facts = {group: facts for group, facts in sheet.groups.items() if len(facts) > 1}
+    of_groups = replace(sheet, groups=with_further_facts).facts_of_groups()
     if explain:
         return [*of_groups, *_footnotes(sheet), *sheet.notes]
     notes = [names.within(note) for note in (*_footnotes(sheet), *sheet.notes)]
     if len(notes) > MOST_NOTES + 1:
         notes = [*notes[:MOST_NOTES], f"{len(notes) - MOST_NOTES} more notes: --explain"]
-    # the first group is all pairs: how many have which label, ties, and how reliable the labels are
+    # the first group is the bucket of all pairs; its facts are the distribution, ties and reliability of the labels
     return [*of_groups[:1], *notes]
 
 
 def _notes_on(sheet: Sheet, number: int) -> list[str]:
-    """Return the notes on a row, each once."""
+    """Return the notes on the row at index *number*."""
     cells = [sheet.cell(number, position) for position, column in enumerate(sheet.columns) if column.is_note]
     return [note for cell in cells for note in cell.split("; ") if note]
 
 
 def _footnotes(sheet: Sheet) -> list[str]:
-    """Return a line a note, with the rows it belongs to: ``* constant score: f1 (all, f1=0)``."""
+    """Return one line per note, with the rows that it belongs to: ``* constant score: f1 (all, f1=0)``."""
     marked: dict[str, dict[str, list[str]]] = {}
     for number, row in enumerate(sheet.rows):
         for note in _notes_on(sheet, number):
@@ -148,43 +148,51 @@ def _footnotes(sheet: Sheet) -> list[str]:
     return lines
 
 
-# The table: which columns, how wide.
+# The table: its columns and their widths.
 
 
 @dataclass(frozen=True)
 class _Block:
-    """Columns that stand beside each other: the width of each, by its number, and the blanks between two."""
+    """Columns that are printed side by side.
+
+    Attributes:
+        widths: the width of each column in characters, by its index in the sheet.
+        gap: the number of spaces between two columns.
+    """
 
     widths: Mapping[int, int]
     gap: int
 
     @property
     def width(self) -> int:
-        """Characters in a line."""
+        """The number of characters in a line."""
         return sum(self.widths.values()) + self.gap * (len(self.widths) - 1)
 
 
 def _table(sheet: Sheet, width: int, *, explain: bool) -> Iterator[RenderableType]:
-    """Yield a table as one block where it fits, without spare columns where it may leave them out, or as several."""
+    """Yield a table as one block if it fits, else without spare columns, else as several blocks.
+
+    With *explain*, no column is left out.
+    """
     shown = sheet.narrow()
     block = _fitted(sheet, shown, width)
     hidden: list[str] = []
     while block is None and not explain and any(sheet.columns[number].spare for number in shown):
-        least_said = max(shown, key=lambda number: (sheet.columns[number].spare, number))
-        hidden.insert(0, sheet.columns[least_said].head)
-        shown.remove(least_said)
+        most_spare = max(shown, key=lambda number: (sheet.columns[number].spare, number))
+        hidden.insert(0, sheet.columns[most_spare].head)
+        shown.remove(most_spare)
         block = _fitted(sheet, shown, width)
     blocks = [block] if block is not None else _continued(sheet, shown, width)
-    for number, one in enumerate(blocks):
+    for number, part in enumerate(blocks):
         if number:
             yield rich_text("")
-        yield from _drawn(sheet, one)
+        yield from _block_lines(sheet, part)
     if hidden:
         yield rich_text(f"not shown in {width} columns: {', '.join(hidden)} (--explain)", "dim")
 
 
 def _continued(sheet: Sheet, shown: Sequence[int], width: int) -> list[_Block]:
-    """Return blocks below each other, which all begin with the columns that name the rows."""
+    """Return blocks to print below each other, each of which begins with the columns that name the rows."""
     keys = [number for number in shown if sheet.columns[number].key] or list(shown[:1])
     blocks = []
     rest = [number for number in shown if number not in keys]
@@ -199,7 +207,7 @@ def _continued(sheet: Sheet, shown: Sequence[int], width: int) -> list[_Block]:
 
 
 def _squeezed(sheet: Sheet, columns: Sequence[int], width: int) -> _Block:
-    """Return columns whose texts have lines so short that the block fits, or as short as can be read."""
+    """Return a block whose text columns are narrowed until it fits or :data:`SHORTEST_LINE` is reached."""
     widths = dict(_least_block(sheet, columns).widths)
     texts = [number for number in columns if not sheet.columns[number].number]
     while texts and _Block(widths, 2).width > width:
@@ -211,7 +219,7 @@ def _squeezed(sheet: Sheet, columns: Sequence[int], width: int) -> _Block:
 
 
 def _fitted(sheet: Sheet, columns: Sequence[int], width: int) -> _Block | None:
-    """Return columns with their widths, as far from each other as there is room; None where there is not enough."""
+    """Return a block that fits into *width*, with the widest gaps and columns that do; None if none fits."""
     full = {number: _full_width(sheet, number) for number in columns}
     for gap in (3, 2):
         block = _Block(full, gap)
@@ -220,12 +228,14 @@ def _fitted(sheet: Sheet, columns: Sequence[int], width: int) -> _Block | None:
     least = _least_block(sheet, columns)
     if least.width > width:
         return None
-    widths, room = dict(least.widths), width - least.width
-    while room:
+    widths, spare_width = dict(least.widths), width - least.width
+    # widen the columns in turn until the width is used up
+    while spare_width:
         narrow = [number for number in columns if widths[number] < full[number]]
-        for number in narrow[:room]:
+        for number in narrow[:spare_width]:
             widths[number] += 1
-        room -= min(room, len(narrow)) or room
+        # if no column is narrow any more, the rest stays unused
+        spare_width -= min(spare_width, len(narrow)) or spare_width
     return _Block(widths, 2)
 
 
@@ -238,7 +248,7 @@ def _full_width(sheet: Sheet, number: int) -> int:
 
 
 def _least_width(sheet: Sheet, number: int) -> int:
-    """Return how narrow a column can be: numbers are never cut, heads, long names and texts are wrapped."""
+    """Return the smallest width of a column: numbers are not truncated; heads, long names and texts are wrapped."""
     column = sheet.columns[number]
     head = max(map(_width, _head(sheet, number).split()), default=0)
     widest = max(map(_width, _cells(sheet, number)), default=0)
@@ -261,12 +271,12 @@ def _cells(sheet: Sheet, number: int) -> list[str]:
 
 
 def _indent(sheet: Sheet, column: int) -> int:
-    """Return how far a cell is indented: names under a heading."""
+    """Return the number of spaces before a cell: two for the names of rows under a heading."""
     return 2 if sheet.groups and column == sheet.label else 0
 
 
 def _shown_cell(sheet: Sheet, row: int, column: int) -> str:
-    """Return a cell, brief; the name of a row under a heading is indented, with a mark where a footnote is on it."""
+    """Return the printed text of a cell; a row's name is indented under a heading and marked if it has a footnote."""
     cell = brief(sheet.cell(row, column))
     if column != sheet.label:
         return cell
@@ -280,11 +290,11 @@ def _width(text: str) -> int:
     return cell_len(text)
 
 
-# The table: lines.
+# The table: its lines.
 
 
-def _drawn(sheet: Sheet, block: _Block) -> Iterator[RenderableType]:
-    """Yield the lines of a block: heads, a rule, and for each group its heading and rows."""
+def _block_lines(sheet: Sheet, block: _Block) -> Iterator[RenderableType]:
+    """Yield the printed parts of a block: heads, a rule, and the heading and rows of each group."""
     heads = _grid(sheet, block)
     cells = []
     for number, width in block.widths.items():
@@ -292,9 +302,9 @@ def _drawn(sheet: Sheet, block: _Block) -> Iterator[RenderableType]:
     heads.add_row(*cells)
     yield _Wide(heads, block.width)
     yield rich_text("─" * block.width)
-    for place, (heading, rows) in enumerate(sheet.headed()):
+    for group_index, (heading, rows) in enumerate(sheet.headed()):
         if heading:
-            if place:
+            if group_index:
                 yield rich_text("")
             yield rich_text("  ".join(heading), "bold")
         table = _grid(sheet, block)
@@ -310,7 +320,7 @@ def _drawn(sheet: Sheet, block: _Block) -> Iterator[RenderableType]:
 
 
 def _grid(sheet: Sheet, block: _Block) -> Table:
-    """Return a table of columns of fixed width, without a head, so that several align below each other."""
+    """Return an empty table with fixed column widths and without a head, so that several tables align."""
     from rich.table import Table
 
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, block.gap, 0, 0))
@@ -321,12 +331,12 @@ def _grid(sheet: Sheet, block: _Block) -> Table:
 
 
 def _wrapped(text: str, width: int, indent: int = 0) -> str:
-    """Return text in lines of at most *width*, broken between words, in a long name after ``,:/=``, or else anywhere.
+    """Return text wrapped to *width*: between words, in a long name after ``,:/=``, and elsewhere only if needed.
 
     Args:
-        text: brief; begins with the indentation.
-        width: characters in a line.
-        indent: blanks before each line.
+        text: text that is brief already and begins with its indentation.
+        width: the number of characters in a line.
+        indent: the number of spaces before each line.
     """
     if _width(text) <= width:
         return text
@@ -340,18 +350,18 @@ def _wrapped(text: str, width: int, indent: int = 0) -> str:
         lines += [line] if line else []
         *full, line = chop_cells(piece, max(width - indent, 1))
         lines += full
-    return "\n".join(" " * indent + one for one in [*lines, line])
+    return "\n".join(" " * indent + piece for piece in [*lines, line])
 
 
 def _pieces(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the parts of a text between which it may be broken, each with the blank before it, if any.
+    """Yield the parts of a text between which it may be broken, each after the space before it, if any.
 
-    The mark of a footnote is no part of its own: it stays beside the end of a name.
+    The mark of a footnote is not a part of its own, so that it stays beside the end of a name.
     """
     *words, last = text.removesuffix(MARK).split() or [""]
     for word in [*words, last + MARK if text.endswith(MARK) else last]:
         if _width(word) <= LONGEST_PIECE:
             yield " ", word
             continue
-        for place, piece in enumerate(re.findall(r"[^,:/=]+[,:/=]*|[,:/=]+", word)):
-            yield "" if place else " ", piece
+        for index, piece in enumerate(re.findall(r"[^,:/=]+[,:/=]*|[,:/=]+", word)):
+            yield "" if index else " ", piece

@@ -62,7 +62,7 @@ def _rounded(value: float | None) -> str:
     return "–" if value is None else f"{value:.4f}"
 
 
-# A mid-tuning: how well sentences and their forms are aligned, and which sentences are near each other.
+# A mid-tuning: the alignment of sentences with their forms, and nearest neighbours.
 
 
 def alignment_document(results: Mapping[str, Any]) -> Document:
@@ -73,7 +73,7 @@ def alignment_document(results: Mapping[str, Any]) -> Document:
 
 
 def neighbours_document(records: Sequence[Mapping[str, Any]]) -> Document:
-    """Return the nearest sentences alone: a table for each query, and the same as records."""
+    """Return the nearest sentences: one table per query, and the plain values as records."""
     return Document(_neighbours(records), records)
 
 
@@ -89,7 +89,7 @@ def _alignment(alignment: Mapping[str, Any]) -> Sheet:
 
 
 def _neighbours(records: Sequence[Mapping[str, Any]]) -> list[Sheet]:
-    """Return a table of the nearest sentences for each query."""
+    """Return one table of nearest sentences per query."""
     columns = [Column("base"), Column("cosine", number=True), Column("trained"), Column("cosine", number=True)]
     sheets = []
     for record in records:
@@ -100,12 +100,12 @@ def _neighbours(records: Sequence[Mapping[str, Any]]) -> list[Sheet]:
     return sheets
 
 
-# S3BERT: how well the parts of an embedding follow aspects, and the whole embedding human labels.
+# S3BERT: the agreement of parts of an embedding with aspects, and of the whole embedding with human labels.
 
-#: Head of a column -> the value of a record.
+#: Head of a column -> the key in a record.
 _SYSTEMS = {"full": "full", "random": "random", "ILP": "ilp", "ILP, even": "ilp_even", "trained": "trained"}
 
-#: What p is: of one model, and of several seeds.
+#: The notes on p-values: for a single seed, and for several seeds.
 _TESTS = (
     ("p: jackknife t-test over the test pairs.",),
     (
@@ -148,7 +148,7 @@ def aspects_document(results: Mapping[str, Any]) -> Document:
 
 
 def _tail(seeds: int, rivals: Sequence[str]) -> list[str]:
-    """Return the heads behind the systems."""
+    """Return the heads of the columns after the systems."""
     heads = ["sd"] if seeds > 1 else []
     for rival in rivals:
         heads += [f"over {rival if rival == 'full' else 'ILP'}", *(("p seeds", "p pairs") if seeds > 1 else ("p",))]
@@ -156,6 +156,15 @@ def _tail(seeds: int, rivals: Sequence[str]) -> list[str]:
 
 
 def _aspect_row(record: Mapping[str, Any], key: str, systems: Any, rivals: Sequence[str], seeds: int) -> list[str]:
+    """Return the cells of one row.
+
+    Args:
+        record: the plain values of an aspect or dataset.
+        key: the key of its name.
+        systems: the keys of the columns of values.
+        rivals: the keys of the systems that the trained one is compared with.
+        seeds: the number of seeds.
+    """
     cells = [str(record[key])]
     cells += [f"{record[name]:,}" if name == "n" else _aspect_number(record[name]) for name in systems]
     cells += [_aspect_number(record["sd_trained"])] if seeds > 1 else []
@@ -163,7 +172,7 @@ def _aspect_row(record: Mapping[str, Any], key: str, systems: Any, rivals: Seque
         cells.append(_aspect_number(record[f"over_{rival}"], sign=True))
         p_values = [record[f"p_{rival}"]]
         if seeds > 1:
-            # results of version 0.1 call it p_bootstrap, which it was
+            # version 0.1 used the bootstrap, under the key p_bootstrap
             p_values.append(record.get(f"p_pairs_{rival}", record.get(f"p_bootstrap_{rival}")))
         cells += ["–" if p is None else f"{p:.3f}" for p in p_values]
     return cells

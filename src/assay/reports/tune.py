@@ -24,13 +24,13 @@ class Trial:
     """One training of a study.
 
     Attributes:
-        number: counted from 0.
+        number: the index of the trial, from 0.
         state: ``complete``, ``pruned`` or ``fail``.
-        settings: by name.
-        value: agreement on the development set where the training was best there; None where it did not end.
-        epochs: the value at the end of each epoch, the first being 1.
-        seconds: how long it took, or None.
-        note: why a trial failed, or which trial it repeats; may be empty.
+        settings: the values of the settings, by name.
+        value: the best agreement on the development set during the training; None if the training did not finish.
+        epochs: the value at the end of each epoch, by number from 1.
+        seconds: the duration; None if unknown.
+        note: the reason for a failure, or the trial that it repeats; may be empty.
     """
 
     number: int
@@ -43,7 +43,7 @@ class Trial:
 
     @property
     def reached(self) -> float | None:
-        """The value, or that of the last epoch of a pruned trial; None for a failed one."""
+        """The final value, or the value of the last epoch of a pruned trial; None for a failed one."""
         if self.state == "complete":
             return self.value
         return self.epochs[max(self.epochs)] if self.state == "pruned" and self.epochs else None
@@ -51,16 +51,16 @@ class Trial:
 
 @dataclass(frozen=True)
 class Study:
-    """All trials.
+    """A study: its search space and all trials.
 
     Attributes:
-        name: of the study.
-        recipe: what was trained.
-        objective: name of the agreement.
+        name: the name of the study.
+        recipe: the name of the training recipe.
+        objective: the name of the coefficient to maximise.
         space: ``choices``, or ``low``, ``high`` and ``log``, by setting.
-        trials: in the order of their numbers.
-        winner: the best one.
-        command: trains the winner's model.
+        trials: the trials, in the order of their numbers.
+        winner: the best trial.
+        command: the command that trains the winner's model.
     """
 
     name: str
@@ -73,7 +73,7 @@ class Study:
 
     @property
     def title(self) -> str:
-        """The objective as a reader knows it."""
+        """The display name of the objective."""
         return title_of(self.objective)
 
 
@@ -106,7 +106,7 @@ def _read_trial(record: Mapping[str, Any]) -> Trial:
 
 
 def _note_of(record: Mapping[str, Any]) -> str:
-    """Return which trial a record repeats and why it failed; empty where neither applies."""
+    """Return a note on the trial that a record repeats and on its failure; empty if neither applies."""
     notes = []
     if record["retry_of"] is not None:
         notes.append(f"retry of trial {record['retry_of']}")
@@ -157,7 +157,7 @@ def trial_sheet(study: Study) -> Sheet:
 
 
 def _number_evaluated(study: Study) -> int:
-    """Return how many trials ended with a value: completed and pruned ones."""
+    """Return the number of trials with a value: completed and pruned ones."""
     return sum(trial.state in ("complete", "pruned") for trial in study.trials)
 
 
@@ -198,7 +198,7 @@ def setting_text(value: object) -> str:
 
 WIDTH, HEIGHT = 820, 300
 LEFT, RIGHT, TOP, BOTTOM = 54, 24, 30, 46
-#: Width and height of the panel of one setting, and panels side by side.
+#: The width and height of the panel of one setting, and the most panels side by side.
 PANEL, PANEL_HEIGHT, ABREAST = 340, 200, 3
 #: The most tick labels along the axis of a setting, and the most characters of a choice in one.
 MOST_TICKS, MOST_CHARACTERS = 12, 9
@@ -232,7 +232,7 @@ def _steps(records: Sequence[tuple[int, float]], across: Scale, up: Scale) -> li
     """Return the corners of the line of the best value so far, which rises at each trial that is the best yet.
 
     Args:
-        records: number and value of these trials, one or more, see :func:`_best_so_far`.
+        records: the numbers and values of these trials, at least one, see :func:`_best_so_far`.
         across: the axis of trials.
         up: the axis of values.
     """
@@ -385,7 +385,7 @@ def _linear_axis(low: float, high: float, start: float, end: float) -> _SettingA
 
 
 def _stride(count: int, most: int) -> int:
-    """Return the n for which every n-th of *count* things are at most *most*."""
+    """Return the smallest n such that every n-th of *count* items makes at most *most* items."""
     return math.ceil(count / most)
 
 
@@ -397,7 +397,7 @@ def _plottable_trials(study: Study) -> list[Trial]:
 
 
 def _reached_values(trials: Sequence[Trial]) -> list[float]:
-    """Return what the trials reached, leaving out those that failed."""
+    """Return the values of the trials, without failed ones."""
     return [trial.reached for trial in trials if trial.reached is not None]
 
 

@@ -1,4 +1,4 @@
-"""A dataset of a run as a report shows it: tables laid out, pairs read, labels in a few classes."""
+"""A dataset of a run as reports show it: its tables, pairs and scores, and its labels in a few classes."""
 
 from __future__ import annotations
 
@@ -18,22 +18,30 @@ from assay.tables import NOT_BY_PEOPLE, short_names
 
 # Labels in a few classes, for colours, strips and filters.
 
-#: More different labels than this are cut into quarters.
+#: Labels with more distinct values than this are grouped into quarters.
 MOST = 7
 
 
 @dataclass(frozen=True)
 class LabelClasses:
-    """Titles of the classes in ascending order, and the class of each pair, shape (n,)."""
+    """Labels grouped into classes.
+
+    Attributes:
+        titles: the titles of the classes, in ascending order of the labels.
+        codes: the index of each pair's class, shape (n,).
+    """
 
     titles: list[str]
     codes: NDArray[np.uint8]
 
 
 def classify(labels: NDArray[np.float64]) -> LabelClasses:
-    """Return each label as a class of its own, or quarters of the pairs where there are more than seven.
+    """Return one class per distinct label, or quarters of the pairs if there are more than :data:`MOST` labels.
 
-    Equal labels are always in one class, so that there may be fewer than four quarters.
+    Equal labels are always in the same class, so there may be fewer than four quarters.
+
+    Args:
+        labels: the labels, shape (n,), finite.
     """
     values, codes = np.unique(labels, return_inverse=True)
     if len(values) <= MOST:
@@ -42,8 +50,10 @@ def classify(labels: NDArray[np.float64]) -> LabelClasses:
     _, codes = np.unique(np.searchsorted(cuts, labels, side="left"), return_inverse=True)
     titles = []
     for code in range(int(codes.max()) + 1):
-        inside = labels[codes == code]
-        titles.append("–".join(label_texts(sorted({float(inside.min()), float(inside.max())}))))
+        in_class = labels[codes == code]
+        # a set, so that a class with a single label is not titled "3–3"
+        ends = sorted({float(in_class.min()), float(in_class.max())})
+        titles.append("–".join(label_texts(ends)))
     return LabelClasses(titles, codes.astype(np.uint8))
 
 
@@ -55,12 +65,12 @@ class Unit:
     """One dataset of one run.
 
     Attributes:
-        key: names it among the others, such as ``unit-0``.
-        title: how a reader calls it, as on the leaderboard; with the run where several have data of that name.
-        run: the run that it is a dataset of.
-        section: its tables, laid out.
-        data: its pairs and scores.
-        names: the short name of each metric of all runs.
+        key: the unique id, such as ``unit-0``.
+        title: the display name, as on the leaderboard; with the run's title if several datasets have the same name.
+        run: the run that the dataset belongs to.
+        section: the dataset's tables, laid out.
+        data: the dataset's pairs and scores.
+        names: the short names of the metrics of all runs, by full name.
     """
 
     key: str
@@ -72,54 +82,62 @@ class Unit:
 
     @property
     def main_statistic(self) -> str:
-        """The statistic that is shown first."""
+        """The name of the statistic that is shown first."""
         return main_statistic(self.section.statistics)
 
     @cached_property
     def labels(self) -> LabelClasses:
-        """The labels in classes."""
+        """The labels of the pairs, grouped into classes."""
         return classify(self.data.labels)
 
     @property
     def is_by_people(self) -> bool:
-        """Whether people gave the labels, so that metrics are ranked by it."""
+        """Whether people gave the labels, so that metrics are ranked by agreement with them."""
         return self.data.facts.kind not in NOT_BY_PEOPLE
 
     @cached_property
     def blocks(self) -> list[Block]:
-        """Its buckets that hold pairs and have a line for some metric that has scores.
+        """The buckets with a row for at least one metric that has scores, without the rows of other metrics.
 
-        Earlier versions wrote lines of metrics that had failed on a part of the pairs; of those there are no scores.
+        Earlier versions wrote rows for metrics that had failed on some of the pairs; those metrics have no scores.
         """
-        known = [
+        scored = [
             replace(block, rows=[row for row in block.rows if row[0] in self.data.scores])
             for block in self.section.blocks
         ]
-        return [block for block in known if block.rows]
+        return [block for block in scored if block.rows]
 
     def cell(self, block: Block, metric: str, statistic: str) -> Cell | None:
-        """Return one number, or None where the metric has no line in this bucket."""
+        """Return a statistic of a metric with its interval, or None if the metric has no row in this bucket."""
         column = self.section.statistics.index(statistic)
-        return next((cells[column] for name, cells, _ in block.rows if name == metric), None)
+        for name, cells, _ in block.rows:
+            if name == metric:
+                return cells[column]
+        return None
 
     def value(self, metric: str, statistic: str, bucket: str = ALL) -> float | None:
-        """Return the agreement of a metric in a bucket, or None where it is undefined."""
-        block = next((block for block in self.blocks if block.bucket == bucket), None)
-        cell = self.cell(block, metric, statistic) if block else None
-        return cell.value if cell else None
+        """Return the value of a statistic for a metric in a bucket.
+
+        None if the value is undefined, or if the bucket or the metric's row in it is missing.
+        """
+        for block in self.blocks:
+            if block.bucket == bucket:
+                cell = self.cell(block, metric, statistic)
+                return cell.value if cell else None
+        return None
 
     def ranking(self, statistic: str) -> list[str]:
-        """Return the metrics from the highest value over all pairs to the lowest, undefined ones last."""
+        """Return the metrics in descending order of a statistic over all pairs, undefined values last."""
         metrics = list(dict.fromkeys(name for block in self.blocks for name, _, _ in block.rows))
         values = {name: self.value(name, statistic) for name in metrics}
         return sorted(metrics, key=lambda name: (values[name] is None, -(values[name] or 0.0)))
 
 
 def read_units(runs: Sequence[RunFolder]) -> list[Unit]:
-    """Read every dataset of every run, in order.
+    """Return one unit per dataset of each run, in order.
 
     Raises:
-        InputError: a run folder is not whole, or is given twice.
+        InputError: a run folder is incomplete, or a run is given twice.
     """
     titles = run_titles(runs)
     names = short_names(dict.fromkeys(metric.metric for run in runs for metric in run.manifest.metrics))

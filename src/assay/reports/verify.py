@@ -1,4 +1,4 @@
-"""A run compared with its recomputation: what is the same, what differs, and the likely cause."""
+"""A run compared with its recomputation: equal numbers, differences, and their likely cause."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from assay.reports.sheets import Column, Document, Sheet
 from assay.settings import Hardware, Offline, Seeded, WithProgress, setting
 from assay.statistics.concordance import Floats
 
-#: How far two computations of a coefficient from the same scores and labels may lie apart.
+#: The tolerance between two computations of a coefficient from the same scores and labels.
 EXACT = 1e-12
 _ABSENT = "absent"
 
@@ -36,7 +36,7 @@ class VerifySettings(MetricsOfRun, DatasetsOfRun, Seeded, Offline, Hardware, Wit
 
 @dataclass(frozen=True)
 class Change:
-    """Something that had one value in the run and has another one now."""
+    """A part of a signature or environment that differs: its name, its value in the run, and its value now."""
 
     what: str
     then: str
@@ -51,13 +51,13 @@ class Recomputed:
     """Numbers of a run compared with the same numbers computed now.
 
     Attributes:
-        outcome: whether they are the same.
-        n: how many were compared.
-        differing: how many of them differ.
-        largest: the largest difference; None where nothing differs, or a number stands on one side only.
-        place: where that is: a pair, or a bucket and a coefficient.
-        reason: why they could not be recomputed, or what must have made them differ, where that is known.
-        remedy: what would make it possible.
+        outcome: whether all numbers are the same.
+        n: the number of compared numbers.
+        differing: the number of those that differ.
+        largest: the largest difference; None if nothing differs, or if one side has no number.
+        place: the location of the largest difference: a pair, or a bucket and a coefficient.
+        reason: the reason why they could not be recomputed, or the known cause of the difference; may be empty.
+        remedy: what would make the recomputation possible; may be empty.
     """
 
     outcome: Outcome
@@ -70,7 +70,7 @@ class Recomputed:
 
     @property
     def text(self) -> str:
-        """It as a cell of a table."""
+        """The comparison as the text of a table cell."""
         if self.outcome == "same":
             return f"{self.n:,} same"
         if self.outcome == "not recomputed":
@@ -80,7 +80,7 @@ class Recomputed:
 
 
 def changes(then: Mapping[str, str], now: Mapping[str, str]) -> tuple[Change, ...]:
-    """Return what has another value now, in the order of *then*; a part that one side lacks is ``absent`` there."""
+    """Return the parts whose values differ, in the order of *then*; a missing part has the value ``absent``."""
     keys = dict.fromkeys((*then, *now))
     pairs = ((key, str(then.get(key, _ABSENT)), str(now.get(key, _ABSENT))) for key in keys)
     return tuple(Change(key, before, after) for key, before, after in pairs if before != after)
@@ -92,28 +92,32 @@ def not_recomputed(reason: str, remedy: str = "") -> Recomputed:
 
 
 def compare_scores(then: Floats, now: Floats, pairs: Sequence[str], tolerance: float) -> Recomputed:
-    """Compare scores of n pairs.
+    """Return the comparison of scores of n pairs with their recomputation.
 
     Args:
-        then: shape (n,); NaN where a pair had no score.
-        now: likewise.
-        pairs: the ids of the pairs, n of them.
-        tolerance: how far two scores of a pair may lie apart.
+        then: the scores in the run, shape (n,); NaN for a pair without a score.
+        now: the recomputed scores, shape (n,); NaN likewise.
+        pairs: the ids of the n pairs.
+        tolerance: the largest difference between two scores that counts as equal.
     """
     apart = np.abs(then - now)
     differs = np.flatnonzero(~(apart <= tolerance) & ~(np.isnan(then) & np.isnan(now)))
     if not len(differs):
         return Recomputed("same", len(then))
-    # a score on one side only has no distance, and comes after those that have one
+    # a pair with a score on one side only has no distance; it counts as the worst only if all others do as well
     worst = int(differs[np.argmax(np.nan_to_num(apart[differs], nan=-1.0))])
     largest = None if np.isnan(apart[worst]) else float(apart[worst])
     return Recomputed("differs", len(then), len(differs), largest, f"pair {pairs[worst]}")
 
 
 def compare_agreement(then: Sequence[AgreementRow], now: Sequence[AgreementRow]) -> Recomputed:
-    """Compare rows of the agreement table of one metric on one dataset: value, both bounds, and n.
+    """Return the comparison of agreement rows with their recomputation, by value, both bounds, and n.
 
-    Where a row stands twice the table was changed by hand, whichever of the two is right.
+    A duplicate row counts as a difference, whatever its values: it means that the table was changed by hand.
+
+    Args:
+        then: the rows of one metric on one dataset in the run.
+        now: the recomputed rows.
     """
     counts = Counter((row.bucket, row.statistic) for row in then)
     old_rows = {(row.bucket, row.statistic): row for row in then}
@@ -146,28 +150,28 @@ def compare_agreement(then: Sequence[AgreementRow], now: Sequence[AgreementRow])
 
 
 def _apart(then: float | None, now: float | None) -> float | None:
-    """Return the distance of two numbers, 0 where both are undefined, None where one is or it is not finite."""
+    """Return the distance of two numbers: 0 if both are undefined, None if one is or the distance is not finite."""
     if then is None or now is None:
         return 0.0 if then is now else None
     apart = abs(then - now)
     return apart if apart < np.inf else None
 
 
-#: What decides a coefficient and the bounds of its interval, beside scores and labels.
+#: Parts of the environment that influence coefficients and intervals computed from given scores and labels.
 _STATISTICS = ("python", "machine", "assay", "numpy", "scipy")
 
 
 @dataclass(frozen=True)
 class ReloadedData:
-    """A dataset of a run, compared with what its source gives now.
+    """A dataset of a run, compared with the present data of its source.
 
     Attributes:
-        dataset: its name in the run.
-        outcome: ``same``; ``changed`` (the source gives other pairs); ``folder changed`` (the source gives what it gave
-            then, and the folder holds something else); ``unavailable``.
-        source: where the run read it.
-        counts: rows that are gone or new, and rows in which a column differs, by column; without zeros.
-        says: what else a reader should know, such as why it is unavailable.
+        dataset: the dataset's name in the run.
+        outcome: ``same``; ``changed`` (the source has other pairs now); ``folder changed`` (the source is unchanged,
+            but the folder holds other data); ``unavailable``.
+        source: the file or address that the run read.
+        counts: the numbers of removed and new rows, and of rows that differ in a column, by column; without zeros.
+        says: a further remark, such as why the source is unavailable; may be empty.
     """
 
     dataset: str
@@ -187,11 +191,12 @@ class VerifiedMetric:
     """One metric on one dataset, recomputed.
 
     Attributes:
-        agreement: coefficients and interval bounds, recomputed from scores and labels of the folder.
-        scores: scores, recomputed from the texts of the folder, or read again from the data.
-        tolerance: how far a score may move by the promise of its metric.
-        changed: the parts of its signature that differ now.
-        cause: why something differs, as far as it can be told; empty where nothing does.
+        dataset, metric: the names of dataset and metric.
+        agreement: the comparison of coefficients and bounds, recomputed from the scores and labels of the folder.
+        scores: the comparison of scores, recomputed from the texts of the folder, or read again from the data.
+        tolerance: the largest difference between scores that the metric allows.
+        changed: the parts of the metric's signature that differ now.
+        cause: the likely cause of differences; empty if nothing differs.
     """
 
     dataset: str
@@ -204,7 +209,7 @@ class VerifiedMetric:
 
     @property
     def outcome(self) -> Outcome:
-        """The worse of the two."""
+        """The worse of the outcomes of agreement and scores."""
         both = (self.agreement.outcome, self.scores.outcome)
         return next((outcome for outcome in ("differs", "not recomputed") if outcome in both), "same")
 
@@ -214,14 +219,14 @@ class Verification:
     """A run, recomputed.
 
     Attributes:
-        run: how messages name it.
-        created: when it was made.
-        sample: pairs of each dataset whose scores were recomputed; None for all.
-        seed: what chose them.
-        metrics: an entry for each metric on each dataset.
-        data: an entry for each dataset.
-        environment: Python, machine and packages that differ now.
-        without: metrics that had no score in the run, and are not verified.
+        run: the run's title in messages.
+        created: the time at which the run was made.
+        sample: the number of pairs per dataset whose scores were recomputed; None for all.
+        seed: the seed of the sample.
+        metrics: one entry per metric and dataset.
+        data: one entry per dataset.
+        environment: the differences in Python, machine and packages.
+        without: lines on metrics without a score in the run, which are not verified.
     """
 
     run: str
@@ -237,7 +242,7 @@ class Verification:
     def same(self) -> bool:
         """Whether every number was recomputed and is the same, and no dataset is known to have changed.
 
-        An unavailable dataset fails nothing: the folder has the texts.
+        An unavailable source does not count as a difference, since the folder has the texts.
         """
         return all(metric.outcome == "same" for metric in self.metrics) and all(
             data.outcome in ("same", "unavailable") for data in self.data
@@ -256,42 +261,42 @@ def likely_cause(
     loose: str,
     sampled: bool,
 ) -> str:
-    """Return why numbers differ, as far as it can be told; an empty string where none do.
+    """Return the likely cause of differences; empty if nothing differs.
 
     Args:
-        agreement: see :class:`VerifiedMetric`.
-        scores: likewise.
-        changed: parts of the metric's signature.
-        signed: the names of all its parts.
-        environment: Python, machine and packages.
-        data: the dataset.
+        agreement: the comparison of coefficients, as in :class:`VerifiedMetric`.
+        scores: the comparison of scores, as in :class:`VerifiedMetric`.
+        changed: the parts of the metric's signature that differ.
+        signed: the names of all parts of the metric's signature.
+        environment: the differences in Python, machine and packages.
+        data: the comparison of the dataset with its source.
         recorded: whether the scores are read from the data.
-        loose: a precision in which a score may move with its batch, or an empty string.
-        sampled: whether only some scores were recomputed.
+        loose: the numeric precision, if scores may change with their batch in it; else empty.
+        sampled: whether only a sample of the scores was recomputed.
     """
-    moved, shifted = scores.outcome == "differs", agreement.outcome == "differs"
-    if (moved or shifted) and data.outcome == "folder changed":
+    scores_differ, agreement_differs = scores.outcome == "differs", agreement.outcome == "differs"
+    if (scores_differ or agreement_differs) and data.outcome == "folder changed":
         return f"pairs.parquet was changed after the run: {data.difference}"
     reasons = []
-    if moved and changed:
+    if scores_differ and changed:
         reasons.append(f"the signature changed: {_listed(changed)}")
-    elif moved and recorded and data.outcome == "changed":
+    elif scores_differ and recorded and data.outcome == "changed":
         reasons.append(f"the dataset changed: {data.difference or data.says}")
-    elif moved and loose:
+    elif scores_differ and loose:
         reasons.append(f"in {loose} a score may move with its batch" + (", and a sample has others" if sampled else ""))
-    elif moved:
-        # what the signature names is the same
+    elif scores_differ:
+        # software that the signature names is unchanged, so only the rest of the environment can be the cause
         others = [] if recorded else [change for change in environment if change.what not in signed]
         installed = f"other software ({_listed(others)}), or " if others else ""
         texts = "" if recorded else " or the texts in pairs.parquet"
         reasons.append(f"the signature is the same: {installed}scores.parquet{texts} changed after the run")
-    if shifted and agreement.reason:
+    if agreement_differs and agreement.reason:
         reasons.append(agreement.reason)
-    elif shifted:
+    elif agreement_differs:
         software = [change for change in environment if change.what in _STATISTICS]
         if software:
             reasons.append(f"the statistics were computed by other software: {_listed(software)}")
-        elif not moved:
+        elif not scores_differ:
             files = ["agreement.json", "labels, buckets or groups in pairs.parquet"]
             files += ["scores.parquet"] if scores.outcome == "not recomputed" else []
             files += ["scores.parquet outside of the sample"] if sampled and scores.outcome == "same" else []
@@ -304,7 +309,7 @@ def _listed(changed: Sequence[Change]) -> str:
 
 
 def headline(verification: Verification) -> str:
-    """Return the result in one line."""
+    """Return the result of a verification in one line."""
     outcomes = Counter(metric.outcome for metric in verification.metrics)
     n = len(verification.metrics)
     parts = []
@@ -319,7 +324,7 @@ def headline(verification: Verification) -> str:
 
 
 def to_document(verification: Verification) -> Document:
-    """Return a verification as tables: one for each dataset, and one of software that differs."""
+    """Return a verification as tables: one per dataset, and one of differing software."""
     sheets = []
     for data in verification.data:
         sheets.append(_sheet(data, [metric for metric in verification.metrics if metric.dataset == data.dataset]))

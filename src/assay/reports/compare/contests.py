@@ -24,14 +24,14 @@ from assay.statistics.significance import adjust
 
 @dataclass(frozen=True)
 class Match:
-    """Two datasets of one name, matched pair by pair.
+    """The pairs that two datasets of one name have in common.
 
     Attributes:
-        first: rows of the first dataset that the second one has, too, shape (m,).
-        second: the same pairs in the second dataset, in that order.
-        relabelled: how many of them have another label there.
-        same: whether nothing differs, the order included.
-        differs: what differs, in words; an empty string where nothing does.
+        first: the row indices of the m common pairs in the first dataset, shape (m,).
+        second: the row indices of the same pairs in the second dataset, in the same order, shape (m,).
+        relabelled: the number of common pairs with different labels.
+        same: whether the two datasets are equal, including their order.
+        differs: the difference in words; empty if there is none.
     """
 
     first: NDArray[np.intp]
@@ -42,12 +42,12 @@ class Match:
 
 
 def match(first: ScoredDataset, second: ScoredDataset) -> Match:
-    """Find the pairs of *first* in *second* by their texts: question, gold answers, candidate.
+    """Return the pairs that two datasets have in common, matched by question, gold answers and candidate.
 
-    A pair that occurs several times is matched as often as both have it.
+    Of duplicate pairs, as many are matched as both datasets have.
 
     Raises:
-        InputError: no pair is in both.
+        InputError: the datasets have no pair in common.
     """
     if first.facts.digest == second.facts.digest and len(first) == len(second):
         rows = np.arange(len(first))
@@ -63,12 +63,12 @@ def match(first: ScoredDataset, second: ScoredDataset) -> Match:
 
 
 def _keys(data: ScoredDataset) -> list[tuple[str, int]]:
-    """Return for each pair its texts and how often they occurred before it; no two pairs have the same key."""
+    """Return a unique key per pair: its texts, and the number of earlier pairs with the same texts."""
     columns = [name for name in ("question", "reference", "candidate") if name in data.table.column_names]
     seen: Counter[str] = Counter()
     keys = []
     for cells in zip(*(data.table.column(name).to_pylist() for name in columns), strict=True):
-        # an empty question counts as none, so that the pair equals that of a run without the column
+        # an empty question is left out, so that the pair matches one of a run without the column
         without_question = cells[0] is None
         reference_and_candidate = cells[-2:]
         text = json.dumps(reference_and_candidate if without_question else cells, ensure_ascii=False)
@@ -78,7 +78,7 @@ def _keys(data: ScoredDataset) -> list[tuple[str, int]]:
 
 
 def _difference(first: ScoredDataset, second: ScoredDataset, shared: int, relabelled: int) -> str:
-    """Return in words how two datasets of one name differ."""
+    """Return the difference between two datasets of one name, in words."""
     parts = [f"{len(first):,} against {len(second):,} pairs" if len(first) != len(second) else f"{len(first):,} pairs"]
     parts.append(f"{shared:,} of them with the same texts")
     if relabelled:
@@ -97,11 +97,12 @@ class Contest:
 
     Attributes:
         data: the pairs.
-        metrics: what is compared.
-        scores: by name, with the mark of its run where there are two, shape (n,), a higher one means more similar.
-        metric_pairs: which are compared, the first less the second.
-        notes: what a reader should know, such as pairs left out.
-        other: the same pairs in the second of two runs.
+        metrics: the names of the metrics.
+        scores: the scores by name, each of shape (n,); higher means more similar. If there are two runs, the names
+            include the title of the run.
+        metric_pairs: the names of the scores to compare; differences are first minus second.
+        notes: caveats, such as pairs that were left out.
+        other: the same pairs in the second of two runs; None for one run.
     """
 
     data: ScoredDataset
@@ -117,14 +118,15 @@ class ComparedMetrics:
     """One coefficient of two scores in one bucket.
 
     Attributes:
-        dataset, split, bucket: where.
+        dataset, split, bucket: the names of dataset, split and bucket.
         first, second: the names of the scores.
-        difference: first less second.
-        p_jackknife, p_permutation, p_williams: corrected for the number of metric pairs in the bucket.
-        detectable: the smallest difference that so many pairs would have shown with probability
-            :data:`~assay.statistics.comparison.POWER`, had its p-value been the smallest of the bucket; None where
-            there is no t-test.
-        verdict: which is better by the corrected t-test on leave-one-out values.
+        difference: the first coefficient minus the second, uncorrected.
+        p_jackknife, p_permutation, p_williams: the p-values, corrected for the number of metric pairs in the bucket;
+            None for a test that was not made.
+        detectable: the smallest difference that this number of pairs would have shown with probability
+            :data:`~assay.statistics.comparison.POWER`, if its p-value had been the smallest of the bucket; None without
+            a t-test.
+        verdict: the better score by the corrected jackknife t-test.
     """
 
     dataset: str
@@ -141,15 +143,15 @@ class ComparedMetrics:
 
 
 def contests(runs: Sequence[RunFolder], metrics: Sequence[str] = (), *, force: bool = False) -> list[Contest]:
-    """Return what is to be compared: the metrics of one run, or each metric of one run with itself in another.
+    """Return the comparisons to make: of one run's metrics pairwise, or of each metric with itself in a second run.
 
     Args:
-        runs: one or two.
-        metrics: their names; all by default.
-        force: compare runs on different data on the pairs that both have.
+        runs: one or two runs.
+        metrics: the names of the metrics to compare; all by default.
+        force: whether to compare runs on different data, using the pairs that both have.
 
     Raises:
-        InputError: fewer than two metrics, an unknown one, or runs on different data.
+        InputError: there are fewer than two metrics to compare, a metric is unknown, or the runs have different data.
     """
     if len(runs) == 1:
         return _within(runs[0], metrics)
@@ -159,7 +161,7 @@ def contests(runs: Sequence[RunFolder], metrics: Sequence[str] = (), *, force: b
 
 
 def _within(run: RunFolder, metrics: Sequence[str]) -> list[Contest]:
-    """Return the metrics of one run compared two by two, on every dataset that has two of them."""
+    """Return the pairwise comparisons of one run's metrics, for every dataset with at least two of them."""
     datasets = read_datasets(run)
     _check_known(metrics, datasets, run.title)
     compared = []
@@ -176,12 +178,12 @@ def _within(run: RunFolder, metrics: Sequence[str]) -> list[Contest]:
 
 
 def _between(first: RunFolder, second: RunFolder, metrics: Sequence[str], force: bool) -> list[Contest]:
-    """Return the metrics of one run, each compared with itself in another run, on every dataset that both have."""
+    """Return the comparisons of each metric with itself in another run, for every dataset that both runs have."""
     datasets = read_datasets(first)
     others = {(data.name, data.facts.split): data for data in read_datasets(second)}
     titles = f"{first.title} and {second.title}"
     _check_known(metrics, [*datasets, *others.values()], titles)
-    marks = run_titles([first, second])
+    titles_of_runs = run_titles([first, second])
     compared = []
     for data in datasets:
         other = others.get((data.name, data.facts.split))
@@ -194,7 +196,7 @@ def _between(first: RunFolder, second: RunFolder, metrics: Sequence[str], force:
                 f"{titles}: {data.name} is not the same data: {matched.differs}; `force` compares the pairs that both "
                 "have, with the labels of the first run"
             )
-        compared.append(_matched(data, other, matched, metrics, marks))
+        compared.append(_matched(data, other, matched, metrics, titles_of_runs))
     if not compared:
         raise InputError(
             f"{titles}: have no dataset in common ({', '.join(data.title for data in datasets)}"
@@ -206,25 +208,25 @@ def _between(first: RunFolder, second: RunFolder, metrics: Sequence[str], force:
 
 
 def _matched(
-    data: ScoredDataset, other: ScoredDataset, matched: Match, metrics: Sequence[str], marks: Sequence[str]
+    data: ScoredDataset, other: ScoredDataset, matched: Match, metrics: Sequence[str], titles: Sequence[str]
 ) -> Contest:
-    """Return the metrics that a dataset has in two runs, compared on the pairs that both have.
+    """Return the comparison of each metric with itself in another run, on the pairs that both runs have.
 
     Args:
         data, other: the dataset in the first and in the second run.
         matched: the pairs that both have.
-        metrics: which; all by default.
-        marks: what tells the scores of the two runs apart.
+        metrics: the names of the metrics to compare; all by default.
+        titles: the titles of the two runs, which distinguish their scores.
     """
     first, second = data.take(matched.first), other.take(matched.second)
     names = [name for name in metrics or data.scores if name in data.scores and name in other.scores]
     scores: dict[str, Floats] = {}
-    for mark, side in zip(marks, (first, second), strict=True):
+    for title, side in zip(titles, (first, second), strict=True):
         for name in names:
-            scores[f"{name} [{mark}]"] = side.oriented(name)
+            scores[f"{name} [{title}]"] = side.oriented(name)
     notes = []
     if not matched.same:
-        notes.append(f"not the same data: {matched.differs}; labels of {marks[0]}")
+        notes.append(f"not the same data: {matched.differs}; labels of {titles[0]}")
     for name in metrics or dict.fromkeys([*data.scores, *other.scores]):
         if name not in names:
             notes.append(f"{name} has scores in one of the runs alone")
@@ -232,11 +234,12 @@ def _matched(
         before, after = first.metrics[name], second.metrics[name]
         if before.signature != after.signature:
             notes.append(f"{name} has another signature: {before.short_signature} against {after.short_signature}")
-    metric_pairs = tuple((f"{name} [{marks[0]}]", f"{name} [{marks[1]}]") for name in names)
+    metric_pairs = tuple((f"{name} [{titles[0]}]", f"{name} [{titles[1]}]") for name in names)
     return Contest(first, tuple(names), scores, metric_pairs, tuple(notes), second)
 
 
 def _check_known(metrics: Sequence[str], datasets: Sequence[ScoredDataset], where: str) -> None:
+    """Raise InputError for a metric without scores on any dataset; *where* is the name of the runs in the message."""
     known = list(dict.fromkeys(name for data in datasets for name in data.scores))
     for name in metrics:
         if name not in known:
@@ -250,13 +253,15 @@ def compare_metrics(
     buckets: Sequence[str] = (),
     advance: Callable[[int], None] | None = None,
 ) -> list[ComparedMetrics]:
-    """Compare every metric pair in every bucket that has pairs; p-values are corrected over those of a bucket.
+    """Compare every metric pair in every bucket that has pairs, by every statistic of the settings.
+
+    The p-values of one statistic in one bucket are corrected as one family.
 
     Args:
-        contest: what is compared.
-        settings: how.
-        buckets: which; all by default.
-        advance: receives the permutations that were drawn.
+        contest: the scores to compare.
+        settings: the settings of intervals and tests.
+        buckets: the names of the buckets; all by default.
+        advance: a progress callback that receives the number of permutations drawn since its last call.
     """
     data = contest.data
     compared: list[ComparedMetrics] = []
@@ -276,14 +281,14 @@ def compare_metrics(
             advance=advance,
         )
         where = (data.name, data.facts.split, bucket)
-        for place, _ in enumerate(settings.statistics):
-            of_statistic = {names: by_statistic[place] for names, by_statistic in differences.items()}
+        for index, _ in enumerate(settings.statistics):
+            of_statistic = {names: by_statistic[index] for names, by_statistic in differences.items()}
             compared += _corrected(where, of_statistic, settings)
     return compared
 
 
 def used_buckets(data: ScoredDataset, buckets: Sequence[str] = ()) -> list[str]:
-    """Return the buckets of a dataset that have pairs; those of *buckets* alone where there are any."""
+    """Return the names of the non-empty buckets of a dataset; only those in *buckets* unless it is empty."""
     return [name for name, inside in data.buckets.items() if inside.any() and (not buckets or name in buckets)]
 
 
@@ -298,33 +303,33 @@ def check_buckets(datasets: Sequence[ScoredDataset], buckets: Sequence[str]) -> 
 def _corrected(
     where: tuple[str, str, str], differences: Mapping[MetricPair, Difference], settings: PermutationTests
 ) -> Iterator[ComparedMetrics]:
-    """Yield one coefficient of all metric pairs of a bucket, with corrected p-values and verdicts.
+    """Yield the comparison of each metric pair of a bucket by one coefficient, with corrected p-values and verdict.
 
     Args:
-        where: dataset, split and bucket.
-        differences: of the coefficient, by metric pair.
-        settings: of the tests.
+        where: the names of dataset, split and bucket.
+        differences: the differences in the coefficient, by metric pair.
+        settings: the settings of the tests.
     """
-    found = list(differences.values())
-    jackknife = _adjusted([difference.p_jackknife for difference in found], settings)
-    permutation = _adjusted([difference.p_permutation for difference in found], settings)
-    williams = _adjusted([difference.p_williams for difference in found], settings)
+    family = list(differences.values())
+    jackknife = _adjusted([difference.p_jackknife for difference in family], settings)
+    permutation = _adjusted([difference.p_permutation for difference in family], settings)
+    williams = _adjusted([difference.p_williams for difference in family], settings)
     level = settings.first_level(sum(p is not None for p in jackknife))
-    for place, (names, difference) in enumerate(differences.items()):
+    for index, (names, difference) in enumerate(differences.items()):
         yield ComparedMetrics(
             *where,
             *names,
             difference,
-            p_jackknife=jackknife[place],
-            p_permutation=permutation[place],
-            p_williams=williams[place],
+            p_jackknife=jackknife[index],
+            p_permutation=permutation[index],
+            p_williams=williams[index],
             detectable=difference.detectable(level),
-            verdict=_verdict(difference.value, jackknife[place], settings),
+            verdict=_verdict(difference.value, jackknife[index], settings),
         )
 
 
 def _adjusted(p_values: Sequence[float | None], settings: PermutationTests) -> list[float | None]:
-    """Return p-values corrected for their number; None where there is none."""
+    """Return p-values corrected for their number; None for a test that was not made."""
     numbers = np.array([np.nan if p is None else p for p in p_values])
     return [None if np.isnan(p) else float(p) for p in adjust(numbers, settings.correction)]
 

@@ -21,15 +21,15 @@ from assay.statistics.draws import MetricPair
 
 @dataclass(frozen=True)
 class Disagreement:
-    """One pair; ranks are mid-ranks from 1, the least similar, to n, the most similar.
+    """A pair of texts that two metrics rank differently. Ranks are mid-ranks from 1 (least similar) to n.
 
     Attributes:
-        row: its place in the dataset, from 0.
-        label: of people.
-        label_rank: rank of the label.
-        scores: of the first and the second metric, a higher one meaning more similar.
-        ranks: of those scores.
-        n: pairs that have both scores.
+        row: the index of the pair in the dataset.
+        label: the human label.
+        label_rank: the rank of the label.
+        scores: the scores of the first and the second metric; higher means more similar.
+        ranks: the ranks of these scores.
+        n: the number of pairs that have both scores.
     """
 
     row: int
@@ -41,9 +41,15 @@ class Disagreement:
 
 
 def disagreements(contest: Contest, names: MetricPair, limit: int, buckets: Sequence[str]) -> list[Disagreement]:
-    """Return the pairs of some buckets whose ranks under two metrics lie farthest apart, the farthest first.
+    """Return the pairs of texts with the largest rank differences between two metrics, in descending order.
 
-    Pairs of one rank are none of them: there may be fewer than *limit*, or none.
+    Pairs with the same rank under both are left out, so there may be fewer than *limit*, or none.
+
+    Args:
+        contest: the scores.
+        names: the two metrics.
+        limit: the most pairs to return.
+        buckets: the buckets whose pairs are considered.
     """
     from scipy.stats import rankdata
 
@@ -54,17 +60,17 @@ def disagreements(contest: Contest, names: MetricPair, limit: int, buckets: Sequ
     first_ranks, second_ranks, label_ranks = rankdata(first[rows]), rankdata(second[rows]), rankdata(labels)
     apart = np.abs(first_ranks - second_ranks)
     farthest = []
-    for place in np.argsort(-apart, kind="stable")[:limit]:
-        if apart[place]:
-            row = int(rows[place])
+    for position in np.argsort(-apart, kind="stable")[:limit]:
+        if apart[position]:
+            row = int(rows[position])
             scores = float(first[row]), float(second[row])
-            ranks = float(first_ranks[place]), float(second_ranks[place])
-            label, label_rank = float(labels[place]), float(label_ranks[place])
+            ranks = float(first_ranks[position]), float(second_ranks[position])
+            label, label_rank = float(labels[position]), float(label_ranks[position])
             farthest.append(Disagreement(row, label, label_rank, scores, ranks, len(rows)))
     return farthest
 
 
-#: Below so many pairs, or groups of pairs, a test keeps its level and can show large differences alone.
+#: With fewer pairs, or groups of pairs, the tests keep their level but can only show large differences.
 FEW = 50
 
 
@@ -75,14 +81,14 @@ def remarks(
     letters: Mapping[str, str],
     settings: PermutationTests,
 ) -> list[str]:
-    """Return lines below the table of a bucket: reservations, why a coefficient is undefined, how few pairs there are.
+    """Return the notes below the table of a bucket: caveats, undefined coefficients, and limits of small samples.
 
     Args:
-        contest: what was compared.
-        bucket: where.
-        rows: what was found there.
-        letters: of each score.
-        settings: of the tests.
+        contest: the scores that were compared.
+        bucket: the name of the bucket.
+        rows: the comparisons in the bucket.
+        letters: the letter of each score in the table.
+        settings: the settings of the tests.
     """
     lines = [line for row in rows for line in _on_row(contest, row, letters)]
     units, unit = _units(contest, bucket)
@@ -93,7 +99,8 @@ def remarks(
         lines += _fewest_exchanges(units, unit, len(contest.metric_pairs), settings)
     if units < FEW:
         lines.append(f"{units:,} {unit}, fewer than {FEW}: only large differences can be shown, see detectable")
-    if reservation := _label_units(contest, bucket).reservation:
+    reservation = _label_units(contest, bucket).reservation
+    if reservation:
         lines.append(reservation)
         if any(row.difference.statistic == "pearson" for row in rows):
             lines.append("with so few, p jack. of Pearson's r is too small; that of ρ and τ-b is not")
@@ -101,7 +108,7 @@ def remarks(
 
 
 def _fewest_exchanges(units: int, unit: str, metric_pairs: int, settings: PermutationTests) -> list[str]:
-    """Return the smallest p-value that the permutation test can give, where the units limit it and not the draws."""
+    """Return a note on the smallest possible p-value of the permutation test, if the units limit it, not the draws."""
     draws, smallest = settings.permutations_for(metric_pairs), 2.0 ** (1 - units)
     if not draws or smallest <= 1 / (1 + draws):
         return []
@@ -113,20 +120,20 @@ def _fewest_exchanges(units: int, unit: str, metric_pairs: int, settings: Permut
 
 
 def _units(contest: Contest, bucket: str) -> tuple[int, str]:
-    """Return what was drawn in a bucket: how many, and whether they are pairs or groups."""
+    """Return the number of resampled units in a bucket, and their plural noun: pairs or groups."""
     inside = contest.data.buckets[bucket]
     groups = contest.data.groups
     return (int(inside.sum()), "pairs") if groups is None else (len(np.unique(groups[inside])), "groups")
 
 
 def _label_units(contest: Contest, bucket: str) -> LabelUnits:
-    """Return how many pairs, or groups, have each label in a bucket."""
+    """Return the number of pairs, or groups, with each label in a bucket."""
     inside, groups = contest.data.buckets[bucket], contest.data.groups
     return LabelUnits.of(Labels.of(contest.data.labels[inside]), None if groups is None else groups[inside])
 
 
 def _on_row(contest: Contest, row: ComparedMetrics, letters: Mapping[str, str]) -> list[str]:
-    """Return what a reader should know of one difference: reservations, why it is undefined, that nothing differs."""
+    """Return the notes on one difference: caveats, the reason why it is undefined, or that all scores are equal."""
     difference, names = row.difference, (row.first, row.second)
     pair = f"{letters[row.first]}, {letters[row.second]}"
     if not difference.n:
@@ -136,7 +143,7 @@ def _on_row(contest: Contest, row: ComparedMetrics, letters: Mapping[str, str]) 
     known = np.isfinite(scores).all(axis=0)
     lines = []
     if difference.value is None:
-        # the reasons are those of the agreement table
+        # compute the agreement once more for the notes that say why a coefficient is undefined
         estimates = agreement(
             {name: values[known] for name, values in zip(names, scores, strict=True)},
             contest.data.labels[known],
@@ -183,12 +190,12 @@ _PAIR_HEADS = (
 def document(
     compared: Sequence[tuple[Contest, Sequence[ComparedMetrics]]], settings: PermutationTests, pairs: int
 ) -> Document:
-    """Lay out comparisons.
+    """Return comparisons as a document, with one sheet per bucket.
 
     Args:
-        compared: contests and what was found.
-        settings: how.
-        pairs: how many pairs of texts to show for each metric pair, those on which its metrics differ most.
+        compared: the contests and their comparisons.
+        settings: the settings of intervals and tests.
+        pairs: the number of text pairs to show per metric pair, those with the largest rank differences.
     """
     sheets: list[Sheet] = []
     records: list[dict[str, Any]] = []
@@ -197,10 +204,10 @@ def document(
         letters = _letters(contest)
         buckets = list(dict.fromkeys(row.bucket for row in rows))
         for bucket in buckets:
-            inside = [row for row in rows if row.bucket == bucket]
+            of_bucket = [row for row in rows if row.bucket == bucket]
             notes = list(contest.notes) if bucket == buckets[0] else []
-            notes += remarks(contest, bucket, inside, letters, settings)
-            sheets.append(_sheet(contest, bucket, inside, letters, notes))
+            notes += remarks(contest, bucket, of_bucket, letters, settings)
+            sheets.append(_sheet(contest, bucket, of_bucket, letters, notes))
         records += [_record(row) for row in rows]
         for names in contest.metric_pairs if pairs else ():
             shown = disagreements(contest, names, pairs, buckets)
@@ -214,6 +221,13 @@ def document(
 
 
 def _explanations(settings: PermutationTests, metric_pairs: int, sizes: Sequence[int]) -> list[str]:
+    """Return the notes on method: intervals, tests, detectable differences, and why tests may disagree.
+
+    Args:
+        settings: the settings of intervals and tests.
+        metric_pairs: the largest number of metric pairs of a dataset.
+        sizes: the number of pairs of texts in each comparison.
+    """
     level = f"{settings.level:.2g}"
     by_influence = [is_by_influence(settings.interval, n) for n in sizes]
     ways = []
@@ -249,10 +263,10 @@ def _explanations(settings: PermutationTests, metric_pairs: int, sizes: Sequence
 
 
 def _letters(contest: Contest) -> dict[str, str]:
-    """Return a letter for each score: names are too long for a table of metric pairs."""
+    """Return a letter for each score, since names are too long for a table of metric pairs."""
     letters = {}
-    for place, name in enumerate(contest.scores):
-        letters[name] = chr(ord("A") + place) if place < 26 else f"M{place + 1}"
+    for index, name in enumerate(contest.scores):
+        letters[name] = chr(ord("A") + index) if index < 26 else f"M{index + 1}"
     return letters
 
 
@@ -323,7 +337,7 @@ def _record(row: ComparedMetrics) -> dict[str, Any]:
 
 
 def _pairs_sheet(contest: Contest, names: MetricPair, shown: Sequence[Disagreement]) -> Sheet:
-    """Return the table of the pairs on which two metrics differ most, with the question where the data has one."""
+    """Return the table of the text pairs that two metrics rank most differently; with questions if any."""
     title = f"{contest.data.title}: where {names[0]} and {names[1]} differ most"
     if not shown:
         return Sheet(title, (), (), facts=("nowhere: every pair that has both scores has the same rank under both",))

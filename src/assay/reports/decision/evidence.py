@@ -1,4 +1,4 @@
-"""What a decision rests on: the recommended metric, its threshold, where it goes wrong, and examples."""
+"""The evidence for a decision: the recommended metric, its threshold, and its errors."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from assay.statistics.agreement import agreement
 from assay.statistics.coefficients import deciding_statistic, have_two_values
 from assay.statistics.resampling import seed_of
 
-#: The bucket of pairs without a common word.
+#: The name of the bucket of pairs whose texts have no common word.
 NO_COMMON_WORD = "f1=0"
-#: Parts of the pairs that are said to go wrong more often, at most.
+#: The most parts with more errors that the page names.
 MOST_PARTS = 3
-#: Pairs that such a part has at least.
+#: The fewest pairs of such a part.
 FEWEST = 20
-#: Pairs whose error categories are looked for.
+#: The most pairs for which error categories are assigned.
 MOST_TAGGED = 10_000
 
 
@@ -42,11 +42,11 @@ class YesNo:
     """The decisions of the recommended metric by the threshold that ``assay thresholds`` learns.
 
     Attributes:
-        settings: with which it was learned.
-        subject: which labels mean yes, how pairs were parted, notes.
-        decision: thresholds and measures.
-        rows: of the pairs tested, shape (m,).
-        wrong: which of all n pairs were decided otherwise than by people, by thresholds learned on other pairs,
+        settings: the settings with which the threshold was learned.
+        subject: the labels that mean yes, the division of the pairs, and notes.
+        decision: the thresholds and measures.
+        rows: the row indices of the tested pairs, shape (m,).
+        wrong: the mask of the pairs that were decided differently from people, by thresholds learned on other pairs,
             shape (n,).
     """
 
@@ -64,14 +64,14 @@ class YesNo:
 
     @property
     def share_wrong(self) -> Value:
-        """Share of wrong decisions on pairs that the threshold was not learned on, with its interval."""
+        """The share of wrong decisions on held-out pairs, with its interval."""
         right = self.decision.tested["accuracy"]
         value, low, high = (None if end is None else 1 - end for end in (right.value, right.high, right.low))
         return Value(value, low, high)
 
     @property
     def counts(self) -> dict[str, int]:
-        """The pairs tested by what people and the metric say: hits, misses, alarms (a false yes) and rests."""
+        """The confusion matrix of the tested pairs: hits, misses, alarms (false positives), rests (true negatives)."""
         called_yes = self.decision.decided[:, 0]
         wrong = self.wrong[self.rows]
         return {
@@ -84,13 +84,13 @@ class YesNo:
 
 @dataclass(frozen=True)
 class Part:
-    """Pairs of one kind, and how many decisions on them are wrong.
+    """A part of the pairs, and the share of wrong decisions on it.
 
     Attributes:
-        name: of the bucket, or what a reader sees of the category.
-        found_by: who found the category in the pairs, people or simple rules; empty for a bucket of the run.
-        wrong: decisions that are wrong, of those on the part.
-        low, high: interval of that share over the share of all pairs; None without one.
+        name: the name of the bucket, or the displayed name of the category.
+        found_by: who assigned the category, people or simple rules; empty for a bucket of the run.
+        wrong: the share of wrong decisions on the part.
+        low, high: the interval of the ratio of that share to the share on all pairs; None without one.
     """
 
     name: str
@@ -105,13 +105,13 @@ class Choice:
     """The recommended metric, and what to expect of it.
 
     Attributes:
-        line: the metric on the board of all pairs.
-        record: what the run recorded of it.
-        order: share of the comparisons of a higher and a lower label that its score orders as people do.
-        yes_no: decisions; None where there are none.
-        why_no_threshold: why there are none, in a sentence; else empty.
-        parts: pairs on which decisions go wrong more often than on others, the worst first.
-        without_common_word: decisions on pairs without a common word; None without such pairs, or decisions.
+        line: the metric's line on the board of all pairs.
+        record: the metric's entry in the manifest.
+        order: the share of comparisons of a higher with a lower label that the score orders as people do.
+        yes_no: the decisions by a threshold; None without one.
+        why_no_threshold: a sentence on why there is no threshold; empty if there is one.
+        parts: the parts of the pairs with more errors than others, the worst first.
+        without_common_word: the part without a common word; None without such pairs or without decisions.
     """
 
     line: Line
@@ -125,18 +125,18 @@ class Choice:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the page for a decision is made of.
+    """The contents of the page for a decision.
 
     Attributes:
         run: the run.
-        data: its dataset.
+        data: the dataset.
         by: the coefficient that decides.
-        tests: how metrics were compared.
-        advice: on all pairs, as ``assay recommend`` gives it.
-        advice_without_common_word: likewise where reference and candidate share no word; None without such pairs.
-        compared: how many metrics have scores of the dataset.
-        choice: the recommended metric; None where none can be recommended.
-        missing: metrics that gave no scores, a line each.
+        tests: the settings of the comparison of metrics.
+        advice: the recommendation of ``assay recommend`` from all pairs.
+        advice_without_common_word: the recommendation from pairs whose texts share no word; None without such pairs.
+        compared: the number of metrics that have scores on the dataset.
+        choice: the recommended metric; None if none can be recommended.
+        missing: one line per metric without scores.
     """
 
     run: RunFolder
@@ -151,7 +151,7 @@ class Evidence:
 
     @property
     def bucket(self) -> BucketRecord | None:
-        """What the run recorded of all pairs."""
+        """The manifest entry of the bucket of all pairs; None if there is none."""
         for bucket in self.run.manifest.buckets:
             if (bucket.dataset, bucket.bucket) == (self.data.name, ALL):
                 return bucket
@@ -159,10 +159,11 @@ class Evidence:
 
 
 def gather(run: RunFolder, settings: PageSettings) -> Evidence:
-    """Return what a decision on one dataset of a run rests on.
+    """Return the evidence for a decision on one dataset of a run.
 
     Raises:
-        InputError: the run has several datasets and none is named, or no scores; a rule or criterion that does not fit.
+        InputError: the run has no scores, or has several datasets and none is chosen; or a rule or criterion does not
+            fit the labels.
     """
     joined = _only_dataset(run, settings)
     data = joined.data
@@ -186,20 +187,28 @@ def gather(run: RunFolder, settings: PageSettings) -> Evidence:
 
 
 def _choice(run: RunFolder, data: ScoredDataset, use: Line, settings: PageSettings, tests: PairedTests) -> Choice:
-    """Return what to expect of the recommended metric."""
+    """Return the recommended metric with its order, decisions and errors.
+
+    Args:
+        run: the run.
+        data: the dataset.
+        use: the recommended metric.
+        settings: the settings of the page.
+        tests: the settings of intervals.
+    """
     yes_no, why = _yes_no(run, data, use.metric, settings)
-    found: list[Part] = []
+    parts: list[Part] = []
     if yes_no is not None:
         masks = {name: mask for name, mask in data.buckets.items() if name != ALL and mask.any()}
-        found = _parts(data, yes_no, masks, tests)
+        parts = _parts(data, yes_no, masks, tests)
         if settings.categories and len(data) <= MOST_TAGGED:
             tagged = tag_all(data)
             masks = {tagged.labels[name]: mask for name, mask in tagged.masks.items() if name not in LAST_RESORTS}
-            by_people = any(one.source == "people" for categories in tagged.categories for one in categories)
-            found += _parts(data, yes_no, masks, tests, found_by="people" if by_people else "simple rules")
-    without_common_word = next((part for part in found if part.name == NO_COMMON_WORD), None)
+            by_people = any(category.source == "people" for categories in tagged.categories for category in categories)
+            parts += _parts(data, yes_no, masks, tests, found_by="people" if by_people else "simple rules")
+    without_common_word = next((part for part in parts if part.name == NO_COMMON_WORD), None)
     worse = []
-    for part in found:
+    for part in parts:
         if part is not without_common_word and part.wrong.of >= FEWEST and part.low is not None and part.low > 1:
             worse.append(part)
     return Choice(
@@ -227,9 +236,9 @@ def _only_dataset(run: RunFolder, settings: PageSettings) -> Joined:
 
 
 def _order(data: ScoredDataset, metric: str, tests: PairedTests) -> Value:
-    """Return the share of comparisons of different labels that a score orders as people do, ties counting half.
+    """Return the share of pairs with different labels that a score orders as people do; a tied score counts half.
 
-    It is (1 + D) / 2 for Somers' D, and the AUC where labels have two values.
+    It is (1 + D) / 2 with Somers' D, which is the AUC if labels have two values.
     """
     pairs = data.within(ALL, tests.seed)
     two_values = have_two_values(pairs.labels)
@@ -248,10 +257,10 @@ def _order(data: ScoredDataset, metric: str, tests: PairedTests) -> Value:
 
 
 def _yes_no(run: RunFolder, data: ScoredDataset, metric: str, settings: PageSettings) -> tuple[YesNo | None, str]:
-    """Return the decisions of a metric, or why there are none.
+    """Return the decisions of a metric and an empty string; or None and a sentence on why there are none.
 
     Raises:
-        InputError: the rule for yes cannot be read or leaves one class only.
+        InputError: the rule for yes cannot be read, or it leaves only one class.
     """
     if settings.positive is None and not have_two_values(data.labels):
         several = len(np.unique(data.labels))
@@ -280,7 +289,15 @@ def _yes_no(run: RunFolder, data: ScoredDataset, metric: str, settings: PageSett
 def _parts(
     data: ScoredDataset, yes_no: YesNo, masks: Mapping[str, NDArray[np.bool_]], tests: PairedTests, found_by: str = ""
 ) -> list[Part]:
-    """Return how many decisions are wrong on each part of the pairs."""
+    """Return the share of wrong decisions on each part with tested pairs.
+
+    Args:
+        data: the dataset.
+        yes_no: the decisions.
+        masks: the mask of each part by name, shape (n,).
+        tests: the settings of intervals.
+        found_by: who assigned the pairs to the parts, see :class:`Part`.
+    """
     tested = np.zeros(len(data), dtype=bool)
     tested[yes_no.rows] = True
     rows = np.flatnonzero(yes_no.wrong)

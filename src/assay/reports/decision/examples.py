@@ -1,4 +1,4 @@
-"""Examples of right and wrong judgements of a metric, drawn at random."""
+"""Random examples of right and wrong judgements of a metric."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from assay.reports.thresholds.measures import decide
 from assay.reports.thresholds.planning import read_positive
 from assay.statistics.resampling import seed_of
 
-#: Examples of each kind.
+#: The number of examples of each kind.
 EXAMPLES = 3
-#: Without a threshold a judgement is right where the ranks of score and label are nearer than this share of the pairs.
+#: Without a threshold, a judgement is right if ranks of score and label differ by less than this share of the pairs.
 NEAR = 0.1
-#: Characters of a text that are shown.
+#: The most characters to show of a question, and of an answer.
 _QUESTION, _TEXT = 140, 260
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """One example in words; the question is empty where there is none."""
+    """One example as texts: the pair, the human label and the metric's verdict; the question may be empty."""
 
     question: str
     reference: str
@@ -38,11 +38,11 @@ class Judgement:
 
 
 def judgements(data: ScoredDataset, choice: Choice) -> dict[str, list[Judgement]]:
-    """Return right and wrong judgements under their headings, no two of one group or with one candidate.
+    """Return examples of right and wrong judgements by heading, no two from one group or with the same candidate.
 
-    There are none where the data has no texts. With a threshold those of yes and of no take turns. Without one a
-    judgement is wrong where ``assay errors`` finds that the ranks of score and label are far apart, and right where
-    they are nearer than :data:`NEAR`.
+    Empty if the data has no texts. With a threshold, examples of yes and no alternate. Without one, a judgement is
+    wrong if ``assay errors`` finds the ranks of score and label far apart, and right if they differ by less than
+    :data:`NEAR`.
     """
     metric, yes_no = choice.line.metric, choice.yes_no
     scores = data.oriented(metric)
@@ -59,17 +59,20 @@ def judgements(data: ScoredDataset, choice: Choice) -> dict[str, list[Judgement]
         right = [known & as_people & called_yes, known & as_people & ~called_yes]
         wrong = [known & ~as_people & called_yes, known & ~as_people & ~called_yes]
     seen: set[object] = set()
-    found = {}
+    examples = {}
     for title, masks in ((f"{verb} as people do", right), (f"{verb} otherwise than by people", wrong)):
-        found[title] = [_judgement(data, choice, row) for row in _draw(data, masks, seen)]
-    texts = [one.reference + one.candidate for judged in found.values() for one in judged]
-    return found if any(texts) else {}
+        examples[title] = [_judgement(data, choice, row) for row in _draw(data, masks, seen)]
+    texts = [example.reference + example.candidate for judged in examples.values() for example in judged]
+    return examples if any(texts) else {}
 
 
 def _draw(data: ScoredDataset, masks: Sequence[NDArray[np.bool_]], seen: set[object]) -> list[int]:
-    """Return rows of pairs, from one mask after the other in turn, without what was seen before."""
-    random = np.random.default_rng(seed_of(0, data.name, data.facts.split, ALL))
-    waiting = [list(random.permutation(np.flatnonzero(mask))) for mask in masks]
+    """Return random row indices, up to :data:`EXAMPLES`, taken from the masks in turn.
+
+    Pairs whose candidate or group is in *seen* are skipped; those of the returned rows are added to it.
+    """
+    rng = np.random.default_rng(seed_of(0, data.name, data.facts.split, ALL))
+    waiting = [list(rng.permutation(np.flatnonzero(mask))) for mask in masks]
     candidates = data.table.column("candidate").to_pylist()
     rows: list[int] = []
     turn = 0
@@ -89,6 +92,7 @@ def _draw(data: ScoredDataset, masks: Sequence[NDArray[np.bool_]], seen: set[obj
 
 
 def _judgement(data: ScoredDataset, choice: Choice, row: int) -> Judgement:
+    """Return the example of the pair at index *row*."""
     metric, yes_no = choice.line.metric, choice.yes_no
     texts = data.texts(row)
     label, score = float(data.labels[row]), float(data.scores[metric][row])
@@ -111,12 +115,12 @@ def _judgement(data: ScoredDataset, choice: Choice, row: int) -> Judgement:
 
 
 def bounded(text: str, most: int) -> str:
-    """Return a text as one line of at most so many characters, its invisible characters spelt out."""
+    """Return a text on character line, cut to *most* characters, with invisible characters as their code points."""
     line = " ".join(text.split())
     cut = line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
-    return "".join(f"[U+{ord(one):04X}]" if _is_invisible(one) else one for one in cut)
+    return "".join(f"[U+{ord(character):04X}]" if _is_invisible(character) else character for character in cut)
 
 
 def _is_invisible(character: str) -> bool:
-    # the two joiners make one letter or emoji of several
+    # the zero-width joiners (U+200C, U+200D) are part of letters and emoji, so they stay
     return unicodedata.category(character) in ("Cc", "Cf", "Co", "Cs") and character not in "\u200c\u200d"

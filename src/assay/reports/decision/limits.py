@@ -1,4 +1,4 @@
-"""How sure a recommendation is, and what the metric does not see, in sentences."""
+"""Sentences on the certainty of a recommendation and on the weaknesses of the metric."""
 
 from __future__ import annotations
 
@@ -15,14 +15,20 @@ from assay.reports.power import PlannedComparison
 from assay.reports.recommend import TOO_MANY
 from assay.statistics.coefficients import title_of
 
-#: Labels of the rarer kind below which a page warns, and the width of an interval above which it does.
+#: The number of labels of the rarer class below which the page warns, and the interval width above which it does.
 _FEW_LABELS, _WIDE = 50, 0.1
-#: Pairs below which it warns where there is no threshold.
+#: The number of pairs below which the page warns if there is no threshold.
 _FEW_PAIRS = 100
 
 
 def sure(evidence: Evidence, settings: PageSettings, names: Mapping[str, str]) -> Iterator[str]:
-    """Yield how the recommended metric compares with the others, and what would settle it."""
+    """Yield sentences on how the recommended metric compares with others, and how many labels would settle it.
+
+    Args:
+        evidence: the evidence for the decision.
+        settings: the settings of the page.
+        names: the short names of metrics.
+    """
     advice = evidence.advice
     use, highest = advice.use, advice.highest
     if evidence.compared == 1:
@@ -65,7 +71,7 @@ def sure(evidence: Evidence, settings: PageSettings, names: Mapping[str, str]) -
 
 
 def _cheaper(name: str, use: Line, first: str, highest: Line) -> str:
-    """Return what a metric saves, and where that does not count, for the middle of a sentence."""
+    """Return a clause on what *use* saves over *highest*, and the start of one on when that does not matter."""
     price, other = use.price_per_1000, highest.price_per_1000
     if price is None or other is None or price >= other:
         times = about((use.pairs_per_second or 0.0) / (highest.pairs_per_second or math.inf))
@@ -79,7 +85,13 @@ def _rest(count: int) -> str:
 
 
 def settled(size: PlannedComparison, names: Mapping[str, str], n: int) -> str:
-    """Return how many labelled pairs would tell the two best metrics apart."""
+    """Return a sentence on the number of labelled pairs that would tell the two best metrics apart.
+
+    Args:
+        size: the planned comparison.
+        names: the short names of metrics.
+        n: the number of pairs now.
+    """
     both = f"{names.get(size.first, size.first)} from {names.get(size.second, size.second)}"
     if size.pilot is None or size.plan is None:
         return f"These pairs are too few, or too much alike, to say how many it takes to tell {both}."
@@ -92,7 +104,13 @@ def settled(size: PlannedComparison, names: Mapping[str, str], n: int) -> str:
 
 
 def blind(evidence: Evidence, choice: Choice, names: Mapping[str, str]) -> Iterator[str]:
-    """Yield where the metric fails, and what these pairs cannot tell."""
+    """Yield sentences on where the metric fails, and on what these pairs cannot show.
+
+    Args:
+        evidence: the evidence for the decision.
+        choice: the recommended metric.
+        names: the short names of metrics.
+    """
     data, yes_no = evidence.data, choice.yes_no
     yield _without_common_word(evidence, choice, names)
     for part in choice.parts:
@@ -111,7 +129,7 @@ def blind(evidence: Evidence, choice: Choice, names: Mapping[str, str]) -> Itera
         yield f"All of it rests on {data.facts.n:,} pairs, which are few."
     bucket = evidence.bucket
     alphas = bucket.reliability.alpha if bucket is not None and bucket.reliability is not None else {}
-    # labels are ordered: nominal alpha would count 1 and 2 as far apart as 0 and 2; of two labels all levels are equal
+    # labels are ordered, but nominal alpha treats all disagreements alike; with two labels all levels are equal
     ordinal = alphas.get("ordinal")
     alpha = ordinal if ordinal is not None else next((value for value in alphas.values() if value is not None), None)
     if alpha is not None:
@@ -133,7 +151,7 @@ def blind(evidence: Evidence, choice: Choice, names: Mapping[str, str]) -> Itera
 
 
 def _without_common_word(evidence: Evidence, choice: Choice, names: Mapping[str, str]) -> str:
-    """Return how the metric does where reference and candidate share no word."""
+    """Return sentences on the metric's errors and agreement where reference and candidate share no word."""
     use, advice, part = choice.line, evidence.advice_without_common_word, choice.without_common_word
     if advice is None:
         known = "there are none" if NO_COMMON_WORD in evidence.data.buckets else "the run did not look at them apart"

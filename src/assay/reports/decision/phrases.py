@@ -1,4 +1,4 @@
-"""Numbers and names as a sentence has them."""
+"""Numbers and names, formatted for use in sentences."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 
 def of_hundred(share: float) -> str:
-    """Return a share as people say it: ``24 of 100``, and below two of a hundred ``7 of 1,000``."""
+    """Return a share as a natural frequency: ``24 of 100``, or ``7 of 1,000`` below two percent."""
     return f"{share * 1000:.0f} of 1,000" if 0 < share < 0.02 else f"{share * 100:.0f} of 100"
 
 
@@ -16,7 +16,7 @@ def share_words(value: float) -> str:
 
 
 def renamed(text: str, names: Mapping[str, str]) -> str:
-    """Return a line with the short names of metrics."""
+    """Return a text with full names of metrics replaced by their short names."""
     for full in sorted(names, key=len, reverse=True):
         text = text.replace(full, names[full])
     return text
@@ -28,12 +28,12 @@ def metrics(count: int) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return names as a list in a sentence."""
+    """Return names joined for a sentence: ``a, b and c``."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def about(number: float) -> str:
-    """Return a number with the digits that a sentence needs: ``2.5``, ``33``, ``1,800``."""
+    """Return a number with two significant digits: ``2.5``, ``33``, ``1,800``."""
     if number < 10:
         return f"{number:.2g}"
     return f"{float(f'{number:.2g}'):,.0f}"

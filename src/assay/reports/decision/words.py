@@ -1,4 +1,4 @@
-"""The page for a decision in sentences, for a reader who knows neither the metrics nor the statistics."""
+"""The sentences of the page for a decision, for readers who know neither the metrics nor the statistics."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from assay.reports.thresholds.settings import costs_of
 from assay.statistics.coefficients import OF_TWO_LABELS, title_of
 from assay.tables import short_names
 
-#: What metrics of a kind do, for somebody who knows none of them.
+#: Kind of metric -> a description for somebody who knows none of them.
 _KINDS = {
     "lexical": "which compares the words or letters of the two texts",
     "embedding": "which compares what a language model makes of the two texts",
@@ -31,14 +31,14 @@ _KINDS = {
     "recorded": "whose scores came with the data",
     "function": "a function of your own",
 }
-#: What some metrics do, by the name in their signature, in place of what is said of their kind.
+#: Name of a metric in its signature -> a description that replaces that of its kind.
 _METRICS = {
     "contains": "which looks whether the reference stands in the candidate, but for case, punctuation and articles",
     "em": "which looks whether the two texts are the same, but for case, punctuation and articles",
     "f1": "which measures how many of their words the two texts have in common",
     "token-recall": "which measures how much of the reference, in words, stands in the candidate",
 }
-#: What thresholds are chosen for, by the measure that they make as high as can be.
+#: Measure that a threshold maximises -> the purpose in words.
 _AIMS = {
     "f1-macro": "to do well on yes and on no alike (the mean of their F1 values)",
     "f1": "to do well on yes (its F1 value)",
@@ -50,7 +50,7 @@ _AIMS = {
 
 @dataclass(frozen=True)
 class Answer:
-    """One part of the answer: what it is about, and sentences."""
+    """One part of the answer: its subject, and one or more sentences."""
 
     about: str
     text: str
@@ -58,7 +58,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Section:
-    """A heading and points, one or more sentences each."""
+    """A heading and points of one or more sentences each."""
 
     title: str
     points: Sequence[str]
@@ -66,16 +66,16 @@ class Section:
 
 @dataclass(frozen=True)
 class DecisionPage:
-    """Everything that the page says.
+    """All texts of the page.
 
     Attributes:
-        title, note, lead: at the top; the note is the user's own.
-        verdict: the advice in one line.
-        answers: metric, threshold, errors, cost, labels.
-        counts: decisions by kind, for the picture; empty where there are none.
-        sections: how sure it is, what the metric does not see.
-        examples: right ones and wrong ones, under their headings.
-        small: how it was computed.
+        title, note, lead: the texts at the top; the note is the user's own and may be empty.
+        verdict: the recommendation in one line.
+        answers: the answers on metric, threshold, errors, cost and labels.
+        counts: the numbers of decisions by kind, for the picture; empty without decisions.
+        sections: the sections on certainty and on weaknesses of the metric.
+        examples: the right and wrong judgements by heading.
+        small: the notes on how the numbers were computed.
     """
 
     title: str
@@ -90,7 +90,7 @@ class DecisionPage:
 
 
 def in_words(evidence: Evidence, settings: PageSettings) -> DecisionPage:
-    """Return the page in sentences."""
+    """Return the texts of the page, from the evidence for a decision."""
     names = short_names(evidence.data.metrics)
     choice, facts = evidence.choice, evidence.data.facts
     examples = {} if choice is None else judgements(evidence.data, choice)
@@ -141,7 +141,7 @@ def _answers(evidence: Evidence, names: Mapping[str, str]) -> Iterator[Answer]:
 
 
 def _span(value: Value, level: float) -> str:
-    """Return where a share will lie on new pairs; nothing where that is unknown."""
+    """Return the interval of a share in words; empty if it has none."""
     if value.low is None or value.high is None:
         return ""
     return f"between {share_words(value.low)} and {share_words(value.high)} ({percent(level)} interval)"
@@ -165,7 +165,7 @@ def _why_none(evidence: Evidence, names: Mapping[str, str]) -> str:
 
 
 def _metric(choice: Choice, names: Mapping[str, str], *, two_values: bool) -> str:
-    """Return what the recommended metric is, and how often it orders two pairs as people do."""
+    """Return a description of the recommended metric, and how often it orders two pairs as people do."""
     record, order = choice.record, choice.order
     kind = _METRICS.get(record.signature.get("metric", ""), _KINDS.get(record.declared.kind, ""))
     text = f"{names[record.metric]}{f', {kind}' if kind else ''}."
@@ -206,7 +206,7 @@ def _aim(yes_no: YesNo) -> str:
 
 
 def _errors(yes_no: YesNo) -> str:
-    """Return how many decisions will be wrong, of which kind, and what always saying the same would get wrong."""
+    """Return the expected share of wrong decisions, its kinds, and the share if the answer were constant."""
     share = yes_no.share_wrong
     decision = yes_no.decision
     if share.value is None:
@@ -255,7 +255,7 @@ def _cost(choice: Choice, names: Mapping[str, str]) -> str:
 
 
 def _price(line: Line, evidence: Evidence) -> Iterator[str]:
-    """Yield what pairs cost in money, where those of some metric do."""
+    """Yield a sentence on the price of pairs, if any metric costs money."""
     if not evidence.advice.board.is_priced:
         return
     price = line.price_per_1000
@@ -268,7 +268,7 @@ def _price(line: Line, evidence: Evidence) -> Iterator[str]:
 
 
 def _duration(seconds: float) -> str:
-    """Return a time with two digits in the unit that people would say."""
+    """Return a duration with two significant digits in a natural unit."""
     for unit, size in (("hours", 3600.0), ("minutes", 60.0)):
         if seconds >= 2 * size:
             return f"{seconds / size:.2g} {unit}" if seconds < 100 * size else f"{seconds / size:,.0f} {unit}"
@@ -276,7 +276,7 @@ def _duration(seconds: float) -> str:
 
 
 def _labels(evidence: Evidence) -> str:
-    """Return how many pairs were labelled, how, and what is resampled together."""
+    """Return the number of labelled pairs and groups, and the meaning of the labels."""
     facts, bucket = evidence.data.facts, evidence.bucket
     text = f"{facts.n:,} labelled pairs"
     if evidence.choice is not None and evidence.choice.yes_no is not None:
@@ -292,7 +292,12 @@ def _labels(evidence: Evidence) -> str:
 
 
 def _small(evidence: Evidence, *, has_examples: bool) -> Iterator[str]:
-    """Yield what lets another person get the same numbers."""
+    """Yield the notes with which another person can reproduce the numbers.
+
+    Args:
+        evidence: the evidence for the decision.
+        has_examples: whether the page shows examples.
+    """
     run, data, tests, advice = evidence.run, evidence.data, evidence.tests, evidence.advice
     coefficient = title_of(evidence.by)
     line = advice.use or advice.highest
@@ -316,9 +321,9 @@ def _small(evidence: Evidence, *, has_examples: bool) -> Iterator[str]:
         yield f"The threshold in full: {exact!r}"
         for note in yes_no.subject.notes:
             yield f"{note}."
-    made = f" of {run.manifest.created[:10]}" if run.manifest.created else ""
+    created = f" of {run.manifest.created[:10]}" if run.manifest.created else ""
     digest = f"n:{len(data)}|digest:{data.facts.digest[:16]}"
-    yield f"Run {run.title}{made}; data {data.title}, {digest}|{run.manifest.signature}"
+    yield f"Run {run.title}{created}; data {data.title}, {digest}|{run.manifest.signature}"
     if choice is not None and has_examples:
         yield "The examples were drawn at random, by a fixed seed; long texts are cut, a bar parts several references."
         if choice.yes_no is None:

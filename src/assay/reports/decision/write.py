@@ -18,27 +18,27 @@ from assay.reports.page.render import GENERATOR, NAME, asset, check_target, envi
 from assay.reports.page.settings import PageSettings
 from assay.reports.sheets import Column, Document, Sheet
 
-#: Decisions by kind: what the legend of the picture calls them, in the order in which they are drawn.
+#: Kind of decision -> its name in the legend of the picture, in the order in which they are drawn.
 KINDS = {
     "hits": "yes, rightly",
     "rests": "no, rightly",
     "alarms": "yes, though people say no",
     "misses": "no, though people say yes",
 }
-#: Marks in the picture, and in a row of it.
+#: The number of marks in the picture, and in each of its rows.
 _MARKS, _ACROSS = 100, 25
 
 
 def write_decision(run: RunFolder, out: Path, settings: PageSettings) -> Path:
-    """Write the page for a decision and return its file.
+    """Write the page for a decision and return the path of the file.
 
     Args:
-        run: what to decide by.
+        run: the run with the evidence.
         out: a file that ends in ``.html`` or ``.md``, or a folder of its own, for ``index.html``.
-        settings: title, note, threshold.
+        settings: the settings of the page, such as title, note and threshold.
 
     Raises:
-        InputError: *out* holds something else than an earlier page, or cannot be written; see :func:`gather`.
+        InputError: *out* exists and is not an earlier page, or cannot be written; see also :func:`gather`.
     """
     suffix = out.suffix.lower()
     is_file = suffix in (".html", ".htm", ".md")
@@ -79,7 +79,7 @@ def decision_html(page: DecisionPage) -> str:
 
 
 def decision_markdown(page: DecisionPage) -> str:
-    """Return a page as Markdown, with the line by which a later page knows it as one of assay."""
+    """Return a page as Markdown, with a first line that marks it as a page of assay, which may be replaced."""
     opening = [page.note] if page.note else []
     answers = [f"{answer.about}: {answer.text}" for answer in page.answers]
     sheets = [Sheet(page.title, (), (), facts=[*opening, page.lead]), Sheet(page.verdict, (), (), notes=answers)]
@@ -95,9 +95,9 @@ def decision_markdown(page: DecisionPage) -> str:
 
 
 def draw_counts(counts: Mapping[str, int]) -> Markup:
-    """Return a hundred marks, shared out among the kinds of decisions: discs are right, squares are wrong."""
+    """Return a picture of a hundred marks in proportion to the kinds of decisions: discs are right, squares wrong."""
     shares = of_a_hundred(counts)
-    said = ", ".join(f"{shares[kind]} {meaning}" for kind, meaning in KINDS.items())
+    listed = ", ".join(f"{shares[kind]} {meaning}" for kind, meaning in KINDS.items())
     parts = []
     number = 0
     for kind in KINDS:
@@ -105,19 +105,19 @@ def draw_counts(counts: Mapping[str, int]) -> Markup:
             x, y = 20.0 * (number % _ACROSS), 20.0 * (number // _ACROSS)
             parts.append(mark(kind, x, y))
             number += 1
-    about = f"Of 100 decisions: {said}."
+    about = f"Of 100 decisions: {listed}."
     return drawing("counts", 20 * _ACROSS, 20 * _MARKS // _ACROSS, "One hundred decisions", about, *parts)
 
 
 def mark(kind: str, x: float, y: float) -> Markup:
-    """Return the mark of one decision in a field of 20 by 20."""
+    """Return the mark of one decision in a square of side 20 whose upper left corner is (*x*, *y*)."""
     if kind in ("hits", "rests"):
         return element("circle", cx=x + 10, cy=y + 10, r=6.5, class_=kind)
     return element("rect", x=x + 3.5, y=y + 3.5, width=13, height=13, class_=kind)
 
 
 def of_a_hundred(counts: Mapping[str, int]) -> dict[str, int]:
-    """Return counts as whole numbers that sum to 100: each rounded down, the largest remainders up."""
+    """Return counts as whole percentages that sum to 100, by the largest-remainder method."""
     total = sum(counts.values())
     shares = {kind: _MARKS * count // total for kind, count in counts.items()}
     by_remainder = sorted(counts, key=lambda kind: -(_MARKS * counts[kind] % total))

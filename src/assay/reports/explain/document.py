@@ -1,4 +1,4 @@
-"""Explanations as tables: one for each pair."""
+"""Explanations as tables: one per pair."""
 
 from __future__ import annotations
 
@@ -8,16 +8,15 @@ from typing import Any
 from assay.reports.layout import short, signed
 from assay.reports.sheets import Column, Document, Sheet, number_columns
 
-#: An explanation as plain values: what ``Explanation.as_dict`` of the metrics gives, with ``pair_id`` where the pairs
-#: have one.
+#: An explanation as plain values: the result of ``Explanation.as_dict``, with ``pair_id`` if the pairs have ids.
 Explained = Mapping[str, Any]
 
 
 def to_document(explanations: Sequence[Explained]) -> Document:
-    """Return a sheet for each explanation; the records have a row for each aspect, token, word or triple.
+    """Return one sheet per explanation; the records have one row per item, such as an aspect, token, word or triple.
 
     Args:
-        explanations: all of one kind.
+        explanations: the explanations, all of the same kind.
     """
     sheets = [_SHEETS[explanation["kind"]](explanation) for explanation in explanations]
     records = []
@@ -34,18 +33,18 @@ def _sheet(
     facts: Sequence[str] = (),
     marked: frozenset[int] = frozenset(),
 ) -> Sheet:
-    """Return a sheet under the two texts, with metric and score as its first fact."""
+    """Return a sheet with the two texts as title, and the metric and score as first fact."""
     number = f"{explanation['pair_id']}: " if explanation.get("pair_id") else ""
     title = f"{number}{explanation['reference']} | {explanation['candidate']}"
     score = f"{explanation['metric']}: {short(explanation['score'], 3)}"
     return Sheet(title, columns, rows, (score, *facts), (*notes, *explanation["notes"]), marked=marked)
 
 
-# Aspects of meaning, beside what is usual for pairs of that overall score.
+# Aspects of meaning, compared with the usual range for pairs of that overall score.
 
 
 def _aspects(explanation: Explained) -> Sheet:
-    """Return the aspects, those that are unusual marked and named."""
+    """Return the table of aspects; unusual ones are marked, and named in a note."""
     items = explanation["aspects"]
     if explanation["compared"] is None:
         rows = [[item["aspect"], short(item["score"], 2)] for item in items]
@@ -61,7 +60,7 @@ def _aspects(explanation: Explained) -> Sheet:
 
 
 def notable(explanation: Explained) -> str:
-    """Return a line that names the aspects outside of what is usual, the farthest outside first."""
+    """Return a line that names the aspects outside of their usual range, the farthest outside first."""
     phrases = []
     for way in ("low", "high"):
         unusual = [item for item in explanation["aspects"] if item["usual"]["unusual"] == way]
@@ -85,7 +84,7 @@ def _ends(interval: Mapping[str, Any]) -> str:
 
 
 def _about_usual(explanation: Explained) -> str:
-    """Return a line that says what usual means here, and how many aspects are outside by chance alone."""
+    """Return a line that defines usual, and says how many aspects are unusual by chance alone."""
     compared = explanation["compared"]
     count = len(explanation["aspects"])
     return (
@@ -95,7 +94,7 @@ def _about_usual(explanation: Explained) -> str:
     )
 
 
-# Matches of tokens, words left out, and aligned graphs.
+# Tables of token matches, omitted words, aligned graphs, verdicts of a judge, and members of a combination.
 
 
 def _tokens(explanation: Explained) -> Sheet:
@@ -148,8 +147,8 @@ def _verdicts(explanation: Explained) -> Sheet:
     verdicts = explanation["verdicts"]
     rows = []
     for item in explanation["replies"]:
-        told = [short(item["probabilities"].get(verdict), 3) for verdict in verdicts]
-        rows.append([str(item["order"]), str(item["sample"]), item["reply"], *told, short(item["worth"], 3)])
+        probabilities = [short(item["probabilities"].get(verdict), 3) for verdict in verdicts]
+        rows.append([str(item["order"]), str(item["sample"]), item["reply"], *probabilities, short(item["worth"], 3)])
     heads = [f"p({verdict})" for verdict in verdicts]
     columns = [*number_columns(["order", "sample"]), Column("reply"), *number_columns([*heads, "worth"])]
     return _sheet(explanation, columns, rows, [f"asked: {text}" for text in explanation["prompt"]])
@@ -175,9 +174,9 @@ _SHEETS: dict[str, Callable[[Explained], Sheet]] = {
 }
 
 
-# Flat records: the pair, then an item of it.
+# Flat records: the fields of the pair, then those of one item.
 
-#: The part of an explanation that has a record for each of its items.
+#: Kind of explanation -> the key of its items, each of which has a record.
 _ITEMS = {
     "aspects": "aspects",
     "tokens": "tokens",
@@ -188,12 +187,12 @@ _ITEMS = {
 }
 
 
-#: Cells of an item that are spread over columns of their own.
+#: The keys of an item whose values are mappings, which get columns of their own.
 _NESTED = ("usual", "probabilities")
 
 
-def _told(item: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the probability of each verdict by a name of its own; empty for other items."""
+def _verdict_probabilities(item: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the probability of each verdict under the key ``p_VERDICT``; empty for items without verdicts."""
     return {f"p_{verdict}": share for verdict, share in item.get("probabilities", {}).items()}
 
 
@@ -202,7 +201,7 @@ def _records(number: int, explanation: Explained) -> list[dict[str, Any]]:
     pair = {"pair": number} | {name: explanation[name] for name in names if name in explanation}
     records = []
     for item in explanation[_ITEMS[explanation["kind"]]]:
-        # texts and score of the pair come first under the same names
+        # keys of the item that the pair has as well get a prefix
         own = {f"item_{key}" if key in pair else key: cell for key, cell in item.items() if key not in _NESTED}
-        records.append(pair | own | (item.get("usual") or {}) | _told(item))
+        records.append(pair | own | (item.get("usual") or {}) | _verdict_probabilities(item))
     return records

@@ -1,4 +1,4 @@
-"""Explanations as one SVG picture: a panel for each pair."""
+"""Explanations as one SVG picture with one panel per pair."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from assay.reports.explain.document import Explained, notable
 from assay.reports.layout import short, signed
 from assay.reports.plots import ticks
 
-# The picture: panels one below the other.
+# The picture: panels below each other.
 
-#: Panels that one picture holds.
+#: The most panels in one picture.
 MOST = 50
 
 
 @dataclass(frozen=True)
 class Geometry:
-    """Sizes of the picture in pixels, and of its letters.
+    """Sizes of the picture and its letters, in pixels.
 
     Attributes:
-        width: of the picture.
-        margin: at every side of a panel.
-        line: height of a line with an item.
-        head: height of a line of text above or below the items.
-        letter, strong, small: width of a letter of 14 pixels, about; of a bold one; of one of 12.5 pixels.
+        width: the width of the picture.
+        margin: the margin at each side of a panel.
+        line: the height of a line with an item.
+        head: the height of a line of text above or below the items.
+        letter, strong, small: the approximate widths of a 14-pixel letter, a bold one, and a 12.5-pixel one.
     """
 
     width: int = 760
@@ -41,14 +41,14 @@ class Geometry:
     strong: float = 9.0
     small: float = 6.9
 
-    def room(self, letter: float) -> int:
-        """Return how many letters of a width a line has."""
+    def letters_per_line(self, letter: float) -> int:
+        """Return the number of letters of width *letter* that fit in a line."""
         return int((self.width - 2 * self.margin) / letter)
 
 
 SIZES = Geometry()
 FONT = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif"
-#: Light ground, dark letters; the one strong colour is for what is unusual.
+#: Light ground and dark letters; the strong red is for unusual scores and lowering words.
 STYLE = """
 .ground { fill: #ffffff }
 text { font-size: 14px; fill: #1b1f24 }
@@ -69,11 +69,11 @@ text { font-size: 14px; fill: #1b1f24 }
 
 @dataclass(frozen=True)
 class Panel:
-    """One pair drawn.
+    """The drawing of one pair.
 
     Attributes:
-        parts: elements, the upper left corner at 0, 0.
-        height: in pixels; the width is that of the picture.
+        parts: the SVG elements, with the upper left corner at (0, 0).
+        height: the height in pixels; the width is that of the picture.
     """
 
     parts: Sequence[Markup]
@@ -81,10 +81,10 @@ class Panel:
 
 
 def to_svg(explanations: Sequence[Explained]) -> str:
-    """Return the picture of explanations as a file of its own; all text is escaped.
+    """Return the picture of explanations as the text of an SVG file; all text is escaped.
 
     Raises:
-        InputError: there are more than :data:`MOST`, or of a kind without a picture.
+        InputError: there are more than :data:`MOST` explanations, or their kind has no picture.
     """
     if any(explanation["kind"] not in _PANELS for explanation in explanations):
         raise InputError("of a judge and of a combination there is no picture; leave `svg` away")
@@ -113,55 +113,56 @@ def to_svg(explanations: Sequence[Explained]) -> str:
     return svg + "\n"
 
 
-# Text of a panel: above, the two texts with metric and score; below, what the marks mean.
+# The text of a panel: above, the two texts with metric and score; below, the legend.
 
 
 def _head(explanation: Explained) -> tuple[list[Markup], float]:
-    """Return the two texts, metric and score as lines of text, and where the items begin."""
+    """Return the two texts, metric and score as lines of text, and the y coordinate at which the items begin."""
     number = f"{explanation['pair_id']}: " if explanation.get("pair_id") else ""
     written = []
     for side in (number + explanation["reference"], explanation["candidate"]):
-        for line in textwrap.wrap(side, SIZES.room(SIZES.strong)) or ["(empty)"]:
+        for line in textwrap.wrap(side, SIZES.letters_per_line(SIZES.strong)) or ["(empty)"]:
             written.append(("strong", line))
     score = f"{explanation['metric']}: {short(explanation['score'], 3)}"
-    written.append(("", _fitted(score, SIZES.room(SIZES.letter))))
+    written.append(("", _fitted(score, SIZES.letters_per_line(SIZES.letter))))
     parts, end = _lines(written, SIZES.margin + 4)
     return parts, end + 10
 
 
 def _small_print(sentences: Sequence[str], top: float) -> tuple[list[Markup], float]:
-    """Return sentences as lines of small text that fit, and where the panel ends."""
+    """Return sentences as wrapped lines of small text, and the y coordinate at which the panel ends."""
     written = []
     for sentence in sentences:
-        written += [("muted", line) for line in textwrap.wrap(sentence, SIZES.room(SIZES.small))]
+        written += [("muted", line) for line in textwrap.wrap(sentence, SIZES.letters_per_line(SIZES.small))]
     parts, end = _lines(written, top)
     return parts, end + SIZES.margin
 
 
 def _lines(written: Sequence[tuple[str, str]], top: float) -> tuple[list[Markup], float]:
-    """Return lines of text, each with its class, from *top* on, and where they end."""
+    """Return text elements for (class, text) lines from *top* on, and the y coordinate at which they end."""
     parts = []
     for number, (kind, line) in enumerate(written):
         parts.append(text(SIZES.margin, top + SIZES.head * (number + 0.7), line, class_=kind))
     return parts, top + SIZES.head * len(written)
 
 
-def _fitted(content: str, room: int) -> str:
-    """Return a text that has at most *room* characters, with an ellipsis where it was cut."""
-    return content if len(content) <= room else content[: room - 1] + "…"
+def _fitted(content: str, most: int) -> str:
+    """Return a text truncated to *most* characters, with an ellipsis if needed."""
+    return content if len(content) <= most else content[: most - 1] + "…"
 
 
-# Matches drawn: the parts of one text at the left, of the other at the right, a line from each to its partner.
+# Matches: the parts of one text on the left, of the other on the right, and a line from each to its partner.
 
-#: Where the texts of the left column end and those of the right begin, and characters that fit beside them.
+#: The x coordinates at which the left column ends and the right one begins.
 LEFT, RIGHT = 280, 480
+#: The most characters of a part of a text.
 LONGEST_PART = 24
 SIDES = ("reference", "candidate")
 
 
 @dataclass(frozen=True)
 class _Item:
-    """A part of a text: how it is called, what is written beside it, the class of that."""
+    """A part of a text: its name, the number beside it, and the CSS class of the number."""
 
     name: str
     beside: str
@@ -170,7 +171,7 @@ class _Item:
 
 @dataclass(frozen=True)
 class _Link:
-    """A line from one item of the left to one of the right, by their numbers; strength from 0 to 1."""
+    """A line between the items with these indices in the left and right column; its strength is from 0 to 1."""
 
     left: int
     right: int
@@ -179,14 +180,14 @@ class _Link:
 
 
 def _tokens(explanation: Explained) -> Panel:
-    """Return the panel of BERTScore: from each token to its best partner, thicker for a higher cosine."""
+    """Return the panel of BERTScore: lines from each token to its best partner, thicker for a higher cosine."""
     sides = _by_side(explanation["tokens"])
     rows = [{item["position"]: row for row, item in enumerate(side)} for side in sides]
     columns, links = [], []
     for column, side in enumerate(sides):
         columns.append([_Item(item["token"], short(item["similarity"], 2)) for item in side])
         for row, item in enumerate(side):
-            # a special token may be the partner, and is not drawn
+            # the partner may be a special token, which is not drawn
             other = rows[1 - column].get(item["partner_position"])
             if other is not None:
                 hint = f"{item['token']} – {item['partner']}: {short(item['similarity'], 3)}"
@@ -196,7 +197,7 @@ def _tokens(explanation: Explained) -> Panel:
 
 
 def _words(explanation: Explained) -> Panel:
-    """Return the panel of a cross-encoder: from each word to that with which it goes together."""
+    """Return the panel of a cross-encoder: lines from each word to the word that it goes with."""
     most = max((item["together"] or 0.0 for item in explanation["words"]), default=0.0) or 1.0
     columns, links = [], []
     for column, side in enumerate(_by_side(explanation["words"])):
@@ -237,7 +238,7 @@ def _by_side(items: Sequence[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]
 
 
 def _link(column: int, row: int, other: int, strength: float, hint: str) -> _Link:
-    """Return a link from an item of a column to the item *other* of the other one."""
+    """Return a link from item *row* of a column to item *other* of the other column."""
     ends = (row, other) if column == 0 else (other, row)
     return _Link(*ends, max(0.0, min(1.0, strength)), hint)
 
@@ -262,7 +263,7 @@ def _matches(
 
 
 def _item(item: _Item, column: int, y: float) -> Iterator[Markup]:
-    """Yield the name beside the links, and its number at the edge of the picture."""
+    """Yield the name of an item next to the links, and its number at the edge of the picture."""
     x, anchor = (LEFT, "end") if column == 0 else (RIGHT, "start")
     yield text(x, y, _fitted(item.name, LONGEST_PART), element("title", item.name), anchor=anchor)
     if item.beside:
@@ -270,15 +271,15 @@ def _item(item: _Item, column: int, y: float) -> Iterator[Markup]:
         yield text(edge, y, item.beside, class_=item.kind, anchor=other)
 
 
-# Aspects drawn: a bar for what is usual, a dot for the score.
+# Aspects: a bar for the usual range, a dot for the score.
 
-#: Room for the number at the right.
+#: The width for the number on the right, in pixels; the most characters of the name of an aspect.
 NUMBER = 46
 LONGEST_ASPECT = 22
 
 
 def _aspects(explanation: Explained) -> Panel:
-    """Return the panel: a line an aspect, on an axis that has 0 and 1."""
+    """Return the panel of aspects, one line each, on an axis that includes 0 and 1."""
     parts, top = _head(explanation)
     items = explanation["aspects"]
     known = [item["score"] for item in items]
@@ -303,7 +304,7 @@ def _aspects(explanation: Explained) -> Panel:
 
 
 def _aspect(item: Mapping[str, Any], scale: Scale, y: float) -> Iterator[Markup]:
-    """Yield an aspect: its name, the bar with its median, the dot, and the number."""
+    """Yield the parts of an aspect: its name, the bar with the median, the dot, and the number."""
     usual = item["usual"]
     is_unusual = bool(usual and usual["unusual"])
     yield text(SIZES.margin, y + 5, _fitted(item["aspect"], LONGEST_ASPECT), class_="strong" if is_unusual else "")
@@ -318,7 +319,7 @@ def _aspect(item: Mapping[str, Any], scale: Scale, y: float) -> Iterator[Markup]
 
 
 def _legend(explanation: Explained) -> list[str]:
-    """Return the sentences below: what is unusual, what the marks mean, what else is to be known."""
+    """Return the sentences below the aspects: unusual aspects, the meaning of the marks, and further notes."""
     compared = explanation["compared"]
     if compared is None:
         return list(explanation["notes"])

@@ -1,4 +1,4 @@
-"""The three kinds of figures: agreement with intervals, agreement by layer, and the spread of scores."""
+"""The three kinds of figures: agreement with intervals, agreement by layer, and the distribution of scores."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assay.reports.figure.selection import Chosen, legend
 from assay.reports.figure.style import (
     LETTER,
     LINE_OF_TEXT,
-    caption,
+    add_caption,
     fit_in,
     line_style,
     metric_labels,
@@ -41,18 +41,18 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# The forest plot: agreement with its interval, a line a metric, a panel a bucket.
+# The forest plot: agreement with its interval, one line per metric, one panel per bucket.
 
 
 @dataclass(frozen=True)
 class ForestGeometry:
-    """Sizes in inches.
+    """Sizes of a forest plot in inches.
 
     Attributes:
-        line: of a line of a label.
-        around: above and below the lines of a panel.
-        narrow: of a panel at least.
-        names: of the names of metrics at most, as a share of the figure.
+        line: the height of one line of a label.
+        around: the height above and below the lines of a panel, together.
+        narrow: the smallest width of a panel.
+        names: the largest width of the names of metrics, as a share of the width of the figure.
     """
 
     line: float = 0.17
@@ -61,7 +61,7 @@ class ForestGeometry:
     names: float = 0.4
 
     def height(self, labels: Sequence[str]) -> float:
-        """Return the height of a panel with these labels, some of which have several lines."""
+        """Return the height of a panel with these labels, which may have several lines each."""
         return self.around + self.line * sum(1 + label.count("\n") for label in labels)
 
 
@@ -70,7 +70,7 @@ FOREST = ForestGeometry()
 
 @dataclass(frozen=True)
 class _ForestRow:
-    """Panels side by side: those of one dataset, or some of them."""
+    """Panels of one dataset that are side by side."""
 
     dataset: str
     rows: Sequence[ForestRow]
@@ -79,12 +79,12 @@ class _ForestRow:
 
 
 def draw_agreement(shown: Sequence[Chosen], statistic: str, width: float) -> Figure:
-    """Return the plot; the metrics of a dataset stand from the highest value over all pairs to the lowest.
+    """Return the forest plot, with the metrics of a dataset in descending order of the value over all pairs.
 
     Args:
-        shown: rows of panels for each.
-        statistic: such as ``spearman``.
-        width: in inches.
+        shown: the datasets, each with one or more rows of panels.
+        statistic: the name of the coefficient, such as ``spearman``.
+        width: the width in inches.
     """
     plots = [forest_of(chosen.unit, statistic, chosen.blocks, chosen.metrics) for chosen in shown]
     longest = max(len(safe(row.label)) for plot in plots for row in plot.rows)
@@ -97,12 +97,12 @@ def draw_agreement(shown: Sequence[Chosen], statistic: str, width: float) -> Fig
             rows.append(_ForestRow(chosen.unit.title, plot.rows, labels, plot.panels[start : start + columns]))
     heights = [FOREST.height(row.labels) for row in rows]
     figure, grid = panels(len(rows), columns, width, sum(heights), sharex=True, sharey="row", height_ratios=heights)
-    room = (width - left) / columns - 0.3
+    title_width = (width - left) / columns - 0.3
     for row, axes in zip(rows, grid, strict=True):
         for panel, content in zip(axes, row.panels, strict=False):
-            panel.set_title(f"{fit_in(content.title, room)}\n{content.fact}")
-            # how many marks fit depends on the width of the figure, so that matplotlib chooses them
-            panel.locator_params(axis="x", nbins=max(3, min(5, int(room / 0.3))), steps=[1, 2, 2.5, 5, 10])
+            panel.set_title(f"{fit_in(content.title, title_width)}\n{content.fact}")
+            # matplotlib chooses the ticks, since the number that fits depends on the width of the figure
+            panel.locator_params(axis="x", nbins=max(3, min(5, int(title_width / 0.3))), steps=[1, 2, 2.5, 5, 10])
             _draw_forest_panel(panel, content)
         for panel in axes[len(row.panels) :]:
             panel.set_visible(False)
@@ -113,12 +113,12 @@ def draw_agreement(shown: Sequence[Chosen], statistic: str, width: float) -> Fig
     notes = [title_of(statistic), *legend(shown, statistic, "bar")]
     if any(panel.reference for plot in plots for panel in plot.panels):
         notes.append("dashed: the best a score without ties could reach")
-    figure.set_size_inches(width, sum(heights) + caption(figure, notes))
+    figure.set_size_inches(width, sum(heights) + add_caption(figure, notes))
     return figure
 
 
 def _draw_forest_panel(panel: Axes, content: ForestPanel) -> None:
-    """Draw the lines for chance and ceiling, then a dot and a bar for each metric, or a word where it is undefined."""
+    """Draw lines for chance and ceiling, and for each metric a dot and a bar, or a word if it is undefined."""
     panel.grid(False, axis="y")
     panel.tick_params(axis="y", length=0)
     panel.tick_params(axis="x", labelbottom=True)
@@ -129,7 +129,7 @@ def _draw_forest_panel(panel: Axes, content: ForestPanel) -> None:
     for line, cell in enumerate(content.cells):
         if cell.value is None:
             word = panel.text(0.03, line, "undefined", va="center", transform=panel.get_yaxis_transform())
-            # below the axis, which the white behind the word would hide
+            # drawn below the axis, which the white background of the word would hide
             below_axis = panel.spines["left"].get_zorder() - 0.1
             word.set(color="#666666", style="italic", backgroundcolor="white", zorder=below_axis)
             continue
@@ -138,22 +138,22 @@ def _draw_forest_panel(panel: Axes, content: ForestPanel) -> None:
         panel.plot([cell.value], [line], "o", color="black", markersize=3.5)
 
 
-# Agreement layer by layer (figure 3 of Mustafazade and Ebbinghaus 2022): a panel a model, a line a bucket.
+# Agreement by layer (figure 3 of Mustafazade and Ebbinghaus 2022): one panel per model, one line per bucket.
 
-#: Inches: of a panel at least, and how high one is.
+#: The smallest width and the height of a panel, in inches.
 LAYERS_NARROW, LAYERS_HEIGHT = 2.0, 2.4
 
 
 def draw_layers(shown: Sequence[Chosen], statistic: str, width: float) -> Figure:
-    """Return the lines, each with its intervals as a band.
+    """Return the plot of agreement by layer, with intervals as bands.
 
     Args:
-        shown: what is drawn.
-        statistic: such as ``spearman``.
-        width: in inches.
+        shown: the datasets, each with its buckets and metrics.
+        statistic: the name of the coefficient, such as ``spearman``.
+        width: the width in inches.
 
     Raises:
-        InputError: no model has two layers in the run, or in what is shown of it.
+        InputError: no model has two layers in the run, or among the chosen metrics.
     """
     drawn = _chosen_models(shown)
     names = short_names(dict.fromkeys(model.name for _, model in drawn))
@@ -162,10 +162,10 @@ def draw_layers(shown: Sequence[Chosen], statistic: str, width: float) -> Figure
     figure, grid = panels(rows, columns, width, LAYERS_HEIGHT * rows, sharey=True)
     flat = [panel for row in grid for panel in row]
     buckets = list(dict.fromkeys(block.bucket for chosen, _ in drawn for block in chosen.blocks))
-    room = width / columns - 0.5
+    title_width = width / columns - 0.5
     for panel, (chosen, model) in zip(flat, drawn, strict=False):
-        title = fit_in(names[model.name], room)
-        panel.set_title(f"{fit_in(chosen.unit.title, room)}\n{title}" if len(shown) > 1 else title)
+        title = fit_in(names[model.name], title_width)
+        panel.set_title(f"{fit_in(chosen.unit.title, title_width)}\n{title}" if len(shown) > 1 else title)
         panel.tick_params(axis="y", labelleft=True)
         panel.set_xticks(layer_marks(model.layers))
         for curve in layer_curves(chosen.unit, statistic, chosen.blocks, model):
@@ -173,14 +173,14 @@ def draw_layers(shown: Sequence[Chosen], statistic: str, width: float) -> Figure
     for panel in flat[len(drawn) :]:
         panel.set_visible(False)
     figure.supylabel(title_of(statistic), fontsize=8)
-    below = caption(figure, ["layer", *legend(shown, statistic, "band")])
+    below = add_caption(figure, ["layer", *legend(shown, statistic, "band")])
     above = _layers_key(figure, flat[: len(drawn)], _bucket_labels(buckets, [chosen for chosen, _ in drawn]), width)
     figure.set_size_inches(width, LAYERS_HEIGHT * rows + below + above)
     return figure
 
 
 def _chosen_models(shown: Sequence[Chosen]) -> list[tuple[Chosen, LayeredModel]]:
-    """Return the models of which two layers or more are shown, with those layers."""
+    """Return the models with at least two chosen layers, reduced to these layers, each with its dataset."""
     models = [(chosen, model) for chosen in shown for model in layered_models(chosen.unit)]
     if not models:
         raise InputError(
@@ -198,7 +198,7 @@ def _chosen_models(shown: Sequence[Chosen]) -> list[tuple[Chosen, LayeredModel]]
 
 
 def _draw_curve(panel: Axes, curve: LayerCurve, layers: list[int], style: dict[str, Any]) -> None:
-    """Draw the line and the band of a bucket; where there is no value or no bound, they have a gap."""
+    """Draw the line and the band of a bucket, with gaps at undefined values and bounds."""
     cells = [curve.cells.get(layer, NOT_COMPUTED) for layer in layers]
     values, low, high = np.array([cell.ends for cell in cells], dtype=np.float64).T
     panel.fill_between(layers, low, high, color=style["color"], alpha=0.15, linewidth=0)
@@ -206,7 +206,7 @@ def _draw_curve(panel: Axes, curve: LayerCurve, layers: list[int], style: dict[s
 
 
 def _bucket_labels(buckets: Sequence[str], drawn: Sequence[Chosen]) -> dict[str, str]:
-    """Return each bucket with its n, where that is the same in all that is drawn."""
+    """Return the label of each bucket; it includes the number of pairs if that is equal in all datasets."""
     labels = {}
     for bucket in buckets:
         facts = {block.facts[0] for chosen in drawn for block in chosen.blocks if block.bucket == bucket}
@@ -215,7 +215,7 @@ def _bucket_labels(buckets: Sequence[str], drawn: Sequence[Chosen]) -> dict[str,
 
 
 def _layers_key(figure: Figure, drawn: Sequence[Axes], names: dict[str, str], width: float) -> float:
-    """Write above the panels which line is which bucket, and return the inches that takes."""
+    """Add a legend of the buckets above the panels, and return its height in inches."""
     lines = {line.get_label(): line for panel in drawn for line in panel.lines}
     labels = [fit_in(name, width - 0.6) for name in names.values()]
     columns = max(1, min(len(labels), int(width / (0.6 + LETTER * max(map(len, labels))))))
@@ -223,13 +223,13 @@ def _layers_key(figure: Figure, drawn: Sequence[Axes], names: dict[str, str], wi
     return LINE_OF_TEXT * -(-len(labels) // columns) + 0.1
 
 
-# How scores are spread by label (figures 5 to 7 of Mustafazade and Ebbinghaus 2022): a panel a metric.
+# The distribution of scores by label (figures 5 to 7 of Mustafazade and Ebbinghaus 2022): one panel per metric.
 
-#: Panels of a figure: more could not be looked at.
+#: The most panels of a figure; more would be unreadable.
 MOST_PANELS = 60
-#: Inches: of a panel at least, of a strip, and of what stands above and below the strips of a panel.
+#: In inches: the smallest width of a panel, the height of a strip, and the height above and below a panel's strips.
 SCORES_NARROW, STRIP_HEIGHT, SCORES_AROUND = 1.8, 0.3, 0.6
-#: How much of a strip its highest bar takes.
+#: The height of the highest bar, as a share of its strip.
 SCORES_TALL = 0.8
 
 
@@ -241,14 +241,14 @@ class _ScoresPanel:
 
 
 def draw_scores(shown: Sequence[Chosen], width: float) -> Figure:
-    """Return histograms, a strip a class of labels, a line at the median; each strip has its own highest bar.
+    """Return histograms of scores, one strip per class of labels, each scaled to its own highest bar.
 
     Args:
-        shown: a panel for each metric and bucket of each.
-        width: in inches.
+        shown: the datasets, with one panel per bucket and metric.
+        width: the width in inches.
 
     Raises:
-        InputError: that are too many panels, or a bucket is a mean over others and holds no pairs.
+        InputError: there are too many panels, or a bucket is a mean over others and holds no pairs.
     """
     drawn = [
         _ScoresPanel(chosen, block.bucket, metric)
@@ -270,31 +270,32 @@ def draw_scores(shown: Sequence[Chosen], width: float) -> Figure:
     strips = [max(len(content.chosen.unit.labels.titles) for content in row) for row in rows]
     heights = [SCORES_AROUND + STRIP_HEIGHT * count for count in strips]
     figure, grid = panels(len(rows), columns, width, sum(heights), height_ratios=heights)
-    room = width / columns - 0.6
+    title_width = width / columns - 0.6
     for row, axes in zip(rows, grid, strict=True):
         for panel, content in zip(axes, row, strict=False):
-            panel.set_title(_scores_title(content, room, with_dataset=len(shown) > 1))
+            panel.set_title(_scores_title(content, title_width, with_dataset=len(shown) > 1))
             _draw_scores_panel(panel, *strips_by_label(content.chosen.unit, content.metric, content.bucket))
         for panel in axes[len(row) :]:
             panel.set_visible(False)
     figure.supylabel("label (pairs)", fontsize=8)
-    below = caption(figure, ["score; a line at the median, each strip scaled to its own highest bar"])
+    below = add_caption(figure, ["score; a line at the median, each strip scaled to its own highest bar"])
     figure.set_size_inches(width, sum(heights) + below)
     return figure
 
 
-def _scores_title(content: _ScoresPanel, room: float, *, with_dataset: bool) -> str:
-    """Return the metric, and below it the dataset and the bucket where there are several."""
+def _scores_title(content: _ScoresPanel, title_width: float, *, with_dataset: bool) -> str:
+    """Return the title of a panel: the metric, and below it the dataset and the bucket if there are several."""
     unit = content.chosen.unit
     lower = "" if unit.data.metrics[content.metric].declared.higher_is_better else " (lower is better)"
-    title = fit_in(unit.names[content.metric], room - LETTER * len(lower)) + lower
+    title = fit_in(unit.names[content.metric], title_width - LETTER * len(lower)) + lower
     parts = [unit.title] if with_dataset else []
     if len(content.chosen.blocks) > 1:
         parts.append(content.bucket)
-    return f"{title}\n{fit_in(', '.join(parts), room)}" if parts else title
+    return f"{title}\n{fit_in(', '.join(parts), title_width)}" if parts else title
 
 
 def _draw_scores_panel(panel: Axes, axis: Axis, strips: Sequence[Strip]) -> None:
+    """Draw the histograms of one metric above each other, each with a line at its median."""
     panel.grid(False, axis="y")
     panel.tick_params(axis="y", length=0)
     for number, strip in enumerate(strips):

@@ -1,4 +1,4 @@
-"""Which datasets, buckets and metrics of a run a figure shows."""
+"""The choice of datasets, buckets and metrics of a run for a figure."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ from assay.statistics.coefficients import main_statistic
 
 @dataclass(frozen=True)
 class Chosen:
-    """One dataset with the buckets and metrics of it that are drawn, each in the order of the run."""
+    """A dataset with its chosen buckets and metrics, each in the order of the run."""
 
     unit: Unit
     blocks: list[Block]
     metrics: list[str]
 
     def cells(self, statistic: str) -> list[Cell]:
-        """Return the numbers of a statistic that are drawn and defined."""
+        """Return the defined numbers of a statistic for the chosen buckets and metrics."""
         cells = [self.unit.cell(block, metric, statistic) for block in self.blocks for metric in self.metrics]
         return [cell for cell in cells if cell is not None and cell.value is not None]
 
 
 def choose(run: RunFolder, datasets: Sequence[str], metrics: Sequence[str], buckets: Sequence[str]) -> list[Chosen]:
-    """Return the datasets asked for, with what is drawn of each; where nothing is asked for, everything.
+    """Return the chosen datasets with their chosen metrics and buckets; an empty choice means all.
 
-    A dataset need not have all of the metrics and buckets; one that has none of them is left out.
+    A dataset need not have all of the metrics and buckets, but one without any of them is left out.
 
     Raises:
-        InputError: no dataset of the run has what was asked for, or the run folder is not whole.
+        InputError: no dataset of the run has the chosen names, or the run folder is incomplete.
     """
     units = [unit for unit in read_units([run]) if unit.blocks]
     if not units:
         raise InputError(f"{run.title}: has no scores; there is nothing to draw")
     _check(run, "dataset", datasets, units, lambda unit: [unit.data.name])
-    taken = [unit for unit in units if not datasets or unit.data.name in datasets]
-    _check(run, "metric", metrics, taken, lambda unit: unit.data.scores)
-    _check(run, "bucket", buckets, taken, lambda unit: [block.bucket for block in unit.blocks])
+    candidates = [unit for unit in units if not datasets or unit.data.name in datasets]
+    _check(run, "metric", metrics, candidates, lambda unit: unit.data.scores)
+    _check(run, "bucket", buckets, candidates, lambda unit: [block.bucket for block in unit.blocks])
     shown = []
-    for unit in taken:
+    for unit in candidates:
         blocks = [block for block in unit.blocks if not buckets or block.bucket in buckets]
         drawn = [metric for metric in unit.data.scores if not metrics or metric in metrics]
         if blocks and drawn:
@@ -77,17 +77,17 @@ def choose_statistic(run: RunFolder, statistic: str | None) -> str:
 
 
 def legend(shown: Sequence[Chosen], statistic: str, mark: str) -> list[str]:
-    """Return what a reader must know of the numbers that are drawn.
+    """Return the lines of a legend: the level of the intervals, and the metrics whose sign is turned.
 
     Args:
-        shown: what is drawn.
-        statistic: the one that is shown.
-        mark: what an interval is drawn as.
+        shown: the datasets with the chosen buckets and metrics.
+        statistic: the name of the coefficient.
+        mark: the word for the mark of an interval, such as "bar".
     """
     lines = []
     if any(cell.low is not None for chosen in shown for cell in chosen.cells(statistic)):
         lines.append(f"{mark}: {percent(shown[0].unit.run.manifest.request.confidence)} interval")
-    turned: dict[str, None] = {}  # a set in the order of the run
+    turned: dict[str, None] = {}  # used as an ordered set
     for chosen in shown:
         for metric in chosen.metrics:
             if not chosen.unit.data.metrics[metric].declared.higher_is_better:

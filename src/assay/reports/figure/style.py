@@ -1,4 +1,4 @@
-"""What all figures share: panels, colours, text that fits, and the file they are saved to."""
+"""The common style of all figures: panels, colours, fitted text, and saving to a file."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# What all figures look like: panels, colours, and text that fits.
+# The look of all figures: panels, colours, and fitted text.
 
-#: Inches that a letter takes on average, and a line of text.
+#: Average width of a character and height of a line of text, in inches.
 LETTER, LINE_OF_TEXT = 0.064, 0.14
-#: Told apart by readers with any kind of colour vision: Okabe and Ito (2008), "Color Universal Design", black first.
+#: Colours that readers with any kind of colour vision can tell apart: Okabe and Ito (2008), "Color Universal Design".
 _COLOURS = ("#000000", "#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 _SHAPES = ("o", "s", "^", "D", "v", "P", "X")
 _DASHES = ("-", "--", ":", "-.")
-#: Fonts with the letters that the first one lacks; the first ones that are installed are used.
+#: Fonts to try for each character, in this order; later ones have characters that the first lacks, such as CJK.
 _FONTS = (
     "DejaVu Sans", "Noto Sans CJK JP", "Noto Sans CJK SC", "Noto Sans", "WenQuanYi Zen Hei", "Hiragino Sans",
     "Yu Gothic", "Microsoft YaHei", "Malgun Gothic", "Arial Unicode MS",
@@ -47,9 +47,9 @@ _STYLE = {
     "lines.linewidth": 1.2,
     "legend.frameon": False,
     "legend.fontsize": 7,
-    # names of metrics and datasets are no formulas
+    # a dollar sign in the name of a metric or dataset starts no formula
     "text.parse_math": False,
-    # text stays text: journals ask for TrueType, and it can be found and edited
+    # text is embedded as text, not as outlines: journals require TrueType (42), and readers can search and edit it
     "pdf.fonttype": 42,
     "svg.fonttype": "none",
     "svg.hashsalt": "assay",
@@ -58,7 +58,7 @@ _STYLE = {
 
 
 def check_matplotlib() -> None:
-    """Return when figures can be drawn.
+    """Check that matplotlib is installed.
 
     Raises:
         MissingExtraError: matplotlib is not installed.
@@ -71,7 +71,7 @@ def check_matplotlib() -> None:
 
 @contextmanager
 def as_in_print() -> Iterator[None]:
-    """Draw and write in the one style; what a user set for other figures is as before afterwards."""
+    """Apply assay's figure style within the context; matplotlib's own settings are restored afterwards."""
     import matplotlib as mpl
     from matplotlib.font_manager import fontManager
 
@@ -84,7 +84,13 @@ def as_in_print() -> Iterator[None]:
 
 
 def panels(rows: int, columns: int, width: float, height: float, **shared: Any) -> tuple[Figure, list[list[Axes]]]:
-    """Return a figure of a size in inches with its panels, row by row; no window and no state are opened for it."""
+    """Return a figure and its panels, one list per row, without pyplot: no window and no global state.
+
+    Args:
+        rows, columns: the numbers of panel rows and columns.
+        width, height: the size of the figure in inches.
+        **shared: further arguments of ``Figure.subplots``, such as ``sharey``.
+    """
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")
@@ -93,7 +99,7 @@ def panels(rows: int, columns: int, width: float, height: float, **shared: Any) 
 
 
 def line_style(number: int) -> dict[str, Any]:
-    """Return colour, points and dashes of a line: no two are alike below 28, and seven are told apart by either."""
+    """Return the style of line *number*: the first 28 differ, the first seven both in colour and in marker."""
     return {
         "color": _COLOURS[number % len(_COLOURS)],
         "marker": _SHAPES[number % len(_SHAPES)],
@@ -103,38 +109,39 @@ def line_style(number: int) -> dict[str, Any]:
 
 
 def safe(text: str) -> str:
-    """Return a name on one line, with control and formatting characters spelt out."""
+    """Return text on one line, with control and formatting characters made visible."""
     return visible(" ".join(text.splitlines()))
 
 
 def fit_in(text: str, inches: float) -> str:
-    """Return a name as :func:`safe` does, its middle left out where it would be wider than *inches*."""
+    """Return text as :func:`safe` does, with its middle elided if it would be wider than *inches*."""
     return fit(safe(text), max(8, int(inches / LETTER)))
 
 
 def metric_labels(names: Sequence[str], inches: float) -> list[str]:
-    """Return the names of metrics for an axis; those that would look alike when cut stand whole, on several lines."""
+    """Return axis labels for metrics, shortened to *inches*; names that would look the same are wrapped in full."""
     short = [fit_in(name, inches) for name in names]
-    shared = Counter(short)
-    room = max(8, int(inches / LETTER))
-    return [
-        label if shared[label] == 1 else "\n".join(textwrap.wrap(safe(name), room))
-        for label, name in zip(short, names, strict=True)
-    ]
+    uses = Counter(short)
+    characters_per_line = max(8, int(inches / LETTER))
+    labels = []
+    for label, name in zip(short, names, strict=True):
+        is_unique = uses[label] == 1
+        labels.append(label if is_unique else "\n".join(textwrap.wrap(safe(name), characters_per_line)))
+    return labels
 
 
-def caption(figure: Figure, parts: Sequence[str]) -> float:
-    """Write what the marks mean below the panels, on as many lines as it takes, and return their height in inches."""
-    room = int(figure.get_size_inches()[0] / LETTER)
-    lines = textwrap.wrap("; ".join(parts), room)
+def add_caption(figure: Figure, parts: Sequence[str]) -> float:
+    """Write the legend text under the panels, wrapped to the figure's width, and return its height in inches."""
+    characters_per_line = int(figure.get_size_inches()[0] / LETTER)
+    lines = textwrap.wrap("; ".join(parts), characters_per_line)
     figure.supxlabel("\n".join(lines), fontsize=8)
     return LINE_OF_TEXT * len(lines)
 
 
-# Where a figure is written, and what may stand there before.
+# The file that a figure is written to, and what it may already contain.
 
-#: Ending of a file -> what stands in it besides the drawing, and how that looks in the file. A date or a version would
-#: make two files of the same figure differ.
+#: File extension -> the metadata to write, and the bytes by which a file with them is recognised. Dates and versions
+#: are left out, since two files of the same figure would then differ.
 _FORMATS: dict[str, tuple[dict[str, Any], bytes]] = {
     ".pdf": ({"Creator": "assay", "CreationDate": None, "Producer": None}, b"/Creator (assay)"),
     ".svg": ({"Creator": ["assay"], "Date": None}, b"<dc:title>assay</dc:title>"),
@@ -143,32 +150,33 @@ _FORMATS: dict[str, tuple[dict[str, Any], bytes]] = {
 
 
 def check_target(out: Path) -> None:
-    """Return when a figure may be written to *out*.
+    """Check that a figure may be written to *out*.
 
     Raises:
-        InputError: its ending is none of a format, it is a folder, or it holds something else than an earlier figure.
+        InputError: the extension is not a supported format, *out* is a folder, or it exists and is not an earlier
+            figure of assay.
     """
-    kind = out.suffix.lower()
-    if kind not in _FORMATS:
+    extension = out.suffix.lower()
+    if extension not in _FORMATS:
         raise InputError(f"{out}: the name must end in {', '.join(_FORMATS)}")
-    mark = _FORMATS[kind][1]
+    mark = _FORMATS[extension][1]
     check_replaceable(out, FileKind("a figure of assay", "`out`", lambda path: mark in path.read_bytes()))
 
 
 def save(figure: Figure, out: Path) -> None:
-    """Write a figure, whole or not at all; the ending of the name is the format.
+    """Write a figure atomically, in the format of the file extension.
 
     Raises:
-        InputError: it cannot be written, has too little room, or no font has its letters.
+        InputError: the file cannot be written, the panels do not fit, or no installed font has some of the characters.
     """
-    kind = out.suffix.lower()
+    extension = out.suffix.lower()
     drawn = io.BytesIO()
     try:
         with warnings.catch_warnings(record=True) as raised:
             warnings.simplefilter("always")
-            # in memory, since on a full disk matplotlib's writer of PDF ends in another error than that of the disk
-            figure.savefig(drawn, format=kind[1:], metadata=_FORMATS[kind][0])
-        _check_readable([str(warning.message) for warning in raised], kind)
+            # in memory first: on a full disk matplotlib's PDF writer raises an error that hides the one of the disk
+            figure.savefig(drawn, format=extension[1:], metadata=_FORMATS[extension][0])
+        _check_readable([str(warning.message) for warning in raised], extension)
         out.parent.mkdir(parents=True, exist_ok=True)
         with written_whole(out) as scratch:
             scratch.write_bytes(drawn.getvalue())
@@ -176,12 +184,12 @@ def save(figure: Figure, out: Path) -> None:
         raise InputError(f"{out}: cannot be written ({error.strerror or error}); give `out` another place") from error
 
 
-def _check_readable(warnings: list[str], kind: str) -> None:
-    """Raise InputError for what matplotlib only warns of, where the figure would be unreadable."""
+def _check_readable(warnings: list[str], extension: str) -> None:
+    """Raise InputError if a warning of matplotlib means that the figure would be unreadable."""
     if any("constrained_layout not applied" in warning for warning in warnings):
         raise InputError("there is too little room for the panels; take a larger `width`, or fewer of `buckets`")
-    if kind == ".svg":
-        return  # its letters are drawn by whatever shows it
+    if extension == ".svg":
+        return  # the program that displays the file chooses the fonts
     missing = sorted({int(warning.split(" ")[1]) for warning in warnings if warning.startswith("Glyph ")})
     if missing:
         letters = ", ".join(f"U+{code:04X} {chr(code)}" for code in missing[:5])

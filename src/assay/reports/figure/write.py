@@ -1,4 +1,4 @@
-"""Draws and writes the figure that a user asked for."""
+"""Drawing and writing the figure that a user requested."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from assay.reports.folder import RunFolder
 
 
 def write_figure(run: RunFolder, out: Path, settings: FigureSettings) -> None:
-    """Draw a figure of a run and write it; the same run gives the same file.
+    """Draw a figure of a run and write it; equal runs and settings produce equal files.
 
     Args:
-        run: what is drawn.
-        out: its ending is the format, ``.pdf``, ``.svg`` or ``.png``; an earlier figure is replaced.
-        settings: what is shown of it.
+        run: the run.
+        out: the path, whose extension is the format: ``.pdf``, ``.svg`` or ``.png``. An earlier figure is replaced.
+        settings: the kind of figure and the choice of datasets, metrics and buckets.
 
     Raises:
-        InputError: the run does not have what was asked for, or nothing can be written there.
+        InputError: the run lacks a chosen name, or the figure cannot be written to *out*.
         MissingExtraError: matplotlib is not installed.
     """
     check_target(out)

@@ -32,12 +32,12 @@ from assay.tables import NOT_BY_PEOPLE
 
 @dataclass(frozen=True)
 class Filters:
-    """What of the runs is looked at; everything where a filter is empty.
+    """Which metrics and datasets of the runs are kept. An empty filter keeps everything.
 
     Attributes:
-        metrics, datasets: by name.
-        languages: of the datasets.
-        kinds: of the metrics, such as ``lexical``.
+        metrics, datasets: the names to keep.
+        languages: the languages of the datasets to keep.
+        kinds: the kinds of metrics to keep, such as ``lexical``.
     """
 
     metrics: tuple[str, ...] = ()
@@ -48,13 +48,14 @@ class Filters:
 
 @dataclass(frozen=True)
 class Joined:
-    """One dataset with the scores that all runs have of it.
+    """One dataset with its scores from all runs.
 
     Attributes:
-        title: its name, version and split; with the run's name where runs have different data under one name.
-        data: pairs and buckets, from the first run that has them.
-        scores: by entry, shape (n,), a higher one means more similar.
-        records: the entries in the manifests.
+        title: the dataset's name, version and split, followed by the run's name if runs have different data under that
+            title.
+        data: the pairs and buckets, from the first run that has the dataset.
+        scores: the scores by metric, each of shape (n,); higher means more similar.
+        records: the manifest entries by metric.
     """
 
     title: str
@@ -64,23 +65,48 @@ class Joined:
 
     @property
     def unranked(self) -> str:
-        """Why no metric is ranked by its labels; empty where they are."""
+        """Why metrics are not ranked by these labels; empty if they are ranked."""
         return NOT_BY_PEOPLE.get(self.data.facts.kind, "")
 
     @property
     def metric_pairs(self) -> int:
-        """How many pairs of metrics the tests compare."""
+        """The number of metric pairs that the tests compare."""
         return 0 if self.unranked else math.comb(len(self.scores), 2)
 
 
 def join(runs: Sequence[RunFolder], filters: Filters) -> list[Joined]:
-    """Join runs: a dataset is the same where its digest is, a metric where its signature is.
+    """Merge the datasets of several runs, in order of first appearance.
 
-    A metric whose signature differs between runs stands there once for each, with the name of its run.
+    Two datasets are the same if title and digest agree, and the title then names the run where digests differ. A metric
+    with different signatures on one dataset is listed once per signature, under the name of its run.
 
     Raises:
-        InputError: a filter that leaves nothing.
+        InputError: the filters leave no dataset or no metric, or name a metric that no run has scores of.
     """
+    datasets = _datasets_under_shared_names(runs)
+    chosen = [data for data in datasets if _is_wanted(data, filters)]
+    if not chosen:
+        names = {f"{data.name} ({data.facts.language or 'unknown or several languages'})" for data in datasets}
+        raise InputError(f"no dataset is left; the runs have {', '.join(sorted(names)) or 'none'}")
+    run_title_of = {id(run): title for run, title in zip(runs, run_titles(runs), strict=True)}
+    metric_names = _metric_names(chosen, run_title_of)
+    # datasets that share a title but not a digest hold different data, so their titles name the run as well
+    digests_by_title = Counter(title for title, _ in {(data.title, data.facts.digest) for data in chosen})
+    joined: dict[tuple[str, str], Joined] = {}
+    for data in chosen:
+        key = data.title, data.facts.digest
+        if key not in joined:
+            is_ambiguous = digests_by_title[data.title] > 1
+            title = f"{data.title} [{run_title_of[id(data.run)]}]" if is_ambiguous else data.title
+            joined[key] = Joined(title, data)
+        _add_scores(joined[key], data, filters, metric_names)
+    scored = [dataset for dataset in joined.values() if dataset.scores]
+    _check_metrics(chosen, filters, scored)
+    return scored
+
+
+def _datasets_under_shared_names(runs: Sequence[RunFolder]) -> list[ScoredDataset]:
+    """Return the datasets of all runs, in order, with each metric under the name that an earlier run gave to it."""
     datasets: list[ScoredDataset] = []
     signatures: dict[str, dict[str, str]] = {}
     for run in runs:
@@ -89,28 +115,11 @@ def join(runs: Sequence[RunFolder], filters: Filters) -> list[Joined]:
             for name, record in data.metrics.items():
                 signatures.setdefault(name, record.signature)
         datasets += renamed
-    chosen = [data for data in datasets if _is_wanted(data, filters)]
-    if not chosen:
-        names = {f"{data.name} ({data.facts.language or 'unknown or several languages'})" for data in datasets}
-        raise InputError(f"no dataset is left; the runs have {', '.join(sorted(names)) or 'none'}")
-    marks = {id(run): mark for run, mark in zip(runs, run_titles(runs), strict=True)}
-    labels = _labels(chosen, marks)
-    # different data of one title are told apart by the run
-    digests_by_title = Counter(title for title, _ in {(data.title, data.facts.digest) for data in chosen})
-    joined: dict[tuple[str, str], Joined] = {}
-    for data in chosen:
-        key = data.title, data.facts.digest
-        if key not in joined:
-            several = digests_by_title[data.title] > 1
-            joined[key] = Joined(f"{data.title} [{marks[id(data.run)]}]" if several else data.title, data)
-        _add(joined[key], data, filters, labels)
-    scored = [dataset for dataset in joined.values() if dataset.scores]
-    _check_metrics(chosen, filters, scored)
-    return scored
+    return datasets
 
 
 def _check_metrics(chosen: Sequence[ScoredDataset], filters: Filters, scored: Sequence[Joined]) -> None:
-    """Raise InputError for a metric that no run has, or where the filters leave none."""
+    """Raise InputError if a wanted metric is in no run, or if the filters leave no metric at all."""
     names = list(dict.fromkeys(name for data in chosen for name in data.scores))
     for name in filters.metrics if scored else filters.metrics[:1]:
         if name not in names:
@@ -120,7 +129,7 @@ def _check_metrics(chosen: Sequence[ScoredDataset], filters: Filters, scored: Se
 
 
 def missing_metrics(runs: Sequence[RunFolder]) -> list[str]:
-    """Return a line for each metric that a run was asked for and has no scores of, with the reason and the remedy."""
+    """Return one line, with reason and remedy, for each metric that was requested from a run but has no scores."""
     lines = []
     for run in runs:
         for metric in run.manifest.metrics:
@@ -135,40 +144,51 @@ def _is_wanted(data: ScoredDataset, filters: Filters) -> bool:
     return not filters.datasets or data.name in filters.datasets
 
 
-def _labels(chosen: Sequence[ScoredDataset], marks: dict[int, str]) -> dict[tuple[str, str], str]:
-    """Return what to call each metric, by name and signature.
+def _metric_names(chosen: Sequence[ScoredDataset], run_title_of: dict[int, str]) -> dict[tuple[str, str], str]:
+    """Return the displayed name of each metric, by its name and signature.
 
-    A metric that has two signatures on one dataset gets the mark of the first run that has that signature. Different
-    signatures on different datasets alone are one metric: a preset picks its model by the language.
+    If a metric has two signatures on one dataset, the displayed name includes the title of the first run that has the
+    signature. Signatures that differ only between datasets are one metric, since a preset may choose its model by the
+    language of the dataset.
+
+    Args:
+        chosen: the datasets of all runs.
+        run_title_of: the title of each run, by the ``id`` of its object.
     """
     signatures: dict[tuple[str, str], set[str]] = {}
-    first_mark: dict[tuple[str, str], str] = {}
+    first_run_title: dict[tuple[str, str], str] = {}
     for data in chosen:
         for name, record in data.metrics.items():
             signature = _signature(record)
             signatures.setdefault((name, data.title), set()).add(signature)
-            first_mark.setdefault((name, signature), marks[id(data.run)])
-    ambiguous = {name for (name, _), different in signatures.items() if len(different) > 1}
-    labels = {}
-    for (name, signature), mark in first_mark.items():
-        labels[name, signature] = f"{name} [{mark}]" if name in ambiguous else name
-    return labels
+            first_run_title.setdefault((name, signature), run_title_of[id(data.run)])
+    ambiguous = {name for (name, _), on_dataset in signatures.items() if len(on_dataset) > 1}
+    metric_names = {}
+    for (name, signature), run_title in first_run_title.items():
+        metric_names[name, signature] = f"{name} [{run_title}]" if name in ambiguous else name
+    return metric_names
 
 
 def _signature(record: MetricRecord) -> str:
+    """Return the metric's identity, versions included, as a hashable text."""
     return repr(identity_of(record.signature, versions=True))
 
 
-def _add(joined: Joined, data: ScoredDataset, filters: Filters, labels: Mapping[tuple[str, str], str]) -> None:
-    """Add the scores of one run that the filters let through; of one metric, those of the first run stay."""
+def _add_scores(
+    target: Joined, data: ScoredDataset, filters: Filters, metric_names: Mapping[tuple[str, str], str]
+) -> None:
+    """Add to *target* the scores that pass the filters, oriented so that higher means more similar.
+
+    Where runs share a metric, the first run wins.
+    """
     for name, record in data.metrics.items():
         if filters.metrics and name not in filters.metrics:
             continue
         if filters.kinds and record.declared.kind not in filters.kinds:
             continue
-        label = labels[name, _signature(record)]
-        joined.scores.setdefault(label, data.oriented(name))
-        joined.records.setdefault(label, record)
+        shown_name = metric_names[name, _signature(record)]
+        target.scores.setdefault(shown_name, data.oriented(name))
+        target.records.setdefault(shown_name, record)
 
 
 @dataclass(frozen=True)
@@ -176,24 +196,26 @@ class Line:
     """One metric on one board.
 
     Attributes:
-        metric: its name.
-        kind: its family.
-        values: by statistic: value, lower and upper bound; None where there is none.
-        chance: by statistic: what a score with the same ties that ignores the pairs reaches on average.
-        n: pairs that have a score.
-        pairs_per_second: None where it is not known: scores from the store, or recorded ones, cost nothing in the run.
-        signature: the short one.
-        rank: None where the coefficient that ranks is undefined, or the metric lacks a dataset or some of the pairs.
-        on_front: whether it has a value and no other metric is both better and faster, or cheaper where pairs are paid
-            for; None where an unknown cost leaves that open, see :func:`~assay.statistics.ranks.front_of`, or nothing
-            is ranked.
-        missing: datasets that the metric has no score on.
-        reservations: what a reader should know of its intervals.
-        ties: share of the comparisons of two pairs that it ties, NaN where there are none.
-        tie_threshold: up to which difference its scores are tied, see
+        metric: the metric's name.
+        kind: the metric's family, such as ``lexical``.
+        values: (value, lower bound, upper bound) by statistic; None for a number that is undefined.
+        chance: by statistic, the average value of a score that has the same ties but ignores the pairs.
+        n: the number of pairs that have a score.
+        pairs_per_second: the speed; None if unknown, as for stored or recorded scores, which cost no time in the run.
+        signature: the short signature.
+        rank: the rank and its confidence set; None if the ranking coefficient is undefined, or if the metric lacks a
+            dataset or some of the pairs.
+        on_front: whether the metric has a value and no other metric is both better and faster (or cheaper, if pairs
+            cost money). None if an unknown cost leaves that open, see :func:`~assay.statistics.ranks.front_of`, or if
+            nothing is ranked.
+        missing: the datasets on which the metric has no score.
+        reservations: caveats on the intervals.
+        ties: the share of the comparisons of two pairs that the metric ties; NaN without comparisons.
+        tie_threshold: the largest difference between two scores that counts as a tie, see
             :class:`~assay.statistics.agreement.Coefficients`.
-        random: by statistic, the random-effects mean over the datasets of a mean; what has none is not there.
-        price_per_1000: price of 1,000 distinct pairs, 0 for what is computed on this machine; None where unknown.
+        random: on a board of means, the random-effects mean over the datasets by statistic; a statistic without such a
+            mean has no entry.
+        price_per_1000: the price of 1,000 distinct pairs, 0 if computed on this machine; None if unknown.
     """
 
     metric: str
@@ -218,21 +240,22 @@ class Board:
     """Metrics ranked by one coefficient.
 
     Attributes:
-        title: the dataset, or what was averaged.
-        bucket: its condition.
-        n: pairs.
-        lines: the best first, those without a rank last; in the order of the run where none is ranked.
-        compared: what the tests say of each metric pair with a value, see :func:`better`.
-        unranked: why none is ranked; empty where they are.
-        calibrated: metrics under the calibrated form of that coefficient, where ties decide the order; else empty.
-        resampled: the coefficient that ranks, by metric, on the same resamples for all that have a rank, shape
-            (resamples,) each; empty where intervals come from influence values.
-        covariances: of that coefficient of every two metrics that have a rank, by the influence of each pair or group;
-            empty with resamples.
-        units: pairs, or groups of pairs, that both rest on.
-        sizes: pairs of each dataset that it rests on.
-        differences: of every two metrics that have a rank, in the coefficient that ranks.
-        best: metrics that could be the best, see :func:`~assay.statistics.best_set.could_be_best`.
+        title: the dataset's title, or a description of the mean.
+        bucket: the bucket's name.
+        n: the number of pairs.
+        lines: the metrics, best first and those without a rank last; in the order of the run if none is ranked.
+        compared: the outcome of the test of each pair of ranked metrics, see :func:`better`.
+        unranked: why no metric is ranked; empty if they are.
+        calibrated: the metrics under the calibrated form of the ranking coefficient, if ties influence the order; else
+            empty.
+        resampled: the ranking coefficient of each ranked metric on the same resamples, shape (resamples,) each; empty
+            if intervals come from influence values.
+        covariances: the covariance of the ranking coefficients of every two ranked metrics, from influence values;
+            empty if there are resamples.
+        units: the number of pairs, or groups of pairs, that the resamples or covariances rest on.
+        sizes: the number of pairs of each dataset.
+        differences: the difference in the ranking coefficient between every two ranked metrics.
+        best: the metrics that could be the best, see :func:`~assay.statistics.best_set.could_be_best`.
     """
 
     title: str
@@ -251,24 +274,33 @@ class Board:
 
     @property
     def is_priced(self) -> bool:
-        """Whether pairs of some metric cost money: without, prices say nothing and are not shown."""
+        """Whether any metric costs money; if none does, prices are not shown."""
         return any(line.price_per_1000 for line in self.lines)
 
 
 @dataclass(frozen=True)
 class _Cell:
-    """One bucket of one dataset: what was drawn of each metric, and each metric pair compared."""
+    """The measurements on one bucket of one dataset.
+
+    Attributes:
+        joined: the dataset.
+        bucket: the bucket's name.
+        n: the number of pairs in the bucket.
+        alone: the coefficients of each metric.
+        paired: the comparison of each metric pair; empty if nothing is ranked.
+        calibrated: each metric under the calibrated form of the ranking coefficient; may be empty.
+    """
 
     joined: Joined
     bucket: str
     n: int
     alone: dict[str, Coefficients]
-    paired: dict[MetricPair, Drawn]  # none where nothing is ranked
+    paired: dict[MetricPair, Drawn]
     calibrated: dict[str, Calibrated]
 
 
 def work_of(joined: Sequence[Joined], settings: PairedTests, buckets: Sequence[str] = ()) -> int:
-    """Return how many resamples :func:`boards` will draw, over all metrics and buckets."""
+    """Return the number of resamples that :func:`boards` will draw, over all metrics and buckets."""
     tables = sum(len(dataset.scores) * len(used_buckets(dataset.data, buckets)) for dataset in joined)
     return tables * settings.resamples
 
@@ -281,21 +313,21 @@ def boards(
     buckets: Sequence[str] = (),
     advance: Callable[[int], None] | None = None,
 ) -> list[Board]:
-    """Rank the metrics on every dataset and bucket, and over the datasets where there are several.
+    """Rank the metrics on every dataset and bucket, and on the mean over datasets if there are several.
 
-    By labels that no people gave, such as those of the probe set, none is ranked. Over several datasets a coefficient
-    is averaged, every dataset counting the same; those are left out. A metric without scores on one of them has no
-    mean, and no rank; where that is so of all metrics there is no such board.
+    Metrics are not ranked by labels that people did not give, such as those of the probe set; such datasets do not
+    enter the mean either. In the mean every dataset has the same weight. A metric without scores on one of the datasets
+    has no mean and no rank; a bucket in which no metric has scores on all datasets has no board of means.
 
     Args:
         joined: the datasets.
-        settings: of the tests.
+        settings: the settings of intervals and tests.
         by: the coefficient that ranks, one of the settings' statistics.
-        buckets: which; all by default.
-        advance: receives the resamples that were drawn.
+        buckets: the buckets; all of them by default.
+        advance: a progress callback that receives the number of resamples drawn since its last call.
 
     Raises:
-        InputError: a bucket that no dataset has.
+        InputError: no dataset has one of the buckets.
     """
     check_buckets([dataset.data for dataset in joined], buckets)
     cells = []
@@ -311,7 +343,10 @@ def boards(
 
 
 def _to_average(cells: Sequence[_Cell]) -> list[_Cell]:
-    """Return the datasets that a mean counts: human labels, and of several versions or parts of one the largest."""
+    """Return the datasets that enter a mean: those with human labels.
+
+    Of several datasets with one name and split, such as versions of one dataset, only the largest is kept.
+    """
     largest: dict[tuple[str, str], _Cell] = {}
     for cell in cells:
         facts = cell.joined.data.facts
@@ -322,7 +357,7 @@ def _to_average(cells: Sequence[_Cell]) -> list[_Cell]:
 
 
 def _draw(joined: Joined, bucket: str, settings: PairedTests, by: str, advance: Callable[[int], None] | None) -> _Cell:
-    """Draw resamples of every metric, and compare every two where metrics are ranked."""
+    """Measure every metric on a bucket with resamples and, if metrics are ranked there, compare them pairwise."""
     pairs = joined.data.within(bucket, settings.seed)
     scores = {name: pairs.take(values) for name, values in joined.scores.items()}
     drawing: dict[str, Any] = {
@@ -339,6 +374,7 @@ def _draw(joined: Joined, bucket: str, settings: PairedTests, by: str, advance: 
 
 
 def _board(cell: _Cell, settings: PairedTests, by: str) -> Board:
+    """Return the board of one bucket of one dataset."""
     joined = cell.joined
     lines = []
     for name, coefficients in cell.alone.items():
@@ -350,7 +386,7 @@ def _board(cell: _Cell, settings: PairedTests, by: str) -> Board:
 
 
 def _overall(bucket: str, parts: Sequence[_Cell], settings: PairedTests, by: str) -> Board:
-    """Average over datasets; a metric that lacks one of them is listed below, without a value."""
+    """Return the board of means over datasets; a metric that lacks one of them is listed last, without a value."""
     names = list(dict.fromkeys(name for part in parts for name in part.alone))
     complete = [name for name in names if all(name in part.alone for part in parts)]
     lines, means = [], {}
@@ -372,26 +408,29 @@ def _overall(bucket: str, parts: Sequence[_Cell], settings: PairedTests, by: str
 
 
 def _random(name: str, parts: Sequence[_Cell], settings: PairedTests) -> dict[str, RandomEffects]:
-    """Return the random-effects mean of a metric over datasets by statistic, of those that have one."""
+    """Return a metric's random-effects mean over datasets, by statistic; statistics without such a mean are absent."""
     alone = [part.alone[name] for part in parts]
-    found = {}
-    for place, statistic in enumerate(settings.statistics):
-        mean = over_datasets(alone, place, statistic, settings.confidence)
+    means = {}
+    for index, statistic in enumerate(settings.statistics):
+        mean = over_datasets(alone, index, statistic, settings.confidence)
         if mean is not None:
-            found[statistic] = mean
-    return found
+            means[statistic] = mean
+    return means
 
 
 def _incomplete_line(name: str, parts: Sequence[_Cell], settings: PairedTests) -> Line:
-    """Return the line of a metric that lacks one of the datasets: it has no mean."""
+    """Return the line of a metric that lacks one of the datasets and hence has no mean."""
     record = next(part.joined.records[name] for part in parts if name in part.alone)
-    nothing = dict.fromkeys(settings.statistics, (None, None, None))
+    undefined = dict.fromkeys(settings.statistics, (None, None, None))
     missing = tuple(part.joined.title for part in parts if name not in part.alone)
-    return Line(name, record.declared.kind, nothing, {}, 0, None, record.short_signature, missing=missing)
+    return Line(name, record.declared.kind, undefined, {}, 0, None, record.short_signature, missing=missing)
 
 
 def _drawn_of(part: _Cell, first: str, second: str) -> Drawn:
-    """Return what was drawn of a metric pair, in this order: on each dataset the order is that of its run."""
+    """Return the comparison of a metric pair in the order *first*, *second*, swapping the draws if needed.
+
+    The order in which a dataset holds the two metrics is the order of its run, which may differ between datasets.
+    """
     if (first, second) in part.paired:
         return part.paired[first, second]
     drawn = part.paired[second, first]
@@ -399,12 +438,20 @@ def _drawn_of(part: _Cell, first: str, second: str) -> Drawn:
 
 
 def _line(name: str, parts: Sequence[_Cell], drawn: Coefficients, settings: PairedTests) -> Line:
+    """Return the line of one metric, not ranked yet.
+
+    Args:
+        name: the metric.
+        parts: the datasets that the line is about, one or more.
+        drawn: the metric's coefficients on them, averaged if there are several.
+        settings: the settings of intervals and tests.
+    """
     values = {}
-    for place, statistic in enumerate(settings.statistics):
-        value = drawn.values[place]
-        low, high = drawn.interval(place, settings.confidence) or (None, None)
+    for index, statistic in enumerate(settings.statistics):
+        value = drawn.values[index]
+        low, high = drawn.interval(index, settings.confidence) or (None, None)
         values[statistic] = (None if np.isnan(value) else float(value), low, high)
-    reservations = dict.fromkeys(drawn.reservation(place) for place in range(len(settings.statistics)))
+    reservations = dict.fromkeys(drawn.reservation(index) for index in range(len(settings.statistics)))
     kind = parts[0].joined.records[name].declared.kind
     signatures = dict.fromkeys(part.joined.records[name].short_signature for part in parts)
     chance = dict(zip(settings.statistics, drawn.chance.tolist(), strict=True))
@@ -424,30 +471,32 @@ def _line(name: str, parts: Sequence[_Cell], drawn: Coefficients, settings: Pair
 
 
 def _mean_speed(name: str, parts: Sequence[_Cell]) -> float | None:
-    """Return the pairs a second over datasets that count the same; None where one of them does not know it."""
+    """Return the mean pairs per second over equally weighted datasets; None if it is unknown on one of them."""
     speeds = [part.joined.records[name].cost.pairs_per_second for part in parts]
     known = [speed for speed in speeds if speed is not None]
     return harmonic_mean(known) if len(known) == len(speeds) else None
 
 
 def _mean_price(name: str, parts: Sequence[_Cell]) -> float | None:
-    """Return the price of 1,000 pairs over datasets that count the same; None where that of one is not known."""
+    """Return the mean price of 1,000 pairs over equally weighted datasets; None if it is unknown on one of them."""
     prices = [part.joined.records[name].price_per_1000 for part in parts]
     known = [price for price in prices if price is not None]
     return fmean(known) if len(known) == len(prices) else None
 
 
 def _costs(lines: Sequence[Line]) -> dict[str, tuple[float | None, ...]]:
-    """Return what a metric costs, a higher number being better: pairs per second, and where pairs are paid for, what is
-    left of the money; where one of the two is known of no metric, the other alone.
+    """Return the costs of each metric as a tuple of numbers of which higher is better; None for an unknown cost.
+
+    The tuple holds the pairs per second, if known for some metric, and the negative price, if some metric has one. If
+    neither is so, it holds the unknown speed.
     """
-    timed = any(line.pairs_per_second is not None for line in lines)
-    priced = any(line.price_per_1000 for line in lines)
+    is_timed = any(line.pairs_per_second is not None for line in lines)
+    is_priced = any(line.price_per_1000 for line in lines)
     costs = {}
     for line in lines:
         price = None if line.price_per_1000 is None else -line.price_per_1000
-        speed = (line.pairs_per_second,) if timed or not priced else ()
-        costs[line.metric] = (*speed, price) if priced else speed
+        speed = (line.pairs_per_second,) if is_timed or not is_priced else ()
+        costs[line.metric] = (*speed, price) if is_priced else speed
     return costs
 
 
@@ -460,17 +509,26 @@ def _ranked(
     settings: PairedTests,
     by: str,
 ) -> Board:
-    """Return a board whose lines are sorted by one coefficient, with ranks and the front of cost and agreement.
+    """Return a board whose lines are sorted by one coefficient, with ranks and the Pareto front of cost and agreement.
 
-    A metric that lacks pairs gets no rank: its coefficient is of other pairs than the tests.
+    A metric that lacks pairs gets no rank, since its coefficient and the tests are computed on different pairs.
+
+    Args:
+        title: the board's title.
+        bucket: the bucket's name.
+        lines: one line per metric.
+        alone: the coefficients of each metric.
+        paired: the comparison of each metric pair.
+        settings: the settings of intervals and tests.
+        by: the coefficient that ranks.
     """
-    most = max((line.n for line in lines), default=0)
+    most_pairs = max((line.n for line in lines), default=0)
     values, ranked_values = {}, {}
     for line in lines:
         value = line.values[by][0]
         if value is not None:
             values[line.metric] = value
-            if line.n == most:
+            if line.n == most_pairs:
                 ranked_values[line.metric] = value
     tested = {names: drawn for names, drawn in paired.items() if set(names) <= set(ranked_values)}
     index = list(settings.statistics).index(by)
@@ -499,7 +557,7 @@ def _ranked(
     return Board(
         title,
         bucket,
-        most,
+        most_pairs,
         tuple(ordered),
         compared,
         resampled=resampled,
@@ -516,25 +574,31 @@ def _covariances(
     differences: Mapping[MetricPair, Difference],
     index: int,
 ) -> dict[MetricPair, float]:
-    """Return the covariances of every two metrics, both orders, from their variances and that of the difference.
+    """Return the covariance of every two metrics, in both orders, and the variance of each.
+
+    A pair whose difference has no standard error is absent.
 
     Args:
         names: the metrics.
-        alone: of each metric, with variances.
-        differences: of every two.
-        index: of the statistic in the coefficients.
+        alone: the coefficients of each metric, with variances.
+        differences: the difference of every two metrics, with its standard error.
+        index: the position of the statistic among the coefficients.
     """
     variances = {name: alone[name].variance_of(index) for name in names}
     covariances = {(name, name): variance for name, variance in variances.items()}
     for (first, second), difference in differences.items():
         if difference.error is not None:
+            # Var(X - Y) = Var(X) + Var(Y) - 2 Cov(X, Y)
             covariance = (variances[first] + variances[second] - difference.error**2) / 2
             covariances[first, second] = covariances[second, first] = covariance
     return covariances
 
 
 def better(differences: Mapping[MetricPair, Difference], settings: PairedTests) -> dict[MetricPair, int]:
-    """Return for each metric pair 1 or -1 where one is better by the corrected jackknife t-test, else 0."""
+    """Return the outcome of the corrected jackknife t-test for each metric pair.
+
+    1 means that the first metric is better, -1 that the second is, and 0 that the test cannot tell.
+    """
     p_values = np.array([np.nan if item.p_jackknife is None else item.p_jackknife for item in differences.values()])
     adjusted = adjust(p_values, settings.correction)
     signs = {}

@@ -1,4 +1,4 @@
-"""A leaderboard as sheets and records."""
+"""A leaderboard as tables (sheets) and plain records."""
 
 from __future__ import annotations
 
@@ -15,18 +15,20 @@ from assay.reports.sheets import Column, Document, Sheet, number_columns
 from assay.statistics.coefficients import OF_TWO_LABELS, WHY_AUC, interval_method, title_of
 from assay.statistics.ranks import groups_of_places, letters
 
-#: Head of the column of prices.
+#: The head of the price column.
 PRICE = "price per 1,000"
 
 
 def document(boards: Sequence[Board], settings: PairedTests, by: str, absent: Sequence[str] = ()) -> Document:
-    """Lay out boards; metrics that could be the best stand out, and the front of cost and agreement has a column.
+    """Return a leaderboard as a document: one sheet per board on which some metric has a value.
+
+    Metrics that could be the best are marked. Speed, price and the Pareto front have columns if they are known.
 
     Args:
-        boards: the tables.
-        settings: of the tests.
+        boards: the boards.
+        settings: the settings of intervals and tests.
         by: the coefficient that ranks.
-        absent: lines about metrics that a run was asked for and has no scores of.
+        absent: one line for each metric that was requested from a run but has no scores; shown as warnings.
     """
     timed = any(line.pairs_per_second is not None for board in boards for line in board.lines)
     priced = any(board.is_priced for board in boards)
@@ -58,14 +60,14 @@ def _has_value(line: Line) -> bool:
 
 
 def _why_left_out(board: Board) -> str:
-    """Return why a board on which no metric has a value is not shown."""
+    """Return the warning that a board is not shown, since no metric has a value on it."""
     lacking = any(line.missing for line in board.lines)
     why = "scores or labels do not vary" + (", or are missing on one of the datasets" if lacking else "")
     return f"{board.title}, {board.bucket}: no table, since no metric has a value there: {why}"
 
 
 def _ranked(board: Board) -> list[str]:
-    """Return the metrics that have a rank, the best first."""
+    """Return the metrics that have a rank, best first."""
     return [line.metric for line in board.lines if line.rank]
 
 
@@ -74,11 +76,14 @@ def _span(first: int, last: int) -> str:
 
 
 def _sheet(board: Board, heads: Sequence[Column], settings: PairedTests) -> Sheet:
-    """Return one board as a sheet; metrics that could be the best are marked, notes say why others have no rank."""
+    """Return one board as a sheet.
+
+    Metrics that could be the best are marked; notes say why metrics have no rank, and list caveats on intervals.
+    """
     alike = letters(_ranked(board), board.compared)
     shown = {column.head for column in heads}
     rows = [_cells(line, alike.get(line.metric, "–"), settings, shown) for line in board.lines]
-    could_be_best = frozenset(place for place, line in enumerate(board.lines) if line.metric in board.best)
+    could_be_best = frozenset(row for row, line in enumerate(board.lines) if line.metric in board.best)
     notes = [board.unranked] if board.unranked else []
     notes += [f"{line.metric}: no score on {', '.join(line.missing)}" for line in board.lines if line.missing]
     notes += dict.fromkeys(reservation for line in board.lines for reservation in line.reservations)
@@ -92,7 +97,7 @@ def _sheet(board: Board, heads: Sequence[Column], settings: PairedTests) -> Shee
 
 
 def _with_ties(sheet: Sheet, board: Board, by: str) -> Sheet:
-    """Return the sheet of a board with what its metrics tie in its notes."""
+    """Return the sheet of a board with notes on ties and tie thresholds added."""
     ties = {line.metric: line.ties for line in board.lines if line.rank}
     thresholds = {line.metric: line.tie_threshold for line in board.lines}
     notes = [*sheet.notes, *tie_note(ties, board.calibrated, by), *threshold_note(thresholds)]
@@ -100,6 +105,7 @@ def _with_ties(sheet: Sheet, board: Board, by: str) -> Sheet:
 
 
 def _cells(line: Line, alike: str, settings: PairedTests, shown: Container[str]) -> list[str]:
+    """Return the cells of one row; of the cost columns, only those whose head is in *shown*."""
     values = [Cell(*line.values[name], "").text for name in settings.statistics]
     costs = {
         "pairs/s": "–" if line.pairs_per_second is None else rate(line.pairs_per_second),
@@ -112,7 +118,7 @@ def _cells(line: Line, alike: str, settings: PairedTests, shown: Container[str])
 
 
 def _random_sheet(board: Board, by: str) -> Sheet:
-    """Return the random-effects means over datasets of the coefficient that ranks, in the order of the board."""
+    """Return a sheet of random-effects means of the ranking coefficient over datasets, in the order of the board."""
     heads = [Column("metric"), *number_columns([title_of(by), "new dataset", "deviation (z)"])]
     rows = []
     datasets = 0
@@ -133,6 +139,7 @@ def _random_sheet(board: Board, by: str) -> Sheet:
 
 
 def _records(board: Board, by: str) -> Iterator[dict[str, Any]]:
+    """Yield one flat record per metric of a board; None for undefined or unknown values."""
     ranked = _ranked(board)
     alike, groups = letters(ranked, board.compared), groups_of_places(ranked, board.compared)
     for line in board.lines:
@@ -170,6 +177,15 @@ def _records(board: Board, by: str) -> Iterator[dict[str, Any]]:
 def _explanations(
     settings: PairedTests, by: str, boards: Sequence[Board], *, timed: bool, priced: bool
 ) -> Iterator[str]:
+    """Yield the notes on method: what the columns mean, and the signature of each metric.
+
+    Args:
+        settings: the settings of intervals and tests.
+        by: the coefficient that ranks.
+        boards: the boards that are shown.
+        timed: whether there is a column of speeds.
+        priced: whether there is a column of prices.
+    """
     level = percent(settings.confidence)
     yield (
         f"rank: by {title_of(by)}, with the {level} confidence set of the true ranks of all metrics of a table at once "

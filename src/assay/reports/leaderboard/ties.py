@@ -1,4 +1,4 @@
-"""What a table that ranks says where its metrics tie very different shares of the comparisons."""
+"""Notes for a ranking whose metrics tie very different shares of the comparisons."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from assay.reports.layout import short
 from assay.statistics.agreement import Coefficients, measure
 from assay.statistics.coefficients import calibrated_form, title_of
 
-#: Shares of ties that differ by more than this differ much.
+#: The smallest difference between two shares of ties at which ties are said to influence the ranking.
 MUCH = 0.1
-#: Up to so many pairs the calibrated order is computed for the note: thresholds take seconds above.
+#: The most pairs for which the calibrated order is computed; with more, finding the thresholds takes seconds.
 PAIRS = 10_000
 
 
 @dataclass(frozen=True)
 class Calibrated:
-    """One score under the calibrated form of the coefficient that ranks.
+    """One metric under the calibrated form of the ranking coefficient.
 
     Attributes:
-        value: None where undefined.
-        threshold: up to which difference two scores are tied; None for means over datasets.
+        value: the coefficient; None if undefined.
+        threshold: the largest difference between two scores that counts as a tie; None for means over datasets.
     """
 
     value: float | None
@@ -32,9 +32,13 @@ class Calibrated:
 
 
 def ties_decide(ties: Mapping[str, float], by: str) -> bool:
-    """Tell whether shares of ties, by metric, differ so much that a coefficient ranks by them as well.
+    """Tell whether the metrics' shares of ties differ so much that they influence the ranking.
 
-    Not for coefficients that ties neither help nor harm, nor for those that calibrate them.
+    Always False for coefficients that ties neither raise nor lower, and for those that calibrate ties.
+
+    Args:
+        ties: the share of tied comparisons by metric; NaN if unknown.
+        by: the name of the coefficient that ranks.
     """
     known = [share for share in ties.values() if not np.isnan(share)]
     form = calibrated_form(by)
@@ -48,17 +52,20 @@ def calibrated(
     alone: Mapping[str, Coefficients],
     by: str,
 ) -> dict[str, Calibrated]:
-    """Return every score under the calibrated form of a coefficient; empty where ties do not decide, or of many pairs.
+    """Return every metric under the calibrated form of a coefficient.
+
+    Empty if ties do not influence the ranking, see :func:`ties_decide`, or if there are more than :data:`PAIRS` pairs.
 
     Args:
-        scores: by metric, shape (n,).
-        labels: shape (n,).
-        groups: codes of shape (n,), or None.
-        alone: what was measured of each metric.
-        by: name of the coefficient that ranks.
+        scores: the scores by metric, each of shape (n,).
+        labels: the labels, shape (n,).
+        groups: the group code of each pair, shape (n,), or None without groups.
+        alone: the uncalibrated coefficients of each metric.
+        by: the name of the coefficient that ranks.
     """
     form = calibrated_form(by)
-    if form is None or len(labels) > PAIRS or not ties_decide({name: of.ties for name, of in alone.items()}, by):
+    ties = {name: coefficients.ties for name, coefficients in alone.items()}
+    if form is None or len(labels) > PAIRS or not ties_decide(ties, by):
         return {}
     measured = measure(scores, labels, statistics=(form,), resamples=0, seed=(0,), groups=groups)
     values = {}
@@ -69,7 +76,7 @@ def calibrated(
 
 
 def mean_calibrated(parts: Sequence[Mapping[str, Calibrated]]) -> dict[str, Calibrated]:
-    """Return the mean over datasets of each metric's value; empty unless every dataset has them."""
+    """Return each metric's mean over datasets, None if a value is undefined; empty unless every dataset has values."""
     if not all(parts):
         return {}
     means = {}
@@ -81,12 +88,12 @@ def mean_calibrated(parts: Sequence[Mapping[str, Calibrated]]) -> dict[str, Cali
 
 
 def tie_note(ties: Mapping[str, float], values: Mapping[str, Calibrated], by: str) -> list[str]:
-    """Return a line about the ties of ranked metrics and their calibrated order; none where ties decide nothing.
+    """Return one line about the ties and the calibrated order, or none if ties do not influence the ranking.
 
     Args:
-        ties: share of the comparisons that each ranked metric ties.
-        values: the metrics under the calibrated form, empty where it was not computed.
-        by: name of the coefficient that ranks.
+        ties: the share of the comparisons that each ranked metric ties.
+        values: the metrics under the calibrated form; empty if it was not computed.
+        by: the name of the coefficient that ranks.
     """
     form = calibrated_form(by)
     if form is None or not ties_decide(ties, by):
@@ -94,7 +101,11 @@ def tie_note(ties: Mapping[str, float], values: Mapping[str, Calibrated], by: st
     fewest, most = min(ties, key=lambda name: ties[name]), max(ties, key=lambda name: ties[name])
     line = f"ties: {most} ties {ties[most]:.0%} of the comparisons, {fewest} {ties[fewest]:.0%}, and {title_of(by)} "
     line += "depends on that"
-    known = {name: value for name in ties if (value := values[name].value if name in values else None) is not None}
+    known = {}
+    for name in ties:
+        value = values[name].value if name in values else None
+        if value is not None:
+            known[name] = value
     if not known:
         return [f"{line}; --calibrate-ties ranks by {title_of(form)}"]
     order = sorted(known, key=lambda name: -known[name])
@@ -103,7 +114,7 @@ def tie_note(ties: Mapping[str, float], values: Mapping[str, Calibrated], by: st
 
 
 def threshold_note(thresholds: Mapping[str, float | None]) -> list[str]:
-    """Return a line about the thresholds of each metric, none where there are none."""
+    """Return one line with the tie threshold of each metric, or no line if no metric has one."""
     listed = [f"{name} {value:.3g}" for name, value in thresholds.items() if value is not None]
     if not listed:
         return []

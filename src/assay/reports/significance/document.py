@@ -1,4 +1,4 @@
-"""Comparisons of systems as sheets and records."""
+"""Comparisons of systems as tables (sheets) and plain records."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ def document(
     Args:
         samples: the results by dataset and statistic.
         compared: the comparisons.
-        settings: of the tests.
-        notes: what was left out on reading.
-        baseline: the system that the others are compared with, or None for all pairs.
+        settings: the settings of the tests.
+        notes: lines on results that were left out on reading.
+        baseline: the system that the others are compared with; None if all pairs are compared.
     """
     statistics = list(dict.fromkeys(group.statistic for group in samples))
     sheets: list[Sheet] = []
@@ -99,7 +99,7 @@ def _overview(samples: Sequence[Samples], rows: Sequence[ComparedSystems], basel
             reached = _reached(group.values[system]) if system in group.values else "–"
             line.append(f"{reached} [{mark}]" if mark else reached)
         cells.append(line)
-    legend = ", ".join(f"{2 * place + 1}/{2 * place + 2} {test}" for place, test in enumerate(TESTS))
+    legend = ", ".join(f"{2 * index + 1}/{2 * index + 2} {test}" for index, test in enumerate(TESTS))
     statistic = title_of(samples[0].statistic)
     facts = () if baseline is None else (f"better/worse than {baseline} by: {legend}",)
     heads = [Column("system"), *(Column(group.dataset, number=True) for group in samples)]
@@ -109,11 +109,11 @@ def _overview(samples: Sequence[Samples], rows: Sequence[ComparedSystems], basel
 def _numbered_tests(row: ComparedSystems) -> str:
     """Return the numbers of the tests by which a system is better (odd) or worse (even), such as ``1,3``."""
     numbers = []
-    for place, test in enumerate(TESTS):
+    for index, test in enumerate(TESTS):
         if test in row.better:
-            numbers.append(2 * place + 1)
+            numbers.append(2 * index + 1)
         if test in row.worse:
-            numbers.append(2 * place + 2)
+            numbers.append(2 * index + 2)
     return ",".join(map(str, numbers))
 
 
@@ -137,7 +137,7 @@ def _tests(samples: Samples, rows: Sequence[ComparedSystems]) -> Sheet:
 
 
 def _counts(rows: Sequence[ComparedSystems], systems: Sequence[str]) -> list[dict[str, Any]]:
-    """Return for each system how many comparisons it wins and loses by each test, and by all of them."""
+    """Return one record per system: its numbers of wins and losses by each test, and by all tests together."""
     records = []
     for system in systems:
         won, lost = [], []
@@ -170,7 +170,7 @@ def _counts_sheet(statistic: str, counted: Sequence[dict[str, Any]]) -> Sheet:
 
 
 def _sided(p: Sided) -> str:
-    """Return the smaller of two p-values with the direction it speaks for."""
+    """Return the smaller of two one-sided p-values, after + for better or − for worse."""
     if math.isnan(p.better):
         return "–"
     return f"+ {p_value(p.better)}" if p.better <= p.worse else f"− {p_value(p.worse)}"
@@ -225,7 +225,7 @@ def _record(row: ComparedSystems) -> dict[str, Any]:
 def _explanations(
     samples: Sequence[Samples], compared: Sequence[ComparedSystems], settings: SignificanceSettings
 ) -> Iterator[str]:
-    """Yield the notes below the tables: what the columns mean, the corrections, warnings of too few draws or seeds."""
+    """Yield the notes below the tables: meaning of columns, corrections, and warnings of too few draws or seeds."""
     family = max(Counter(row.statistic for row in compared).values())
     level = corrected_confidence(settings.confidence, settings.corrected(family))
     yield (

@@ -1,4 +1,4 @@
-"""Results over seeds as they lie on disk: tables, and the folders that a training with several seeds writes."""
+"""Readers of results over seeds: tables, and the folders that a training with several seeds writes."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from assay.paths import exists
 from assay.tables import repeated
 from assay.visible import visible
 
-#: What a training writes into the folder of each seed.
+#: The file that a training writes into the folder of each seed.
 RESULTS = "results.json"
 _COLUMNS = ("system", "dataset", "seed", "value")
 
 
 @dataclass(frozen=True)
 class Row:
-    """One number.
+    """One result of a system.
 
     Attributes:
-        system, dataset, statistic, seed: what it is of; the statistic is "value" where it has no name.
-        value: finite; a higher one is better.
-        where: file and row, for messages.
+        system, dataset, statistic, seed: the names; the statistic is "value" if the file does not name it.
+        value: the result, finite; higher is better.
+        where: the file and row, for messages.
     """
 
     system: str
@@ -39,29 +39,31 @@ class Row:
 
 
 def read_results(results: Sequence[str | Path]) -> tuple[list[Row], list[str]]:
-    """Read tables and folders.
+    """Read results from tables and folders.
 
-    A table is CSV, or JSONL where its name ends so, with the columns system, dataset, seed, value and, where it is
-    there, statistic. A folder holds ``seed-N/results.json``, or ``results.json`` itself, which counts as one seed named
-    like the folder; each is an object whose ``scores`` list objects with dataset, statistic and value. ``NAME=FOLDER``
-    names the system, which otherwise has the name of the folder; several folders of one name are seeds of one system.
+    A table is JSONL if its name ends so, else CSV. It has the columns system, dataset, seed, value and optionally
+    statistic. A folder holds ``seed-N/results.json`` files, or a single ``results.json``, which counts as one seed with
+    the name of the folder. Each is an object whose ``scores`` list objects with dataset, statistic and value.
+    ``NAME=FOLDER`` names the system, which otherwise has the name of the folder; folders with the same name are seeds
+    of one system.
 
     Returns:
         The numbers in the order of the files, and lines about folders of seeds without results.
 
     Raises:
-        InputError: nothing there, a column is missing, a cell is empty or no number, or a number is given twice.
+        InputError: a file or folder is missing or empty, a column is missing, a cell is empty or not a number, or a
+            result is duplicate.
     """
     rows: list[Row] = []
     notes: list[str] = []
-    for asked in results:
-        name, path = _named(str(asked))
+    for argument in results:
+        name, path = _split_name(str(argument))
         if path.is_dir():
             rows += _folder(path, name or path.resolve().name, notes)
         elif not path.is_file():
             raise InputError(f"{path}: there is no such file or folder")
         elif name:
-            raise InputError(f"{asked}: NAME= goes before a folder; a table names its systems in the column system")
+            raise InputError(f"{argument}: NAME= goes before a folder; a table names its systems in the column system")
         else:
             rows += _table(path)
     seen: dict[tuple[str, str, str, str], str] = {}
@@ -76,11 +78,11 @@ def read_results(results: Sequence[str | Path]) -> tuple[list[Row], list[str]]:
     return rows, notes
 
 
-def _named(asked: str) -> tuple[str, Path]:
-    """Return the name and the path in NAME=PATH; the name is empty where *asked* is a path itself."""
-    name, equals, path = asked.partition("=")
-    if not equals or not name or exists(asked):
-        return "", Path(asked)
+def _split_name(argument: str) -> tuple[str, Path]:
+    """Return the name and the path of NAME=PATH; the name is empty if *argument* is a path itself."""
+    name, equals, path = argument.partition("=")
+    if not equals or not name or exists(argument):
+        return "", Path(argument)
     return name, Path(path)
 
 
@@ -98,7 +100,7 @@ def _table(path: Path) -> Iterator[Row]:
 
 
 def _csv(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield where each row stands, the head being row 1 and blank ones counted, and its cells by column."""
+    """Yield the location of each row, for messages, and its cells by column; the head is row 1, blank rows count."""
     with path.open(encoding="utf-8-sig", newline="") as lines:
         reader = csv.reader(lines, strict=True)
         try:
@@ -121,7 +123,7 @@ def _csv(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def _jsonl(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield where each object stands and its values."""
+    """Yield the location of each object, for messages, and its values."""
     with path.open(encoding="utf-8-sig", newline="\n") as lines:
         for number, line in enumerate(lines, start=1):
             where = f"{path}: line {number}"
@@ -137,6 +139,7 @@ def _jsonl(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def _folder(folder: Path, system: str, notes: list[str]) -> Iterator[Row]:
+    """Yield the results of all seeds of a system; append a note for each seed without results to *notes*."""
     seeds = sorted(
         (path for path in folder.glob("seed-*") if path.is_dir()), key=lambda path: (len(path.name), path.name)
     )
@@ -157,16 +160,16 @@ def _folder(folder: Path, system: str, notes: list[str]) -> Iterator[Row]:
 
 def _scores(path: Path, system: str, seed: str) -> Iterator[Row]:
     try:
-        held = json.loads(path.read_text(encoding="utf-8"))
+        contents = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: is no valid JSON ({error}); train that seed again") from error
-    scores = held.get("scores") if isinstance(held, dict) else None
-    if not isinstance(scores, list) or not all(isinstance(one, dict) for one in scores) or not scores:
+    scores = contents.get("scores") if isinstance(contents, dict) else None
+    if not isinstance(scores, list) or not all(isinstance(score, dict) for score in scores) or not scores:
         raise InputError(
             f'{path}: should hold a JSON object with "scores", a list of objects with dataset, statistic and value'
         )
-    for number, one in enumerate(scores, start=1):
-        yield _row(f"{path}: score {number}", {**one, "system": system, "seed": seed})
+    for number, score in enumerate(scores, start=1):
+        yield _row(f"{path}: score {number}", {**score, "system": system, "seed": seed})
 
 
 def _row(where: str, cells: Mapping[str, Any]) -> Row:
@@ -187,7 +190,7 @@ def _row(where: str, cells: Mapping[str, Any]) -> Row:
 
 
 def _name(cell: object) -> str:
-    """Return a name on one line that shows itself as it is wherever it is written, also in messages."""
+    """Return a name on one line, with invisible characters spelt out."""
     return visible(" ".join(str(cell).split()))
 
 

@@ -9,9 +9,9 @@ from typing import Literal
 from assay.errors import InputError
 from assay.settings import Seeded, WithProgress, check_level, check_resamples, setting
 
-#: No more resamples than this are drawn unless they are asked for: the draws of all systems are in memory.
+#: The most resamples that are drawn unless more are requested: the draws of all systems are kept in memory.
 MOST_ADDED = 10_000
-#: No more resamples than this may be asked for.
+#: The most resamples that may be requested.
 MOST = 100_000
 
 
@@ -41,7 +41,7 @@ class SignificanceSettings(Seeded, WithProgress):
     )
 
     def check(self) -> None:
-        """Refuse levels and draws out of their range, and two ways to choose what is compared."""
+        """Raise InputError if a level or number is out of range, or if both a baseline and all pairs are requested."""
         check_level(self.confidence)
         if not 0 < self.tau <= 0.5:
             raise InputError(f"`tau={self.tau}`: must lie above 0 and be at most .5, such as .2")
@@ -54,18 +54,18 @@ class SignificanceSettings(Seeded, WithProgress):
 
     @property
     def signature(self) -> str:
-        """One line that lets another person draw the same."""
+        """The settings in one line, with which another person can repeat the draws."""
         return (
             f"seed:{self.seed}|resamples:{self.resamples}|confidence:{self.confidence}|tau:{self.tau}"
             f"|alpha:{self.alpha}|correction:{self.correction}"
         )
 
     def corrected(self, comparisons: int) -> int:
-        """Return the comparisons that are corrected for."""
+        """Return the number of comparisons to correct for; 1 without correction."""
         return 1 if self.correction == "none" else comparisons
 
     def resamples_for(self, comparisons: int) -> int:
-        """Return how many resamples a number of comparisons needs.
+        """Return the number of resamples that a number of comparisons needs.
 
         The smallest p-value of r draws is 1 / (r + 1). Corrected for k comparisons it has to stay well below the level,
         or nothing could be told apart: r is at least twice k / alpha, up to :data:`MOST_ADDED`.

@@ -26,7 +26,7 @@ from assay.statistics.significance import (
     welch,
 )
 
-#: Fewest seeds of a system: below it, spread is not known and no test can tell anything.
+#: The fewest seeds per system: with fewer, no test has any power.
 FEWEST = 3
 
 
@@ -35,10 +35,9 @@ class Samples:
     """One statistic on one dataset.
 
     Attributes:
-        dataset, statistic: their names.
-        values: by system, in the order of all systems, shape (seeds,) in the order of the file; systems without results
-            are absent.
-        notes: systems and seeds that are missing.
+        dataset, statistic: the names of dataset and statistic.
+        values: the results by system, shape (seeds,) in the order of the file; systems without results are absent.
+        notes: lines on systems and seeds that are missing.
     """
 
     dataset: str
@@ -48,10 +47,10 @@ class Samples:
 
 
 def group_results(rows: Sequence[Row]) -> list[Samples]:
-    """Return samples by statistic and dataset, each in the order in which it first occurs.
+    """Return one group of samples per statistic and dataset, in the order of first occurrence.
 
     Raises:
-        InputError: fewer than two systems, or fewer than :data:`FEWEST` seeds of one.
+        InputError: there are fewer than two systems, or fewer than :data:`FEWEST` seeds of one.
     """
     systems = list(dict.fromkeys(row.system for row in rows))
     if not systems:
@@ -66,7 +65,12 @@ def group_results(rows: Sequence[Row]) -> list[Samples]:
 
 
 def _samples(by_system: dict[str, list[Row]], systems: Sequence[str]) -> Samples:
-    """Return the results of every system on one dataset, with notes on the seeds that some of them lack."""
+    """Return the results of every system on one dataset, with notes on missing systems and seeds.
+
+    Args:
+        by_system: the rows of one statistic on the dataset, by system.
+        systems: the systems of all datasets, in order.
+    """
     first = next(iter(by_system.values()))[0]
     for system, rows in by_system.items():
         if len(rows) < FEWEST:
@@ -88,15 +92,15 @@ def _samples(by_system: dict[str, list[Row]], systems: Sequence[str]) -> Samples
 
 
 def system_pairs(samples: Sequence[Samples], baseline: str | None, all_pairs: bool) -> list[tuple[str, str]]:
-    """Return which systems are compared; the tests ask whether the first is better than the second.
+    """Return the pairs of systems to compare; the tests ask whether the first is better than the second.
 
     Args:
-        samples: all results.
-        baseline: what the others are compared with; the first system by default.
-        all_pairs: every pair of systems instead, in their order.
+        samples: the results by dataset and statistic.
+        baseline: the system that the others are compared with; the first system by default.
+        all_pairs: whether to compare every pair of systems instead.
 
     Raises:
-        InputError: an unknown baseline.
+        InputError: the baseline is unknown.
     """
     systems = list(dict.fromkeys(system for group in samples for system in group.values))
     if all_pairs:
@@ -107,7 +111,7 @@ def system_pairs(samples: Sequence[Samples], baseline: str | None, all_pairs: bo
     return [(system, against) for system in systems if system != against]
 
 
-#: Tests that a system can win or lose, as tables name them.
+#: The tests that a system can win or lose, under their names in tables.
 TESTS = ("ASO", "U", "bootstrap", "t")
 
 
@@ -116,14 +120,14 @@ class ComparedSystems:
     """Two systems on one dataset by one statistic.
 
     Attributes:
-        dataset, statistic: where.
-        first, second: systems.
-        order: almost stochastic order, at the corrected level.
-        raw: by test other than almost stochastic order, its p-values.
-        adjusted: the same, corrected.
-        spread, adjusted_spread: p-value of the Brown-Forsythe test, and corrected; NaN where it could not be made.
-        better: the tests of :data:`TESTS` by which the first is better.
-        worse: those by which it is worse.
+        dataset, statistic: the names of dataset and statistic.
+        first, second: the names of the systems.
+        order: the almost stochastic order, at the corrected level.
+        raw: the uncorrected p-values of each test other than almost stochastic order.
+        adjusted: the corrected p-values of these tests.
+        spread, adjusted_spread: the p-value of the Brown-Forsythe test before and after correction; NaN if undefined.
+        better: the tests of :data:`TESTS` by which the first system is better.
+        worse: the tests by which the first system is worse.
     """
 
     dataset: str
@@ -148,14 +152,14 @@ def compare_samples(
 ) -> list[ComparedSystems]:
     """Compare pairs of systems on every dataset that has both.
 
-    The comparisons of one statistic on all datasets are one family: what is counted over datasets is corrected over
-    them. Each direction of a test, and the test of spread, is a family of its own.
+    The comparisons of one statistic on all datasets are corrected as one family, since wins are counted over datasets.
+    Each direction of a test, and the test of spread, is a family of its own.
 
     Args:
         samples: results by dataset and statistic.
         pairs: the systems to compare; the tests ask whether the first is better.
-        settings: how.
-        advance: receives the number of comparisons that were made.
+        settings: the settings of the tests.
+        advance: a progress callback that receives the number of comparisons made since its last call.
 
     Raises:
         InputError: no dataset has results of both systems of any pair.
@@ -176,7 +180,7 @@ def _compare_family(
     settings: SignificanceSettings,
     advance: Callable[[int], None] | None,
 ) -> Iterator[ComparedSystems]:
-    """Yield every comparison of one statistic, corrected for their number.
+    """Yield every comparison of systems by one statistic, corrected for the number of comparisons.
 
     Each system's results are resampled once, for all of its comparisons.
     """
@@ -225,7 +229,7 @@ def _compare_family(
 
 
 class _ResampledSystem(NamedTuple):
-    """Results of one system on one dataset, shape (seeds,), and their resamples."""
+    """The results of one system on one dataset, shape (seeds,), and their resamples, one row each."""
 
     values: Floats
     drawn: Floats
@@ -234,7 +238,7 @@ class _ResampledSystem(NamedTuple):
 def _resample_systems(
     comparisons: Sequence[tuple[Samples, str, str]], resamples: int, seed: int
 ) -> dict[tuple[str, str], _ResampledSystem]:
-    """Return the results and resamples of every system that is compared, by dataset and system."""
+    """Return the results and resamples of every compared system, by names of dataset and system."""
     sampled: dict[tuple[str, str], _ResampledSystem] = {}
     for group, *systems in comparisons:
         for system in systems:
@@ -267,6 +271,6 @@ def _adjusted(raw: Sequence[Sided], settings: SignificanceSettings) -> list[Side
 
 
 def _seed(seed: int, samples: Samples, system: str) -> tuple[int, int]:
-    """Return what seeds the draws of one sample: other systems and datasets change nothing."""
+    """Return the seed for the resamples of one system; it does not depend on other systems and datasets."""
     name = "|".join((samples.dataset, samples.statistic, system))
     return seed, zlib.crc32(name.encode("utf-8", "surrogatepass"))

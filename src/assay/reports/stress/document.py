@@ -1,4 +1,4 @@
-"""The result of a stress test laid out: which perturbation fools which metric, and a table for each metric."""
+"""The tables of a stress test: an overview of metrics by perturbation, and one table per metric."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from assay.reports.sheets import Column, Document, Sheet, number_columns
 from assay.reports.stress.effects import Effect, Estimate
 from assay.reports.stress.study import StressStudy, Subject
 
-#: What should happen, and what counts as fooled.
+#: Expected effect of a perturbation -> heading, with what counts as fooled.
 EXPECTED = {
     "same": ("must not matter", "fooled: the verdict changes"),
     "not higher": ("must not help a wrong answer", "fooled: the verdict becomes yes"),
@@ -20,11 +20,11 @@ EXPECTED = {
 
 
 def to_document(study: StressStudy, *, examples: bool = False) -> Document:
-    """Return the tables of a study: one of all metrics for each dataset, then one for each metric.
+    """Return the tables of a study: one overview per dataset, then one table per metric.
 
     Args:
-        study: the result.
-        examples: whether a pair that was fooled stands beside each row.
+        study: the result of the stress test.
+        examples: whether to add a table of pairs that fooled each metric.
     """
     sheets = []
     datasets = list(dict.fromkeys(subject.dataset for subject in study.subjects))
@@ -47,7 +47,7 @@ def to_document(study: StressStudy, *, examples: bool = False) -> Document:
 
 
 def _overview(subjects: Sequence[Subject]) -> Sheet:
-    """Return which share of pairs each perturbation fools each metric on."""
+    """Return the table of the share of pairs on which each perturbation fools each metric."""
     found: dict[str, dict[str, Effect]] = {}
     for subject in subjects:
         for effect in subject.effects:
@@ -68,7 +68,7 @@ def _overview(subjects: Sequence[Subject]) -> Sheet:
 
 
 def _groups(effects: Sequence[Effect]) -> dict[str, list[str]]:
-    """Return the headings of the expectations that occur, each with what counts as fooled."""
+    """Return the headings of the expected effects that occur, each with what counts as fooled."""
     present = {effect.expected for effect in effects}
     return {title: [fact] for key, (title, fact) in EXPECTED.items() if key in present}
 
@@ -103,7 +103,7 @@ def _sheet(subject: Subject, interval: str) -> Sheet:
 
 
 def _examples(subject: Subject) -> Sheet:
-    """Return a pair that was fooled for each perturbation that fooled any."""
+    """Return a table with one example pair per perturbation that fooled the metric."""
     rows = []
     for effect in subject.effects:
         pair = effect.example
@@ -121,7 +121,7 @@ def _text(estimate: Estimate) -> str:
 
 
 def _shift(estimate: Estimate) -> str:
-    """Return a mean shift with its sign, and its interval."""
+    """Return a mean shift with its sign and interval."""
     if estimate.value is None:
         return "–"
     text = signed(estimate.value)

@@ -1,4 +1,4 @@
-"""What a perturbation does to the scores and verdicts of a metric, with intervals."""
+"""The effects of a perturbation on the scores and verdicts of a metric, with intervals."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from assay.statistics.concordance import Floats
 from assay.statistics.crossvalidation import Rows, join_codes
 from assay.statistics.resampling import Resampler
 
-#: Folds in which thresholds are learned.
+#: The number of folds in which thresholds are learned.
 FOLDS = 5
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean over pairs with its interval; None where it is undefined, or where there is no interval."""
+    """A mean over pairs with its interval; None if undefined or without an interval."""
 
     value: FiniteFloat | None = None
     low: FiniteFloat | None = None
@@ -35,12 +35,12 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Example:
-    """A pair on which the expectation is broken, the one whose score ended highest (of wrong verdicts) or moved most.
+    """A pair on which the expectation is broken: the wrong verdict with the highest score, or the largest shift.
 
     Attributes:
-        question, reference, candidate: as they were; several gold answers are joined by `` | ``.
-        changed: the candidate afterwards.
-        before, after: the scores.
+        question, reference, candidate: the original texts; several gold answers are joined by `` | ``.
+        changed: the perturbed candidate.
+        before, after: the scores before and after the perturbation.
     """
 
     question: str
@@ -53,20 +53,20 @@ class Example:
 
 @dataclass(frozen=True)
 class Effect:
-    """What one perturbation does to one metric.
+    """The effect of one perturbation on one metric.
 
     Attributes:
-        perturbation: its name.
-        summary: what it changes.
-        expected: what should happen.
-        n: pairs that it applies to and that have a score before and after.
-        unscored: pairs that it applies to and that lack one of the two.
-        fooled: share of the n whose expectation is broken; see :func:`broken`.
-        flipped: share whose verdict changes.
-        to_yes, to_no: the parts of it by direction.
-        moved: share whose score changes by more than the metric's rounding.
-        shift: mean of the score afterwards less that before; its sign is turned where scores fall with similarity.
-        example: a pair that is fooled.
+        perturbation: the name of the perturbation.
+        summary: a description of what it changes.
+        expected: the expected effect.
+        n: the number of pairs that it applies to and that have a score before and after.
+        unscored: the number of pairs that it applies to and that lack one of the two scores.
+        fooled: the share of the n pairs on which the expectation is broken; see :func:`broken`.
+        flipped: the share of pairs whose verdict changes.
+        to_yes, to_no: the shares of pairs whose verdict changes in either direction.
+        moved: the share of pairs whose score changes by more than the metric's rounding.
+        shift: the mean change of the score, with its sign reversed if lower scores mean more similar.
+        example: a pair on which the expectation is broken; None without one.
     """
 
     perturbation: str
@@ -86,18 +86,18 @@ class Effect:
 def learned_thresholds(
     name: str, scores: Floats, positive: NDArray[np.bool_], texts: Rows, groups: Rows | None, seed: int
 ) -> Floats:
-    """Return for each pair the threshold that was learned without it, as ``assay thresholds`` learns them.
+    """Return the threshold for each pair, shape (n,), learned by ``assay thresholds`` on the folds without it.
 
     Args:
-        name: of metric and dataset, for messages.
-        scores: rising with similarity, shape (n,); NaN where there is none, and so is the threshold there.
-        positive: which pairs people call yes, shape (n,).
-        texts: codes that are equal for pairs with the same texts, shape (n,): they are never on both sides.
-        groups: codes of pairs that belong together, shape (n,), or None.
-        seed: deals the folds.
+        name: the names of metric and dataset, for messages.
+        scores: the scores, shape (n,), of which higher means more similar; a pair with NaN has the threshold NaN.
+        positive: the mask of the pairs that people call yes, shape (n,).
+        texts: codes that are equal for pairs with the same texts, shape (n,); such pairs stay in one fold.
+        groups: the group code of each pair, shape (n,), or None; groups stay in one fold.
+        seed: the seed of the folds.
 
     Raises:
-        InputError: too few pairs, one class only, or one score only.
+        InputError: there are too few pairs, only one class, or only one distinct score.
     """
     rows = np.flatnonzero(np.isfinite(scores))
     codes = texts[rows] if groups is None else join_codes(groups[rows], texts[rows])
@@ -113,21 +113,22 @@ def learned_thresholds(
 def broken(
     expected: Expected, before: Floats, after: Floats, thresholds: Floats, tolerance: float
 ) -> tuple[dict[str, Floats], Floats]:
-    """Return what happens to each of n pairs, and where the expectation is broken; 0 and 1, NaN where it is undefined.
+    """Return the effects on each of n pairs, and the pairs on which the expectation is broken.
 
-    The verdict on a pair is yes from its threshold on, before and afterwards. Broken is ``same`` where the verdict
-    changes, ``not higher`` where it becomes yes, ``lower`` where the score does not fall by more than the tolerance,
-    and ``negative`` where the verdict is yes.
+    Values are 1 for yes, 0 for no and NaN for undefined, except that ``shift`` is the change of the score. The verdict
+    on a pair is yes if its score is at least its threshold. The expectation ``same`` is broken if the verdict changes,
+    ``not higher`` if it becomes yes, ``lower`` if the score does not fall by more than the tolerance, and ``negative``
+    if the verdict is yes.
 
     Args:
-        expected: of the perturbation.
-        before, after: scores that rise with similarity, shape (n,), finite.
-        thresholds: shape (n,); NaN where there is none.
-        tolerance: how much two computations of one score may differ.
+        expected: the expected effect of the perturbation.
+        before, after: the scores, shape (n,), finite, of which higher means more similar.
+        thresholds: the thresholds, shape (n,); NaN without one.
+        tolerance: the largest difference between two computations of the same score.
     """
     known = np.isfinite(thresholds)
     was_yes, is_yes = before >= thresholds, after >= thresholds
-    # what two computations of one score may differ by is no shift
+    # differences within the tolerance of the computation are no shift
     shift = np.where(np.abs(after - before) > tolerance, after - before, 0.0)
     happens = {
         "flipped": _where(known, was_yes != is_yes),
@@ -154,19 +155,19 @@ def estimates(
 ) -> dict[str, Estimate]:
     """Return the mean of each quantity over n pairs, with its interval from the same resamples.
 
-    Whole groups are drawn, as everywhere. Resamples of pairs that are all 0, or all 1, are all alike: a share of 0 or 1
-    has Wilson's interval (1927) for as many pairs as there are groups.
+    Groups are resampled as a whole. A share of 0 or 1 is the same in all resamples, so it has Wilson's interval (1927)
+    instead, with the number of groups (or pairs) as sample size.
 
     Args:
-        values: by name, shape (n,); those that are NaN for any pair are undefined.
-        drawing: of the resamples.
-        seed: of the draws.
-        groups: codes of pairs that are drawn as a whole, shape (n,), or None.
+        values: the values by name, shape (n,); a quantity with NaN for any pair is undefined.
+        drawing: the settings of the resamples.
+        seed: the seed of the resamples.
+        groups: the group code of each pair, shape (n,), or None.
     """
     defined = [name for name, column in values.items() if len(column) and not np.isnan(column).any()]
-    found = {name: Estimate() for name in values}
+    by_name = {name: Estimate() for name in values}
     if not defined:
-        return found
+        return by_name
     stacked = np.stack([values[name] for name in defined])
     codes = None if groups is None else np.unique(groups, return_inverse=True)[1]
     resampler = Resampler(stacked.shape[1], drawing.resamples, seed, codes)
@@ -181,12 +182,12 @@ def estimates(
                 low, high = _wilson(value, resampler.units, drawing.confidence)
             else:
                 low, high = percentile_interval(resampled[row], resampler.units, drawing.confidence) or (None, None)
-        found[name] = Estimate(value, low, high)
-    return found
+        by_name[name] = Estimate(value, low, high)
+    return by_name
 
 
 def _wilson(share: float, n: int, confidence: float) -> tuple[float | None, float | None]:
-    """Return Wilson's interval of a share of 0 or 1 of n; none for fewer than any interval needs."""
+    """Return Wilson's interval of a share that is 0 or 1, of n units; None if n is too small for any interval."""
     if n < FEWEST:
         return None, None
     squared = NormalDist().inv_cdf((1 + confidence) / 2) ** 2

@@ -50,7 +50,7 @@ class StressSettings(OwnData, ChosenRows, Resampling, Limited, Scoring, Paid, Sc
     )
 
     def check(self) -> None:
-        """Refuse to stress nothing, and to choose rows of a run anew."""
+        """Raise InputError if there is nothing to stress, or if rows of a run are to be chosen again."""
         super().check()
         if self.run is None:
             return

@@ -12,7 +12,7 @@ from assay.errors import InputError
 from assay.output import json_text, written_whole
 from assay.reports.stress.effects import Effect
 
-#: The file in a run folder, and the version of its form.
+#: The name of the file in a run folder, and the version of its schema.
 NAME = "stress.json"
 SCHEMA = 1
 
@@ -22,15 +22,15 @@ class Subject:
     """One metric on one dataset.
 
     Attributes:
-        dataset: its name.
-        title: how tables name it.
-        metric: its name.
-        n: pairs of the dataset.
-        verdicts: where a verdict comes from, in words; empty where there are none.
-        agreement: share of the verdicts on the pairs as they were that people agree with; None without labels.
-        effects: of the perturbations that apply.
-        signature: what makes the scores, in short.
-        notes: what a reader should know beside.
+        dataset: the name of the dataset.
+        title: the title of the dataset in tables.
+        metric: the name of the metric.
+        n: the number of pairs of the dataset.
+        verdicts: the origin of the verdicts, in words; empty without verdicts.
+        agreement: the share of verdicts on the original pairs that people agree with; None without labels.
+        effects: the effects of the perturbations that apply.
+        signature: the short signature of the metric.
+        notes: caveats.
     """
 
     dataset: str
@@ -46,15 +46,15 @@ class Subject:
 
 @dataclass(frozen=True)
 class StressStudy:
-    """What perturbations did to metrics.
+    """The effects of perturbations on metrics.
 
     Attributes:
-        subjects: by dataset, then by metric.
-        notes: perturbations that were left out, and why.
-        draws: how intervals and perturbations were drawn.
-        interval: of the intervals, in words; empty for none.
-        hints: on how the data may have been read in another way than the user meant.
-        schema: version of the form.
+        subjects: the results, ordered by dataset and then by metric.
+        notes: lines on perturbations that were left out, with the reason.
+        draws: the signature of intervals and perturbations.
+        interval: a description of the intervals; empty without intervals.
+        hints: hints that the data may have been read differently than the user intended.
+        schema: the version of the file's schema.
     """
 
     subjects: tuple[Subject, ...]
@@ -69,7 +69,7 @@ _STUDY = TypeAdapter(StressStudy)
 
 
 def save_study(study: StressStudy, folder: Path) -> Path:
-    """Write a study into a run folder, whole or not at all, and return the file."""
+    """Write a study into a run folder atomically, and return the path of the file."""
     path = folder / NAME
     with written_whole(path) as scratch:
         scratch.write_text(
@@ -79,7 +79,7 @@ def save_study(study: StressStudy, folder: Path) -> Path:
 
 
 def read_study(folder: Path) -> StressStudy | None:
-    """Return the study in a run folder, validated; None where there is none.
+    """Return the study in a run folder, validated; None if there is none.
 
     Raises:
         InputError: it is no file that ``assay stress`` wrote, or that of a newer assay.

@@ -1,4 +1,4 @@
-"""The cells of a table for a paper: values, and how each stands to the best of its column."""
+"""The cells of a table for a paper: values, and how each compares with the best of its column."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from assay.reports.leaderboard.board import Board, Joined, Line
 from assay.reports.table.settings import TableSettings
 from assay.tables import short_names
 
-#: How a value stands to the best of its column: it is the best, it could be, it is lower, or it was not tested. Empty
-#: where nothing is the best.
+#: How a value compares with the best of its column: it is the best, it could be, it is lower, or it was not tested.
+#: Empty if the column has no best value.
 Standing = Literal["best", "tied", "lower", "untested", ""]
 #: The head of the column of means over datasets.
 MEAN = "mean"
@@ -20,13 +20,13 @@ MEAN = "mean"
 
 @dataclass(frozen=True)
 class Entry:
-    """One value; None where it is undefined, or was not computed.
+    """One cell of a table.
 
     Attributes:
-        value, low, high: the coefficient and its interval.
-        n: pairs that have a score.
-        standing: to the best of the column.
-        signature: the short one of the metric.
+        value, low, high: the coefficient and its interval; None if undefined or not computed.
+        n: the number of pairs that have a score.
+        standing: the comparison with the best of the column.
+        signature: the short signature of the metric.
     """
 
     value: float | None
@@ -39,15 +39,15 @@ class Entry:
 
 @dataclass(frozen=True)
 class PaperColumn:
-    """One dataset, one bucket, or the mean over datasets.
+    """One column: a dataset, a bucket, or the mean over datasets.
 
     Attributes:
         head: a short name, unique in the table.
-        dataset, bucket: what it is in full.
-        n: pairs.
-        entries: by metric; a metric without scores there is absent.
-        unranked: why nothing is the best; empty where something may be.
-        is_mean: whether it is a mean over datasets.
+        dataset, bucket: the full titles of dataset and bucket.
+        n: the number of pairs.
+        entries: the cells by metric; metrics without scores are absent.
+        unranked: the reason why metrics are not ranked; empty if they are.
+        is_mean: whether the column is a mean over datasets.
     """
 
     head: str
@@ -64,9 +64,9 @@ class PaperTable:
     """One table.
 
     Attributes:
-        subject: what all columns share: the bucket of datasets, or the dataset of buckets.
-        metrics: the rows; by name, the short name that is shown.
-        columns: from left to right.
+        subject: what all columns share: the bucket if columns are datasets, or the dataset if they are buckets.
+        metrics: the rows: the displayed short name of each metric, by name.
+        columns: the columns, from left to right.
     """
 
     subject: str
@@ -75,19 +75,19 @@ class PaperTable:
 
 
 def tables(boards: Sequence[Board], joined: Sequence[Joined], settings: TableSettings) -> list[PaperTable]:
-    """Return a table a bucket with datasets across, or a table a dataset with buckets across.
+    """Return one table per bucket with datasets as columns, or one per dataset with buckets as columns.
 
-    Rows and datasets have the order of the settings, else that of the runs; means come last.
+    Rows and datasets are in the order of the settings, else in that of the runs; means are last.
 
     Args:
-        boards: every dataset and bucket, and the means over datasets.
+        boards: the boards of every dataset and bucket, and of the means over datasets.
         joined: the datasets, in the order of the runs.
-        settings: what stands across, and of what.
+        settings: the kind of columns, the coefficient, and the order.
     """
     short_titles = _short_titles(joined, settings.datasets)
     metrics = _in_order([name for dataset in joined for name in dataset.scores], settings.metrics)
     shown = short_names(metrics)
-    # a dataset may be called mean: with buckets across, its table is not that of the means
+    # a dataset may be named "mean", so the key tells its table from that of the means
     columns: dict[tuple[str, bool], list[PaperColumn]] = {}
     for board in _ordered(boards, short_titles):
         is_mean = board.title not in short_titles
@@ -98,11 +98,11 @@ def tables(boards: Sequence[Board], joined: Sequence[Joined], settings: TableSet
         entries = entries_of(board, settings.coefficient)
         column = PaperColumn(head, board.title, board.bucket, board.n, entries, board.unranked, is_mean)
         columns.setdefault((subject, is_mean and settings.across == "buckets"), []).append(column)
-    return [PaperTable(subject, shown, found) for (subject, _), found in columns.items()]
+    return [PaperTable(subject, shown, of_table) for (subject, _), of_table in columns.items()]
 
 
 def entries_of(board: Board, by: str) -> dict[str, Entry]:
-    """Return the values of a board by metric; those that lack a dataset of a mean are absent."""
+    """Return the cells of a board by metric; metrics that lack a dataset of a mean are absent."""
     standing = standings(board, by)
     entries = {}
     for line in board.lines:
@@ -112,9 +112,9 @@ def entries_of(board: Board, by: str) -> dict[str, Entry]:
 
 
 def standings(board: Board, by: str) -> dict[str, Standing]:
-    """Return how each metric of a board stands to the highest that was tested.
+    """Return how each metric of a board compares with the highest tested value.
 
-    Values that are equal to the last digit are all the best. Of one metric alone nothing is said.
+    Several metrics are the best if their values are exactly equal. Without a second tested metric, all are empty.
     """
     tested = {line.metric: value for line in board.lines if line.rank and (value := line.values[by][0]) is not None}
     highest = max(tested.values(), default=None)
@@ -133,29 +133,29 @@ def _standing(line: Line, by: str, tested: Mapping[str, float], best: Sequence[s
 
 
 def _short_titles(joined: Sequence[Joined], wanted: Sequence[str]) -> dict[str, str]:
-    """Return what the head of each dataset is, by title, in the order of the table: its name where that is unique."""
+    """Return the head of each dataset by title, in the order of the table: its name if unique, else its title."""
     names = Counter(dataset.data.name for dataset in joined)
-    title_by_place = sorted(joined, key=lambda dataset: _place(dataset.data.name, wanted))
+    in_table_order = sorted(joined, key=lambda dataset: _position(dataset.data.name, wanted))
     return {
         dataset.title: dataset.data.name if names[dataset.data.name] == 1 else dataset.title
-        for dataset in title_by_place
+        for dataset in in_table_order
     }
 
 
 def _ordered(boards: Sequence[Board], titles: Mapping[str, str]) -> list[Board]:
-    """Return the boards in the order of the datasets, means last."""
-    places = {title: place for place, title in enumerate(titles)}
-    return sorted(boards, key=lambda board: places.get(board.title, len(places)))
+    """Return the boards in the order of *titles*, means last."""
+    positions = {title: position for position, title in enumerate(titles)}
+    return sorted(boards, key=lambda board: positions.get(board.title, len(positions)))
 
 
 def _in_order(names: Sequence[str], wanted: Sequence[str]) -> list[str]:
-    """Return names without repetitions, in the order in which they were asked for."""
-    return sorted(dict.fromkeys(names), key=lambda name: _place(name, wanted))
+    """Return names without duplicates, in the order of *wanted*, others last."""
+    return sorted(dict.fromkeys(names), key=lambda name: _position(name, wanted))
 
 
-def _place(name: str, wanted: Sequence[str]) -> int:
-    """Return where a name was asked for; one of several runs is ``f1 [runs/two]``."""
-    for place, other in enumerate(wanted):
+def _position(name: str, wanted: Sequence[str]) -> int:
+    """Return the index of a name among the wanted ones; names may end in their run, as in ``f1 [runs/two]``."""
+    for position, other in enumerate(wanted):
         if name == other or name.startswith(f"{other} ["):
-            return place
+            return position
     return len(wanted)

@@ -1,4 +1,4 @@
-"""A table for a paper, laid out as LaTeX and as a sheet for every other format."""
+"""A table for a paper, as LaTeX, and as a sheet for all other formats."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from assay.reports.table.settings import ALL, TableSettings
 from assay.statistics.coefficients import interval_method, title_of
 from assay.visible import visible
 
-#: What stands behind a value: that the tests cannot tell it from the best, or that it was not tested.
+#: The marks after values: the tests cannot tell it from the best; it was not tested.
 MARKS = {"tied": "†", "untested": "‡"}
 
 
 def to_document(
     tables: Sequence[PaperTable], settings: TableSettings, tests: PairedTests, notes: Sequence[str]
 ) -> Document:
-    """Lay out tables: the best value of a column stands out, and those that the tests cannot tell from it are marked.
+    """Return tables as sheets: the best value of a column is bold, and values not distinguishable from it are marked.
 
     Args:
-        tables: the values.
-        settings: how they look.
-        tests: how they were drawn and compared.
-        notes: lines about what is missing.
+        tables: the tables.
+        settings: the settings of their appearance.
+        tests: the settings of intervals and tests.
+        notes: lines on missing metrics.
     """
     sheets = [_sheet(table, settings, tests) for table in tables]
     records = [record for table in tables for record in _records(table, settings.coefficient)]
@@ -38,7 +38,7 @@ def to_document(
 def with_latex(
     laid_out: Document, tables: Sequence[PaperTable], settings: TableSettings, tests: PairedTests
 ) -> Document:
-    """Return a document with its LaTeX, in which the notes of the document are comments."""
+    """Return a document with its LaTeX added, in which the notes of the document are comments."""
     package = r"\usepackage{booktabs}" + (r" and \usepackage{siunitx}" if settings.siunitx else "")
     comments = [
         f"% needs {package}",
@@ -54,9 +54,9 @@ def with_latex(
 
 
 def caption_parts(table: PaperTable, settings: TableSettings, tests: PairedTests) -> Iterator[str]:
-    """Yield the sentences of a caption without their full stops: what, n, marks, intervals, and what is missing."""
+    """Yield the sentences of a caption without full stops: title, n, marks, intervals, and missing values."""
     yield (settings.caption or _title(table, settings)).rstrip(". ")
-    # a column of means beside its datasets has the sum of their pairs
+    # the n of a column of means is the sum over its datasets, which is left out beside them
     counted = [column for column in table.columns if not column.is_mean] or table.columns
     if len({column.n for column in counted}) == 1:
         yield f"n = {counted[0].n:,}"
@@ -78,7 +78,7 @@ def caption_parts(table: PaperTable, settings: TableSettings, tests: PairedTests
         yield f"Brackets: {how}"
     if any(_entry(column, metric).value is None for column in table.columns for metric in table.metrics):
         yield "–: no score, or undefined"
-    # datasets whose labels are not by people are in no mean, hence the number
+    # the description of a mean counts its datasets, since those without human labels are not in it
     yield from dict.fromkeys(f"Mean: {column.dataset}" for column in table.columns if column.is_mean)
     for column in table.columns:
         if column.unranked:
@@ -86,7 +86,7 @@ def caption_parts(table: PaperTable, settings: TableSettings, tests: PairedTests
 
 
 def _title(table: PaperTable, settings: TableSettings) -> str:
-    """Return what a table shows: the coefficient, and what its columns share."""
+    """Return the title of a table: the coefficient, and what its columns share."""
     title = f"Agreement of metrics with labels, {title_of(settings.coefficient)}"
     return title if table.subject == ALL else f"{title}, {table.subject}"
 
@@ -103,11 +103,11 @@ def _sheet(table: PaperTable, settings: TableSettings, tests: PairedTests) -> Sh
     best = set()
     for number, (metric, shown) in enumerate(table.metrics.items()):
         row = [shown]
-        for place, column in enumerate(table.columns, start=1):
+        for column_index, column in enumerate(table.columns, start=1):
             entry = _entry(column, metric)
             row.append(Cell(entry.value, entry.low, entry.high, "").text + MARKS.get(entry.standing, ""))
             if entry.standing == "best":
-                best.add((number, place))
+                best.add((number, column_index))
         rows.append(row)
     title, *notes = caption_parts(table, settings, tests)
     columns = [Column("metric"), *number_columns(column.head for column in table.columns)]
@@ -136,6 +136,7 @@ def _records(table: PaperTable, by: str) -> Iterator[dict[str, Any]]:
 
 
 def _latex_table(table: PaperTable, settings: TableSettings, tests: PairedTests, label: str) -> str:
+    """Return a LaTeX table environment; *label* is the name for references to it."""
     caption = ". ".join(caption_parts(table, settings, tests))
     shapes = [_siunitx_shape(column) if settings.siunitx else "r" for column in table.columns]
     heads = [latex(column.head) for column in table.columns]
@@ -146,7 +147,7 @@ def _latex_table(table: PaperTable, settings: TableSettings, tests: PairedTests,
         r"\centering",
         rf"\caption{{{latex(caption)}.}}",
         rf"\label{{{label}}}",
-        # classes such as article leave no space below a caption
+        # classes such as article leave no space between a caption and the table below it
         r"\setlength{\abovetopsep}{1ex}",
         rf"\begin{{tabular}}{{l{''.join(shapes)}}}",
         r"\toprule",
@@ -165,7 +166,7 @@ def _latex_table(table: PaperTable, settings: TableSettings, tests: PairedTests,
 
 
 def _plain_value(entry: Entry) -> str:
-    """Return a value; its mark hangs over into the margin of the column, so that the digits stay aligned."""
+    """Return a value in LaTeX; its mark has no width, so that digits stay aligned."""
     if entry.value is None:
         return "--"
     text = latex(short(entry.value, 3).replace("-", "−"))
@@ -176,14 +177,14 @@ def _plain_value(entry: Entry) -> str:
 
 
 def _siunitx_shape(column: PaperColumn) -> str:
-    r"""Return a column of siunitx wide enough for its values; a weight set by ``\bfseries`` is kept."""
+    r"""Return a siunitx column type wide enough for the values, which respects ``\bfseries``."""
     values = [entry.value for entry in column.entries.values() if entry.value is not None]
     sign = "-" if any(value < 0 for value in values) else ""
     return f"S[table-format={sign}1.3,detect-weight]"
 
 
 def _siunitx_value(entry: Entry) -> str:
-    """Return a value as siunitx reads it: with the zero before the point, and all that is no number in braces."""
+    """Return a value for siunitx: with the zero before the point, and with everything but numbers in braces."""
     if entry.value is None:
         return "{--}"
     if entry.standing == "best":
