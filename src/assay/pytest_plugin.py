@@ -96,9 +96,9 @@ def assert_agreement(
     seed: int = 0,
     update: bool | Callable[[Path, str], None] = False,
 ) -> None:
-    """Fail where a metric agrees less with people than it must, and the data is enough to say so.
+    """Fail if a metric agrees less with people than required, and there is enough data to tell.
 
-    Of the tests that the arguments ask for, each must hold: the bar *at_least*, and the comparison *against*.
+    Each requested test must hold: the bar *at_least*, and the comparison *against*.
 
     Args:
         metric: ``score(references, candidates)``, two lists of n texts, which returns n finite numbers, higher where
@@ -107,33 +107,33 @@ def assert_agreement(
         dataset: a card (``"stsb:test"``), a file, a data frame, a list of (reference, candidate, label), or what
             :func:`assay.load_dataset` returns.
         at_least: the bar, on the scale of the statistic (-1 to 1 for correlations, 0 to 1 for AUC and accuracies).
-            Fails where the whole interval of the coefficient lies below it.
-        against: what the metric must not fall behind by more than *margin*: a baseline (the path of a ``.json`` file,
+            Fails if the whole interval of the coefficient is below the bar.
+        against: what the metric may not fall behind by more than *margin*: a baseline (the path of a ``.json`` file,
             written by ``pytest --assay-update`` or ``assay baseline``), or another metric on the same pairs, as a name,
-            function or object. Fails where the whole interval of the paired difference lies below ``-margin``.
-        margin: what may be lost, 0 or more, in units of the statistic.
-        strict: fail, too, where the data cannot tell, instead of a warning.
+            function or object. Fails if the whole interval of the paired difference is below ``-margin``.
+        margin: the loss that is tolerated, 0 or more, in units of the statistic.
+        strict: whether to fail instead of warn if there is too little data to tell.
         statistic: the name of a coefficient, such as ``"pearson"``, ``"kendall"``, ``"auc"``; ``assay run --help``
             lists them.
-        bucket: one condition, such as ``"f1=0"`` or ``"label<2"``; all pairs by default.
-        columns: which columns are what, such as ``"reference=gold,candidate=answer,label=human"``, as for
+        bucket: a single condition, such as ``"f1=0"`` or ``"label<2"``; all pairs by default.
+        columns: the column of each role, such as ``"reference=gold,candidate=answer,label=human"``, as for
             :func:`assay.run`.
         language: ISO 639-1 code of the texts, for metrics that depend on it.
-        group_by: a column whose values are resampled as wholes, such as the question of several answers.
-        resamples: number of resamples behind the interval, 100 or more; a higher *confidence* needs more.
-        confidence: level of the interval, above 0.5 and below 1.
-        seed: of the resamples, 0 or more: the same seed gives the same interval.
-        update: write the baseline and compare nothing; a function of path and text writes it. Tests leave it to
-            ``pytest --assay-update``.
+        group_by: a column whose groups are resampled as a whole, such as the question of several answers.
+        resamples: the number of resamples for the interval, 100 or more; a higher *confidence* needs more.
+        confidence: the level of the interval, above 0.5 and below 1.
+        seed: the seed of the resamples, 0 or more; equal seeds give equal intervals.
+        update: whether to write the baseline and compare nothing, or a function of path and text that writes it. Tests
+            leave it to ``pytest --assay-update``.
 
     Raises:
-        AssertionError: the metric agrees too little, or gives no scores; the message has the coefficient with its
+        AssertionError: the metric agrees too little, or returns no scores; the message has the coefficient with its
             interval.
         InputError: data, metric, bucket or baseline cannot be used, or a number is out of its range.
         TypeError: neither *at_least* nor *against* is given.
 
     Warns:
-        AgreementWarning: the interval holds the bar, so that the data cannot tell.
+        AgreementWarning: the interval contains the bar, so that there is too little data to tell.
     """
     import assay
     from assay.datasets import load_dataset

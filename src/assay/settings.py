@@ -105,17 +105,16 @@ def declared(kind: type) -> dict[str, Declared]:
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """Base of the settings of a verb: tuples made of lists, and each value compared with what is declared.
+    """Base of the settings of a verb, which makes sequences tuples and checks each value against its declaration.
 
-    Subclasses are frozen, keyword-only dataclasses; what concerns several settings at once is checked in
-    :meth:`check`.
+    Subclasses are frozen, keyword-only dataclasses. They check settings against each other in :meth:`check`.
 
     Raises:
-        InputError: a value outside its range.
+        InputError: a value is invalid, or settings contradict each other.
     """
 
     def __post_init__(self) -> None:
-        """Make sequences tuples, compare each value with its declaration, then call :meth:`check`."""
+        """Make sequences tuples, check each value against its declaration, then call :meth:`check`."""
         for name, declaration in declared(type(self)).items():
             value = getattr(self, name)
             if self._is_sequence(name):
@@ -136,14 +135,14 @@ class Settings:
         return cls.__dataclass_fields__[name].type in ("str", "str | None", "Sequence[str]")
 
     def check(self) -> None:
-        """Compare settings with each other; nothing by default.
+        """Check settings against each other; does nothing by default.
 
         Raises:
-            InputError: they contradict each other.
+            InputError: settings contradict each other.
         """
 
     def plain(self) -> dict[str, Any]:
-        """Return the settings as plain values, without those for Python alone."""
+        """Return the settings as plain values, by name, without those for Python alone."""
         return {name: getattr(self, name) for name, item in declared(type(self)).items() if not item.python_only}
 
     def values_of(self, *groups: type[Settings]) -> dict[str, Any]:
@@ -428,7 +427,7 @@ class Seeded(Settings):
     seed: int = setting("Seeds every random draw.", 0)
 
     def check(self) -> None:
-        """Refuse a seed that is no whole number from 0 on."""
+        """Raise InputError for a seed that is not a whole number of 0 or more."""
         super().check()
         check_seed(self.seed)
 
@@ -438,10 +437,10 @@ class Resampling(Seeded):
     """How intervals are drawn.
 
     Attributes:
-        NONE_ALLOWED: whether there may be 0 resamples, and no intervals.
-        resamples: bootstrap resamples, at least :data:`FEWEST_DRAWS` and as many as the level needs.
-        confidence: level of the intervals, in (0.5, 1).
-        seed: seeds the resamples, see :func:`~assay.statistics.resampling.seed_of`; not negative.
+        NONE_ALLOWED: whether 0 resamples are allowed, for no intervals.
+        resamples: the number of bootstrap resamples, at least :data:`FEWEST_DRAWS`, and more for a high level.
+        confidence: the level of the intervals, in (0.5, 1).
+        seed: the seed of the resamples, see :func:`~assay.statistics.resampling.seed_of`; not negative.
 
     Raises:
         InputError: a value out of its range.
@@ -453,7 +452,7 @@ class Resampling(Seeded):
     confidence: float = setting("Level of the intervals.", 0.95)
 
     def check(self) -> None:
-        """Compare the number of draws with what the level needs."""
+        """Raise InputError for an invalid level, or for too few draws for the level."""
         check_resamples(self.resamples, none_allowed=self.NONE_ALLOWED)
         check_level(self.confidence, self.resamples)
         super().check()
@@ -574,11 +573,11 @@ class Scoring(GoldAnswers, Hardware, Offline, WithProgress):
 
     @property
     def model_threads(self) -> int | None:
-        """Threads of the CPU for models: `threads`, else as many as `workers`; None for the cores that are free."""
+        """The number of CPU threads for models: `threads`, else `workers`; None to use all free cores."""
         return self.threads or self.workers
 
     def check(self) -> None:
-        """Refuse an address of nothing."""
+        """Raise InputError for an address without the engine that connects to it."""
         super().check()
         if self.address is not None and self.engine != "ray":
             raise InputError(f"`address={self.address}`: is for a Ray cluster; add `engine=ray`")

@@ -70,7 +70,7 @@ def command(
                 function(**arguments)
 
         shown = guarded(call, flags_of(kind))
-        # read by the tests of all verbs, and where a configuration is checked
+        # read by the check of configurations, and by the tests of all verbs
         shown.settings_class = kind  # type: ignore[attr-defined]
         if not takes_context:
             context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
