@@ -1,4 +1,4 @@
-"""Abstract Meaning Representation: graphs, their files in Penman notation, and the aspects that are compared."""
+"""Abstract Meaning Representation: graphs, files of graphs in Penman notation, and the aspects for comparisons."""
 
 from __future__ import annotations
 
@@ -13,24 +13,25 @@ from typing import Any
 
 from assay.errors import InputError, MissingExtraError
 
-#: Comments and quoted constants, in which parentheses do not count, and the parentheses that do. A constant without its
-#: closing quote goes to the end: else the search would begin anew at each quote.
+#: Parentheses, and the comments and quoted constants whose parentheses must be skipped. A constant without a closing
+#: quote extends to the end of the text, since the search would otherwise restart at each quote.
 _COMMENT = re.compile(r"^[^\S\n]*#.*$", re.MULTILINE)
 _MARKS = re.compile(r"""^[^\S\n]*\#.*$ | "(?:[^"\\]|\\.)*"? | [()]""", re.MULTILINE | re.VERBOSE)
 
 #: A target that is a variable, not a constant: neither quoted, nor a number, nor ``-``.
 _SYMBOL = re.compile(r"[^\W\d]\w*")
 
-#: Parsers write it now and then before an unknown variable: it inverts no relation and is kept as written.
+#: A role that some parsers write before an unknown variable. It inverts no relation and is kept as written.
 _INSTANCE_OF = ":instance-of"
 
-#: The space before a key of ``# ::id 7 ::date 2012``: the first of a run, so that long runs are read once.
+#: The blanks before a key, as in ``# ::id 7 ::date 2012``. A match begins only at the first blank, which keeps the
+#: search linear in long runs of blanks.
 _BEFORE_KEY = re.compile(r"(?<!\s)\s+(?=::\S)")
 
-#: Levels of nested nodes; penman calls itself for each. Sentences of people have some twenty.
+#: The deepest nesting of nodes that is accepted: penman recurses once per level. Real sentences have about twenty.
 MOST_LEVELS = 100
 
-#: The fifteen of Opitz and Frank 2022 (S3BERT), in the order of their table 1.
+#: The fifteen aspects of Opitz and Frank 2022 (S3BERT), in the order of their table 1.
 ASPECTS = (
     "smatch",
     "wlk",
@@ -55,12 +56,12 @@ class Graph:
     """A graph whose node ``i`` is the i-th variable that appears in its text.
 
     Attributes:
-        variables: as written, n of them.
-        concepts: the concept of each node as written, ``cut-01``; empty where the text has none, shape (n,).
-        relations: (source, role, target) between nodes, in order; roles are without their colon, and an inverted one
-            (``ARG0-of``) is reversed.
-        attributes: (source, role, constant): constants as written, with their quotes.
-        root: the node at the top.
+        variables: the names of the n variables as written.
+        concepts: the concept of each node as written, such as ``cut-01``, shape (n,); empty if the text has none.
+        relations: the (source, role, target) triples between nodes, in order. Roles have no colon; a triple with an
+            inverted role (``ARG0-of``) is reversed.
+        attributes: the (source, role, constant) triples; constants as written, with their quotes.
+        root: the index of the top node.
     """
 
     variables: tuple[str, ...]
@@ -74,7 +75,7 @@ def parse_graph(text: str) -> Graph:
     """Return the graph of a text in Penman notation; lines that begin with ``#`` are skipped.
 
     Raises:
-        InputError: the text is no graph; the message says what is wrong, and where in the text.
+        InputError: the text is not a graph; the message says what is wrong, and where in the text.
         MissingExtraError: penman is not installed.
 
     Example:
@@ -86,7 +87,7 @@ def parse_graph(text: str) -> Graph:
         from penman.model import Model
     except ImportError as error:
         raise MissingExtraError("penman", "amr") from error
-    # penman warns of relations that occur twice; normalized() defines what they mean
+    # penman warns about duplicate relations, which normalized() removes
     logging.getLogger("penman").setLevel(logging.ERROR)
     _check_levels(text)
     try:
@@ -109,7 +110,7 @@ def parse_graph(text: str) -> Graph:
 
 
 def _check_levels(text: str) -> None:
-    """Refuse a text whose nodes are nested deeper than any sentence's, before penman calls itself for each level."""
+    """Raise InputError for a text nested deeper than :data:`MOST_LEVELS`, on which penman would exhaust the stack."""
     depth = 0
     for mark in _MARKS.finditer(text):
         depth += {"(": 1, ")": -1}.get(mark.group(), 0)
@@ -118,7 +119,7 @@ def _check_levels(text: str) -> None:
 
 
 def _concepts_of_variables(triples: Sequence[tuple[str, str, str | None]]) -> dict[str, str]:
-    """Return the concept of each variable, in the order in which the text names them; empty where it has none.
+    """Return the concept of each variable, in order of first mention; empty for a variable without a concept.
 
     Raises:
         InputError: a variable has two concepts.
@@ -135,15 +136,15 @@ def _concepts_of_variables(triples: Sequence[tuple[str, str, str | None]]) -> di
 def _relations_and_attributes(
     triples: Sequence[tuple[str, str, str | None]], node_of: Mapping[str, int], model: Any
 ) -> tuple[list[tuple[int, str, int]], list[tuple[int, str, str]]]:
-    """Return the triples that lead to another node, and those that lead to a constant.
+    """Return the triples whose target is a node, and those whose target is a constant.
 
     Args:
-        triples: (source, role, target) as penman reads them.
-        node_of: the number of each variable.
-        model: penman's, which knows inverted roles.
+        triples: the (source, role, target) triples that penman parsed.
+        node_of: the node index of each variable.
+        model: the penman model, which recognises inverted roles.
 
     Raises:
-        InputError: a triple has no target, or an inverted one starts from what is no variable.
+        InputError: a triple has no target, or the source of an inverted relation is not a variable.
     """
     relations: list[tuple[int, str, int]] = []
     attributes: list[tuple[int, str, str]] = []
@@ -163,7 +164,7 @@ def _relations_and_attributes(
 
 
 def _check_end(text: str) -> None:
-    """Refuse text after the first graph, which penman ignores."""
+    """Raise InputError for text after the first graph, which penman would ignore."""
     depth = 0
     for mark in _MARKS.finditer(text):
         depth += {"(": 1, ")": -1}.get(mark.group(), 0)
@@ -179,7 +180,7 @@ def _one_line(error: Exception) -> str:
 
 
 def normalized(graph: Graph) -> Graph:
-    """Return the graph in lower case, without quotes, with ``domain`` as an inverted ``mod``, each triple once.
+    """Return the graph in lower case, without quotes and duplicate triples, and with ``domain`` as an inverted ``mod``.
 
     AMR defines ``domain`` as the inverse of ``mod``; it does not define what a duplicate triple means (AMR guidelines
     1.2.6).
@@ -209,11 +210,11 @@ class GraphBlock:
     """One graph as written in a file.
 
     Attributes:
-        text: Penman notation, without its comments.
-        identifier: the ``::id``, or empty.
-        sentence: the ``::snt``, or empty.
+        text: the graph in Penman notation, without comments.
+        identifier: the value of ``::id``; empty if there is none.
+        sentence: the value of ``::snt``; empty if there is none.
         file: the path of the file.
-        line: the number of its first line in the file, from 1.
+        line: the number of the first line of the graph in the file, from 1.
     """
 
     text: str
@@ -224,14 +225,14 @@ class GraphBlock:
 
     @property
     def where(self) -> str:
-        """``FILE, line 7``."""
+        """The location for messages: ``FILE, line 7``."""
         return f"{self.file}, line {self.line}"
 
 
 def read_graph_file(path: Path) -> list[GraphBlock]:
-    """Return the graphs of a file in order; blocks of comments alone are skipped. Read as UTF-8, also with gzip.
+    """Return the graphs of a UTF-8 file, or of a gzipped one (``.gz``), in order; blocks of only comments are skipped.
 
-    The graphs are not parsed here: see :func:`check_block`.
+    The graphs are not parsed; see :func:`check_block`.
 
     Raises:
         InputError: the file cannot be read, or has no graph.
@@ -251,20 +252,20 @@ def read_graph_file(path: Path) -> list[GraphBlock]:
 
 
 def _blocks(path: Path, lines: Sequence[str]) -> list[GraphBlock]:
-    """Return the graphs of a file whose blocks are separated by blank lines; comments have id and sentence."""
+    """Return the graphs in lines, in blocks separated by blank lines; comments give the id and sentence of a block."""
     blocks: list[GraphBlock] = []
     graph: list[str] = []
-    meta: dict[str, str] = {}
+    metadata: dict[str, str] = {}
     first_line = 0
     for number, line in enumerate([*lines, ""], 1):
         stripped = line.strip()
         if not stripped:
             if graph:
                 text = "\n".join(graph)
-                blocks.append(GraphBlock(text, meta.get("id", ""), meta.get("snt", ""), path, first_line))
-            graph, meta = [], {}
+                blocks.append(GraphBlock(text, metadata.get("id", ""), metadata.get("snt", ""), path, first_line))
+            graph, metadata = [], {}
         elif stripped.startswith("#"):
-            meta |= _metadata(stripped)
+            metadata |= _metadata(stripped)
         else:
             if not graph:
                 first_line = number
@@ -273,20 +274,20 @@ def _blocks(path: Path, lines: Sequence[str]) -> list[GraphBlock]:
 
 
 def _metadata(comment: str) -> dict[str, str]:
-    """Return the values of a comment line by their keys, which begin with ``::``."""
-    found = {}
+    """Return the values in a comment line by key; keys begin with ``::`` in the line, but not in the result."""
+    values = {}
     for part in _BEFORE_KEY.split(comment.lstrip("# \t")):
         if part.startswith("::"):
             key, _, value = part[2:].replace("\t", " ").partition(" ")
-            found[key] = value.strip()
-    return found
+            values[key] = value.strip()
+    return values
 
 
 def check_block(block: GraphBlock) -> Graph:
-    """Return the graph of a block.
+    """Return the parsed graph of a block.
 
     Raises:
-        InputError: it is broken; with file and line.
+        InputError: the graph is broken; the message has its file and line.
     """
     try:
         return parse_graph(block.text)

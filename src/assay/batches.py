@@ -1,7 +1,7 @@
-"""Tables that may be larger than memory: held in a file that is mapped, read by chunks, compared by digests.
+"""Tables that may be larger than memory: kept in memory-mapped files, processed in chunks, compared by digests.
 
-An Arrow table is the same to its reader whether its buffers are in memory or in a file that the system maps, so there
-is one path for tables of any size. What would copy a whole column is done here chunk by chunk.
+An Arrow table reads the same whether its buffers are in memory or in a mapped file, so that the same code serves tables
+of any size. Operations that would copy a whole column are done here chunk by chunk.
 """
 
 from __future__ import annotations
@@ -25,55 +25,59 @@ from assay.paths import cache_dir, private_folder
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: Bytes of a table beyond which it is held in a file, not in memory.
+#: Size in bytes beyond which a table is kept in a file instead of memory.
 LARGE = 1 << 28
-#: Rows that are handled at one time.
+#: Rows per chunk.
 ROWS = 1 << 16
-#: Rows that are turned from Arrow into Python strings at one time.
+#: Rows per chunk when cells become Python strings.
 SLICE = 8192
 #: NumPy type of a digest: 16 raw bytes.
 DIGEST = np.dtype("V16")
-#: The files that are mapped.
+#: The memory maps of all tables in use.
 _MAPPED: weakref.WeakSet[mmap.mmap] = weakref.WeakSet()
 
 
 def held(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> pa.Table:
-    """Return a table of record batches; beyond :data:`LARGE` bytes in a file of the cache that is mapped into memory.
+    """Return a table of record batches, memory-mapped from a file in the cache if larger than :data:`LARGE` bytes.
 
-    The file has no name any more when this returns: the system frees its space with the table, or with the process.
+    The file is already unlinked when this returns: the system frees its space with the table, or with the process.
 
     Raises:
         InputError: the file cannot be written, or its disk is full.
     """
     import pyarrow as pa
 
-    kept: deque[pa.RecordBatch] = deque()
-    size, left = 0, iter(batches)
-    for batch in left:
-        kept.append(batch)
+    collected: deque[pa.RecordBatch] = deque()
+    size, source = 0, iter(batches)
+    for batch in source:
+        collected.append(batch)
         size += batch.nbytes
         if size > LARGE:
-            return _mapped(schema, _drained(kept, left))
-    return pa.Table.from_batches(kept, schema)
+            return _mapped(schema, _drained(collected, source))
+    return pa.Table.from_batches(collected, schema)
 
 
-def _drained(kept: deque[pa.RecordBatch], left: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield what is kept, which frees it, and then what is left."""
-    while kept:
-        yield kept.popleft()
-    yield from left
+def _drained(collected: deque[pa.RecordBatch], source: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield the collected batches, dropping each so that its memory is freed, and then the rest of the source."""
+    while collected:
+        yield collected.popleft()
+    yield from source
 
 
 def _mapped(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> pa.Table:
-    """Return a table of record batches in a file that is mapped into memory."""
+    """Write record batches to a temporary file, and return a table that is memory-mapped from it.
+
+    Raises:
+        InputError: the file cannot be written, or its disk is full.
+    """
     import pyarrow as pa
 
     folder = cache_dir()
     try:
         private_folder(folder)
-        with unfinished_folder(folder / "pairs") as scratch:
-            path = scratch / "pairs.arrow"
-            # by a stream: PyArrow opens no name that is no UTF-8
+        with unfinished_folder(folder / "pairs") as temporary:
+            path = temporary / "pairs.arrow"
+            # as a Python stream, since PyArrow cannot open a path that is not UTF-8
             with path.open("wb") as file, pa.ipc.new_stream(file, schema) as writer:
                 for batch in batches:
                     writer.write_batch(batch)
@@ -90,7 +94,7 @@ def _mapped(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> pa.Table:
 
 
 def release_pages() -> None:
-    """Give back pages of mapped tables, which the system reads again when they are used, and what Arrow has freed."""
+    """Return memory to the system: pages of mapped tables, which are read again on use, and memory freed by Arrow."""
     import pyarrow as pa
 
     pa.default_memory_pool().release_unused()
@@ -100,7 +104,7 @@ def release_pages() -> None:
 
 
 def take_rows(column: pa.ChunkedArray, rows: NDArray[np.integer[Any]]) -> pa.Array:
-    """Return the cells at *rows*, in that order, as one array; only the chunks that hold them are read."""
+    """Return the cells at *rows*, in that order, as one array; only chunks with such rows are read."""
     import pyarrow as pa
 
     starts = np.cumsum([0, *(len(chunk) for chunk in column.chunks)])
@@ -109,24 +113,25 @@ def take_rows(column: pa.ChunkedArray, rows: NDArray[np.integer[Any]]) -> pa.Arr
     ends = np.searchsorted(chunk_of[order], np.arange(len(starts)))
     parts = []
     for number in np.unique(chunk_of).tolist():
-        inside = rows[order[ends[number] : ends[number + 1]]]
-        parts.append(column.chunk(number).take(pa.array(inside - starts[number])))
+        chunk_rows = rows[order[ends[number] : ends[number + 1]]]
+        parts.append(column.chunk(number).take(pa.array(chunk_rows - starts[number])))
     taken = pa.concat_arrays(parts) if parts else pa.array([], column.type)
     if (order[1:] > order[:-1]).all():
         return taken
-    places = np.empty(len(order), dtype=np.int64)
-    places[order] = np.arange(len(order))
-    return taken.take(pa.array(places))
+    # the cells are sorted by chunk: invert the permutation to get the requested order
+    inverse = np.empty(len(order), dtype=np.int64)
+    inverse[order] = np.arange(len(order))
+    return taken.take(pa.array(inverse))
 
 
 def take_table(table: pa.Table, rows: NDArray[np.integer[Any]]) -> pa.Table:
-    """Return the rows of a table at *rows*, in that order, held as :func:`held` holds them."""
+    """Return the rows of a table at *rows*, in that order, in memory or in a mapped file as for :func:`held`."""
     import pyarrow as pa
 
     def parts() -> Iterator[pa.RecordBatch]:
         for start in range(0, len(rows), ROWS):
-            some = rows[start : start + ROWS]
-            yield pa.RecordBatch.from_arrays([take_rows(column, some) for column in table.columns], schema=table.schema)
+            part = rows[start : start + ROWS]
+            yield pa.RecordBatch.from_arrays([take_rows(column, part) for column in table.columns], schema=table.schema)
 
     return held(table.schema, parts()) if table.num_columns else table.take(pa.array(rows))
 
@@ -134,12 +139,13 @@ def take_table(table: pa.Table, rows: NDArray[np.integer[Any]]) -> pa.Table:
 def converted(
     column: pa.ChunkedArray, kind: pa.DataType, convert: Callable[[list[Any], int], list[Any]]
 ) -> pa.ChunkedArray:
-    """Return a column of another type, made of a column part by part, and held as :func:`held` holds a table.
+    """Return a column converted to another type chunk by chunk, in memory or in a mapped file as for :func:`held`.
 
     Args:
         column: the cells.
-        kind: the type.
-        convert: called with some cells and the row of the first of them; returns as many.
+        kind: the new type.
+        convert: a function that receives a list of cells and the row index of the first one, and returns the same
+            number of converted cells.
     """
     import pyarrow as pa
 
@@ -153,15 +159,15 @@ def converted(
     return held(schema, parts()).column(0)
 
 
-# Rows told apart by their digests: 16 bytes a row, whatever the texts.
+# Rows are told apart by digests of 16 bytes per row, however long the texts are.
 
 
 def row_digests(columns: Sequence[pa.ChunkedArray | None], rows: int) -> NDArray[np.bytes_]:
-    """Return a digest of each row's cells, shape (rows,), of a type that NumPy sorts; equal for equal cells.
+    """Return a digest of the cells of each row, shape (rows,), in a type that NumPy can sort; equal for equal cells.
 
     Args:
-        columns: of text, or of lists of texts; None for a column of empty cells. A missing cell is an empty one.
-        rows: of each column.
+        columns: columns of text, or of lists of texts; None for a column of empty cells. Missing cells count as empty.
+        rows: the number of rows in each column.
     """
     digests = np.empty(rows, dtype=DIGEST)
     for start in range(0, rows, SLICE):
@@ -173,18 +179,18 @@ def row_digests(columns: Sequence[pa.ChunkedArray | None], rows: int) -> NDArray
 
 
 def cell_texts(column: pa.ChunkedArray) -> list[str]:
-    """Return the cells as strings, a list of texts as JSON; a missing cell is an empty string."""
+    """Return the cells as strings; a list of texts becomes JSON, a missing cell an empty string."""
     import pyarrow as pa
 
     cells = column.to_pylist()
     if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
-        # another number of texts is another text
+        # JSON keeps lists of different lengths apart, as joining would not
         return [json.dumps(several) for several in cells]
     return ["" if text is None else text for text in cells]
 
 
 def digest_of(texts: Sequence[str]) -> bytes:
-    """Return the 16 bytes of some texts in order: BLAKE2 of their lengths and contents."""
+    """Return a digest of 16 bytes for a sequence of texts: BLAKE2 of their lengths and contents."""
     # lengths keep ("ab", "c") and ("a", "bc") apart
     lengths = ",".join(str(len(text)) for text in texts)
     content = f"{lengths}:{''.join(texts)}"
@@ -201,13 +207,13 @@ def distinct_rows(digests: NDArray[np.bytes_]) -> tuple[NDArray[np.intp], NDArra
 
 
 def codes_of_names(column: pa.ChunkedArray, *, stripped: bool = False) -> NDArray[np.intp]:
-    """Return codes of the names in a column of text, shape (n,), as ``codes_of_groups`` numbers them.
+    """Return an integer code for the name in each row, shape (n,), with the numbering of ``codes_of_groups``.
 
-    Names are numbered in the order in which they first occur; each row without a name, which follow, is by itself.
+    Names are numbered in order of first occurrence. Rows without a name follow, each with a code of its own.
 
     Args:
-        column: of text.
-        stripped: whether names are the same that differ in blanks around them, and blanks are no name.
+        column: a column of text.
+        stripped: whether leading and trailing blanks are ignored, so that a cell of blanks has no name.
     """
     digests, named = _digests_of_names(column, stripped)
     first_rows, index = distinct_rows(digests)
@@ -218,7 +224,7 @@ def codes_of_names(column: pa.ChunkedArray, *, stripped: bool = False) -> NDArra
 
 
 def counts_of_names(column: pa.ChunkedArray, *, stripped: bool = False) -> NDArray[np.intp]:
-    """Return how many rows have each code of :func:`codes_of_names`, in any order; it takes a third of the memory."""
+    """Return the number of rows per code of :func:`codes_of_names`, in any order, with a third of its memory."""
     digests, _ = _digests_of_names(column, stripped)
     digests.sort()
     starts = np.flatnonzero(np.append(True, digests[1:] != digests[:-1])) if len(digests) else np.empty(0, np.intp)
@@ -226,7 +232,7 @@ def counts_of_names(column: pa.ChunkedArray, *, stripped: bool = False) -> NDArr
 
 
 def _digests_of_names(column: pa.ChunkedArray, stripped: bool) -> tuple[NDArray[np.bytes_], NDArray[np.bool_]]:
-    """Return the digests of the names in a column, shape (m,), and which of its n rows have one, shape (n,)."""
+    """Return the digests of the m names in a column, shape (m,), and which of its n rows have a name, shape (n,)."""
     digests = np.empty(len(column), dtype=DIGEST)
     named = np.empty(len(column), dtype=bool)
     count = 0

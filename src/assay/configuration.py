@@ -1,7 +1,7 @@
-"""The file with defaults for the command line, and which of them a command used.
+"""The configuration file with defaults for the command line, and the defaults that a command used.
 
-``assay.toml``, or the section ``[tool.assay]`` of ``pyproject.toml``. It is read for the command line alone: Python
-functions take what they are given. See ``assay.cli.configuration`` for how values become options.
+The file is ``assay.toml``, or the section ``[tool.assay]`` of ``pyproject.toml``. Only the command line reads it;
+Python functions use their arguments alone. See ``assay.cli.configuration`` for how values become options.
 """
 
 from __future__ import annotations
@@ -21,13 +21,21 @@ PYPROJECT = "pyproject.toml"
 
 @dataclass(frozen=True)
 class Configuration:
-    """A file with defaults, and its tables as they were written; of a command, only those that it used."""
+    """The values of a configuration file, or only the values that one command used.
+
+    Attributes:
+        file: the path of the file.
+        values: the keys and tables as TOML has them, or the used settings by name.
+    """
 
     file: Path
     values: dict[str, Any] = field(default_factory=dict)
 
     def table(self, *verb: str) -> str:
-        """Return the head of the table of a verb, or of the top, as this file writes it; empty for that of a file."""
+        """Return the header of a verb's table in this file, such as ``[run]``; without a verb, of the top level.
+
+        The top level of ``assay.toml`` has no header: the result is empty.
+        """
         words = (*(("tool", "assay") if self.file.name == PYPROJECT else ()), *verb)
         return f"[{'.'.join(words)}]" if words else ""
 
@@ -37,27 +45,27 @@ class Configuration:
         return ", ".join(f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in self.values.items())
 
 
-#: What the command that runs took from a file; None where it took nothing, and for Python users.
+#: The configuration values that the running command uses; None if it uses none, and for Python users.
 APPLIED: ContextVar[Configuration | None] = ContextVar("configuration", default=None)
 
 
 def find_configuration(start: Path) -> Configuration | None:
-    """Return the nearest configuration of a folder and those above, up to the root of its repository or to home.
+    """Return the nearest configuration in a folder or its parents, up to the root of its repository or the home folder.
 
-    A folder that is in neither is searched alone: those above it may be anybody's.
+    If the folder is in neither, only the folder itself is searched, since its parents may belong to someone else.
 
     Raises:
-        InputError: a file cannot be read, or is no TOML.
+        InputError: a file cannot be read, or is not TOML.
     """
     try:
         start = start.resolve()
     except FileNotFoundError:
         # the working directory was removed
         return None
-    for folder in _folders(start):
+    for folder in _searched_folders(start):
         for name in (NAME, PYPROJECT):
             file = folder / name
-            # unlike a path's methods, access does not raise where a folder above may not be read
+            # unlike the methods of Path, access does not raise if a parent folder may not be read
             if os.access(file, os.F_OK):
                 values = _read(file)
                 if values is not None:
@@ -65,18 +73,22 @@ def find_configuration(start: Path) -> Configuration | None:
     return None
 
 
-def _folders(start: Path) -> list[Path]:
-    above = [start, *start.parents]
-    # it stays "~", which is no folder, where the user has no home
+def _searched_folders(start: Path) -> list[Path]:
+    folders = [start, *start.parents]
+    # stays "~", which matches no folder, if the user has no home
     home = Path(os.path.realpath(os.path.expanduser("~")))  # noqa: PTH111  Path.home raises then
-    for i, folder in enumerate(above):
+    for i, folder in enumerate(folders):
         if folder == home or os.access(folder / ".git", os.F_OK):
-            return above[: i + 1]
+            return folders[: i + 1]
     return [start]
 
 
 def _read(file: Path) -> dict[str, Any] | None:
-    """Return the tables of a file; None for a ``pyproject.toml`` that has no section of assay."""
+    """Return the values in a configuration file; None for a ``pyproject.toml`` without a section of assay.
+
+    Raises:
+        InputError: the file cannot be read, is not TOML, or its section is not a table.
+    """
     import tomllib
 
     try:

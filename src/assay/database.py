@@ -1,4 +1,4 @@
-"""A SQLite file of the cache that several processes share: opened in WAL mode, with errors that a user can act on."""
+"""SQLite files in the cache that several processes share: opened in WAL mode, with errors that say what to do."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ PATIENCE = 60.0
 
 
 class Database:
-    """A file of SQLite with the tables of a subclass; use as a context manager, one a process.
+    """A SQLite file whose tables a subclass declares; use it as a context manager, and not across processes.
 
     Args:
-        path: the file; made, with its folder, for the user alone, where absent.
+        path: the path of the file. If it does not exist, it is created with its folder, readable by the user alone.
 
     Raises:
-        InputError: the file is no database of this kind, or cannot be written.
+        InputError: the file is not a database, or cannot be written.
     """
 
-    #: What the file holds, for messages: ``score store``, and the kind that ``assay cache prune`` removes.
+    #: The name of the file in messages, such as ``score store``, and its kind for ``assay cache prune``.
     title: ClassVar[str]
     kind: ClassVar[str]
-    #: The SQL that makes the tables where they are not there.
+    #: The SQL that creates the tables if they do not exist.
     schema: ClassVar[str]
 
     def __init__(self, path: Path) -> None:
@@ -37,9 +37,9 @@ class Database:
         try:
             private_folder(path.parent)
             with suppress(FileExistsError):
-                # SQLite gives the files beside it the same permissions
+                # created here, since SQLite gives its further files the same permissions
                 path.touch(0o600, exist_ok=False)
-            # a session writes from the thread of its event loop, one statement at a time
+            # judges write from the thread of an event loop, but only one statement at a time
             self._connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
             self._open()
         except (OSError, sqlite3.Error) as error:
@@ -50,7 +50,7 @@ class Database:
             ) from error
 
     def _open(self) -> None:
-        """Turn on WAL and make the tables; SQLite's own waiting does not cover two processes turning it on at once."""
+        """Turn on WAL and create the tables, retrying: SQLite's timeout does not cover two processes turning it on."""
         deadline = time.monotonic() + PATIENCE
         while True:
             try:
@@ -75,7 +75,7 @@ class Database:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """Write in this block: committed whole or not at all."""
+        """Run the block in a transaction, which is rolled back if the block raises."""
         with self._explaining():
             self._connection.execute("BEGIN IMMEDIATE")
             try:
@@ -88,7 +88,7 @@ class Database:
 
     @contextmanager
     def _explaining(self) -> Iterator[None]:
-        """Turn errors of SQLite in this block into one that a user can act on."""
+        """Turn SQLite errors in the block into errors that say what the user can do."""
         try:
             yield
         except sqlite3.OperationalError as error:
@@ -97,13 +97,13 @@ class Database:
             raise self.damaged(str(error)) from error
 
     def unwritten(self, error: Exception, *, is_full: bool) -> StoreError:
-        """Return the error for what could not be written, with what to do."""
+        """Return the error to raise for a failed write; the message says what to do."""
         if is_full:
             return StoreFullError(f"{self.path}: the disk is full; free some space and run the same command again")
         return StoreError(f"{self.path}: {error}; the {self.kind} so far are kept, run the same command again")
 
     def damaged(self, reason: str) -> DamagedStoreError:
-        """Return the error for a file that was damaged or changed."""
+        """Return the error to raise for a damaged file; the message says how to remove it."""
         return DamagedStoreError(
             f"{self.path}: the {self.title} is damaged ({reason}); move the file away, or remove it with: "
             f"assay cache prune {self.kind}"
@@ -111,12 +111,12 @@ class Database:
 
 
 class StoreError(AssayError):
-    """A store could not be written; a whole run stops for it, since its work could not be kept."""
+    """A store could not be written; this stops the whole run, since its scores could not be kept."""
 
 
 class StoreFullError(StoreError, InputError):
-    """There is no space left: the user can mend it (exit code 2)."""
+    """The disk is full, which the user can fix (exit code 2)."""
 
 
 class DamagedStoreError(StoreError, InputError):
-    """The file of a store was damaged or changed: the user sets it aside (exit code 2)."""
+    """The file of a store is damaged, and the user must move or remove it (exit code 2)."""

@@ -1,6 +1,6 @@
-"""The errors that a user of assay can meet, each with the exit code the command line gives it.
+"""The errors that assay raises for users, each with its exit code on the command line.
 
-A message is one line that names what was wrong, where (file, row, column) and what to do about it.
+A message is one line that says what is wrong, where (file, row, column) and what to do about it.
 """
 
 from __future__ import annotations
@@ -15,39 +15,39 @@ from typing import Any
 
 
 class AssayError(Exception):
-    """Something that was asked for failed; the rest, if any, was saved (exit code 1)."""
+    """A requested task failed; the results of other tasks, if any, were saved (exit code 1)."""
 
     exit_code = 1
 
 
 class InputError(AssayError):
-    """Bad usage or bad input: the user can mend it (exit code 2)."""
+    """Wrong usage or invalid input, which the user can fix (exit code 2)."""
 
     exit_code = 2
 
 
 class ChecksumError(InputError):
-    """A file is not the one that its card describes."""
+    """The checksum of a file differs from the one in its card."""
 
 
 class OfflineError(InputError):
-    """Something would have to come over the network, and the network was forbidden."""
+    """A download is needed, but downloads are forbidden."""
 
 
 class WorkerDiedError(AssayError):
-    """A piece of work ended every process that had it."""
+    """An item of work killed every worker process that tried it."""
 
 
 class ClusterError(InputError):
-    """The machines that do the work cannot be used, or none of them is left: the run ends; what was scored is kept."""
+    """The cluster cannot be used, or all its machines were lost; the run ends, and the scores so far are kept."""
 
 
 class UnavailableError(AssayError):
-    """A metric or dataset is unavailable on this machine as it is.
+    """A metric or dataset is currently unavailable on this machine.
 
     Attributes:
-        reason: what is missing, in a few words.
-        remedy: the exact command that makes it available, or an instruction where no single command does.
+        reason: the missing thing, in a few words.
+        remedy: the exact command that makes it available, or an instruction if no single command does; may be empty.
     """
 
     def __init__(self, reason: str, remedy: str = "") -> None:
@@ -56,7 +56,7 @@ class UnavailableError(AssayError):
         self.remedy = remedy
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return what makes it anew in another process: *args* has the message alone."""
+        """Return the class and its arguments for pickling, since *args* has only the message."""
         return type(self), (self.reason, self.remedy)
 
 
@@ -75,11 +75,11 @@ class MissingExtraError(UnavailableError):
 
 @functools.cache
 def install_extra(extra: str) -> str:
-    """Return the command that adds an extra to this assay, from where it was installed: a checkout, a wheel, an index.
+    """Return the command that installs an extra, from the source of this installation: a checkout, a wheel or an index.
 
-    Read from ``direct_url.json`` of the installed package (PEP 610), which pip writes unless it took an index.
+    The source is in ``direct_url.json`` of the installed package (PEP 610), which pip writes unless it used an index.
     """
-    # here, since the help of the command line needs none of it
+    # imported here to keep assay --help fast
     import json
     import shlex
     from importlib import metadata
@@ -87,17 +87,17 @@ def install_extra(extra: str) -> str:
     try:
         direct_url = metadata.distribution("assay").read_text("direct_url.json")
     except metadata.PackageNotFoundError:
-        # the folder src of a checkout is on the path
+        # not installed: the folder src of a checkout is on the path
         return f"pip install -e {shlex.quote(f'{Path(__file__).parents[2]}[{extra}]')}"
     return f"pip install {_requirement(extra, json.loads(direct_url or '{}'))}"
 
 
 def _requirement(extra: str, origin: Mapping[str, Any]) -> str:
-    """Return what pip installs for assay with an extra, quoted for a shell.
+    """Return the pip requirement for assay with an extra, quoted for a shell.
 
     Args:
-        extra: such as ``neural``.
-        origin: contents of ``direct_url.json``; empty for an index.
+        extra: the name of the extra, such as ``neural``.
+        origin: the contents of ``direct_url.json``; empty if assay was installed from an index.
     """
     import shlex
     from urllib.parse import urlsplit
@@ -114,12 +114,12 @@ def _requirement(extra: str, origin: Mapping[str, Any]) -> str:
 
 
 def summary_of(error: BaseException, limit: int = 300, *, skip: str | None = None) -> str:
-    """Return a foreign library's error as one line, such as ``ValueError: unexpected key``.
+    """Return an error of another library as one line, such as ``ValueError: unexpected key``.
 
     Args:
-        error: what was raised.
-        limit: most characters of the text.
-        skip: lines that begin so are left out where there are others.
+        error: the exception.
+        limit: the maximum number of characters of its message.
+        skip: a prefix of lines to ignore if the message has other lines.
     """
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     informative = [line for line in lines if skip is None or not line.startswith(skip)]
@@ -129,11 +129,11 @@ def summary_of(error: BaseException, limit: int = 300, *, skip: str | None = Non
 
 @contextmanager
 def code_of_others(what: str, remedy: str = "") -> Iterator[None]:
-    """Turn whatever the code of another package raises, also by ``sys.exit``, into an UnavailableError.
+    """Turn every exception from the code of another package, even SystemExit, into an UnavailableError.
 
     Args:
-        what: what could not be done, as the message begins.
-        remedy: what to do about it.
+        what: the beginning of the message, which says what could not be done.
+        remedy: the instruction for the user; may be empty.
     """
     try:
         yield
@@ -144,13 +144,13 @@ def code_of_others(what: str, remedy: str = "") -> Iterator[None]:
 
 
 def raised_at(error: BaseException) -> str:
-    """Return the last line of code that an error passed, as ``FILE, line 7``."""
+    """Return the line of code that raised an error, as ``FILE, line 7``; ``nowhere`` without a traceback."""
     frames = traceback.extract_tb(error.__traceback__)
     return f"{frames[-1].filename}, line {frames[-1].lineno}" if frames else "nowhere"
 
 
 def suggest(word: str, choices: Iterable[str], limit: int = 3) -> str:
-    """Return `` Did you mean 'a' or 'b'?`` with the names nearest to *word*, or an empty string."""
+    """Return `` Did you mean 'a' or 'b'?`` with the choices most similar to *word*; empty if none is similar."""
     near = difflib.get_close_matches(word.lower(), list(choices), n=limit, cutoff=0.5)
     if not near:
         return ""
@@ -158,12 +158,12 @@ def suggest(word: str, choices: Iterable[str], limit: int = 3) -> str:
 
 
 def unknown_name(lack: str, name: str, choices: Iterable[str]) -> str:
-    """Return the line for a name that is none of those there are: the nearest ones, and all that may be written.
+    """Return the message for an unknown name, with similar names and the list of valid ones.
 
     Args:
-        lack: what has no such name, ending where the name follows: ``runs/a: has no bucket``.
-        name: what was asked for.
-        choices: the names there are, in the order in which they are shown.
+        lack: the beginning of the message, to which the name is appended, such as ``runs/a: has no bucket``.
+        name: the unknown name.
+        choices: the valid names, in the order to show them.
 
     Example:
         >>> unknown_name("there is no suite", "defalt", ["default", "quick"])

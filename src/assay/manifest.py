@@ -1,7 +1,7 @@
-"""The contents of ``run.json`` and ``agreement.json``, as objects that a run fills and every report reads.
+"""The contents of ``run.json`` and ``agreement.json``, as objects that runs write and reports read.
 
-A value that is missing, or of another type than assay writes, is refused when a folder is read. A key that is not
-declared here is ignored, so that a newer assay may add some. A default stands for what older folders did not record.
+When a folder is read, a missing value or a value of the wrong type is refused. Unknown keys are ignored, so that a
+newer assay may add keys. Defaults are for values that older folders did not record.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ Status = Literal["done", "failed", "unavailable", "not applicable"]
 
 
 class _Record(BaseModel):
-    # strict: a number written as text was written by hand
+    # strict, since a number written as text was edited by hand
     model_config = ConfigDict(extra="ignore", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class RequestedDataset(_Record):
-    """A dataset as the run was asked for it; `other_columns` digests the columns that decide no score."""
+    """A dataset as requested; `other_columns` is a digest of the columns that affect no score."""
 
     name: str
     version: str = ""
@@ -45,7 +45,7 @@ class RequestedDataset(_Record):
 
 
 def _registered_statistic(name: str) -> str:
-    """Return the name of a statistic; a run of a newer assay may have one that this assay lacks."""
+    """Return the name of a statistic, checked, since a run of a newer assay may have one that this assay lacks."""
     try:
         check_statistics((name,))
     except InputError as error:
@@ -54,20 +54,20 @@ def _registered_statistic(name: str) -> str:
 
 
 class RequestRecord(_Record):
-    """What the run was asked to do; see :class:`assay.benchmark.request.Request`.
+    """The request of the run; see :class:`assay.benchmark.request.Request`.
 
     Attributes:
-        unavailable: datasets that could not be loaded: name to reason.
-        metrics: names as they were typed, in the order of the tables; with an alias ``ALIAS=NAME``.
-        recorded_files: SHA-256 of the files that recorded scores were read from, by path.
-        buckets: rules.
-        controls: rules of what agreement was adjusted for.
-        statistics: names of coefficients, in the order of the tables.
-        resamples: 0 for no intervals.
-        interval: how intervals were made, see :data:`assay.statistics.coefficients.INTERVALS`; all by resamples in
-            folders of an assay that did not record it.
-        confidence: level of the intervals, in (0.5, 1).
-        graphs: files of AMR graphs that were joined to the pairs, by side.
+        unavailable: the reason for each dataset that could not be loaded, by name.
+        metrics: the metric names as typed, in the order of the tables; with an alias, ``ALIAS=NAME``.
+        recorded_files: the SHA-256 of each file that recorded scores were read from, by path.
+        buckets: the bucket rules.
+        controls: the rules for what agreement was adjusted for.
+        statistics: the names of the coefficients, in the order of the tables.
+        resamples: the number of bootstrap resamples; 0 for no intervals.
+        interval: the method of the intervals, see :data:`assay.statistics.coefficients.INTERVALS`; folders that did not
+            record it used resamples.
+        confidence: the level of the intervals, in (0.5, 1).
+        graphs: the files of AMR graphs that were joined to the pairs, by side.
     """
 
     suite: str | None = None
@@ -94,20 +94,20 @@ class DatasetRecord(_Record):
     """A dataset as the run used it.
 
     Attributes:
-        version: of its card; empty for a file or pairs from Python.
-        split: empty where there are none.
-        kind: who made the labels; see :data:`assay.tables.NOT_BY_PEOPLE`.
-        scale: lowest and highest label possible; None where unknown.
-        n: pairs that were used.
-        source: where the pairs were read.
-        sha256: of the file.
+        version: the version of its card; empty for a file or pairs from Python.
+        split: the name of the split; empty if the dataset has no splits.
+        kind: the origin of the labels; see :data:`assay.tables.NOT_BY_PEOPLE`.
+        scale: the lowest and highest possible label; None if unknown.
+        n: the number of pairs used.
+        source: the path or address that the pairs were read from.
+        sha256: the SHA-256 of the file.
         columns, separator, labels, drop_unlabelled: the settings that the file was read with; ``columns`` is None in
             folders of an assay that did not record it.
-        digest: of the pairs.
-        notes: what a reader should know of the data.
-        group: the column whose values were resampled whole; None where single pairs were.
-        hints: what the user may have meant otherwise, such as several gold answers that were read as one.
-        grouping: a hint, where single pairs were resampled and a column looks like groups; else empty.
+        digest: the digest of the pairs.
+        notes: notes on the data for readers.
+        group: the column whose values were resampled as whole groups; None if single pairs were resampled.
+        hints: hints on possible mistakes, such as several gold answers that were read as one.
+        grouping: a hint on a column that looks like groups when single pairs were resampled; else empty.
     """
 
     name: str
@@ -115,7 +115,7 @@ class DatasetRecord(_Record):
     split: str
     language: str | None
     kind: str
-    # JSON has lists only
+    # not strict, since JSON has lists but no tuples
     scale: Annotated[tuple[int | float, int | float] | None, Field(strict=False)]
     n: int = Field(ge=0)
     source: str
@@ -133,20 +133,20 @@ class DatasetRecord(_Record):
 
     @property
     def title(self) -> str:
-        """Name with version and split, as tables show it."""
+        """The name with version and split, as tables show it."""
         version = f"@{self.version}" if self.version else ""
         split = f" ({self.split})" if self.split else ""
         return f"{self.name}{version}{split}"
 
 
 class RecordedDeclaration(_Record):
-    """What a metric declared of its scores; empty where it gave none.
+    """The declaration of a metric about its scores; empty if it returned none.
 
     Attributes:
-        kind: its family, such as ``lexical``.
-        low, high: bounds of its scores; None where infinite or unknown.
-        aspect: the aspect of meaning that it measures; empty for a metric of the whole.
-        whole: name of the metric that it is an aspect of; empty for a metric of the whole.
+        kind: the family of the metric, such as ``lexical``.
+        low, high: the bounds of its scores; None if infinite or unknown.
+        aspect: the aspect of meaning that it measures; empty for a metric of the whole meaning.
+        whole: the name of the metric that it is an aspect of; empty for a metric of the whole meaning.
     """
 
     kind: str = ""
@@ -162,7 +162,7 @@ class RecordedDeclaration(_Record):
 
 
 class Asymmetry(_Record):
-    """How far the scores of the two orders of the texts lie apart, over `pairs` distinct pairs."""
+    """The mean and largest difference between scores in both orders of the texts, over `pairs` distinct pairs."""
 
     mean: float
     largest: float
@@ -170,17 +170,17 @@ class Asymmetry(_Record):
 
 
 class Cost(_Record):
-    """What scoring took; empty where the store had all scores, but for a price that is known all the same.
+    """The cost of scoring; empty, except for a known price, if the store had all scores.
 
     Attributes:
-        pairs_per_second: distinct pairs; None where they were not timed.
-        price_per_1000: price of 1,000 distinct pairs, in the currency of the user's own price list; 0 for a model on
-            this machine that reports one, None where no price is known.
-        details: what else the engine reports, such as seconds to load, parameters, devices; of a preset with several
-            models, the cost of each by its number. In ``run.json`` these keys are among the others.
-        peak_memory_mb: of the process, in MB (10⁶ bytes).
+        pairs_per_second: the number of distinct pairs scored per second; None if not timed.
+        price_per_1000: the price of 1,000 distinct pairs, in the currency of the user's own price list; 0 for a model
+            on this machine that reports a price, None if no price is known.
+        details: what else the engine reports, such as seconds to load, parameters, devices; for a preset with several
+            models, the cost of each by its number. ``run.json`` has these keys at the same level as the others.
+        peak_memory_mb: the peak memory of the process, in MB (10⁶ bytes).
         asymmetry: None for a metric that reads one order of the texts.
-        shared_with: metrics that were scored in the same pass.
+        shared_with: the metrics that were scored in the same pass.
     """
 
     pairs_per_second: float | None = Field(default=None, ge=0)
@@ -198,7 +198,7 @@ class Cost(_Record):
     @model_validator(mode="before")
     @classmethod
     def _gather_details(cls, values: Any) -> Any:
-        """Collect keys that are not declared in `details`."""
+        """Move keys that are no fields of this class into `details`."""
         if not isinstance(values, dict) or values.keys() <= cls.model_fields.keys():
             return values
         known = {key: value for key, value in values.items() if key in cls.model_fields}
@@ -215,25 +215,27 @@ def _present(values: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in values.items() if value not in (None, [])}
 
 
-#: Kinds of metrics that are computed on the machine of the run; other kinds, such as a function of one's own, may pay
-#: somebody else for it.
+#: Kinds of metrics that are computed on the machine of the run; other kinds, such as a function of the user, may call a
+#: paid service.
 _LOCAL_KINDS = frozenset({"lexical", "embedding", "cross-encoder", "amr"})
 
-#: A version of a package in a signature: three numbers or more.
+#: Pattern of a package version in a signature: three numbers or more.
 _VERSION = re.compile(r"\d+(\.\d+){2,}\S*")
-#: Parts of a signature that are digests of what the subject names: the path to it does not matter then.
+#: Parts of a signature that are digests of the files of the subject, which make its path irrelevant.
 _DIGESTS = frozenset({"digest", "vectors"})
 
 
 def identity_of(
     signature: Mapping[str, str], *, weights: bool = True, versions: bool = False
 ) -> tuple[tuple[str, str], ...]:
-    """Return what makes a metric the same in two runs: its signature without versions of packages and without paths.
+    """Return the parts of a signature that are equal for the same metric in two runs, sorted.
+
+    Package versions are left out, and paths of files whose digest is in the signature.
 
     Args:
-        signature: of the metric.
-        weights: whether the digest of its model counts; without it other weights of one kind are the same.
-        versions: whether the versions of packages count as well.
+        signature: the signature of the metric.
+        weights: whether digests count; without them, metrics that differ only in model weights are the same.
+        versions: whether package versions count as well.
     """
     keys = {key.rpartition(".")[2] for key in signature}
     parts = []
@@ -247,23 +249,23 @@ def identity_of(
 
 
 class MetricRecord(_Record):
-    """How one metric fared on one dataset.
+    """The outcome of one metric on one dataset.
 
     Attributes:
-        metric: its name, as asked for.
+        metric: the name of the metric as requested.
         status: ``done``; ``failed`` (an error in the metric); ``unavailable`` (something is not installed: *remedy* is
             the command that installs it); ``not applicable`` (not made for this language).
-        reason: why it is not done.
+        reason: the reason why it is not done.
         remedy: the command that makes it available.
-        seconds: wall time for scoring, without what the store had; work shared with other metrics counts for each.
-        scored: distinct pairs scored in this run.
-        stored: distinct pairs whose score the store had.
+        seconds: the wall time of scoring; work shared with other metrics counts for each of them.
+        scored: the number of distinct pairs scored in this run.
+        stored: the number of distinct pairs whose score was in the store.
         short_signature: the short line that lets another person get the same scores.
-        signature: everything that changes the score, by part; of a preset with several models, numbered.
-        declared: what the metric promises.
-        says: what a reader should know, such as the model that a preset took.
-        flags: number of pairs by what is to be known of them: truncated, empty.
-        cost: what scoring took.
+        signature: everything that affects the scores, by part; numbered for a preset with several models.
+        declared: the declaration of the metric.
+        says: a note for readers, such as which model a preset used.
+        flags: the number of pairs with each flag, such as truncated or empty.
+        cost: the cost of scoring.
     """
 
     dataset: str
@@ -283,7 +285,7 @@ class MetricRecord(_Record):
 
     @classmethod
     def without_scores(cls, dataset: str, metric: str, status: Status, reason: str, remedy: str = "") -> MetricRecord:
-        """Return the record of a metric that gave no scores."""
+        """Return the record of a metric that returned no scores."""
         return cls(
             dataset=dataset,
             metric=metric,
@@ -301,14 +303,14 @@ class MetricRecord(_Record):
 
     @property
     def price_per_1000(self) -> float | None:
-        """Price of 1,000 distinct pairs: of its cost, or 0 where it runs on this machine; None where unknown."""
+        """The price of 1,000 distinct pairs as recorded, or 0 if it ran on the machine of the run; None if unknown."""
         if self.cost.price_per_1000 is None and self.declared.kind in _LOCAL_KINDS and "calls" not in self.cost.details:
             return 0.0
         return self.cost.price_per_1000
 
     @property
     def why_missing(self) -> str:
-        """Status, reason and remedy of a metric that gave no scores."""
+        """The status, reason and remedy of a metric without scores, as text."""
         return f"{self.status}, {self.reason}" + (f" -> {self.remedy}" if self.remedy else "")
 
 
@@ -316,19 +318,19 @@ class AnnotatorReliability(_Record):
     """Split-half reliability of the mean label in a bucket; see :mod:`assay.statistics.reliability`.
 
     Attributes:
-        pearson, spearman: reliability; None where it cannot be estimated.
-        annotators: largest number of labels of a pair.
-        n: pairs with at least two labels.
-        splits: number of splits.
-        lengths: of first half, second half and whole, by which the correlation of halves was stepped up. Older folders
-            do not have them: they took the whole as twice a half, too little where numbers of annotators are odd.
+        pearson, spearman: the reliability; None if it cannot be estimated.
+        annotators: the largest number of labels per pair.
+        n: the number of pairs with at least two labels.
+        splits: the number of random splits.
+        lengths: the lengths of first half, second half and whole, by which the correlation of the halves was stepped
+            up. Older folders lack them: they took the whole as twice a half, too short for odd numbers of annotators.
         bound_pearson, bound_spearman: the highest correlation that a metric can have with the mean label, the square
-            root of its reliability; None where that is unknown.
+            root of its reliability; None if unknown.
         alpha: Krippendorff's alpha by level of measurement; empty for older folders.
-        annotators_pearson, annotators_spearman: of each annotator with the mean of the others; empty where it is
-            unknown who gave which label, and for older folders.
-        is_of_label: whether the label is the mean of the annotators' labels, on any scale, so that this is its
-            reliability; data may come with a label that was made of them in another way.
+        annotators_pearson, annotators_spearman: the correlation of each annotator with the mean of the others; empty if
+            it is unknown which annotator gave which label, and for older folders.
+        is_of_label: whether the label is the mean of the annotators' labels, up to the scale, so that this is its
+            reliability; the label in the data may have been derived in another way.
     """
 
     pearson: float | None
@@ -346,15 +348,15 @@ class AnnotatorReliability(_Record):
 
 
 class BucketRecord(_Record):
-    """What a bucket holds.
+    """The statistics of the labels in a bucket.
 
     Attributes:
-        labels: number of pairs per label where there are at most ten labels, else the quartiles.
-        ties: share of comparisons (pairs of items) with equal labels, in [0, 1].
-        ceiling: the best a tie-free score could reach, by statistic.
-        reliability: of the annotators, where the data has them.
-        groups: number of groups that were resampled, or None.
-        about: what the numbers of an adjusted block are; empty for the pairs of a bucket.
+        labels: the number of pairs per label if there are at most ten labels, else the quartiles.
+        ties: the share of comparisons (pairs of items) with equal labels, in [0, 1].
+        ceiling: the highest value that scores without ties could reach, by statistic.
+        reliability: the reliability of the annotators; None if the data lacks their labels.
+        groups: the number of groups that were resampled; None if single pairs were resampled.
+        about: the meaning of the numbers in an adjusted block; empty for the pairs of a bucket.
     """
 
     dataset: str
@@ -370,12 +372,12 @@ class BucketRecord(_Record):
 
 
 class Environment(_Record):
-    """Where a run was made; empty where it was not recorded.
+    """The software and hardware of a run; empty if it was not recorded.
 
     Attributes:
         argv: the words after ``assay``; empty for a run from Python.
-        configuration: the file that gave the command line defaults; empty where none did.
-        configured: the settings that it gave, by name, less those that the command line changed.
+        configuration: the configuration file with defaults that were used; empty if there was none.
+        configured: the settings from that file, by name, without those overridden on the command line.
     """
 
     python: str = ""
@@ -389,18 +391,18 @@ class Environment(_Record):
 
 
 class Manifest(_Record):
-    """``run.json``.
+    """The contents of ``run.json``.
 
     Attributes:
-        created: when, as ISO 8601; empty where it was not recorded.
-        request: what the run was asked to do.
-        request_digest: two runs with the same one may share a folder.
+        created: the time of the run, in ISO 8601; empty if it was not recorded.
+        request: the request of the run.
+        request_digest: the digest of the request; runs with equal digests may be written to the same folder.
         signature: one line that says how the numbers were resampled.
-        failures: what was asked for and could not be done, a line each.
-        seconds: wall time by phase.
+        failures: one line for each requested task that failed.
+        seconds: the wall time by phase.
     """
 
-    # `schema` is a method of pydantic's models
+    # not named `schema`, which is a method of pydantic models
     layout: int = Field(default=RUN_SCHEMA, alias="schema")
     created: str = ""
     request: RequestRecord
@@ -414,12 +416,12 @@ class Manifest(_Record):
     environment: Environment = Environment()
 
     def plain(self) -> dict[str, Any]:
-        """Return it as it is written to ``run.json``."""
+        """Return the manifest as plain values, as in ``run.json``."""
         return self.model_dump(by_alias=True)
 
     @property
     def has_scores(self) -> bool:
-        """Whether any metric gave scores on any dataset."""
+        """Whether any metric returned scores on any dataset."""
         return any(metric.is_done for metric in self.metrics)
 
 
@@ -427,10 +429,10 @@ class AgreementRow(_Record):
     """One row of the agreement table: a coefficient of one metric on one bucket, with its interval.
 
     Attributes:
-        value: None where it is undefined.
-        low, high: bounds of its interval; None where there is none.
-        n: pairs it was computed on.
-        note: why it is undefined, or what else a reader should know.
+        value: the coefficient; None if it is undefined.
+        low, high: the bounds of its interval; None without an interval.
+        n: the number of pairs it was computed on.
+        note: the reason why it is undefined, or another note for readers.
     """
 
     dataset: str
@@ -445,7 +447,7 @@ class AgreementRow(_Record):
     note: str
 
     def plain(self) -> dict[str, Any]:
-        """Return it with the keys of the agreement table."""
+        """Return the row as plain values, by column of the agreement table."""
         return self.model_dump()
 
 

@@ -1,4 +1,4 @@
-"""How assay writes: files and folders whole or not at all, values as JSON, tables as CSV and TSV."""
+"""Writing: files and folders replaced atomically, values as JSON, tables as CSV and TSV."""
 
 from __future__ import annotations
 
@@ -20,38 +20,39 @@ from typing import Any, Protocol
 
 from assay.errors import InputError
 
-# Unfinished files lie in a locked folder beside what they become. Where the lock is free its process has ended.
+# Unfinished files are kept in a locked folder beside their final path. If the lock is free, the writing process has
+# ended, and the folder can be removed.
 
 _UNFINISHED = re.compile(r"\.[0-9a-f]{32}\.(part|new)")
 
 
 def is_unfinished(path: Path) -> bool:
-    """Tell whether this is the name of something unfinished: it is being written, or its process was killed."""
+    """Tell whether a path has the name of an unfinished file or folder, from a running or a killed process."""
     return bool(_UNFINISHED.fullmatch(path.name))
 
 
 @contextmanager
 def unfinished_folder(beside: Path) -> Iterator[Path]:
-    """Yield a new folder beside a path; what is left of it when the block ends is removed.
+    """Yield a new temporary folder beside a path; the folder, if it is still there, is removed when the block ends.
 
-    What killed processes left there is removed first. The folder gets the permissions of any new folder (the umask of
-    the process).
+    Leftovers of killed processes beside the path are removed first. The folder gets the permissions of any new folder
+    (the umask of the process).
 
     Args:
-        beside: what is being written; the folder above it exists.
+        beside: the final path of what is being written; its parent folder exists.
     """
     sweep(beside.parent)
-    # not made of the name of *beside*, which may be as long as a name can be
+    # not derived from the name of *beside*, which may already have the maximum length of a name
     name = uuid.uuid4().hex
-    new, scratch = beside.with_name(f".{name}.new"), beside.with_name(f".{name}.part")
-    new.mkdir()
-    lock = _lock(new)
-    # only now does it have a name that others sweep
-    new.rename(scratch)
+    unlocked, temporary = beside.with_name(f".{name}.new"), beside.with_name(f".{name}.part")
+    unlocked.mkdir()
+    lock = _lock(unlocked)
+    # renamed only once it is locked, since other processes remove unlocked folders with this ending
+    unlocked.rename(temporary)
     try:
-        yield scratch
+        yield temporary
     finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True)
         if lock is not None:
             os.close(lock)
 
@@ -60,21 +61,21 @@ def unfinished_folder(beside: Path) -> Iterator[Path]:
 def written_whole(path: Path) -> Iterator[Path]:
     """Yield the path of a temporary file, which replaces *path* when the block ends.
 
-    So a reader finds the old file or the new one, never a part, even after the process was killed. Where the block
-    raises, *path* is unchanged and the temporary file is removed. The file gets the permissions of any new file (the
-    umask of the process).
+    A reader finds either the old or the new file, never a part, even if the process is killed. If the block raises,
+    *path* is unchanged and the temporary file is removed. The file gets the permissions of any new file (the umask of
+    the process).
 
     Args:
-        path: the file to write; its folder exists.
+        path: the path of the file to write; its folder exists.
     """
     with unfinished_folder(path) as folder:
-        scratch = folder / "file"
-        yield scratch
-        scratch.replace(path)
+        temporary = folder / "file"
+        yield temporary
+        temporary.replace(path)
 
 
 def sweep(folder: Path) -> None:
-    """Remove what killed processes left unfinished in a folder."""
+    """Remove the unfinished files and folders that killed processes left in a folder."""
     for path in folder.iterdir():
         if path.suffix == ".part" and is_unfinished(path) and (lock := _lock(path)) is not None:
             if path.is_dir():
@@ -86,10 +87,12 @@ def sweep(folder: Path) -> None:
 
 @contextmanager
 def one_at_a_time(folder: Path) -> Iterator[None]:
-    """Wait until no other process or thread is in such a block for the same folder; without effect where none can lock.
+    """Wait until no other process or thread is in such a block for the same folder, and keep others out meanwhile.
+
+    Without effect on systems that cannot lock folders.
 
     Args:
-        folder: exists.
+        folder: the folder to lock, which must exist.
     """
     lock = _lock(folder, wait=True)
     try:
@@ -100,7 +103,11 @@ def one_at_a_time(folder: Path) -> Iterator[None]:
 
 
 def _lock(path: Path, *, wait: bool = False) -> int | None:
-    """Return a descriptor that holds the lock on a file or folder; None where another has it, or there are no locks."""
+    """Lock a file or folder and return the descriptor that holds the lock; closing it releases the lock.
+
+    Returns None if another process or thread has the lock (unless *wait*), if the path is gone, or if the system has no
+    such locks.
+    """
     try:
         import fcntl
 
@@ -115,13 +122,14 @@ def _lock(path: Path, *, wait: bool = False) -> int | None:
     return descriptor
 
 
-# A folder takes the place of an older one.
+# Replacing a folder by a new one.
 
 
 def put_folder(scratch: Path, folder: Path) -> None:
-    """Rename a folder; an older one of that name takes the name of the first, in one step where the system can.
+    """Rename the folder *scratch* to *folder*, replacing an older one, in one step if the system can swap names.
 
-    Elsewhere the older one is moved aside for a moment: :func:`restore` puts back what a kill left there.
+    After a swap the older folder is at *scratch*. Other systems move the older folder aside for a moment; if the
+    process is killed then, :func:`restore` moves it back.
 
     Raises:
         OSError: the folder cannot be renamed; the older one is back in its place, or the text says where it is.
@@ -140,17 +148,17 @@ def put_folder(scratch: Path, folder: Path) -> None:
 
 
 def restore(folder: Path) -> None:
-    """Put back an older folder that was moved aside where no new one took its place; otherwise remove it.
+    """Move back an older folder that was moved aside, or remove it if a new folder has taken its place.
 
     Raises:
-        OSError: it cannot be moved back.
+        OSError: the older folder cannot be moved back; the message says where it is.
     """
     if not folder.parent.is_dir():
         return
     for aside in folder.parent.glob(f"{_aside_prefix(folder)}*"):
         try:
             if folder.exists():
-                # renamed first: what is half removed must not be put back by another process
+                # renamed first, so that no other process moves back a half removed folder
                 removed = aside.replace(aside.with_name(f".{uuid.uuid4().hex}.part"))
                 shutil.rmtree(removed, ignore_errors=True)
             else:
@@ -162,27 +170,27 @@ def restore(folder: Path) -> None:
 
 
 def _aside_prefix(folder: Path) -> str:
-    # a digest, since the name of the folder may be as long as a name can be
+    # a digest, since the name of the folder may already have the maximum length
     return f".{hashlib.sha256(os.fsencode(folder.name)).hexdigest()[:16]}.old."
 
 
-def _swapped(one: Path, other: Path) -> bool:
-    """Swap the names of two folders in one step; False where the system or its file system cannot."""
+def _swapped(first: Path, second: Path) -> bool:
+    """Swap the names of two folders in one step; return False if the system or file system cannot."""
     renameat2 = getattr(ctypes.CDLL(None), "renameat2", None) if sys.platform == "linux" else None
     if renameat2 is None:
         return False
-    here, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE of Linux
-    return not renameat2(here, os.fsencode(one), here, os.fsencode(other), exchange)
+    at_working_folder, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE of Linux
+    return not renameat2(at_working_folder, os.fsencode(first), at_working_folder, os.fsencode(second), exchange)
 
 
 @dataclass(frozen=True)
 class FileKind:
-    """A kind of file that assay writes and may write again.
+    """A kind of file that assay may overwrite if it wrote it itself.
 
     Attributes:
-        what: what messages call it.
-        option: the setting that names its path, as messages write it.
-        holds: whether a file is one of these, of this assay or an earlier one.
+        what: the name of the kind in messages.
+        option: the setting with the path, as messages write it.
+        holds: a function that tells whether a file is of this kind, from this or an earlier version of assay.
     """
 
     what: str
@@ -191,9 +199,9 @@ class FileKind:
 
 
 def check_replaceable(path: Path, kind: FileKind) -> None:
-    """Raise InputError where *path* holds anything but an earlier file of its kind: it would be lost.
+    """Raise InputError if *path* exists and is not an earlier file of this kind, since it would be overwritten.
 
-    An empty file has nothing to lose, and what is no file (such as ``/dev/stdout``) holds nothing.
+    Empty files, and devices such as ``/dev/stdout``, may be written.
     """
     try:
         status = path.stat()
@@ -209,25 +217,25 @@ def check_replaceable(path: Path, kind: FileKind) -> None:
 
 
 def json_text(value: object) -> str:
-    """Return a value as JSON to read, which ends in a newline; other scripts than Latin stay as they are.
+    """Return a value as indented JSON that ends in a newline; non-ASCII characters are not escaped.
 
     Raises:
-        ValueError: it holds NaN or an infinity, which JSON has no word for; an undefined number is None.
+        ValueError: the value contains NaN or an infinity, which JSON lacks; pass None for an undefined number.
     """
     return json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 class _Stream(Protocol):
-    """What the csv module writes to."""
+    """A stream that the csv module writes to."""
 
     def write(self, text: str, /) -> object: ...
 
 
 class _EndedByNewline:
-    """A stream of rows that end with ``\\r\\n``, written with ``\\n``.
+    """A stream that writes the rows of a csv writer with ``\\n`` in place of ``\\r\\n`` at their ends.
 
-    The csv module of Python before 3.13 quotes only those line ends that its own line terminator has, while a reader
-    ends a row at a bare ``\\r`` as well. Every call of ``write`` is one whole row.
+    The writer itself must use ``\\r\\n``: before Python 3.13 it quotes only the line ends in its own terminator, while
+    readers also end a row at a bare ``\\r``. Every call of ``write`` is one whole row.
     """
 
     def __init__(self, stream: _Stream) -> None:
@@ -237,15 +245,15 @@ class _EndedByNewline:
         return self._stream.write(row.removesuffix("\r\n") + "\n")
 
 
-#: What a spreadsheet takes for a formula, or drops before one.
+#: Characters at which a spreadsheet begins a formula, or which it drops before one.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _NUMBER = re.compile(r"[+-](\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 def shown_by_spreadsheet(cell: Any) -> Any:
-    """Return a cell that a spreadsheet shows and does not run: ``'`` stands before a text that begins as a formula.
+    """Return a cell that a spreadsheet shows instead of running: a text that looks like a formula gets a leading ``'``.
 
-    Numbers stay as they are, also as text.
+    Numbers, also as text, are returned unchanged.
     """
     if isinstance(cell, str) and cell.startswith(_FORMULA) and not _NUMBER.fullmatch(cell):
         return f"'{cell}"
@@ -253,15 +261,15 @@ def shown_by_spreadsheet(cell: Any) -> Any:
 
 
 def write_rows(stream: _Stream, rows: Iterable[Iterable[Any]], *, delimiter: str = ",") -> None:
-    """Write rows of cells, the head among them; a line ends with ``\\n``, None is an empty cell."""
+    """Write rows of cells, including a header, as delimited lines that end in ``\\n``; None becomes an empty cell."""
     csv.writer(_EndedByNewline(stream), delimiter=delimiter, lineterminator="\r\n").writerows(rows)
 
 
 def write_records(stream: _Stream, heads: Sequence[str], records: Iterable[Mapping[str, Any]]) -> None:
-    """Write a head and the values of each record under it; what a record lacks is an empty cell.
+    """Write a CSV header and one row per record; a value that a record lacks is an empty cell.
 
     Raises:
-        ValueError: a record has a value under no head.
+        ValueError: a record has a key that is not in the header.
     """
     writer = csv.DictWriter(_EndedByNewline(stream), heads, lineterminator="\r\n")
     writer.writeheader()

@@ -1,4 +1,4 @@
-"""Where assay keeps and finds files."""
+"""Folders and paths: the cache, the data folders, and paths that a user types."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def cache_dir() -> Path:
 
 
 def private_folder(path: Path) -> Path:
-    """Make a folder of the cache, and those above it that are missing, for the user alone; return it.
+    """Create a folder and its missing parents, accessible to the user alone, and return it.
 
     Raises:
-        OSError: it cannot be made.
+        OSError: the folder cannot be created.
     """
     if not path.parent.exists():
         private_folder(path.parent)
@@ -40,21 +40,21 @@ def data_dirs() -> list[Path]:
     return [user_path(part) for part in value.split(os.pathsep) if part]
 
 
-#: By what a user named, where its copy is on a node that has not the file itself.
+#: Local copies of files that a cluster node lacks, by the path that the user typed.
 _copies: dict[str, Path] = {}
 
 
 def use_copy(named: str, path: Path) -> None:
-    """Let :func:`user_path` return another path for what a user named, in this process."""
+    """Make :func:`user_path` return another path for a path that a user typed, in this process."""
     _copies[named] = path
 
 
 def user_path(path: str | Path) -> Path:
-    """Return the path that a user named, with ``~`` and ``~name`` as the home folders they stand for.
+    """Return a path that a user typed, with ``~`` and ``~name`` expanded to home folders.
 
     Raises:
-        InputError: no file or folder can have that name: it is too long, holds NUL or half a character, or begins with
-            the ``~name`` of a user that this machine does not have.
+        InputError: no file can have this name: it is too long, contains NUL or half a character (a lone surrogate), or
+            begins with ``~name`` for an unknown user.
     """
     text = os.fspath(path)
     if text in _copies:
@@ -80,5 +80,5 @@ def user_path(path: str | Path) -> Path:
 
 
 def exists(text: str | Path) -> bool:
-    """Tell whether a text is the path of a file or folder; what no path can be is none."""
+    """Tell whether a file or folder with this path exists; False for a text that cannot be a path."""
     return os.path.exists(text)  # noqa: PTH110  Path.exists raises for a name that is too long

@@ -1,7 +1,7 @@
-"""Worker processes: each item of work goes to one of them, and one that dies costs the item that it had.
+"""Worker processes that survive the death of one of them, which affects only the item that it was working on.
 
-A pool of the standard library ends as a whole when one of its processes is killed, and does not say which item was to
-blame. So each worker is a pool of one process.
+A pool of the standard library breaks as a whole when one of its processes is killed, and does not tell which item was
+the cause. Therefore each worker is a pool of one process.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ from assay.errors import AssayError, WorkerDiedError
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
-#: Items that a worker has at a time: one in work, and one that waits, so that the worker does not.
+#: Items that a worker has at a time: one in work, and one in its queue, so that the worker never waits.
 AHEAD = 2
-#: Workers that an item may end before it is given up.
+#: Number of workers that an item may kill before it is given up.
 DEATHS = 2
-#: The longest that a process which was killed may take to be gone.
+#: Maximum number of seconds to wait for a killed process to end.
 SECONDS_TO_END = 2.0
 
 
 class NotForWorkersError(AssayError):
-    """No worker can take an item: it cannot be pickled, what it names cannot be imported there, or none can start."""
+    """An item cannot be sent to a worker: it cannot be pickled or imported there, or no worker can be started."""
 
 
 @dataclass
 class _Sent(Generic[T]):
-    """An item on its way: as bytes, and how many workers it has ended."""
+    """An item in work or waiting, with its pickled bytes and the number of workers that it has killed."""
 
     item: T
     content: bytes
@@ -51,44 +51,45 @@ class _Sent(Generic[T]):
 
 
 class _Worker(Generic[T]):
-    """One process, with the items that it has, the oldest first."""
+    """One process, with the items sent to it, oldest first."""
 
     def __init__(self) -> None:
         # spawned: a fork would copy locks that other threads hold, such as those of torch, SQLite or a progress bar
         self._pool = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), initializer=_set_up)
+        # the pool does not expose its process, so it is found as the new child
         others = set(multiprocessing.active_children())
-        with _apart():
+        with _isolated_start():
             self._started = self._pool.submit(os.getpid)
         self._process = next(iter(set(multiprocessing.active_children()) - others), None)
         self.sent: dict[Future[bytes], _Sent[T]] = {}
 
     @property
     def is_ready(self) -> bool:
-        """Whether the process is up."""
+        """Whether the process has started and answered."""
         return self._started.done() and self._started.exception() is None
 
     def send(self, function: Callable[[Any], Any], sent: _Sent[T]) -> None:
-        """Let the process call a function of an item."""
+        """Let the process call a function with an item."""
         try:
             self.sent[self._pool.submit(_call, function, sent.content)] = sent
         except BrokenProcessPool as error:
-            # it died while it had nothing to do
+            # the process died while idle: the item gets a future with the error, as if it had died later
             future: Future[bytes] = Future()
             future.set_exception(error)
             self.sent[future] = sent
 
     def ending(self) -> str:
-        """Return how the process ended."""
+        """Wait for the end of the process, and describe it: by which signal, or with which exit code."""
         code = self._exit_code()
         if code is None:
             return "unexpectedly"
         return f"by signal {-code}" if code < 0 else f"with exit code {code}"
 
     def _exit_code(self) -> int | None:
-        """Wait for the end of the process, and return its exit code; None where it cannot be told."""
-        until = time.monotonic() + SECONDS_TO_END
-        # the thread of the pool waits for it as well, and one of the two is told a moment later
-        while self._process is not None and self._process.exitcode is None and time.monotonic() < until:
+        """Wait for the end of the process, and return its exit code; None if it is unknown."""
+        deadline = time.monotonic() + SECONDS_TO_END
+        # polled: the thread of the pool waits for the process as well, and only one of the two gets the code at once
+        while self._process is not None and self._process.exitcode is None and time.monotonic() < deadline:
             time.sleep(0.005)
         return None if self._process is None else self._process.exitcode
 
@@ -104,11 +105,11 @@ class _Worker(Generic[T]):
 
 
 class Crew(Generic[T]):
-    """Workers that take items; they start with :meth:`start` or the first item, and end with :meth:`close`.
+    """A group of worker processes, which start with :meth:`start` or the first item, and end with :meth:`close`.
 
     Args:
-        size: how many.
-        function: what they do with an item; of a module, since they import it.
+        size: the number of workers.
+        function: the function that they call with each item; it must be importable from a module.
     """
 
     def __init__(self, size: int, function: Callable[[Any], Any]) -> None:
@@ -118,9 +119,12 @@ class Crew(Generic[T]):
         self._waiting: deque[_Sent[T]] = deque()
 
     def start(self) -> None:
-        """Start the processes that are not there, without waiting for them; as many as this process may start."""
+        """Start the missing processes without waiting for them.
+
+        The size of the crew is reduced if no more processes can be started.
+        """
         if multiprocessing.current_process().daemon:
-            # a worker of somebody else's pool, which may have no children
+            # this is a daemonic worker of another pool, which may not have children
             self.size = 0
         while len(self._workers) < self.size:
             try:
@@ -131,27 +135,27 @@ class Crew(Generic[T]):
 
     @property
     def is_ready(self) -> bool:
-        """Whether a process is up."""
+        """Whether at least one process is ready."""
         return any(worker.is_ready for worker in self._workers)
 
     def map(self, items: Iterable[T]) -> Generator[tuple[T, Any]]:
-        """Yield each item with what the function returned, or with what it raised, in the order in which they end.
+        """Yield each item with the result of the function, or with the exception that it raised, as they are completed.
 
-        Items are taken one by one, when a worker has room. One that no worker can take comes back with a
-        :class:`NotForWorkersError`, before another is taken; one that ended :data:`DEATHS` workers with a
-        :class:`WorkerDiedError`.
+        Items are read one by one, when a worker has room. An item that cannot be sent to a worker is yielded with a
+        :class:`NotForWorkersError` before the next one is read. An item that killed :data:`DEATHS` workers is yielded
+        with a :class:`WorkerDiedError`. If the caller stops early, all processes are ended.
         """
         source = iter(items)
-        ended = False
+        is_exhausted = False
         try:
             while True:
                 self.start()
                 worker = min(self._workers, key=lambda worker: len(worker.sent), default=None)
-                if not self._waiting and not ended and (worker is None or len(worker.sent) < AHEAD):
+                if not self._waiting and not is_exhausted and (worker is None or len(worker.sent) < AHEAD):
                     try:
                         item = next(source)
                     except StopIteration:
-                        ended = True
+                        is_exhausted = True
                         continue
                     packed = _packed(item)
                     if worker is None or packed is None:
@@ -168,39 +172,39 @@ class Crew(Generic[T]):
                     return
         finally:
             if self._waiting or any(worker.sent for worker in self._workers):
-                # the caller wants no more: what is in work need not end
+                # the caller stopped early: items in work need not be finished
                 self.close()
 
     def _outcomes(self) -> Iterator[tuple[T, Any]]:
-        """Wait for an item to end, and yield those that have; take up again what a worker had that died."""
+        """Wait until an item is completed, and yield all completed ones; requeue the items of dead workers."""
         done, _ = wait([future for worker in self._workers for future in worker.sent], return_when=FIRST_COMPLETED)
         for worker in list(self._workers):
             for future in [future for future in worker.sent if future in done]:
                 if isinstance(future.exception(), BrokenProcessPool):
-                    yield from self._bury(worker)
+                    yield from self._replace_dead(worker)
                     break
                 yield worker.sent.pop(future).item, pickle.loads(future.result())
 
-    def _bury(self, worker: _Worker[T]) -> Iterator[tuple[T, Any]]:
-        """Take a worker that died off the list; yield the item that it had in work, where that is given up."""
-        how = worker.ending()
+    def _replace_dead(self, worker: _Worker[T]) -> Iterator[tuple[T, Any]]:
+        """Remove a dead worker and requeue its items; yield the one that it was working on if that is given up."""
+        ending = worker.ending()
         worker.kill()
         self._workers.remove(worker)
-        in_work, *behind = worker.sent.values()
+        in_work, *queued = worker.sent.values()
         worker.sent.clear()
-        self._waiting.extendleft(reversed(behind))
+        self._waiting.extendleft(reversed(queued))
         if not worker.is_ready:
-            # the next one would fare no better
+            # it never started, so that the item is not to blame, and another worker would fail in the same way
             self.size -= 1
-            log.warning("a worker process ended %s before it was up; %s are left", how, self.size)
+            log.warning("a worker process ended %s before it was up; %s are left", ending, self.size)
             self._waiting.appendleft(in_work)
             return
         in_work.deaths += 1
-        log.warning("a worker process ended %s; what it had is given to another", how)
+        log.warning("a worker process ended %s; what it had is given to another", ending)
         if in_work.deaths < DEATHS:
             self._waiting.appendleft(in_work)
         else:
-            yield in_work.item, WorkerDiedError(f"ended {in_work.deaths} processes that scored it, the last {how}")
+            yield in_work.item, WorkerDiedError(f"ended {in_work.deaths} processes that scored it, the last {ending}")
 
     def close(self) -> None:
         """End all processes at once."""
@@ -214,14 +218,15 @@ class Crew(Generic[T]):
 
 
 @contextmanager
-def _apart() -> Iterator[None]:
-    """Let a process that is started here not run the script of the user again, nor heed an interrupt of the terminal.
+def _isolated_start() -> Iterator[None]:
+    """Keep a process that starts inside the block from running the user's script again and from receiving Ctrl-C.
 
-    Without its ``__main__`` a script needs no ``if __name__ == "__main__"``; what it defines is not for workers.
+    The script is hidden as ``__main__``, so that it needs no ``if __name__ == "__main__"``; its own functions and
+    classes are therefore unavailable to workers.
     """
     main = sys.modules["__main__"]
     sys.modules["__main__"] = types.ModuleType("__main__")
-    # it inherits what is blocked; this process gets an interrupt a moment later
+    # the child inherits the blocked signals; for this process an interrupt is only delayed
     can_block = hasattr(signal, "pthread_sigmask")
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if can_block else set()
     try:
@@ -233,7 +238,7 @@ def _apart() -> Iterator[None]:
 
 
 def _set_up() -> None:
-    """Make a process end with its parent, leave interrupts to it, and keep what is printed off its standard output."""
+    """Prepare a worker process: ignore Ctrl-C, send prints to stderr, and end when the parent process ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with suppress(OSError):
         os.dup2(2, 1)
@@ -249,7 +254,7 @@ def _end_with_parent(sentinel: int) -> None:
 
 
 def _call(function: Callable[[Any], Any], content: bytes) -> bytes:
-    """Return, as bytes, what a function returns of an item, or what it raises; what a worker runs."""
+    """Call a function with an item inside a worker, and return its result or exception, pickled."""
     try:
         item = pickle.loads(content)
     except Exception as error:  # noqa: BLE001 - whatever the import of a module raises
@@ -265,11 +270,11 @@ def _call(function: Callable[[Any], Any], content: bytes) -> bytes:
 
 
 def _packed(value: Any) -> bytes | None:
-    """Return a value as bytes; None where it cannot be read back."""
+    """Return a value pickled; None if it cannot be pickled and read back."""
     try:
         packed = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
         if isinstance(value, Exception):
-            # one whose constructor takes other arguments is written, but cannot be read
+            # an exception whose constructor needs other arguments can be pickled but not unpickled
             pickle.loads(packed)
     except Exception:  # noqa: BLE001 - whatever the class of a metric raises when it is copied
         return None

@@ -1,7 +1,7 @@
-"""How long work reports its progress: the command line draws bars, a Python user may pass nothing.
+"""Progress of long work, which the command line shows as bars; Python users need not pass one.
 
-What is deep inside a unit of work, such as the loop over the batches of a model, has no :class:`Progress`: it reports
-which share of its texts is done, to whoever listens in this process.
+Code deep inside a unit of work, such as the loop over the batches of a model, has no :class:`Progress`. It reports the
+share of its texts that is done to a listener of this process instead.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Protocol, TypeVar
 
 Item = TypeVar("Item")
-#: Seconds between two reports of a loop over pairs.
+#: Minimum number of seconds between reports of a loop over pairs.
 SECONDS_BETWEEN_REPORTS = 0.1
 
 
@@ -20,20 +20,20 @@ class Progress(Protocol):
     """Receives the steps of a run, a training or a download."""
 
     def begin(self, what: str, total: int) -> None:
-        """Start a step of *total* units; ends the step before."""
+        """Start a step of *total* units, which ends the previous step; 0 if the number is unknown."""
         ...
 
     def advance(self, units: int) -> None:
-        """Report units done in the current step."""
+        """Report that further units of the current step are done."""
         ...
 
     def say(self, line: str) -> None:
-        """Report one line."""
+        """Report one line of text."""
         ...
 
 
 class Silent:
-    """Shows nothing."""
+    """A progress that shows nothing."""
 
     def begin(self, what: str, total: int) -> None:
         """See :meth:`Progress.begin`."""
@@ -45,13 +45,13 @@ class Silent:
         """See :meth:`Progress.say`."""
 
 
-#: Who is told of the share of a unit of work that is done, the innermost last.
+#: Functions that receive the share of a unit of work that is done; only the last one, the innermost, is called.
 _listeners: list[Callable[[float], None]] = []
 
 
 @contextmanager
 def shares_told_to(listener: Callable[[float], None]) -> Iterator[None]:
-    """Give the shares that are reported inside the block, from 0 to 1, to a function."""
+    """Pass the shares that are reported inside the block, from 0 to 1, to a function."""
     _listeners.append(listener)
     try:
         yield
@@ -60,14 +60,14 @@ def shares_told_to(listener: Callable[[float], None]) -> Iterator[None]:
 
 
 def tell_share(share: float) -> None:
-    """Report the share of the work that is done, from 0 to 1."""
+    """Report the share of the current unit of work that is done, from 0 to 1, to the innermost listener."""
     if _listeners:
         _listeners[-1](share)
 
 
 @contextmanager
 def portion(start: float, stop: float) -> Iterator[None]:
-    """Take the shares that are reported inside the block as those of a part of the work, from *start* to *stop*."""
+    """Scale shares reported inside the block, from 0 to 1, to the part of the work from *start* to *stop*."""
     if not _listeners:
         yield
         return
@@ -78,11 +78,11 @@ def portion(start: float, stop: float) -> Iterator[None]:
 
 
 def counted(items: Iterable[Item], total: int) -> Iterator[Item]:
-    """Yield items, and report now and then which share of *total* is done."""
+    """Yield items, and regularly report the share of *total* that is done."""
     reported = time.monotonic()
     for done, item in enumerate(items, start=1):
         yield item
-        # a fast metric takes microseconds for a pair, a report as many
+        # not at every item: a report takes about as long as a fast metric takes for a pair
         if _listeners and time.monotonic() - reported > SECONDS_BETWEEN_REPORTS:
             reported = time.monotonic()
             _listeners[-1](done / total)

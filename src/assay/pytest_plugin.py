@@ -1,7 +1,7 @@
 """Agreement with people as an assertion, for projects that test in pytest.
 
-``assert_agreement`` is a fixture and a function of this module. pytest imports the module in every session, so it
-imports nothing of assay before it is used.
+``assert_agreement`` is a fixture and a function of this module. pytest imports the module in every session; therefore
+it imports nothing else of assay before it is used.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from assay.reports.check.settings import CheckSettings
     from assay.reports.folder import RunFolder
 
-#: pytest shows the line of the test, not those of this module.
+#: Makes pytest show the failing line of the test instead of lines in this module.
 __tracebackhide__ = True
 
-#: The baselines that a session wrote: by path, the test and the text.
+#: The baselines that a session wrote: the id of the test and the text, by path.
 _WRITTEN = pytest.StashKey[dict[Path, tuple[str, str]]]()
-#: A function of references and candidates, as many of each, to as many scores.
+#: A function from n references and n candidates to n scores.
 ScoreFunction = Callable[[list[str], list[str]], Sequence[float]]
 
 
@@ -45,7 +45,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture(name="assert_agreement")
 def _fixture(request: pytest.FixtureRequest) -> Callable[..., None]:
-    """:func:`assay.pytest_plugin.assert_agreement`, which ``--assay-update`` reaches."""
+    """The function :func:`assay.pytest_plugin.assert_agreement`, with its *update* set by ``--assay-update``."""
     if not request.config.getoption("--assay-update"):
         return assert_agreement
     written = request.session.stash.setdefault(_WRITTEN, {})
@@ -56,14 +56,14 @@ def _write_once(written: dict[Path, tuple[str, str]], test: str, path: Path, tex
     """Write the baseline of a test, once per session and path.
 
     Args:
-        written: the baselines of this session: by path, the test and the text.
+        written: the baselines of this session: the id of the test and the text, by path.
         test: the id of the test.
-        path: where to.
-        text: the baseline.
+        path: the path of the baseline.
+        text: the contents of the baseline.
 
     Raises:
-        InputError: an assertion of this session wrote another baseline there (speeds apart): the later test would be
-            compared with the scores of the earlier one.
+        InputError: another assertion of this session wrote a different baseline there (apart from speeds), so that one
+            of the tests would be compared with the scores of the other.
     """
     from assay.errors import InputError
     from assay.reports.check.baseline import without_speeds
@@ -96,9 +96,9 @@ def assert_agreement(
     seed: int = 0,
     update: bool | Callable[[Path, str], None] = False,
 ) -> None:
-    """Fail where a metric agrees less with people than it must, and the data is enough to say so.
+    """Fail if a metric agrees less with people than required, and there is enough data to tell.
 
-    Of the tests that the arguments ask for, each must hold: the bar *at_least*, and the comparison *against*.
+    Each requested test must hold: the bar *at_least*, and the comparison *against*.
 
     Args:
         metric: ``score(references, candidates)``, two lists of n texts, which returns n finite numbers, higher where
@@ -107,33 +107,33 @@ def assert_agreement(
         dataset: a card (``"stsb:test"``), a file, a data frame, a list of (reference, candidate, label), or what
             :func:`assay.load_dataset` returns.
         at_least: the bar, on the scale of the statistic (-1 to 1 for correlations, 0 to 1 for AUC and accuracies).
-            Fails where the whole interval of the coefficient lies below it.
-        against: what the metric must not fall behind by more than *margin*: a baseline (the path of a ``.json`` file,
+            Fails if the whole interval of the coefficient is below the bar.
+        against: what the metric may not fall behind by more than *margin*: a baseline (the path of a ``.json`` file,
             written by ``pytest --assay-update`` or ``assay baseline``), or another metric on the same pairs, as a name,
-            function or object. Fails where the whole interval of the paired difference lies below ``-margin``.
-        margin: what may be lost, 0 or more, in units of the statistic.
-        strict: fail, too, where the data cannot tell, instead of a warning.
+            function or object. Fails if the whole interval of the paired difference is below ``-margin``.
+        margin: the loss that is tolerated, 0 or more, in units of the statistic.
+        strict: whether to fail instead of warn if there is too little data to tell.
         statistic: the name of a coefficient, such as ``"pearson"``, ``"kendall"``, ``"auc"``; ``assay run --help``
             lists them.
-        bucket: one condition, such as ``"f1=0"`` or ``"label<2"``; all pairs by default.
-        columns: which columns are what, such as ``"reference=gold,candidate=answer,label=human"``, as for
+        bucket: a single condition, such as ``"f1=0"`` or ``"label<2"``; all pairs by default.
+        columns: the column of each role, such as ``"reference=gold,candidate=answer,label=human"``, as for
             :func:`assay.run`.
         language: ISO 639-1 code of the texts, for metrics that depend on it.
-        group_by: a column whose values are resampled as wholes, such as the question of several answers.
-        resamples: number of resamples behind the interval, 100 or more; a higher *confidence* needs more.
-        confidence: level of the interval, above 0.5 and below 1.
-        seed: of the resamples, 0 or more: the same seed gives the same interval.
-        update: write the baseline and compare nothing; a function of path and text writes it. Tests leave it to
-            ``pytest --assay-update``.
+        group_by: a column whose groups are resampled as a whole, such as the question of several answers.
+        resamples: the number of resamples for the interval, 100 or more; a higher *confidence* needs more.
+        confidence: the level of the interval, above 0.5 and below 1.
+        seed: the seed of the resamples, 0 or more; equal seeds give equal intervals.
+        update: whether to write the baseline and compare nothing, or a function of path and text that writes it. Tests
+            leave it to ``pytest --assay-update``.
 
     Raises:
-        AssertionError: the metric agrees too little, or gives no scores; the message has the coefficient with its
+        AssertionError: the metric agrees too little, or returns no scores; the message has the coefficient with its
             interval.
         InputError: data, metric, bucket or baseline cannot be used, or a number is out of its range.
         TypeError: neither *at_least* nor *against* is given.
 
     Warns:
-        AgreementWarning: the interval holds the bar, so that the data cannot tell.
+        AgreementWarning: the interval contains the bar, so that there is too little data to tell.
     """
     import assay
     from assay.datasets import load_dataset
@@ -183,7 +183,7 @@ def assert_agreement(
             group_by=group_by,
             seed=seed,
             out=run_folder,
-            # scores of code that may change between sessions are not kept
+            # scores of code that may change between sessions must not be read from the shared store
             store=Path(folder) / "scores.sqlite" if any(map(_is_of_tests, metrics)) else None,
         )
         if result.failures:
@@ -202,26 +202,26 @@ def assert_agreement(
             _check_rival(run, settings)
 
 
-def _follow_chain(taken: Baseline, path: Path) -> Baseline:
-    """Return a baseline with the first one of its chain, where the file that it replaces is one of a chain."""
+def _follow_chain(new: Baseline, path: Path) -> Baseline:
+    """Return a new baseline, with the first one of the chain added if the file to replace belongs to a chain."""
     from assay.errors import InputError
     from assay.reports.check.baseline import follow, read_baseline
 
     try:
         old = read_baseline(path)
     except InputError:
-        # there is none yet, or it was changed by hand: writing it anew is the remedy
-        return taken
-    return taken if old.origin is None else follow(taken, old)
+        # there is none yet, or it was changed by hand, which a new one repairs
+        return new
+    return new if old.origin is None else follow(new, old)
 
 
 def _with_scores(pairs: Pairs, metric: Any, taken: str = "") -> tuple[Pairs, Any]:
-    """Return the pairs and the metric to run on them; a function becomes a column with its scores.
+    """Return the pairs and the metric to run on them; the scores of a function are added to the pairs as a column.
 
     Args:
         pairs: the data.
-        metric: a function of references and candidates, or a metric or its name, which is returned as it is.
-        taken: name of a metric that the column must not have.
+        metric: a function of references and candidates; or a metric or its name, which is returned unchanged.
+        taken: the name of another metric, which the column must not have.
 
     Raises:
         AssertionError: the function does not return one finite number for each pair of texts.
@@ -233,26 +233,26 @@ def _with_scores(pairs: Pairs, metric: Any, taken: str = "") -> tuple[Pairs, Any
     if not callable(metric):
         return pairs, metric
     references, candidates, _ = pairs.texts()
-    # several gold answers laid flat, each with the candidate of its pair
+    # one entry per gold answer, each with the candidate of its pair
     golds: list[str] = []
-    repeated: list[str] = []
+    paired_candidates: list[str] = []
     starts: list[int] = []
     for reference, candidate in zip(references, candidates, strict=True):
         answers = [reference] if isinstance(reference, str) else list(reference)
         starts.append(len(golds))
         golds += answers
-        repeated += [candidate] * len(answers)
+        paired_candidates += [candidate] * len(answers)
     name = f"{getattr(metric, '__name__', type(metric).__name__)}()"
     column = f"against {name}" if taken == str(Recorded(subject=name)) else name
-    returned = metric(golds, repeated)
+    returned = metric(golds, paired_candidates)
     try:
         scores = np.asarray([float(score) for score in returned])
     except (TypeError, ValueError) as error:
         raise AssertionError(
-            f"{name} must return a list of {len(repeated):,} numbers, not {type(returned).__name__} ({error})"
+            f"{name} must return a list of {len(paired_candidates):,} numbers, not {type(returned).__name__} ({error})"
         ) from error
-    if len(scores) != len(repeated):
-        raise AssertionError(f"{name} gave {len(scores):,} scores for {len(repeated):,} pairs")
+    if len(scores) != len(paired_candidates):
+        raise AssertionError(f"{name} gave {len(scores):,} scores for {len(paired_candidates):,} pairs")
     if not np.isfinite(scores).all():
         raise AssertionError(f"{name} gave {scores[~np.isfinite(scores)][0]}, which is no score")
     best_of_pair = np.maximum.reduceat(scores, starts)
@@ -260,9 +260,10 @@ def _with_scores(pairs: Pairs, metric: Any, taken: str = "") -> tuple[Pairs, Any
 
 
 def _is_of_tests(metric: Any) -> bool:
-    """Tell whether a metric's class was not installed: the functions that it calls can change, and nobody would know.
+    """Tell whether the class of a metric comes from no installed package, such as from a test file.
 
-    Two test files of one name may even hold the same class, each with functions of its own.
+    The functions that it calls may change without a change of its signature. Two test files with the same name may even
+    contain the same class, each with its own functions.
     """
     from assay.metrics import Metric
     from assay.metrics.provenance import origin_of
@@ -271,9 +272,9 @@ def _is_of_tests(metric: Any) -> bool:
 
 
 def _check_bar(run: RunFolder, metric: str, settings: CheckSettings, bar: float) -> None:
-    """Raise AssertionError where the whole interval of the coefficient is below the bar; warn where it holds the bar.
+    """Raise AssertionError if the whole interval of the coefficient is below the bar; warn if it contains the bar.
 
-    A coefficient that is undefined fails, too.
+    An undefined coefficient fails, too.
     """
     from assay.reports.layout import Cell
     from assay.statistics.coefficients import title_of
@@ -293,7 +294,7 @@ def _check_bar(run: RunFolder, metric: str, settings: CheckSettings, bar: float)
 
 
 def _check_baseline(run: RunFolder, path: Path, settings: CheckSettings) -> None:
-    """Raise AssertionError where the run is worse than a baseline or none exists; warn where the data cannot tell."""
+    """Raise AssertionError if the run is worse than its baseline or has none; warn if there is too little data."""
     from assay.reports.check.baseline import read_baseline
     from assay.reports.check.cells import Verdict
     from assay.reports.check.checking import check
@@ -310,9 +311,9 @@ def _check_baseline(run: RunFolder, path: Path, settings: CheckSettings) -> None
 
 
 def _check_rival(run: RunFolder, settings: CheckSettings) -> None:
-    """Raise AssertionError where the run's first metric agrees less than its second by more than the margin.
+    """Raise AssertionError if the first metric of the run agrees less than the second by more than the margin.
 
-    Warn where the interval of the paired difference is too wide to tell.
+    Warn if the interval of the paired difference is too wide to decide.
     """
     from assay.reports.check.cells import Verdict, judge
     from assay.reports.data import read_datasets
@@ -348,9 +349,9 @@ def _check_rival(run: RunFolder, settings: CheckSettings) -> None:
 
 
 def _warn_too_little(settings: CheckSettings, result: str) -> None:
-    """Warn that the data cannot tell, or raise AssertionError where the assertion is strict."""
+    """Warn that there is too little data to decide, or raise AssertionError if the assertion is strict."""
     text = f"too little data to tell: {result}"
     if settings.strict:
         raise AssertionError(text)
-    # the caller of assert_agreement: this function, the check and assert_agreement itself are in between
+    # 4 levels up is the caller of assert_agreement, above this function, the check and assert_agreement itself
     warnings.warn(AgreementWarning(text), stacklevel=4)

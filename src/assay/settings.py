@@ -1,12 +1,12 @@
-"""Settings of a verb: declared once, read by the command line, by the signature for Python users and by the checks.
+"""Settings of a verb: declared once for the command line, the signatures of Python functions, and the checks.
 
-A verb's settings are a frozen dataclass whose fields are made by :func:`setting`. :func:`takes_settings` gives a Python
-function the fields as arguments, and ``assay.cli.command`` gives a command the same fields as options. Fields before
-``_: KW_ONLY`` may be given by position in Python. Settings that several verbs share are base classes, at the end of
-this file; a verb lists them in the order of its ``--help``.
+The settings of a verb are a frozen dataclass whose fields are made by :func:`setting`. :func:`takes_settings` turns the
+fields into arguments of a Python function, and ``assay.cli.command`` turns them into options of a command. Fields
+before ``_: KW_ONLY`` may be passed by position in Python. Settings that several verbs share are base classes, at the
+end of this file; a verb lists them in the order of its ``--help``.
 
-Text about a setting, in its help or in an error, names settings as `` `name` `` or `` `name=value` ``: a Python user
-reads it so, and the command line shows the flag.
+Help texts and errors write a setting as `` `name` `` or `` `name=value` ``. Python users see it like this, and the
+command line shows the flag instead.
 """
 
 from __future__ import annotations
@@ -39,25 +39,25 @@ C = TypeVar("C")
 R = TypeVar("R")
 S = TypeVar("S", covariant=True)
 
-#: Where the declaration of a setting lies in the metadata of its field.
+#: Key of the declaration in the metadata of a dataclass field.
 KEY = "assay"
 
 
 @dataclass(frozen=True)
 class Declared:
-    """What is declared of a setting beside its type and default.
+    """The declaration of a setting, apart from its type and default.
 
     Attributes:
-        help: what it is, for ``--help`` and for the docstring of the Python function; other settings are named in it
-            as `` `name` ``, which ``--help`` shows as the flag.
-        argument: whether the command line takes it by position, without a flag.
-        flags: on the command line, such as ``("--metric", "-m")``; made of the name where empty.
-        choices: the values that are allowed; empty for any.
-        at_least: lowest whole number that is allowed.
-        above: the value is a finite number above this.
-        parse: reads a value and raises InputError for one of another form, such as a range ``LOW,HIGH``.
-        metavar: what ``--help`` shows for the value.
-        python_only: whether the command line leaves it out, such as an object or a callback.
+        help: the description in ``--help`` and in the docstring of the Python function; other settings are written in
+            it as `` `name` ``, which ``--help`` shows as the flag.
+        argument: whether the command line accepts it by position, without a flag.
+        flags: the flags on the command line, such as ``("--metric", "-m")``; derived from the name if empty.
+        choices: the allowed values; empty if any value is allowed.
+        at_least: the lowest whole number allowed; None for no such check.
+        above: the exclusive lower bound of a finite number; None for no such check.
+        parse: a function that raises InputError for a malformed value, such as a wrong range ``LOW,HIGH``.
+        metavar: the placeholder for the value in ``--help``.
+        python_only: whether the command line lacks it, as for an object or a callback.
     """
 
     help: str
@@ -72,7 +72,7 @@ class Declared:
 
 
 def setting(
-    help: str,  # the word of every library for command lines
+    help: str,  # shadows the built-in, but is the usual name in libraries for command lines
     default: Any = dataclasses.MISSING,
     *,
     argument: bool = False,
@@ -90,30 +90,31 @@ def setting(
 
 
 def declared(kind: type) -> dict[str, Declared]:
-    """Return what is declared of each setting of a class: those that Python users may pass by position, in their order,
-    then its own, then those of its bases in the order it has them.
+    """Return the declaration of each setting of a class, by name.
+
+    First come settings that Python users may pass by position, then the other settings of the class itself, then those
+    of its base classes, in method resolution order.
     """
     fields = {field.name: field for field in dataclasses.fields(kind) if KEY in field.metadata}
     names = [name for name, field in fields.items() if not field.kw_only]
     for base in kind.__mro__:
         names += [name for name in inspect.get_annotations(base) if name in fields]
-    # a dictionary keeps the first place of a name
+    # a dictionary keeps a repeated name where it occurs first
     return {name: fields[name].metadata[KEY] for name in names}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """Base of the settings of a verb: tuples made of lists, and each value compared with what is declared.
+    """Base of the settings of a verb, which makes sequences tuples and checks each value against its declaration.
 
-    Subclasses are frozen, keyword-only dataclasses; what concerns several settings at once is checked in
-    :meth:`check`.
+    Subclasses are frozen, keyword-only dataclasses. They check settings against each other in :meth:`check`.
 
     Raises:
-        InputError: a value outside its range.
+        InputError: a value is invalid, or settings contradict each other.
     """
 
     def __post_init__(self) -> None:
-        """Make sequences tuples, compare each value with its declaration, then call :meth:`check`."""
+        """Make sequences tuples, check each value against its declaration, then call :meth:`check`."""
         for name, declaration in declared(type(self)).items():
             value = getattr(self, name)
             if self._is_sequence(name):
@@ -134,22 +135,22 @@ class Settings:
         return cls.__dataclass_fields__[name].type in ("str", "str | None", "Sequence[str]")
 
     def check(self) -> None:
-        """Compare settings with each other; nothing by default.
+        """Check settings against each other; does nothing by default.
 
         Raises:
-            InputError: they contradict each other.
+            InputError: settings contradict each other.
         """
 
     def plain(self) -> dict[str, Any]:
-        """Return the settings as plain values, without those for Python alone."""
+        """Return the settings as plain values, by name, without those for Python alone."""
         return {name: getattr(self, name) for name, item in declared(type(self)).items() if not item.python_only}
 
     def values_of(self, *groups: type[Settings]) -> dict[str, Any]:
-        """Return the values of the settings that some of the base classes declare, to hand them on."""
+        """Return the values of the settings that some base classes declare, to pass them to another function."""
         return {name: getattr(self, name) for group in groups for name in declared(group)}
 
     def words(self, leave_out: Sequence[str] = ()) -> list[str]:
-        """Return the words that ask for these settings on the command line, without defaults and those left out."""
+        """Return these settings as words of a command line, without those that have their default or are left out."""
         words = []
         defaults = {field.name: field.default for field in dataclasses.fields(self)}
         for name, declaration in declared(type(self)).items():
@@ -165,19 +166,19 @@ class Settings:
         return words
 
     def command(self, *verb: str) -> str:
-        """Return the command that asks for these settings, such as ``assay train s3bert --base …``."""
+        """Return the command line with these settings, such as ``assay train s3bert --base …``."""
         return shlex.join(["assay", *verb, *self.words()])
 
 
 def sequence_of(value: Any) -> tuple[Any, ...]:
-    """Return a sequence as a tuple; a single text or object is a sequence of one, and None is empty."""
+    """Return a sequence as a tuple; a single text or object becomes a tuple of one, None an empty tuple."""
     if value is None:
         return ()
     return tuple(value) if isinstance(value, Iterable) and not isinstance(value, str) else (value,)
 
 
 def is_whole(value: object) -> bool:
-    """Tell whether a value is a whole number, of Python or NumPy, and no truth value."""
+    """Tell whether a value is an integer of Python or NumPy; False for a bool."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
@@ -200,7 +201,7 @@ def check_value(name: str, value: Any, declaration: Declared) -> None:
 
 
 def flag_of(name: str, declaration: Declared | None = None) -> str:
-    """Return the first flag of a setting on the command line; of what has none, its name as ``--help`` shows it."""
+    """Return the first flag of a setting; for an argument without flags, its placeholder in ``--help``."""
     if declaration is not None and declaration.argument:
         return declaration.metavar or name.upper()
     if declaration is not None and declaration.flags:
@@ -210,12 +211,12 @@ def flag_of(name: str, declaration: Declared | None = None) -> str:
 
 def _opposite(flag: str, declaration: Declared) -> str:
     """Return the flag that turns a switch off."""
-    both = declaration.flags[0] if declaration.flags else ""
-    return both.partition("/")[2] or flag.replace("--", "--no-", 1)
+    on_and_off = declaration.flags[0] if declaration.flags else ""
+    return on_and_off.partition("/")[2] or flag.replace("--", "--no-", 1)
 
 
 class _TakesSettings(Protocol[P, S]):
-    """What :func:`takes_settings` returns: it adds the fields of the settings to a function of up to three subjects."""
+    """The type of the decorator that :func:`takes_settings` returns, for functions of up to three subjects."""
 
     @overload
     def __call__(self, function: Callable[[S], R], /) -> Callable[P, R]: ...
@@ -228,10 +229,10 @@ class _TakesSettings(Protocol[P, S]):
 
 
 def takes_settings(kind: Callable[P, S]) -> _TakesSettings[P, S]:
-    """Return a decorator: what a function takes as ``settings``, its last parameter, becomes arguments.
+    """Return a decorator that replaces the last parameter of a function, ``settings``, by one argument per setting.
 
-    The signature and the docstring of the function then list every setting, as if they were written out, and a type
-    checker sees them as well. What the docstring itself says of a setting stays.
+    The signature and the docstring of the function then list every setting as if they were written out, also for type
+    checkers. A setting that the docstring already describes keeps that description.
 
     Example:
         >>> @takes_settings(ThresholdSettings)  # doctest: +SKIP
@@ -263,7 +264,7 @@ def takes_settings(kind: Callable[P, S]) -> _TakesSettings[P, S]:
 
 
 def _parameters(kind: type) -> list[inspect.Parameter]:
-    """Return a parameter of a function for each setting."""
+    """Return the settings as parameters of a Python function."""
     fields = {field.name: field for field in dataclasses.fields(kind)}
     parameters = []
     for name in declared(kind):
@@ -275,7 +276,7 @@ def _parameters(kind: type) -> list[inspect.Parameter]:
 
 
 def _with_settings(docstring: str, kind: type) -> str:
-    """Return a docstring with every setting under ``Args:``."""
+    """Return a docstring with a description of every setting under ``Args:``."""
     head, found, rest = docstring.partition("Args:\n")
     if not found:
         head, rest = f"{docstring.rstrip()}\n\n", ""
@@ -290,11 +291,11 @@ def _with_settings(docstring: str, kind: type) -> str:
 
 
 def with_flags(message: str, flags: Mapping[str, str]) -> str:
-    """Return a message in which settings, written `` `name` `` or `` `name=value` ``, are flags of the command line.
+    """Return a message with settings, written `` `name` `` or `` `name=value` ``, replaced by command-line flags.
 
     Args:
-        message: of an error.
-        flags: the flag of each setting whose flag is not made of its name.
+        message: the message of an error, or a help text.
+        flags: the flag of each setting whose flag is not derived from its name.
     """
 
     def flag(match: re.Match[str]) -> str:
@@ -305,15 +306,15 @@ def with_flags(message: str, flags: Mapping[str, str]) -> str:
     return re.sub(r"`(?P<name>[a-z][a-z0-9_]*)(?:=(?P<value>[^`]*))?`", flag, message)
 
 
-#: Draws that an interval or a test needs: of fewer, the tails hold two or three.
+#: Minimum number of draws for an interval or a test; with fewer, each tail has only two or three.
 FEWEST_DRAWS = 100
-#: Draws that must lie beyond each bound of a percentile interval, or the bound is a single extreme draw: as many as
-#: :data:`FEWEST_DRAWS` leaves at a level of 95%.
+#: Minimum number of draws beyond each bound of a percentile interval, so that no bound is a single extreme draw; equal
+#: to the number that :data:`FEWEST_DRAWS` draws leave at a level of 95%.
 DRAWS_BEYOND = 2.5
 
 
 def check_seed(seed: int) -> None:
-    """Raise InputError for what is no whole number from 0 on."""
+    """Raise InputError for a seed that is not a whole number of 0 or more."""
     if not is_whole(seed):
         raise InputError(f"`seed={seed}`: must be a whole number")
     if seed < 0:
@@ -321,15 +322,15 @@ def check_seed(seed: int) -> None:
 
 
 def check_level(confidence: float, resamples: int = 0) -> None:
-    """Raise InputError for a level of confidence outside (0.5, 1), or one that the draws cannot resolve.
+    """Raise InputError for a confidence level outside (0.5, 1), or too high for the number of draws.
 
     Args:
         confidence: the level.
-        resamples: draws whose percentiles are the bounds of an interval; 0 where there is no such interval.
+        resamples: the number of draws whose percentiles are the bounds of the interval; 0 for no such interval.
     """
     if not isinstance(confidence, Real) or not 0.5 < confidence < 1:
         raise InputError(f"`confidence={confidence}`: must lie between 0.5 and 1, such as 0.95")
-    # rounded, since 1 - .9 is a little less than .1, and one draw too many would be asked for
+    # rounded, since 1 - .9 is slightly less than .1 in floating point, which would demand one draw too many
     needed = math.ceil(round(2 * DRAWS_BEYOND / (1 - confidence), 3))
     if 0 < resamples < needed:
         raise InputError(
@@ -341,13 +342,13 @@ def check_level(confidence: float, resamples: int = 0) -> None:
 def check_resamples(
     resamples: int, *, none_allowed: bool = False, most: int | None = None, option: str = "resamples"
 ) -> None:
-    """Raise InputError for what is no whole number, or for fewer draws than :data:`FEWEST_DRAWS`.
+    """Raise InputError for a number of draws that is not a whole number, below :data:`FEWEST_DRAWS`, or too high.
 
     Args:
-        resamples: number of draws.
-        none_allowed: whether 0 may be asked for.
-        most: more than these are refused; None for no bound.
-        option: what messages call the number.
+        resamples: the number of draws.
+        none_allowed: whether 0 is allowed.
+        most: the highest number allowed; None for no limit.
+        option: the name of the setting in messages.
     """
     if not is_whole(resamples):
         raise InputError(f"`{option}={resamples}`: must be a whole number")
@@ -359,10 +360,10 @@ def check_resamples(
 
 
 def parse_scale(text: str) -> tuple[float, float]:
-    """Return the lowest and the highest label of ``LOW,HIGH``.
+    """Parse ``LOW,HIGH`` and return the lowest and the highest label.
 
     Raises:
-        InputError: not of that form, or not in that order.
+        InputError: the text does not have this form, the numbers are not in this order, or one is infinite.
     """
     try:
         low, high = (float(part) for part in text.split(","))
@@ -426,7 +427,7 @@ class Seeded(Settings):
     seed: int = setting("Seeds every random draw.", 0)
 
     def check(self) -> None:
-        """Refuse a seed that is no whole number from 0 on."""
+        """Raise InputError for a seed that is not a whole number of 0 or more."""
         super().check()
         check_seed(self.seed)
 
@@ -436,10 +437,10 @@ class Resampling(Seeded):
     """How intervals are drawn.
 
     Attributes:
-        NONE_ALLOWED: whether there may be 0 resamples, and no intervals.
-        resamples: bootstrap resamples, at least :data:`FEWEST_DRAWS` and as many as the level needs.
-        confidence: level of the intervals, in (0.5, 1).
-        seed: seeds the resamples, see :func:`~assay.statistics.resampling.seed_of`; not negative.
+        NONE_ALLOWED: whether 0 resamples are allowed, for no intervals.
+        resamples: the number of bootstrap resamples, at least :data:`FEWEST_DRAWS`, and more for a high level.
+        confidence: the level of the intervals, in (0.5, 1).
+        seed: the seed of the resamples, see :func:`~assay.statistics.resampling.seed_of`; not negative.
 
     Raises:
         InputError: a value out of its range.
@@ -451,7 +452,7 @@ class Resampling(Seeded):
     confidence: float = setting("Level of the intervals.", 0.95)
 
     def check(self) -> None:
-        """Compare the number of draws with what the level needs."""
+        """Raise InputError for an invalid level, or for too few draws for the level."""
         check_resamples(self.resamples, none_allowed=self.NONE_ALLOWED)
         check_level(self.confidence, self.resamples)
         super().check()
@@ -547,7 +548,7 @@ class GoldAnswers(Settings):
     )
 
 
-#: Who scores, by name.
+#: The names of the engines that can score pairs.
 ENGINES = ("local", "ray")
 
 
@@ -572,11 +573,11 @@ class Scoring(GoldAnswers, Hardware, Offline, WithProgress):
 
     @property
     def model_threads(self) -> int | None:
-        """Threads of the CPU for models: `threads`, else as many as `workers`; None for the cores that are free."""
+        """The number of CPU threads for models: `threads`, else `workers`; None to use all free cores."""
         return self.threads or self.workers
 
     def check(self) -> None:
-        """Refuse an address of nothing."""
+        """Raise InputError for an address without the engine that connects to it."""
         super().check()
         if self.address is not None and self.engine != "ray":
             raise InputError(f"`address={self.address}`: is for a Ray cluster; add `engine=ray`")

@@ -1,4 +1,4 @@
-"""The tables that pass between packages (see docs/architecture.md): columns, types, and names of metrics to show."""
+"""The tables that pass between packages (see docs/architecture.md): columns, types, and display names of metrics."""
 
 from __future__ import annotations
 
@@ -13,44 +13,44 @@ from assay.errors import InputError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: One labelled pair a row.
+#: Columns of a table with one labelled pair per row.
 PAIR_COLUMNS: Final = ("pair_id", "reference", "candidate", "label")
 #: The AMR graphs of the two texts, in Penman notation.
 GRAPH_COLUMNS: Final = ("reference_graph", "candidate_graph")
-#: What a pairs table carries where the data has it. ``group``: what makes pairs dependent.
+#: Further columns of a pairs table, if the data has them. Pairs with the same ``group`` are not independent.
 OPTIONAL_PAIR_COLUMNS: Final = ("question", "subset", "split", "language", "group", "annotations", *GRAPH_COLUMNS)
-#: One pair under one metric a row.
+#: Columns of a table with one row per pair and metric.
 SCORE_COLUMNS: Final = ("dataset", "pair_id", "metric", "score")
-#: Kinds of datasets whose labels are not the judgement of annotators, and what a reader is told of each: metrics are
-#: never ranked by them.
+#: Kinds of datasets whose labels are not judgements of annotators, each with a note for readers. Metrics are never
+#: ranked by them.
 NOT_BY_PEOPLE: Final = {
     "probe": "probe set: labels follow a rule, not several annotators; never rank metrics by it",
     "machine": "machine-made labels: agreement with them is not agreement with people; never rank metrics by it",
 }
-#: Version of the run folder's layout; raised when a reader of the old one would go wrong.
+#: Version of the layout of run folders; increased when a reader of the old layout would misread the new one.
 RUN_SCHEMA: Final = 1
 
 
-#: Whole numbers up to this one are told apart as floats.
+#: The largest whole number up to which all whole numbers are exact as 64-bit floats.
 MOST_EXACT: Final = 2**53
 
-# Types. A Parquet file may hold any type of Arrow, and most functions of Arrow know some of them only.
+# Types. A Parquet file may have columns of any Arrow type, but most functions of Arrow support only some types.
 
 
 def with_known_types(table: pa.Table, where: str) -> tuple[pa.Table, dict[str, str]]:
     """Return a table whose columns are text, 64-bit numbers, truth values, or lists of text or numbers.
 
-    Other encodings of text and numbers become these; integers above 64 bits, dates and times become text.
+    Other encodings of text and numbers are converted; integers that do not fit in 64 bits, dates and times become text.
 
     Args:
-        table: as it came from a file or from memory.
-        where: what to call it in a message.
+        table: the table as read from a file or passed in memory.
+        where: the name of the table in messages.
 
     Returns:
-        The table without the columns that are none of these, such as structures, and their types by name.
+        The table without columns of other types, such as structures, and the types of those columns by name.
 
     Raises:
-        InputError: a text is no UTF-8, or a column is damaged.
+        InputError: a text is not UTF-8, or a column is damaged.
     """
     import pyarrow as pa
 
@@ -67,29 +67,34 @@ def with_known_types(table: pa.Table, where: str) -> tuple[pa.Table, dict[str, s
 
 
 def known_table(table: pa.Table, where: str, before: int = 0) -> pa.Table:
-    """Return a part of a table with the columns of :func:`with_known_types`, where the type alone decides theirs.
+    """Return a part of a table with its columns converted as :func:`with_known_types` does, unless that needs all rows.
 
-    Other columns, and those that are left out there, stay as they are.
+    Columns of unsigned 64-bit integers, whose type depends on their values, and columns of unsupported types stay
+    unchanged.
 
     Args:
-        table: some rows.
-        where: what to call the whole in a message.
-        before: rows before these.
+        table: some consecutive rows of a larger table.
+        where: the name of the whole table in messages.
+        before: the number of rows before these, for row numbers in messages.
 
     Raises:
         InputError: as for :func:`with_known_types`.
     """
     import pyarrow as pa
 
-    for place, name in enumerate(table.column_names):
+    for index, name in enumerate(table.column_names):
         known = _known_column(table, name, where, before)
         if known is not None and not pa.types.is_uint64(table.schema.field(name).type):
-            table = table.set_column(place, name, known)
+            table = table.set_column(index, name, known)
     return table
 
 
 def _known_column(table: pa.Table, name: str, where: str, before: int = 0) -> pa.ChunkedArray | None:
-    """Return a column as :func:`with_known_types` does; None where it is of no such type."""
+    """Return a column converted as by :func:`with_known_types`; None if its type is not supported.
+
+    Raises:
+        InputError: a text is not UTF-8, or the column is damaged.
+    """
     import pyarrow as pa
 
     column = table.column(name)
@@ -97,17 +102,17 @@ def _known_column(table: pa.Table, name: str, where: str, before: int = 0) -> pa
         column.validate(full=True)
         return _in_known_type(column)
     except pa.ArrowException as error:
-        row = _first_no_utf8(column)
+        row = _first_non_utf8_row(column)
         if row is not None:
             raise InputError(f"{where}, column {name}: the text in row {before + row + 1} is no UTF-8") from None
         raise InputError(f"{where}, column {name}: cannot be read ({damage(error)})") from None
 
 
 def _in_known_type(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """Return a column as :func:`with_known_types` does; None where it is of no such type.
+    """Return a column converted as by :func:`with_known_types`; None if its type is not supported.
 
     Raises:
-        pa.ArrowException: a value does not fit.
+        pa.ArrowException: a value cannot be converted.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -140,7 +145,7 @@ def _is_list(kind: pa.DataType) -> bool:
 
 
 def _is(kind: pa.DataType, name: str) -> bool:
-    """Tell whether a type is of some kind, which the Arrow that is installed may not know yet."""
+    """Tell whether a type is of the kind *name*; False for kinds that the installed Arrow does not have yet."""
     import pyarrow as pa
 
     check = getattr(pa.types, f"is_{name}", None)
@@ -148,7 +153,7 @@ def _is(kind: pa.DataType, name: str) -> bool:
 
 
 def _known_scalar(kind: pa.DataType) -> pa.DataType | None:
-    """Return the type that stands for one of single values; None where none does."""
+    """Return the supported type to which a type of single values is converted; None if there is none."""
     import pyarrow as pa
 
     types = pa.types
@@ -165,8 +170,8 @@ def _known_scalar(kind: pa.DataType) -> pa.DataType | None:
     return pa.string() if is_text or types.is_temporal(kind) else None
 
 
-def _first_no_utf8(column: pa.ChunkedArray) -> int | None:
-    """Return the first row of a column of text whose bytes are no UTF-8."""
+def _first_non_utf8_row(column: pa.ChunkedArray) -> int | None:
+    """Return the index of the first row of a text column that is not UTF-8; None if there is none."""
     import pyarrow as pa
 
     try:
@@ -182,7 +187,7 @@ def _first_no_utf8(column: pa.ChunkedArray) -> int | None:
 
 
 def has_exact_floats(column: pa.ChunkedArray) -> bool:
-    """Tell whether whole numbers in a column, also as text, are the same as floats; identifiers often are not."""
+    """Tell whether all whole numbers in a column, also as text, are exact as floats; long identifiers are not."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -194,7 +199,7 @@ def has_exact_floats(column: pa.ChunkedArray) -> bool:
 
 
 def damage(error: Exception) -> str:
-    """Return in one line what PyArrow found wrong with a file or a column."""
+    """Return the first line of PyArrow's error about a file or a column."""
     if isinstance(error, UnicodeDecodeError):
         return "the name of a column is no UTF-8"
     return (str(error) or type(error).__name__).splitlines()[0]
@@ -206,7 +211,7 @@ def repeated(names: Sequence[str]) -> str | None:
 
 
 def finite_number(cell: str) -> float | None:
-    """Return the number that a text is; None where it is none, or not finite. ``1_000`` is a number in Python alone."""
+    """Return a text as a number; None if it is not a finite number. ``1_000``, which only Python accepts, is none."""
     try:
         number = float(cell)
     except ValueError:
@@ -214,34 +219,34 @@ def finite_number(cell: str) -> float | None:
     return number if math.isfinite(number) and "_" not in cell else None
 
 
-#: The run behind the name of a metric that several runs have, such as ``f1 [runs/two]``.
+#: The suffix with the run that tells metrics of several runs apart, such as in ``f1 [runs/two]``.
 _MARK = re.compile(r" \[[^\[\]]*\]$")
 
 
 def short_names(metrics: Iterable[str]) -> dict[str, str]:
-    """Return a short name for each metric, unique among them: ``bi-encoder:/models/minilm`` is ``bi-encoder:…/minilm``.
+    """Return a unique short name for each metric, such as ``bi-encoder:…/minilm`` for ``bi-encoder:/models/minilm``.
 
-    Of a path or a hub id, in the subject or an option, the last part stays; where two metrics would then have one name,
-    as many folders before it as tell them apart. A name that would not get shorter stays whole.
+    A path or hub id, in the subject or an option, is shortened to its last part, or to the last parts that are needed
+    to tell the metrics apart. A name that would not get shorter is kept.
     """
     shown = dict.fromkeys(metrics, "")
-    left = list(shown)
+    unnamed = list(shown)
     parts = 1
-    while left:
-        names = {metric: _with_last_parts(metric, parts) for metric in left}
+    while unnamed:
+        names = {metric: _with_last_parts(metric, parts) for metric in unnamed}
         counts = Counter(names.values())
         for metric, name in names.items():
             if counts[name] == 1:
                 shown[metric] = name if len(name) <= len(metric) else metric
-        left = [metric for metric in left if not shown[metric]]
+        unnamed = [metric for metric in unnamed if not shown[metric]]
         parts += 1
     return shown
 
 
 def _with_last_parts(metric: str, parts: int) -> str:
-    """Return a name in which a path (of the subject, or of an option) has its last parts only."""
+    """Return a metric name with each path, in the subject or an option, shortened to its last *parts* parts."""
     mark = _MARK.search(metric)
     name, end = (metric[: mark.start()], mark.group()) if mark else (metric, "")
     last = r"[^,=/\\]+[/\\]" * (parts - 1)
-    # a value begins at the first colon of its part, so that every part is read once
+    # a value begins at the first colon of its comma-separated part, which keeps the search linear
     return re.sub(rf"((?:^|,)[^,=:]*:|=)[^,=]*[/\\](?={last}[^,/\\])", r"\1…/", name) + end

@@ -1,7 +1,4 @@
-"""Files from elsewhere: downloads that resume, checksums, and wheels of a package index.
-
-It serves datasets and models alike and knows neither.
-"""
+"""Downloads: files with resumption and checksums, and wheels from a package index, for datasets and models alike."""
 
 from __future__ import annotations
 
@@ -29,13 +26,13 @@ from assay.paths import private_folder
 CHUNK = 1 << 16
 ATTEMPTS = 4
 TIMEOUT = (10, 60)  # seconds to connect, and between two pieces
-#: Seconds after which an index that does not answer is given up.
+#: Seconds to wait for a download by pip before giving up.
 WHEEL_TIMEOUT = 300
-#: All that a package index is asked for. pip also takes addresses, files and options in this place, and runs the build
-#: code of what they lead to.
+#: The only form of requirement that is passed to pip. It would also accept addresses, files and options here, and run
+#: the build code that they lead to.
 PINNED = re.compile(r"[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?==[A-Za-z0-9][\w.+-]*", re.ASCII)
 
-#: What the texts of errors of the connection mean.
+#: Plain explanations of connection errors, by a text that occurs in the error.
 _CAUSES = {
     "Name or service not known": "the name of the server is not known (no network?)",
     "NameResolutionError": "the name of the server is not known (no network?)",
@@ -45,7 +42,7 @@ _CAUSES = {
     "IncompleteRead": "the connection was cut",
 }
 
-#: What zipfile, tarfile and gzip raise for archives that are damaged or made to harm.
+#: Errors that zipfile, tarfile and gzip raise for damaged or malicious archives.
 ARCHIVE_ERRORS = (
     tarfile.TarError,
     zipfile.BadZipFile,
@@ -56,7 +53,7 @@ ARCHIVE_ERRORS = (
     OSError,
     ValueError,
     OverflowError,
-    RuntimeError,  # an encrypted zip, and as NotImplementedError an unknown way of packing
+    RuntimeError,  # an encrypted zip; its subclass NotImplementedError: an unknown compression
 )
 
 #: Called as progress(file, bytes done, bytes in all or None).
@@ -70,7 +67,7 @@ def sha256_of(path: Path) -> str:
 
 
 def describe_mismatch(path: Path, expected: str, got: str) -> str:
-    """Return the line about a wrong checksum."""
+    """Return the message about a file whose checksum is wrong."""
     return f"{path} has the SHA-256 {got}; expected {expected}"
 
 
@@ -82,7 +79,7 @@ class DownloadError(Exception):
     """A download did not succeed; the text says why.
 
     Attributes:
-        mismatch: whether a file came, but another one than expected.
+        mismatch: whether a file was received, but not the expected one.
     """
 
     def __init__(self, message: str, *, mismatch: bool = False) -> None:
@@ -92,7 +89,7 @@ class DownloadError(Exception):
 
 @contextmanager
 def disk_errors(target: Path) -> Iterator[None]:
-    """Turn the error of a full or read-only disk into one clear line."""
+    """Turn errors of a full or read-only disk inside the block into an InputError about *target*."""
     try:
         yield
     except OSError as error:
@@ -110,10 +107,11 @@ def disk_errors(target: Path) -> Iterator[None]:
 def download(
     url: str, target: Path, *, size: int | None, sha256: str | None, progress: DownloadProgress | None = None
 ) -> Path:
-    """Download a file to *target*, continuing where an earlier attempt stopped; return *target*.
+    """Download a file to *target*, resuming an earlier attempt, and return *target*.
 
-    What has come so far is in ``<target>.<checksum>.part``, which one process at a time writes; another process that
-    downloads the same file meanwhile uses a temporary name of its own.
+    The received part is kept in ``<target>.<checksum>.part``, which one process at a time writes. Another process that
+    downloads the same file at the same time uses a temporary name of its own. A *target* with the right checksum is not
+    downloaded again.
 
     Args:
         url: the address.
@@ -123,8 +121,8 @@ def download(
         progress: called as progress(file, bytes done, bytes in all or None).
 
     Raises:
-        DownloadError: it could not be downloaded, or another file came.
-        InputError: the disk is full or may not be written.
+        DownloadError: the download failed, or the file is not the expected one.
+        InputError: the disk is full or not writable.
     """
     if target.is_file() and sha256 is not None and sha256_of(target) == sha256:
         return target
@@ -134,7 +132,7 @@ def download(
             try:
                 _fill(url, stream, target.name, size, progress)
                 if sha256 is not None and sha256_of(part) != sha256:
-                    # what was there before may have been the start of another file: try once more from the start
+                    # the resumed part may have belonged to another file: try once more from the start
                     _truncate(stream)
                     _fill(url, stream, target.name, size, progress)
                     _check_sha256(url, part, stream, sha256)
@@ -147,10 +145,10 @@ def download(
 
 
 def _check_sha256(url: str, part: Path, stream: IO[bytes], sha256: str) -> None:
-    """Refuse a complete file with another checksum, and delete it.
+    """Delete a complete file if its checksum is wrong.
 
     Raises:
-        DownloadError: the address has another file.
+        DownloadError: the checksum is wrong.
     """
     got = sha256_of(part)
     if got != sha256:
@@ -161,7 +159,7 @@ def _check_sha256(url: str, part: Path, stream: IO[bytes], sha256: str) -> None:
 
 @contextmanager
 def _part(target: Path, checksum: str) -> Iterator[tuple[Path, IO[bytes]]]:
-    """Yield the file that is written until it is whole: the shared one, or one of this process while it is in use."""
+    """Yield the path and stream of a part file: the shared one, or a private one if another process is using that."""
     shared = target.with_name(f"{target.name}.{checksum[:12] or 'new'}.part")
     stream = _open_locked(shared)
     if stream is not None:
@@ -169,7 +167,7 @@ def _part(target: Path, checksum: str) -> Iterator[tuple[Path, IO[bytes]]]:
             try:
                 yield shared, stream
             finally:
-                # nothing came: there is nothing to continue from
+                # nothing was received, so that there is nothing to resume
                 if not os.fstat(stream.fileno()).st_size:
                     shared.unlink(missing_ok=True)
         return
@@ -182,7 +180,7 @@ def _part(target: Path, checksum: str) -> Iterator[tuple[Path, IO[bytes]]]:
 
 
 def _open_locked(path: Path) -> IO[bytes] | None:
-    """Open the part file if no other process writes it; None where it does, or where files cannot be locked."""
+    """Open a part file under a lock; None if another process is writing it, or if files cannot be locked."""
     try:
         import fcntl
     except ImportError:  # Windows: without the lock each download has its own name and starts afresh
@@ -190,7 +188,7 @@ def _open_locked(path: Path) -> IO[bytes] | None:
     stream = path.open("a+b")
     try:
         fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        # Between opening and locking, the file may have become the finished one.
+        # between opening and locking, another process may have renamed the file to its final name
         if os.fstat(stream.fileno()).st_ino == path.stat().st_ino:
             return stream
     except OSError:
@@ -205,10 +203,10 @@ def _truncate(stream: IO[bytes]) -> None:
 
 
 def _fill(url: str, stream: IO[bytes], name: str, size: int | None, progress: DownloadProgress | None) -> None:
-    """Append to *stream* until the file is whole, in several attempts.
+    """Append to *stream* until the file is complete, in up to :data:`ATTEMPTS` attempts.
 
     Raises:
-        DownloadError: the server refuses the file, or the last attempt failed as well.
+        DownloadError: the server refuses the file, or all attempts failed.
     """
     problem = ""
     for attempt in range(ATTEMPTS):
@@ -221,7 +219,7 @@ def _fill(url: str, stream: IO[bytes], name: str, size: int | None, progress: Do
 
 
 def _fill_once(url: str, stream: IO[bytes], name: str, size: int | None, progress: DownloadProgress | None) -> str:
-    """Append to *stream* in one attempt; return why another one is needed, or an empty text when the file is whole.
+    """Append to *stream* in one attempt; return why another one is needed, or an empty string if the file is complete.
 
     Raises:
         DownloadError: the server refuses the file.
@@ -229,28 +227,28 @@ def _fill_once(url: str, stream: IO[bytes], name: str, size: int | None, progres
     import requests
     import urllib3
 
-    have = stream.seek(0, os.SEEK_END)
-    if size is not None and have == size:
+    received = stream.seek(0, os.SEEK_END)
+    if size is not None and received == size:
         return ""
-    if size is not None and have > size:
+    if size is not None and received > size:
         _truncate(stream)
-        have = 0
+        received = 0
     headers = {"Accept-Encoding": "identity"}  # so that sizes and ranges mean bytes of the file
-    if have:
-        headers["Range"] = f"bytes={have}-"
+    if received:
+        headers["Range"] = f"bytes={received}-"
     try:
-        with requests.get(url, headers=headers, stream=True, timeout=TIMEOUT) as answer:
-            if answer.status_code == 416:
+        with requests.get(url, headers=headers, stream=True, timeout=TIMEOUT) as response:
+            if response.status_code == 416:
                 _truncate(stream)
                 return "the server has no such range"
-            if answer.status_code >= 500:
-                return f"the server answers {answer.status_code}"
-            if answer.status_code >= 400:
-                raise DownloadError(f"the server answers {answer.status_code} for {url}")
-            if have and not _continues(answer, have):
+            if response.status_code >= 500:
+                return f"the server answers {response.status_code}"
+            if response.status_code >= 400:
+                raise DownloadError(f"the server answers {response.status_code} for {url}")
+            if received and not _resumes_at(response, received):
                 _truncate(stream)
-                have = 0
-            _append(answer, stream, name, have, size, progress)
+                received = 0
+            _append(response, stream, name, received, size, progress)
     except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
         return _cause(error)
     if size is None or stream.tell() == size:
@@ -258,19 +256,23 @@ def _fill_once(url: str, stream: IO[bytes], name: str, size: int | None, progres
     return f"{stream.tell()} of {size} bytes came"
 
 
-def _continues(answer: object, have: int) -> bool:
-    """Tell whether the answer continues at byte *have* (a server may ignore the range and start again)."""
-    status = getattr(answer, "status_code", 0)
-    content_range = str(getattr(answer, "headers", {}).get("Content-Range", ""))
-    return status == 206 and content_range.replace(" ", "").startswith(f"bytes{have}-")
+def _resumes_at(response: object, offset: int) -> bool:
+    """Tell whether a response begins at byte *offset*; a server may ignore the range and send the whole file."""
+    status = getattr(response, "status_code", 0)
+    content_range = str(getattr(response, "headers", {}).get("Content-Range", ""))
+    return status == 206 and content_range.replace(" ", "").startswith(f"bytes{offset}-")
 
 
 def _append(
-    answer: object, stream: IO[bytes], name: str, have: int, size: int | None, progress: DownloadProgress | None
+    response: object, stream: IO[bytes], name: str, received: int, size: int | None, progress: DownloadProgress | None
 ) -> None:
-    """Write the pieces of an answer; more than *size* bytes are another file."""
-    done = have
-    for piece in answer.iter_content(CHUNK):  # type: ignore[attr-defined]
+    """Write the body of a response to *stream*, which has *received* bytes already, and report progress.
+
+    Raises:
+        DownloadError: the body makes the file longer than *size*, so that it is another file.
+    """
+    done = received
+    for piece in response.iter_content(CHUNK):  # type: ignore[attr-defined]
         if size is not None and done + len(piece) > size:
             _truncate(stream)
             raise DownloadError(f"the server sends more than the {size} bytes of {name}", mismatch=True)
@@ -282,11 +284,11 @@ def _append(
 
 
 def _cause(error: Exception) -> str:
-    """Return the innermost cause in a few words; the errors that wrap it add nothing."""
+    """Return the cause of a connection error in a few words, or a summary of an unknown error."""
     text = str(error)
-    for sign, meaning in _CAUSES.items():
-        if sign in text:
-            return meaning
+    for pattern, explanation in _CAUSES.items():
+        if pattern in text:
+            return explanation
     return summary_of(error, 200)
 
 
@@ -297,23 +299,23 @@ def download_wheel(requirement: str, folder: Path) -> Path:
     no code of the package runs.
 
     Raises:
-        WheelError: the requirement has another form, or pip is missing or failed.
+        WheelError: the requirement is not of this form, or pip is missing or failed.
     """
     if not PINNED.fullmatch(requirement):
         raise WheelError(f"{requirement!r} is not NAME==VERSION")
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:"]
     command += ["--no-input", "--disable-pip-version-check", "--dest", str(folder), requirement]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=WHEEL_TIMEOUT, check=False)
+        completed = subprocess.run(command, capture_output=True, text=True, timeout=WHEEL_TIMEOUT, check=False)
     except subprocess.TimeoutExpired:
         raise WheelError(f"the package index did not answer within {WHEEL_TIMEOUT} s") from None
     except OSError as error:
         raise WheelError(f"pip could not be started ({error})") from None
-    if done.returncode:
-        if "No module named pip" in done.stderr:
+    if completed.returncode:
+        if "No module named pip" in completed.stderr:
             raise WheelError("this Python has no pip to download it with; install it with: python -m ensurepip")
-        errors = [line.strip() for line in done.stderr.splitlines() if line.strip().startswith("ERROR")]
-        reason = errors[0].removeprefix("ERROR: ") if errors else f"exit code {done.returncode}"
+        errors = [line.strip() for line in completed.stderr.splitlines() if line.strip().startswith("ERROR")]
+        reason = errors[0].removeprefix("ERROR: ") if errors else f"exit code {completed.returncode}"
         raise WheelError(f"pip says: {reason}")
     wheels = sorted(folder.glob("*.whl"))
     if not wheels:

@@ -1,7 +1,7 @@
-"""How text that others wrote is shown: nothing in it acts on a terminal, and its length is bounded.
+"""Safe display of foreign text: control characters are escaped for terminals, and the length is limited.
 
-Names of files, columns, metrics and models, cells, options and the messages of other libraries pass through here on
-their way to a terminal; reports in Markdown, LaTeX, HTML, SVG and JUnit spell out the same characters.
+Names of files, columns, metrics and models, cells, options and messages of other libraries pass through here on their
+way to a terminal; reports in Markdown, LaTeX, HTML, SVG and JUnit escape the same characters.
 """
 
 from __future__ import annotations
@@ -9,44 +9,44 @@ from __future__ import annotations
 import re
 import unicodedata
 
-#: Characters of a word that a terminal shows whole: more than the name of a file can have.
+#: The longest word, in characters, that is shown unshortened: longer than any file name.
 LONGEST_WORD = 260
-#: Characters of a line that a terminal shows whole.
+#: The longest line, in characters, that is shown unshortened.
 LONGEST_LINE = 2_000
-#: Control characters, invisible ones that change how others are drawn, halves of a character, and ends of a line.
+#: Unicode categories to escape: control and format characters, surrogates, and line and paragraph separators.
 _ACTING = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp"))
-#: Joiners, which emoji and some scripts are spelt with.
+#: Format characters that emoji and some scripts need, which are not escaped.
 _JOINERS = "\N{ZERO WIDTH JOINER}\N{ZERO WIDTH NON-JOINER}"
 
 
 def visible(text: str, *, keep: str = "") -> str:
-    r"""Return text in which characters that act instead of being drawn are spelt out as in Python: ``\x1b``, ``\n``.
+    r"""Return text with control characters escaped as in Python: ``\x1b``, ``\n``.
 
     Args:
-        text: of any origin.
-        keep: characters that stay, such as the ends of lines.
+        text: the text, from any source.
+        keep: the characters to leave unescaped, such as line ends.
     """
     if text.isprintable():
         return text
-    return "".join(_spelt(letter) if _acts(letter) and letter not in keep else letter for letter in text)
+    return "".join(_escaped(letter) if _must_be_escaped(letter) and letter not in keep else letter for letter in text)
 
 
-def _acts(letter: str) -> bool:
+def _must_be_escaped(letter: str) -> bool:
     if letter in _JOINERS:
         return False
-    # the last two of each plane are no characters, and XML has no word for them
+    # the last two code points of each plane are noncharacters, which XML cannot contain
     return unicodedata.category(letter) in _ACTING or ord(letter) & 0xFFFE == 0xFFFE
 
 
-def _spelt(letter: str) -> str:
+def _escaped(letter: str) -> str:
     return letter.encode("unicode_escape", errors="backslashreplace").decode("ascii")
 
 
 def brief(text: str) -> str:
-    """Return text as :func:`visible` does, with the middle of long words and of a long line left out."""
+    """Return text escaped as by :func:`visible`, with the middle of overlong words and of an overlong line left out."""
     if text.isprintable() and len(text) <= LONGEST_WORD:
         return text
-    # what is spelt out is longer: a text of a gigabyte is cut before
+    # shortened first, so that escaping a text of a gigabyte does not multiply its size
     text = visible(_cut(text, 10 * LONGEST_LINE))
     return _cut(re.sub(rf"\S{{{LONGEST_WORD + 1},}}", lambda word: _cut(word[0], LONGEST_WORD), text), LONGEST_LINE)
 

@@ -159,18 +159,18 @@ def test_paths_are_relative_to_the_file(project):
     names = ["f1", "ce=cross-encoder:models,batch_size=8", "bi-encoder:org/other"]
     models = Path("..", "models")
     # there is no slash in the name of the folder: it could be a model of the hub
-    assert several.read(names, project) == names
+    assert several.parse(names, project) == names
     names = ["ce=cross-encoder:./models,batch_size=8", "bi-encoder:org/other"]
-    assert several.read(names, project) == [f"ce=cross-encoder:{models},batch_size=8", "bi-encoder:org/other"]
+    assert several.parse(names, project) == [f"ce=cross-encoder:{models},batch_size=8", "bi-encoder:org/other"]
     own = Option("datasets", str, (), True, None)
-    assert own.read(["mine=my.csv", "stsb:test"], project) == [f"mine={Path('..', 'my.csv')}", "stsb:test"]
+    assert own.parse(["mine=my.csv", "stsb:test"], project) == [f"mine={Path('..', 'my.csv')}", "stsb:test"]
     threshold = options_of(COMMANDS["errors",])["threshold"]
-    assert [threshold.read(value, project) for value in ("auto", 0.5, "0.5")] == ["auto", "0.5", "0.5"]
-    assert threshold.read("../deep/./t.json", project) == "../deep/./t.json", "there is no such file"
+    assert [threshold.parse(value, project) for value in ("auto", 0.5, "0.5")] == ["auto", "0.5", "0.5"]
+    assert threshold.parse("../deep/./t.json", project) == "../deep/./t.json", "there is no such file"
     (project / "t.json").write_text("{}", encoding="utf-8")
-    assert threshold.read("t.json", project) == str(Path("..", "t.json"))
+    assert threshold.parse("t.json", project) == str(Path("..", "t.json"))
     run = options_of(COMMANDS["check",])
-    assert run["against"].read("gate/baseline.json", project) == str(Path("..", "gate", "baseline.json"))
+    assert run["against"].parse("gate/baseline.json", project) == str(Path("..", "gate", "baseline.json"))
 
 
 @pytest.mark.parametrize(

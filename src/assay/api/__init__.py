@@ -1,1 +1,1 @@
-"""What Python users call, one module a verb; ``assay`` exports the functions."""
+"""The functions for Python users, one module per verb; ``assay`` exports them."""

@@ -22,9 +22,9 @@ from assay.statistics.best_worst import count, split_half
 
 @takes_settings(BestWorstSettings)
 def best_worst(tuples: str | Path, settings: BestWorstSettings) -> Report:
-    """Turn best-worst annotations into a score for each item, and say how reliable the scores are.
+    """Compute a score for each item from best-worst annotations, and the reliability of the scores.
 
-    Counting, as in STR-2022 (Abdalla, Vishnubhotla and Mohammad 2023), sections 3.2.2 and 4.
+    The scores are counts, as in STR-2022 (Abdalla, Vishnubhotla and Mohammad 2023), sections 3.2.2 and 4.
 
     Args:
         tuples: a file of annotations, see :func:`assay.datasets.best_worst.read_best_worst`.
@@ -33,7 +33,7 @@ def best_worst(tuples: str | Path, settings: BestWorstSettings) -> Report:
         A report whose records are the items, the highest score first.
 
     Raises:
-        InputError: the file cannot be read, a row cannot be, or *out* cannot be written or holds something else.
+        InputError: the file or a row of it cannot be read, or *out* cannot be written or is another kind of file.
     """
     file = user_path(tuples)
     out = None if settings.out is None else user_path(settings.out)
@@ -67,6 +67,7 @@ def best_worst(tuples: str | Path, settings: BestWorstSettings) -> Report:
 
 
 def _holds_scores(path: Path, items: Sequence[str]) -> bool:
+    """Tell whether a file has scores of these items, or of some of them."""
     try:
         table = read_table_file(path).table
         if tuple(table.column_names) != COLUMNS:

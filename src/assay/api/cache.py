@@ -1,4 +1,4 @@
-"""What the cache holds, and how parts of it are removed."""
+"""The contents of the cache, and the removal of parts of it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assay.errors import InputError, unknown_name
 from assay.metrics.judge.replies import reply_store
 from assay.paths import cache_dir
 
-#: What lies in the cache: its kind, and what is lost with it.
+#: Kinds of files in the cache, each with a description and the consequence of removing them.
 KINDS = {
     "scores": "scores of earlier runs; computed anew",
     "replies": "replies of judges at endpoints; paid for anew",
@@ -36,10 +36,10 @@ class CacheEntry:
 
     Attributes:
         kind: a key of :data:`KINDS`.
-        paths: the files and folders of that kind, in the cache's first level or below the folder of the kind.
-        files: how many files they are.
-        size: of them, in bytes.
-        newest: when the last of them was written, in seconds since 1970; None without any.
+        paths: the files and folders of that kind.
+        files: the number of files in them.
+        size: the total size of the files in bytes.
+        newest: the time of the last write, in seconds since 1970; None if there are no files.
     """
 
     kind: str
@@ -50,17 +50,17 @@ class CacheEntry:
 
 
 def list_cache() -> list[CacheEntry]:
-    """Return what the cache has, one entry a kind, in the order of :data:`KINDS`."""
+    """Return the contents of the cache, one entry per kind, in the order of :data:`KINDS`."""
     return [_entry(kind, _paths_of(kind)) for kind in KINDS]
 
 
 def prune_cache(kinds: Sequence[str], *, older_than: float = 0.0, dry_run: bool = False) -> list[CacheEntry]:
-    """Remove some kinds of files from the cache, and return what was removed, one entry a kind.
+    """Remove files of some kinds from the cache, and return the removed files, one entry per kind.
 
     Args:
         kinds: keys of :data:`KINDS`, or ``all``.
-        older_than: only what was last written so many days ago, or earlier; 0 for all. The scores are one file.
-        dry_run: remove nothing.
+        older_than: the minimum number of days since the last write; 0 to remove all. All scores are in one file.
+        dry_run: whether to remove nothing and only return what would be removed.
 
     Raises:
         InputError: an unknown kind, or a negative age.
@@ -82,14 +82,14 @@ def prune_cache(kinds: Sequence[str], *, older_than: float = 0.0, dry_run: bool 
 
 
 def _paths_of(kind: str) -> list[Path]:
-    """Return the files and folders of a kind that are removed one by one."""
+    """Return the files and folders of a kind, each of which is removed or kept as a whole."""
     folder = cache_dir()
     if kind in ("scores", "replies"):
         store = default_store() if kind == "scores" else reply_store()
         return sorted(store.parent.glob(f"{store.name}*"))
     if kind == "unfinished":
         return sorted([*folder.glob("wheel-*"), *folder.rglob("*.part")])
-    # a model or dataset lies two levels below: of which hub, or which version
+    # models and datasets have one more level of folders: the hub, or the dataset above its version
     depth = "*/*" if kind in ("models", "datasets") else "*"
     return sorted(path for path in (folder / kind).glob(depth) if path.suffix != ".part")
 
@@ -102,7 +102,7 @@ def _entry(kind: str, paths: Sequence[Path]) -> CacheEntry:
 
 
 def _files(path: Path) -> list[Path]:
-    """Return the files at or below a path; links are not followed, and what is unfinished below it is another kind."""
+    """Return the files at or below a path; links are not followed, and unfinished files below it are not included."""
     if path.is_symlink() or not path.is_dir():
         return [path]
     return [file for file in path.rglob("*") if file.is_file() and not file.is_symlink() and file.suffix != ".part"]

@@ -1,4 +1,4 @@
-"""A run kept as a baseline, and later runs compared with it."""
+"""Baselines of runs, and the comparison of later runs with a baseline."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from assay.settings import takes_settings
 
 
 class Checked(Report):
-    """What a check found.
+    """The result of a check.
 
     Attributes:
-        found: everything, as plain values.
+        found: the complete result as plain values.
     """
 
     def __init__(self, found: GateReport) -> None:
@@ -41,21 +41,21 @@ class Checked(Report):
         return headline(self.found)
 
     def to_junit(self) -> str:
-        """Return JUnit XML: a test case a judged number."""
+        """Return JUnit XML with one test case per judged number."""
         return to_junit(self.found)
 
 
 def baseline(run: Run, out: str | Path, *, baseline_of: str | Path | None = None) -> Path:
-    """Write the agreement and the scores of a run to one small file and return it.
+    """Write the agreement and the scores of a run to one small file and return its path.
 
-    An earlier baseline that stands there is replaced, nothing else is.
+    An existing file is replaced only if it is an earlier baseline.
 
     Args:
         run: a run folder, a file with a label and score columns, or a result.
-        out: the file to write.
-        baseline_of: the baseline that this one takes the place of, which may be the file that is replaced. The first of
-            such a chain is kept in the new one, and :func:`check` compares with it, too: small losses, each within the
-            margin, do not add up unseen.
+        out: the path of the file to write.
+        baseline_of: the baseline that the new one succeeds, which may be the file that is replaced. The new one also
+            contains the first baseline of such a chain, and :func:`check` compares with it, too. This way small losses,
+            each within the margin, cannot add up unnoticed.
 
     Raises:
         InputError: the run or the earlier baseline cannot be read, the pairs of a dataset differ between them, or the
@@ -63,17 +63,17 @@ def baseline(run: Run, out: str | Path, *, baseline_of: str | Path | None = None
     """
     check_replaceable(user_path(out), BASELINE)
     with open_runs(run) as (opened,):
-        taken = take_baseline(opened)
+        new = take_baseline(opened)
     if baseline_of is not None:
         old = read_baseline(user_path(baseline_of))
-        for name, dataset in taken.datasets.items():
+        for name, dataset in new.datasets.items():
             if name in old.datasets and other_pairs(dataset, old.datasets[name]):
                 raise InputError(
                     f"`baseline_of={baseline_of}`: {name} has other pairs there, so that nothing can be compared with "
                     "the first baseline any more; leave it out to begin a new chain"
                 )
-        taken = follow(taken, old)
-    write_file(user_path(out), to_text(taken))
+        new = follow(new, old)
+    write_file(user_path(out), to_text(new))
     return user_path(out)
 
 
@@ -86,8 +86,8 @@ def check(run: Run, against: str | Path, settings: CheckSettings) -> Checked:
         against: the file that :func:`baseline` wrote.
 
     Raises:
-        InputError: a file that cannot be read or was changed by hand, other pairs than in the baseline, or a value
-            outside its range.
+        InputError: a file cannot be read or was changed by hand, the pairs differ from those in the baseline, or a
+            value is outside its range.
     """
     progress = settings.progress or Silent()
     before = read_baseline(user_path(against))

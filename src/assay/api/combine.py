@@ -1,4 +1,4 @@
-"""One score learned from several metrics, and the folder that makes it a metric."""
+"""Combinations: one score learned from several metrics, and the folder from which it can be loaded as a metric."""
 
 from __future__ import annotations
 
@@ -21,61 +21,61 @@ from assay.settings import takes_settings
 from assay.statistics.learners import Step
 from assay.statistics.trees import Trees
 
-#: The file of a folder that tells a reader what was learned.
+#: The file in the folder that describes the combination for readers.
 CARD = "README.md"
 
 
 @takes_settings(CombineSettings)
 def combine(run: Run, settings: CombineSettings) -> Report:
-    """Learn one score from the metrics of a run, and tell how far it is better than each of them.
+    """Learn one score from the metrics of a run, and report how much better it is than each of them.
 
-    What is learned is tested by a nested cross-validation over whole groups of pairs: metrics, learner and calibration
-    are chosen anew within each part that is learned from.
+    The combination is tested by nested cross-validation over whole groups of pairs: metrics, learner and calibration
+    are chosen anew within each training part.
 
     Args:
         run: a run folder, or a result of :func:`assay.run`.
-        out: where to write the combination; absent or an empty folder. It is a metric then, ``combined:FOLDER``.
+        out: the folder for the combination, which must be absent or empty. It is then the metric ``combined:FOLDER``.
 
     Raises:
-        InputError: the run cannot be read or learned from, or *out* is taken.
+        InputError: the run cannot be read or has too little to learn from, or *out* is not an empty folder.
     """
     out = None if settings.out is None else user_path(settings.out)
     if out is not None and (out.is_file() or (out.is_dir() and any(out.iterdir()))):
         raise InputError(f"{out}: is not an empty folder; give `out` another name")
     progress = settings.progress or Silent()
     with open_runs(run) as (opened,):
-        found = combining(opened, settings, progress.begin, progress.advance)
+        result = combining(opened, settings, progress.begin, progress.advance)
         draws = draws_of(resamples=settings.resamples, confidence=settings.confidence, seed=settings.seed)
         document = signed(
-            to_document(found, settings), [found.data], found.inputs.speeds, draws, group_by=settings.group_by
+            to_document(result, settings), [result.data], result.inputs.speeds, draws, group_by=settings.group_by
         )
     if out is not None:
-        _write(out, found, settings, write(document, "md"))
+        _write_folder(out, result, settings, write(document, "md"))
     return Report(document)
 
 
-def _write(out: Path, found: Combining, settings: CombineSettings, card: str) -> None:
-    """Write a combination as a folder, whole or not at all."""
+def _write_folder(out: Path, result: Combining, settings: CombineSettings, card: str) -> None:
+    """Write a combination to a folder, which appears complete or not at all."""
     out.parent.mkdir(parents=True, exist_ok=True)
-    content = file_of(found, settings)
+    content = file_of(result, settings)
     with unfinished_folder(out) as folder:
-        made = folder / "made"
-        made.mkdir()
-        (made / FILE).write_text(content.model_dump_json(indent=1) + "\n", encoding="utf-8")
-        (made / CARD).write_text(_head(out, content) + card, encoding="utf-8")
+        unfinished = folder / "made"
+        unfinished.mkdir()
+        (unfinished / FILE).write_text(content.model_dump_json(indent=1) + "\n", encoding="utf-8")
+        (unfinished / CARD).write_text(_head(out, content) + card, encoding="utf-8")
         if out.is_dir():
             out.rmdir()
-        made.rename(out)
+        unfinished.rename(out)
 
 
-def file_of(found: Combining, settings: CombineSettings) -> CombinedFile:
-    """Return what a folder holds of a combination."""
-    combination = found.study.combination
-    inputs = found.inputs
+def file_of(result: Combining, settings: CombineSettings) -> CombinedFile:
+    """Return the contents of the file that describes a combination in its folder, with its digest."""
+    combination = result.study.combination
+    inputs = result.inputs
     members = [inputs.names.index(name) for name in combination.members]
     used = [*members, *(inputs.properties if combination.learner.endswith("properties") else [])]
-    records = [found.data.metrics[name] for name in combination.members]
-    comparison = found.buckets[0]
+    records = [result.data.metrics[name] for name in combination.members]
+    comparison = result.buckets[0]
     learned = combination.learned
     content = CombinedFile(
         format=1,
@@ -95,18 +95,18 @@ def file_of(found: Combining, settings: CombineSettings) -> CombinedFile:
         high=learned.high,
         steps=tuple(_plain(step, used) for step in learned.steps),
         learned_from={
-            "data": found.data.title,
-            "digest": found.data.facts.digest,
-            "pairs": len(found.data),
+            "data": result.data.title,
+            "digest": result.data.facts.digest,
+            "pairs": len(result.data),
             "learner": combination.learner,
-            "by": found.by,
+            "by": result.by,
             "value": comparison.value(COMBINED),
-            "best_single": found.best_single,
-            "value_of_best_single": comparison.value(found.best_single),
-            "is_better": found.is_better,
-            "accuracy": found.accuracy,
-            "calibration_error": None if found.calibration is None else found.calibration.error,
-            "curve": [[point.pairs, point.value] for point in found.study.curve],
+            "best_single": result.best_single,
+            "value_of_best_single": comparison.value(result.best_single),
+            "is_better": result.is_better,
+            "accuracy": result.accuracy,
+            "calibration_error": None if result.calibration is None else result.calibration.error,
+            "curve": [[point.pairs, point.value] for point in result.study.curve],
             "seed": settings.seed,
             "assay": __version__,
         },
@@ -115,7 +115,7 @@ def file_of(found: Combining, settings: CombineSettings) -> CombinedFile:
 
 
 def _plain(step: Step, used: list[int]) -> LinearStep | TreesStep:
-    """Return a step of all inputs as one of those that are used."""
+    """Return a learned step in the form of the file, with weights for the used inputs only."""
     calibration: dict[str, Any] = {"offset": step.offset, "slope": step.slope}
     if isinstance(step.function, Trees):
         return TreesStep(kind="trees", trees=step.function.text, **calibration)

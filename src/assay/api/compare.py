@@ -22,21 +22,21 @@ from assay.statistics.coefficients import (
     have_two_values,
 )
 
-#: Pairs shown on which two metrics differ most, shared by all metric pairs.
+#: Total number of pairs to show on which metrics differ most, divided between the metric pairs.
 SHOWN = 10
 
 
 @takes_settings(CompareSettings)
 def compare(runs: Run | Sequence[Run], settings: CompareSettings) -> Report:
-    """Say which metric of a run, or which of two runs, agrees better with people, and whether that is more than chance.
+    """Test which metric of a run, or which of two runs, agrees better with people.
 
     Args:
-        runs: run folders, results of :func:`assay.run`, or files with a label and score columns: one, whose metrics are
-            compared two by two, or two, of which each metric is compared with itself.
-        statistics: coefficients; those of the first run by default, the AUC first where all labels have two values.
+        runs: run folders, results of :func:`assay.run`, or files with a label and score columns: one, to
+            compare its metrics pairwise, or two, to compare each metric between them.
+        statistics: the coefficients; by default those of the first run, the AUC first if all labels have two values.
 
     Raises:
-        InputError: runs on different data, an unknown metric, or a value outside its range.
+        InputError: the runs have different data, a metric is unknown, or a value is outside its range.
     """
     progress = settings.progress or Silent()
     with open_runs(runs) as opened:
@@ -64,7 +64,10 @@ def compare(runs: Run | Sequence[Run], settings: CompareSettings) -> Report:
 
 
 def computed_statistics(run: RunFolder, compared: Sequence[Contest]) -> tuple[str, ...]:
-    """Return the statistics that a run computed; the AUC leads where its labels have two values, in older runs, too."""
+    """Return the statistics that a run computed.
+
+    If these are the defaults of older versions and all labels have two values, the AUC is put first, as now.
+    """
     computed = tuple(run.manifest.request.statistics)
     if computed == DEFAULT_STATISTICS and all(have_two_values(contest.data.labels) for contest in compared):
         return default_statistics([True])

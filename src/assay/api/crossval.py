@@ -1,4 +1,4 @@
-"""Cross-validation: agreement over k folds, and with one source left out at a time."""
+"""Cross-validation: agreement over k folds, and with each source held out in turn."""
 
 from __future__ import annotations
 
@@ -28,30 +28,30 @@ from assay.training.settings import check_packages
 if TYPE_CHECKING:
     from assay.training.pairwise.crossvalidation import FoldTrainer
 
-#: Makes a recipe a method on a dataset.
+#: A function that returns the trainer of a recipe for a dataset.
 Maker: TypeAlias = "Callable[[ScoredDataset], FoldTrainer]"
 
-#: Compared with a trained model where no metric is named: the baseline of STR-2022.
+#: The metric to compare a trained model with by default: the baseline of STR-2022.
 BASELINE = "dice"
 
 
 @takes_settings(CrossvalSettings)
 def crossval(settings: CrossvalSettings) -> Report:
-    """Say how far metrics agree with people as models are judged that were trained on a part of the data.
+    """Compute how far metrics agree with people, by the cross-validation that trained models are judged by.
 
     The protocol of STR-2022 (Abdalla, Vishnubhotla and Mohammad 2023), section 6: the coefficients of the folds are
-    averaged; with *by*, also source by source, within the folds and with the source left out.
+    averaged; with *by*, also for each source, within the folds and with the source held out.
 
     Args:
-        runs: run folders, or files with a label and score columns; none where data is to be scored here.
-        datasets: names of datasets of the runs, all by default; without runs, as for :func:`assay.run`.
-        metrics: names of metrics of the runs, all by default; without runs, as for :func:`assay.run`.
-        train: models to train anew for every fold, ``RECIPE:BASE[,setting=value]...`` with the settings of
+        runs: run folders, or files with a label and score columns; empty to score data here.
+        datasets: the names of datasets in the runs, all by default; without runs, as for :func:`assay.run`.
+        metrics: the names of metrics in the runs, all by default; without runs, as for :func:`assay.run`.
+        train: the models to train anew for every fold, ``RECIPE:BASE[,setting=value]...`` with the settings of
             :data:`assay.training.pairwise.settings.LEARNING`, such as ``bi-encoder:all-MiniLM-L6-v2,epochs=2``.
 
     Raises:
-        InputError: something that was given cannot be used, or does not fit the data.
-        UnavailableError: no metric gave scores.
+        InputError: a setting or file cannot be used, or does not fit the data.
+        UnavailableError: no metric returned scores.
     """
     if settings.train:
         if processes() > 1:
@@ -77,7 +77,7 @@ def crossval(settings: CrossvalSettings) -> Report:
 def _trainers(
     makers: Mapping[str, Maker], data: ScoredDataset, settings: CrossvalSettings
 ) -> tuple[dict[str, ScoresOf], list[str]]:
-    """Return recipes as methods on a dataset, checked before any of them is trained, and notes on them."""
+    """Return the trainer of each recipe for a dataset, checked before any training starts, and notes on them."""
     if not makers:
         return {}, []
     partition, _ = divide(data, settings)
@@ -91,8 +91,8 @@ def _trainers(
 
 
 def _trainer(recipe: str, settings: CrossvalSettings) -> Maker:
-    """Return a function from a dataset to a method that trains the recipe anew for every fold of it."""
-    # torch is imported with them
+    """Return a function that, for a dataset, returns a trainer of the recipe, which trains anew for every fold."""
+    # imported here, since they import torch
     from assay.metrics.neural.runtime import Runtime
     from assay.training.pairwise.crossvalidation import FoldTrainer, read_recipe
 
@@ -103,7 +103,7 @@ def _trainer(recipe: str, settings: CrossvalSettings) -> Maker:
 
 
 def _examples(data: ScoredDataset, group_by: str | None) -> Examples:
-    """Return the pairs of a run's dataset as a model learns them, grouped as the folds are.
+    """Return the pairs of a dataset in a run as training examples, with the same groups as the folds.
 
     Raises:
         InputError: a pair has several gold answers.
@@ -127,10 +127,10 @@ def _examples(data: ScoredDataset, group_by: str | None) -> Examples:
 
 @contextmanager
 def _scored(settings: CrossvalSettings) -> Iterator[list[RunFolder]]:
-    """Yield a run of the metrics on the datasets, in a folder that is removed afterwards."""
+    """Score the datasets with the metrics, and yield the run in a list; its folder is removed afterwards."""
     metrics = settings.metrics or ((BASELINE,) if settings.train else ())
-    with tempfile.TemporaryDirectory(prefix="assay-") as scratch:
-        folder = Path(scratch) / "run"
+    with tempfile.TemporaryDirectory(prefix="assay-") as temporary:
+        folder = Path(temporary) / "run"
         scoring = settings.scoring()
         result = run(settings.datasets, metrics, buckets=("none",), resamples=0, out=folder, page=False, **scoring)
         opened = read_run(folder)

@@ -1,4 +1,4 @@
-"""What this machine has, what is missing, and the command that installs it."""
+"""Diagnosis of an installation: available and missing parts, with the commands that install them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from assay.metrics import list_metrics, load_metric
 from assay.metrics.presets import preset_languages
 from assay.paths import cache_dir
 
-#: Package, extra and what it is for.
+#: Optional packages, each with its extra and purpose.
 _EXTRAS = (
     ("torch", "neural", "neural metrics"),
     ("sentence-transformers", "neural", "bi-encoders and cross-encoders"),
@@ -33,7 +33,7 @@ _EXTRAS = (
 )
 
 
-#: Environment variables that assay reads, and what each does.
+#: Environment variables that assay reads, each with its effect.
 _VARIABLES = {
     "ASSAY_CACHE": "folder for downloads and stored scores",
     "ASSAY_DATA": f"folders with datasets that are at hand, separated by {os.pathsep!r}",
@@ -49,15 +49,15 @@ _VARIABLES = {
 
 @dataclass(frozen=True)
 class DoctorFinding:
-    """One thing that was looked for.
+    """The finding about one part of the installation.
 
     Attributes:
-        kind: machine, variable, package, metric, dataset or reader.
-        name: what it is.
+        kind: the kind of the part: machine, variable, package, metric, dataset, reader or configuration.
+        name: the name of the part.
         here: whether it is available.
-        detail: version, path or reason.
-        remedy: the command that installs or downloads it, or an empty string.
-        value: of an environment variable; empty where it is not set, and for what is none.
+        detail: its version, path or purpose, or the reason why it is unavailable.
+        remedy: the command that installs or downloads it; empty if there is none.
+        value: the value of an environment variable; empty if unset, and for other kinds.
     """
 
     kind: str
@@ -69,13 +69,17 @@ class DoctorFinding:
 
 
 def diagnose() -> list[DoctorFinding]:
-    """Look at the machine, the environment, the optional packages, every metric, dataset and reader; fetch nothing."""
+    """Check the machine, the environment, the optional packages, and all metrics, datasets and readers.
+
+    Nothing is downloaded.
+    """
     return [*_machine(), *_variables(), *_packages(), *_metrics(), *_datasets(), *_readers()]
 
 
 def _machine() -> list[DoctorFinding]:
+    """Return findings on Python, the processor cores, the cache folder and the score store."""
     cache = cache_dir()
-    # unlike a path's exists, access does not raise where a folder above may not be read
+    # unlike Path.exists, access does not raise if a parent folder may not be read
     probe = next(folder for folder in (cache, *cache.parents) if os.access(folder, os.F_OK))
     free = shutil.disk_usage(probe).free / 2**30
     writable = probe.is_dir() and os.access(probe, os.W_OK | os.X_OK)
@@ -112,6 +116,7 @@ def _packages() -> list[DoctorFinding]:
 
 
 def _metrics() -> list[DoctorFinding]:
+    """Return a finding for each metric, and for each of its option sets."""
     findings = []
     for entry in list_metrics():
         try:
@@ -119,7 +124,7 @@ def _metrics() -> list[DoctorFinding]:
             if entry.note:
                 findings.append(DoctorFinding("metric", entry.name, False, entry.note))
                 continue
-            # what needs a model or a file to be built needs its packages as well
+            # checked first, since a metric that needs a model or a file cannot be built here
             declaration.check_packages()
             if not declaration.subject or preset_languages(entry.name):
                 load_metric(entry.name).check_available()
@@ -142,6 +147,7 @@ def _option_set(name: str) -> DoctorFinding:
 
 
 def _datasets() -> list[DoctorFinding]:
+    """Return a finding for each dataset, with the command that fetches it or shows how to get it."""
     findings = []
     for entry in list_datasets():
         name = f"{entry.name}@{entry.version}" if entry.version else entry.name
@@ -165,7 +171,7 @@ def _datasets() -> list[DoctorFinding]:
 
 
 def _readers() -> list[DoctorFinding]:
-    """Return the readers of other packages, which cards may name."""
+    """Return findings on the dataset readers that other packages provide for cards."""
     used, refused = installed_readers()
     here = [DoctorFinding("reader", name, True, point.value) for name, point in used.items()]
     return here + [DoctorFinding("reader", name, False, why) for name, why in refused]

@@ -1,4 +1,4 @@
-"""Where metrics and people diverge, and why."""
+"""Pairs on which metrics and people diverge, with explanations."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def find_errors(run: Run, settings: ErrorSettings) -> Report:
 
     Args:
         run: a run folder, a result of :func:`assay.run`, or a file with a label and score columns.
-        statistics: coefficients of the tables by category; Kendall by default, whose published values are compared.
+        statistics: the coefficients in the tables by category; Kendall by default, which has published values.
 
     Raises:
-        InputError: the run cannot be read, or lacks what was asked for; there is no such pipeline.
+        InputError: the run cannot be read or lacks a requested metric, dataset or bucket; or the pipeline is missing.
         MissingExtraError: a pipeline is named and spaCy is not installed.
     """
     speech = PartsOfSpeech(settings.tagger) if settings.tagger is not None else None
@@ -48,13 +48,13 @@ def find_errors(run: Run, settings: ErrorSettings) -> Report:
 
 @takes_settings(EvaluationSettings)
 def evaluate_categories(run: Run, settings: EvaluationSettings) -> Report:
-    """Compare the rules that give categories with the categories that people gave the pairs of a run.
+    """Compare the categories that rules assign to the pairs of a run with categories assigned by people.
 
     Args:
         run: a run folder, a result of :func:`assay.run`, or a file with a label, a category and score columns.
 
     Raises:
-        InputError: the run cannot be read, or has no categories of people; there is no such pipeline.
+        InputError: the run cannot be read or has no categories by people, or the pipeline does not exist.
         MissingExtraError: a pipeline is named and spaCy is not installed.
     """
     speech = PartsOfSpeech(settings.tagger) if settings.tagger is not None else None

@@ -1,4 +1,4 @@
-"""Who scores, made of the settings of a verb."""
+"""The executor that scores pairs, built from the settings of a verb."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from assay.settings import Scoring
 
 @contextmanager
 def executor_for(settings: Scoring) -> Iterator[Executor]:
-    """Give an executor, with the settings of the hardware in force; it is closed at the end.
+    """Yield an executor for the settings, with their device and threads in effect inside the block.
 
     Raises:
-        InputError: a device or a cluster that was named cannot be used.
+        InputError: the device or the cluster cannot be used.
     """
     if settings.executor is None and settings.engine == "ray":
         from assay.benchmark.distributed import RayExecutor
@@ -33,7 +33,7 @@ def executor_for(settings: Scoring) -> Iterator[Executor]:
         return
     runtime = Runtime(settings.device, settings.model_threads)
     if settings.device not in ("auto", "cpu"):
-        # before any work: a device that was named must be there
+        # fails before any work if the named device is missing
         device_of(runtime)
     with use_runtime(runtime):
         yield executor_of(settings)

@@ -1,4 +1,4 @@
-"""Explanations: which parts of two texts the score of a pair comes from."""
+"""Explanations of scores: how much each part of two texts contributes."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from assay.tables import GRAPH_COLUMNS
 
 
 class Explained(Report):
-    """Explanations of pairs, to read, to compute with, or as a picture.
+    """Explanations of pairs, as tables, as values and as a picture.
 
     Attributes:
-        explanations: plain values, one object a pair; docs/explain.md says what each kind has.
+        explanations: the explanations as plain values, one per pair; docs/explain.md describes each kind.
     """
 
     def __init__(self, explanations: Sequence[Mapping[str, Any]]) -> None:
@@ -51,14 +51,14 @@ class Explained(Report):
         Raises:
             InputError: there are more than 50 pairs, or the file cannot be written.
         """
-        drawn = self.to_svg()
+        picture = self.to_svg()
         try:
             out = user_path(path)
             if out.exists() and not out.is_file():
-                out.write_text(drawn, encoding="utf-8")  # such as /dev/stdout
+                out.write_text(picture, encoding="utf-8")  # a device such as /dev/stdout cannot be replaced
                 return
-            with written_whole(out) as scratch:
-                scratch.write_text(drawn, encoding="utf-8")
+            with written_whole(out) as temporary:
+                temporary.write_text(picture, encoding="utf-8")
         except OSError as error:
             raise InputError(f"{path}: cannot be written ({error.strerror})") from error
 
@@ -85,13 +85,13 @@ def explain(settings: ExplainSettings) -> Explained:
     data = _load(settings)
     if settings.graphs is not None:
         data = join_graphs(data, settings.graphs)
-    # a metric is bound to all pairs, since its corpus may decide scores
-    references = _gold(data) if settings.pairs is not None else _no_corpus(metric)
+    # bound to all pairs, also those that are not explained: the corpus may affect scores
+    references = _gold_corpus(data) if settings.pairs is not None else _no_corpus(metric)
     if settings.pair_ids:
         data = _pairs_with_ids(data, settings.pair_ids)
     if settings.limit is not None:
         data = data.limit(settings.limit)
-    ids, batch = _together(data) if metric.declaration.reads_all_references else _one_pair_a_gold_answer(data)
+    ids, batch = _one_row_per_pair(data) if metric.declaration.reads_all_references else _one_row_per_gold_answer(data)
     if not ids:
         raise InputError(f"{data.name}: has no pair to explain")
     explanations = []
@@ -101,7 +101,7 @@ def explain(settings: ExplainSettings) -> Explained:
         bound.obtain(offline=settings.offline)
         bound.check_available()
         for explanation in explain_pairs(bound, batch):
-            # under the name that was given; of a preset, a note says which model it took
+            # reported under the name as typed; for a preset, a note says which model it used
             notes = (bound.says(), *explanation.notes) if metric.picks_by_language else explanation.notes
             explanations.append(replace(explanation, metric=str(metric), notes=notes).as_dict())
     if settings.pairs is not None:
@@ -117,8 +117,8 @@ def _load(settings: ExplainSettings) -> Pairs:
     return load_dataset(data, **settings.values_of(OwnData), offline=settings.offline, allow_unlabelled=True)
 
 
-def _gold(data: Pairs) -> Callable[[], list[str]]:
-    """Return a function that returns all gold answers of some data: the corpus that a metric is bound to."""
+def _gold_corpus(data: Pairs) -> Callable[[], list[str]]:
+    """Return a function that returns all gold answers in the data, as the corpus for binding a metric."""
 
     def gold_answers() -> list[str]:
         texts: list[str] = []
@@ -130,7 +130,7 @@ def _gold(data: Pairs) -> Callable[[], list[str]]:
 
 
 def _no_corpus(metric: Metric) -> Callable[[], list[str]]:
-    """Return a function in place of a corpus that raises InputError: two texts have none to take weights from."""
+    """Return a function that raises InputError in place of a corpus: two texts alone have none for weights."""
 
     def refuse() -> list[str]:
         raise InputError(f"metric {metric}: its weights come from the references of a dataset; give one with `pairs`")
@@ -151,15 +151,15 @@ def _pairs_with_ids(data: Pairs, pair_ids: Sequence[str]) -> Pairs:
     return data.take(indices.to_numpy())
 
 
-def _together(data: Pairs) -> tuple[list[str], Batch]:
-    """Return pair ids and texts, one row a pair with all its gold answers."""
+def _one_row_per_pair(data: Pairs) -> tuple[list[str], Batch]:
+    """Return pair ids and texts, one row per pair with all its gold answers."""
     cells, candidates, questions = data.texts()
     gold_answers = [[cell] if isinstance(cell, str) else cell for cell in cells]
     first = [answers[0] for answers in gold_answers]
     return data.table.column("pair_id").to_pylist(), Batch(first, candidates, questions, gold_answers=gold_answers)
 
 
-def _one_pair_a_gold_answer(data: Pairs) -> tuple[list[str], Batch]:
+def _one_row_per_gold_answer(data: Pairs) -> tuple[list[str], Batch]:
     """Return pair ids and texts, one row per gold answer: a pair with several appears once for each of them."""
     references, candidates, questions = data.texts()
     graphs = {name: data.table.column(name).to_pylist() for name in GRAPH_COLUMNS if name in data.table.column_names}

@@ -13,14 +13,15 @@ from assay.settings import takes_settings
 
 @takes_settings(FigureSettings)
 def figure(run: Run, out: str | Path, settings: FigureSettings) -> Path:
-    """Draw a figure of a run for a paper, write it and return its file; the same run gives the same file.
+    """Write a figure of a run for a paper, and return its path; equal runs give identical files.
 
     Args:
         run: a run folder, a result of :func:`assay.run`, or a file with a label and score columns.
-        out: its ending is the format, ``.pdf``, ``.svg`` or ``.png``; an earlier figure is replaced.
+        out: the path of the figure, whose extension selects the format: ``.pdf``, ``.svg`` or ``.png``. An earlier
+            figure is replaced.
 
     Raises:
-        InputError: the run does not have what was asked for, or nothing can be written there.
+        InputError: the run lacks a requested metric, dataset or bucket, or *out* cannot be written.
         MissingExtraError: matplotlib is not installed.
     """
     with open_runs(run) as (opened,):

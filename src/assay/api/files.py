@@ -1,4 +1,4 @@
-"""Files with scores: scores added, agreement of score columns, and files opened as runs."""
+"""Files with scores: adding scores to a file, the agreement of score columns, and opening files as runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import numpy as np
 from assay.api.executor import executor_for
 from assay.api.result import Result
 from assay.api.run import load_metrics, purse_of
-from assay.api.writing import check_held, check_out, write_scored_lines, write_table
+from assay.api.writing import check_existing_output, check_out, write_scored_lines, write_table
 from assay.benchmark.buckets import reads_texts
 from assay.benchmark.folder import check_target, write_run
 from assay.benchmark.request import Request
@@ -50,26 +50,27 @@ if TYPE_CHECKING:
 
 @takes_settings(ScoreSettings)
 def score_file(settings: ScoreSettings) -> list[str]:
-    """Write the rows of a file, in order and with all their columns, and one column per metric, headed as typed.
+    """Write all rows and columns of a file with one further column per metric, named as the metric was typed.
 
-    From JSONL to JSONL every line stays as it is, and the scores follow its last key. From one format to another a
-    column has one type: a key that a line lacks becomes null (an empty cell), values of several kinds become text, and
-    in CSV and TSV a list is written as JSON. A missing score is null or an empty cell.
+    From JSONL to JSONL every line is copied unchanged, and the scores follow its last key. Otherwise every column has
+    one type: a key that a line lacks becomes null (an empty cell), values of several types become text, and in CSV and
+    TSV a list is written as JSON. A missing score is null or an empty cell.
 
     Args:
         file: CSV, TSV, JSONL or Parquet, or a folder of Parquet parts; labels are not needed.
         metrics: metric names.
-        out: where to; its ending says the format. Scores of the same pairs in it are replaced, and nothing else is.
-        columns: which columns are reference, candidate, question.
+        out: the path of the output, whose extension selects the format. An existing file is replaced only if it holds
+            scores of the same pairs.
+        columns: the columns that hold reference, candidate and question.
         graphs: AMR graphs of the texts, as for :func:`assay.run`.
 
     Returns:
-        Lines about metrics that gave no scores; their columns are missing.
+        One line for each metric that returned no scores, with the reason; the output has no column for it.
 
     Raises:
-        InputError: a file that cannot be read or written, a place that holds something else, or a name that is taken
-            or unknown.
-        AssayError: no metric gave scores; nothing is written.
+        InputError: a file cannot be read or written, *out* exists and is something else, a metric is unknown, or the
+            file already has a column of its name.
+        AssayError: no metric returned scores; nothing is written.
     """
     file, out = file_of(settings.file), user_path(settings.out)
     check_out(file, out)
@@ -82,13 +83,13 @@ def score_file(settings: ScoreSettings) -> list[str]:
     for hint in pairs.hints:
         (settings.progress or Silent()).say(f"{file}: {hint}")
     reading = Reading(settings.columns, settings.separator, settings.labels)
-    check_held(out, pairs, table.column_names, reading, spreadsheet=settings.spreadsheet)
+    check_existing_output(out, pairs, table.column_names, reading, spreadsheet=settings.spreadsheet)
     digest = pairs.sha256
     if settings.graphs is not None:
         pairs = join_graphs(pairs, settings.graphs)
-    taken = [str(metric) for metric in metrics if str(metric) in table.column_names]
-    if taken:
-        raise InputError(f"{file}: has a column {taken[0]!r} already; rename it there, or leave that metric out")
+    existing = [str(metric) for metric in metrics if str(metric) in table.column_names]
+    if existing:
+        raise InputError(f"{file}: has a column {existing[0]!r} already; rename it there, or leave that metric out")
     if settings.limit is not None:
         pairs, table = pairs.limit(settings.limit), table.slice(0, settings.limit)
     shared = settings.values_of(GoldAnswers, Offline)
@@ -125,7 +126,7 @@ def score_file(settings: ScoreSettings) -> list[str]:
 
 
 def _as_column(scores: np.ndarray[Any, np.dtype[np.float64]]) -> pa.Array:
-    """Return scores as Arrow, null for NaN."""
+    """Return scores as an Arrow array, with null for NaN."""
     import pyarrow as pa
 
     return pa.array(scores, from_pandas=True)
@@ -133,32 +134,37 @@ def _as_column(scores: np.ndarray[Any, np.dtype[np.float64]]) -> pa.Array:
 
 @takes_settings(AgreeSettings)
 def agree_file(settings: AgreeSettings) -> Result:
-    """Compare score columns of a file with its label.
+    """Compute how far the score columns of a file agree with its labels.
 
     Args:
-        file: CSV, TSV, JSONL or Parquet with a label and scores; texts are needed only for buckets that read them.
-        scores: score columns; every numeric column that is neither a pair column nor an annotator's by default.
+        file: CSV, TSV, JSONL or Parquet with labels and scores; texts are needed only by buckets that read them.
+        scores: the score columns; by default every numeric column that is neither a pair column nor an annotator's.
         buckets: rules, as for :func:`assay.run`; none by default.
-        out: folder to write; None to write nothing.
+        out: the run folder to write; None to write nothing.
 
     Raises:
-        InputError: a missing column, one that holds no numbers, or texts that are needed and not there.
+        InputError: a column is missing or not numeric, or texts are needed that the file lacks.
     """
     file = user_path(settings.file)
     mapping = parse_columns(settings.columns)
     pairs, absent = load_scored(file, Reading(**settings.values_of(OwnColumns)))
     bucket, control = reads_texts(settings.buckets), reads_texts(settings.controls)
-    reading = f"bucket {bucket!r}" if bucket else f"`controls={control}`" if control else None
-    reading = reading or ("dropping duplicates" if settings.drop_duplicates else None)
-    if absent and reading:
+    reader = None
+    if bucket:
+        reader = f"bucket {bucket!r}"
+    elif control:
+        reader = f"`controls={control}`"
+    elif settings.drop_duplicates:
+        reader = "dropping duplicates"
+    if absent and reader:
         raise InputError(
-            f"{file}: {reading} needs the texts and there is no column {' and no column '.join(absent)}; say which is "
+            f"{file}: {reader} needs the texts and there is no column {' and no column '.join(absent)}; say which is "
             f"which: `columns={','.join(f'{name}={name.upper()}' for name in absent)}`"
         )
     annotators: set[str] = set()
     for source in mapping.get("label", ()):
         annotators.update(part.strip() for part in source.split("+"))
-    numeric, numbering = _numeric(pairs)
+    numeric, numbering = _numeric_columns(pairs)
     names = settings.scores or [name for name in numeric if name not in annotators]
     if not settings.scores and numbering:
         note = f"taken for row numbers, no scores: {', '.join(numbering)} (named as a score, it is used)"
@@ -171,7 +177,7 @@ def agree_file(settings: AgreeSettings) -> Result:
         )
     for name in names:
         pairs.column(name)
-    # not by text: a column may be headed bleu,smoothing=floor
+    # not loaded by name: a column called bleu,smoothing=floor would be read as a metric with an option
     metrics = tuple(Recorded(subject=name) for name in names)
     shared = settings.values_of(AdjustedAgreement, Limited)
     shared["buckets"] = settings.buckets or ("none",)
@@ -185,13 +191,19 @@ def agree_file(settings: AgreeSettings) -> Result:
 
 
 def load_scored(file: Path, reading: Reading) -> tuple[Pairs, list[str]]:
-    """Return the pairs of a file that needs a label alone, and which texts it lacks; those are empty."""
+    """Return the pairs of a file in which only the label is required, and which of its texts are missing.
+
+    Missing texts (reference, candidate) are empty in the pairs.
+
+    Raises:
+        InputError: the file cannot be read or has no label.
+    """
     import pyarrow as pa
 
     source = read_table_file(file)
     table = source.table
     mapping = parse_columns(reading.columns)
-    # before columns are added, so that a message names those of the file alone
+    # checked before columns are added, so that a message lists only the columns of the file
     resolve_columns(mapping, table.column_names, where=source.name, need_label=True, need_texts=False)
     absent = [name for name in ("reference", "candidate") if name not in table.column_names and name not in mapping]
     for name in absent:
@@ -201,8 +213,12 @@ def load_scored(file: Path, reading: Reading) -> tuple[Pairs, list[str]]:
     return replace(pairs, sha256=sha256_of(file_of(file))), absent
 
 
-def _numeric(pairs: Pairs) -> tuple[list[str], list[str]]:
-    """Return the names of the further columns with numbers, typed or written as text, and of those that number rows."""
+def _numeric_columns(pairs: Pairs) -> tuple[list[str], list[str]]:
+    """Return the names of score columns, and of columns that identify rows, among columns without a role.
+
+    A score column holds numbers, typed or written as text. Identifying columns count the rows, or hold whole numbers
+    too large for a float.
+    """
     import pyarrow as pa
 
     reserved = {*PAIR_COLUMNS, *OPTIONAL_PAIR_COLUMNS}
@@ -220,16 +236,16 @@ def _numeric(pairs: Pairs) -> tuple[list[str], list[str]]:
 
 
 def _counts_rows(column: pa.ChunkedArray) -> bool:
-    """Tell whether a column is 0, 1, 2, … or 1, 2, 3, …: the row numbers that data frames write are no score."""
+    """Tell whether a column is 0, 1, 2, … or 1, 2, 3, …, like the row index that data frames write."""
     values = [str(value) for value in column.to_pylist()]
     from_zero = [str(number) for number in range(len(values))]
     from_one = [str(number) for number in range(1, len(values) + 1)]
-    # two rows may well be scored 0 and 1
+    # two rows may have the scores 0 and 1
     return len(values) > 2 and values in (from_zero, from_one)
 
 
 def _all_numbers(column: pa.ChunkedArray) -> bool:
-    """Tell whether every cell that is not empty reads as a number, and there is one."""
+    """Tell whether a column has cells that are not empty, and all of them can be read as numbers."""
     values = [value for value in column.to_pylist() if value not in (None, "")]
     try:
         for value in values:
@@ -239,41 +255,46 @@ def _all_numbers(column: pa.ChunkedArray) -> bool:
     return bool(values)
 
 
-#: What a report is made of: a run folder, a file with a label and scores, or what :func:`assay.run` returned.
+#: Source of a report: a run folder, a file with labels and scores, or the result of :func:`assay.run`.
 Run = str | Path | Result
 
 
 @contextmanager
 def open_runs(runs: Run | Sequence[Run]) -> Iterator[list[RunFolder]]:
-    """Yield one run or several: folders, files with a label and scores (as ``assay agree`` reads them), or results.
+    """Open runs as run folders: folders, files with labels and scores (as ``assay agree`` reads them), or results.
 
     Args:
-        runs: of any kind. A file, or a result that was not saved, becomes a folder for as long as the context lasts; a
-            file whose columns have other names goes through ``assay agree FILE --columns … --out RUN`` first.
+        runs: one run or several, of any kind. A file, or a result that was not saved, is written to a temporary folder,
+            which is removed when the context ends. A file with other column names must first be made a run with
+            ``assay agree FILE --columns … --out RUN``.
+
+    Yields:
+        The open run folders, in the order of *runs*.
 
     Raises:
-        InputError: a path is neither, or cannot be read.
+        InputError: a path is neither a run folder nor such a file, or cannot be read.
     """
     listed = [runs] if isinstance(runs, Run) else list(runs)
-    with tempfile.TemporaryDirectory(prefix="assay-") as scratch:
-        yield [_open(run, Path(scratch) / str(number)) for number, run in enumerate(listed)]
+    with tempfile.TemporaryDirectory(prefix="assay-") as temporary:
+        yield [_open_run(run, Path(temporary) / str(number)) for number, run in enumerate(listed)]
 
 
-def _open(run: Run, scratch: Path) -> RunFolder:
+def _open_run(run: Run, temporary: Path) -> RunFolder:
+    """Return a run as a run folder; a file or unsaved result is first written to *temporary*, named by its index."""
     if isinstance(run, Result):
         if run.folder is not None:
             return read_run(run.folder)
-        write_run(run.outcome, scratch)
-        return replace(read_run(scratch), source=Path(f"result {int(scratch.name) + 1}"))
+        write_run(run.outcome, temporary)
+        return replace(read_run(temporary), source=Path(f"result {int(temporary.name) + 1}"))
     path = user_path(run)
     if path.is_dir() or not is_table_file(path):
         return read_run(path)
-    folder = scratch / path.stem
+    folder = temporary / path.stem
     try:
         agree_file(path, resamples=0, out=folder)
     except MissingColumnsError as error:
-        line = shlex.join(["assay", "agree", str(path), "--columns", error.columns, "--out", "RUN"])
+        command = shlex.join(["assay", "agree", str(path), "--columns", error.columns, "--out", "RUN"])
         raise InputError(
-            f"{error.problem} A report takes the names as they are; this makes a run of the file: {line}"
+            f"{error.problem} A report takes the names as they are; this makes a run of the file: {command}"
         ) from error
     return replace(read_run(folder), source=path)

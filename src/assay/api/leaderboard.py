@@ -28,15 +28,15 @@ from assay.statistics.coefficients import (
 def leaderboard(runs: Run | Sequence[Run], settings: LeaderboardSettings) -> Report:
     """Rank metrics over any number of runs, per dataset and bucket and over all datasets.
 
-    Each rank has the confidence set that tests of every two metrics leave open.
+    Each rank has a confidence set, from tests of all pairs of metrics.
 
     Args:
         runs: run folders, results of :func:`assay.run`, or files with a label and score columns.
-        statistics: coefficients to show; Pearson, Spearman and Kendall by default, the AUC first where it ranks by
+        statistics: the coefficients to show; Pearson, Spearman and Kendall by default, the AUC first if it ranks by
             default.
 
     Raises:
-        InputError: a run that cannot be read, a filter that leaves nothing, or a value outside its range.
+        InputError: a run cannot be read, a filter matches nothing, or a value is outside its range.
     """
     if not isinstance(runs, Run) and not runs:
         raise InputError("no run: give one run folder or more")
@@ -57,5 +57,5 @@ def leaderboard(runs: Run | Sequence[Run], settings: LeaderboardSettings) -> Rep
         settings = replace(settings, statistics=shown)
         progress.begin("comparing metrics", work_of(joined, settings, buckets))
         ranked = boards(joined, settings, by=by, buckets=buckets, advance=progress.advance)
-        laid_out = document(ranked, settings, by, missing_metrics(opened))
-        return Report(signed(laid_out, [dataset.data for dataset in joined], (), settings.signature))
+        result = document(ranked, settings, by, missing_metrics(opened))
+        return Report(signed(result, [dataset.data for dataset in joined], (), settings.signature))

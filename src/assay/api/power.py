@@ -1,4 +1,4 @@
-"""Numbers of pairs that tell metrics apart, from a pilot run."""
+"""The number of labelled pairs that is needed to tell metrics apart, from a pilot run."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from assay.statistics.coefficients import check_statistics
 
 @takes_settings(PowerSettings)
 def power(runs: str | Path | Sequence[str | Path], settings: PowerSettings) -> Report:
-    """Say how many labelled pairs it takes to tell metrics apart, from a pilot run.
+    """Estimate the number of labelled pairs that is needed to tell metrics apart, from a pilot run.
 
     Args:
-        runs: run folders, or files with a label and score columns: one, whose metrics are compared two by two, or two,
-            of which each metric is compared with itself.
-        statistics: coefficients; those of the first run by default.
+        runs: run folders, or files with a label and score columns: one, to compare its metrics pairwise, or two, to
+            compare each metric between them.
+        statistics: the coefficients; those of the first run by default.
 
     Raises:
-        InputError: runs on different data, an unknown metric or bucket, or a value outside its range.
+        InputError: the runs have different data, a metric or bucket is unknown, or a value is outside its range.
     """
     with open_runs([runs] if isinstance(runs, str | Path) else runs) as opened:
         compared = contests(opened, settings.metrics)
@@ -34,7 +34,7 @@ def power(runs: str | Path | Sequence[str | Path], settings: PowerSettings) -> R
         statistics = tuple(settings.statistics) or computed_statistics(opened[0], compared)
         shown = max(len(contest.metric_pairs) for contest in compared)
         settings = replace(settings, statistics=check_statistics(statistics), comparisons=settings.comparisons or shown)
-        found = [row for contest in compared for row in planned(contest, settings)]
+        rows = [row for contest in compared for row in planned(contest, settings)]
         sides = [side for contest in compared for side in (contest.data, contest.other) if side is not None]
         metrics = dict.fromkeys(name for contest in compared for name in contest.metrics)
-        return Report(signed(document(found, settings), sides, metrics, settings.signature))
+        return Report(signed(document(rows, settings), sides, metrics, settings.signature))

@@ -1,4 +1,4 @@
-"""What metrics cost, each measured alone."""
+"""Measurement of the cost of metrics, each alone."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Profile:
-    """What was measured, and where.
+    """The measurements, and the machine they were made on.
 
     Attributes:
-        dataset: name of the data.
-        distinct: pairs that it has; more are made of them by a running number.
-        machine: system, processor, cores, versions.
-        metrics: a profile of each metric, in the order asked for.
+        dataset: the name of the data.
+        distinct: the number of distinct pairs in it; further pairs are made by adding a running number.
+        machine: the system, processor, number of cores, and versions of Python and assay.
+        metrics: the profile of each metric, in the requested order.
     """
 
     dataset: str
@@ -46,7 +46,7 @@ class Profile:
 
     @property
     def failures(self) -> list[str]:
-        """A line for each metric that is not done."""
+        """One line for each metric that could not be measured."""
         return [
             f"{metric.metric}: {metric.status}, {metric.reason}" + (f" -> {metric.remedy}" if metric.remedy else "")
             for metric in self.metrics
@@ -54,7 +54,7 @@ class Profile:
         ]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain values."""
+        """Return the profile as plain values."""
         facts = {"dataset": self.dataset, "distinct": self.distinct, "machine": self.machine}
         return facts | {"metrics": [metric.as_dict() for metric in self.metrics]}
 
@@ -65,10 +65,10 @@ def profile(settings: ProfileSettings) -> Profile:
 
     Args:
         metrics: metric names; a metric object is measured by its name.
-        dataset: where the texts come from: a card name, a file, or data in memory; labels are not needed.
-        pairs: how many pairs to score, such as ``[64, 256, 1024]``; where they exceed the data, texts are made distinct
-            by a running number.
-        lengths: how many texts to join to one, at the middle number of pairs.
+        dataset: the source of the texts: a card name, a file, or data in memory; labels are not needed.
+        pairs: the numbers of pairs to score, such as ``[64, 256, 1024]``; if the data has fewer, texts are
+            repeated with a running number.
+        lengths: the numbers of texts to join into one, at the middle number of pairs.
 
     Raises:
         InputError: something that was given cannot be used; one line says what and where.
@@ -95,14 +95,14 @@ def profile(settings: ProfileSettings) -> Profile:
                 raise metric
             batch, distinct = _sample(data, metric, most)
             with use_runtime(runtime):
-                # here, since fetching is no part of loading
+                # before the measurement, since a download is no part of loading
                 bound = metric.bind(Context(data.language, partial(list, batch.references)))
                 bound.obtain(offline=settings.offline)
                 bound.check_available()
-            measured = profile_metric(
+            metric_profile = profile_metric(
                 name, batch, settings, language=data.language, prices=prices, advance=progress.advance
             )
-            profiles.append(measured)
+            profiles.append(metric_profile)
         except UnavailableError as error:
             profiles.append(MetricProfile(name, "unavailable", error.reason, error.remedy))
         except AssayError as error:
@@ -111,10 +111,10 @@ def profile(settings: ProfileSettings) -> Profile:
 
 
 def _load(name: str | MetricName | Metric) -> Metric | UnavailableError:
-    """Return a metric, or why it is unavailable.
+    """Return a metric, or the error if it is unavailable.
 
     Raises:
-        InputError: an unknown name, or a metric that cannot be profiled.
+        InputError: the name is unknown, or the metric cannot be profiled.
     """
     try:
         metric = load_metric(name)
@@ -130,26 +130,30 @@ def _load(name: str | MetricName | Metric) -> Metric | UnavailableError:
 
 
 def _data(settings: ProfileSettings) -> Pairs:
-    """Return the pairs whose texts are scored; raise InputError where there are none."""
+    """Return the pairs whose texts are scored.
+
+    Raises:
+        InputError: the dataset cannot be read or has no pairs.
+    """
     dataset, own = settings.dataset, settings.values_of(OwnData)
     if isinstance(dataset, Pairs):
         return dataset
-    card = isinstance(dataset, str | Path) and not is_table_file(dataset)
-    data = load_dataset(dataset, **own, offline=settings.offline, allow_unlabelled=not card)
+    is_card = isinstance(dataset, str | Path) and not is_table_file(dataset)
+    data = load_dataset(dataset, **own, offline=settings.offline, allow_unlabelled=not is_card)
     if not len(data):
         raise InputError(f"{dataset}: has no pairs")
     return data
 
 
 def _sample(data: Pairs, metric: Metric, most: int) -> tuple[Batch, int]:
-    """Return the first N distinct pairs in a random order (the same each time), and how many there are."""
+    """Return at most *most* distinct pairs in a fixed random order, and the number of distinct pairs in the data."""
     singles = Singles.read_by(metric, data)
     order = np.random.default_rng(0).permutation(len(singles.digests))
     return singles.batch(order[:most]), len(order)
 
 
 def _machine() -> dict[str, Any]:
-    """Return what decides speed: system, processor, cores, and the versions of Python and assay."""
+    """Return the facts that affect speed: system, processor, cores, and the versions of Python and assay."""
     return {
         "system": platform.platform(),
         "processor": _processor(),
@@ -160,7 +164,7 @@ def _machine() -> dict[str, Any]:
 
 
 def _processor() -> str:
-    """Return the name of the processor where the system tells."""
+    """Return the name of the processor, or of its architecture if the system does not report a name."""
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     except OSError:

@@ -1,4 +1,4 @@
-"""Which metric to use on one's own labelled data."""
+"""Recommendation of a metric for the user's own labelled data."""
 
 from __future__ import annotations
 
@@ -28,39 +28,39 @@ from assay.statistics.coefficients import (
     have_two_values,
 )
 
-#: The suite whose metrics are compared where none is named, and metrics beside them, for long answers to questions with
-#: gold answers of a word or two.
+#: The metrics that are compared by default: those of a suite, and some for long answers to questions whose gold answers
+#: are a word or two.
 SUITE = "quickstart"
 OF_LONG_ANSWERS = ("contains", "token-recall")
 
 
 @takes_settings(RecommendSettings)
 def recommend(settings: RecommendSettings) -> Report:
-    """Name the metric to use on labelled data within a cost, with the evidence.
+    """Recommend the metric to use on labelled data within limits of speed and price, with the evidence.
 
-    All scores are computed anew, since the store remembers scores and not what they cost.
+    All scores are computed anew, since the store keeps scores but not their cost.
 
     Args:
-        dataset: as for :func:`assay.run`; labelled.
-        metrics: what to choose from; by default those of the suite quickstart, ``contains`` and ``token-recall``.
-        budget: pairs per time that the metric must reach on this machine, such as ``"1000/s"``; None for any.
-        max_price: the most that 1,000 pairs may cost; None for any price.
-        buckets: as for :func:`assay.run`; there is one advice a bucket.
-        statistics: coefficients of the evidence, beside the one that decides.
-        out: where to keep the run; None to keep nothing.
+        dataset: labelled data, as for :func:`assay.run`.
+        metrics: the candidates; by default the metrics of the suite quickstart, ``contains`` and ``token-recall``.
+        budget: the speed that the metric must reach on this machine, such as ``"1000/s"``; None for no limit.
+        max_price: the highest price of 1,000 pairs; None for no limit.
+        buckets: the bucket rules, as for :func:`assay.run`; there is one recommendation per bucket.
+        statistics: the coefficients of the evidence, besides the one that decides.
+        out: the run folder to write; None to keep nothing.
 
     Raises:
-        InputError: something that was given cannot be used.
+        InputError: a setting, a metric or the data cannot be used.
         UnavailableError: none of the metrics is available.
     """
     progress = settings.progress or Silent()
     limits = Limits.of(settings.budget, settings.max_price)
     scoring = settings.values_of(OwnData, Graphs, AgreementSettings, Limited, Scoring, Prices)
-    scoring["statistics"] = _computed(settings)
+    scoring["statistics"] = _requested_statistics(settings)
     if settings.out is None:
         scoring["resamples"] = 0
-    with tempfile.TemporaryDirectory(prefix="assay-") as scratch:
-        folder = Path(scratch) / "run" if settings.out is None else user_path(settings.out)
+    with tempfile.TemporaryDirectory(prefix="assay-") as temporary:
+        folder = Path(temporary) / "run" if settings.out is None else user_path(settings.out)
         run(
             settings.dataset,
             settings.metrics or (*load_suite(SUITE).metrics, *OF_LONG_ANSWERS),
@@ -86,23 +86,23 @@ def recommend(settings: RecommendSettings) -> Report:
             joined[0].records[COMBINATION] = small.record
         progress.begin("comparing metrics", work_of(joined, tests))
         ranked = boards(joined, tests, by=by, advance=progress.advance)
-        # one dataset was run, and every board is a bucket of it
+        # there is only one dataset, and each board is one of its buckets
         advice = advise_on(joined[0], ranked, limits, by, tests)
     tables = document(ranked, tests, by, missing_metrics([opened]))
     evidence = signed(tables, [subject.data for subject in joined], (), tests.signature)
     advised = with_advice(evidence, advice, limits, by)
     if small is not None:
-        where = "RUN" if settings.out is None else str(settings.out)
-        told = (
+        run_folder = "RUN" if settings.out is None else str(settings.out)
+        warning = (
             f"{COMBINATION}: one score learned from {', '.join(small.members)}, tested on pairs that it was not "
-            f"learned from; assay combine {where} --out FOLDER makes it a metric"
+            f"learned from; assay combine {run_folder} --out FOLDER makes it a metric"
         )
-        advised = replace(advised, warnings=[*advised.warnings, told])
+        advised = replace(advised, warnings=[*advised.warnings, warning])
     return Report(advised)
 
 
-def _computed(settings: RecommendSettings) -> tuple[str, ...]:
-    """Return the statistics that the run computes; empty where its data decide."""
+def _requested_statistics(settings: RecommendSettings) -> tuple[str, ...]:
+    """Return the statistics that the run must compute; empty if they depend on the data."""
     if not (settings.statistics or settings.by or settings.calibrate_ties):
         return ()
     by = [settings.by] if settings.by else []

@@ -1,4 +1,4 @@
-"""Which features of words make sentences related, compared with labels."""
+"""Agreement of word features of two sentences with labels of their relatedness."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from assay.settings import Limited, Offline, OwnData, ScoreStore, takes_settings
 
 @takes_settings(RelatednessSettings)
 def relatedness(settings: RelatednessSettings) -> Report:
-    """Say which features of the words of two sentences go with the label of the pair.
+    """Compute how far features of the words in two sentences agree with the label of the pair.
 
     The study of STR-2022 (Abdalla, Vishnubhotla and Mohammad 2023), section 5: Q1 lexical overlap (``dice``), Q2
     related words (``static``, mean of all words), Q3a related words of one part of speech, Q3b of a group of them, Q4
     related subjects and objects.
 
     Args:
-        dataset: as for :func:`assay.run`; one reference a pair.
-        vectors: word vectors, as :func:`assay.metrics.words.open_vectors` reads them.
-        pipeline: a spaCy pipeline, folder or name; without it there are Q1 and Q2 alone.
+        dataset: the data, as for :func:`assay.run`, with one reference per pair.
+        vectors: the file of word vectors, see :func:`assay.metrics.words.open_vectors`.
+        pipeline: the folder or name of a spaCy pipeline; without it only Q1 and Q2 are answered.
 
     Raises:
-        InputError: something that was given cannot be used, or a pair has several references.
+        InputError: a setting or a file cannot be used, or a pair has several references.
     """
     progress = settings.progress or Silent()
     overlap, related = Dice(), Static(subject=str(settings.vectors))
@@ -52,8 +52,8 @@ def relatedness(settings: RelatednessSettings) -> Report:
         except MissingExtraError as error:
             notes.append(f"Q3 and Q4 are left out: {error}")
     shared = settings.values_of(OwnData, Limited, Offline, ScoreStore)
-    with tempfile.TemporaryDirectory(prefix="assay-") as scratch:
-        folder = Path(scratch) / "run"
+    with tempfile.TemporaryDirectory(prefix="assay-") as temporary:
+        folder = Path(temporary) / "run"
         result = run(
             settings.dataset,
             [overlap, related],
@@ -74,15 +74,15 @@ def relatedness(settings: RelatednessSettings) -> Report:
             Measured("Q2", "all words", data.scores[str(related)], everywhere),
         ]
         if reader is not None:
-            notes += _about(reader, data)
-            features += _of_words(data, reader, user_path(settings.vectors), progress)
+            notes += _reading_notes(reader, data)
+            features += _related_word_features(data, reader, user_path(settings.vectors), progress)
         draws = draws_of(resamples=settings.resamples, confidence=settings.confidence, seed=settings.seed)
         document = to_document(data, features, settings, notes)
         return Report(signed(document, [data], (str(overlap), str(related)), draws))
 
 
-def _about(reader: Reader, data: ScoredDataset) -> list[str]:
-    """Return notes on how words were read.
+def _reading_notes(reader: Reader, data: ScoredDataset) -> list[str]:
+    """Return notes on how a pipeline reads the words.
 
     Raises:
         InputError: the pipeline is for another language.
@@ -98,15 +98,23 @@ def _about(reader: Reader, data: ScoredDataset) -> list[str]:
     return notes
 
 
-def _of_words(data: ScoredDataset, reader: Reader, vectors: Path, progress: Progress) -> list[Measured]:
+def _related_word_features(data: ScoredDataset, reader: Reader, vectors: Path, progress: Progress) -> list[Measured]:
+    """Return the features of Q3 and Q4, with one score per pair.
+
+    Raises:
+        InputError: a pair has several references.
+    """
     references = data.table.column("reference").to_pylist()
     if any(len(gold) != 1 for gold in references):
         raise InputError(f"{data.name}: some pairs have several references; two sentences are compared here")
     sides = [gold[0] for gold in references], data.table.column("candidate").to_pylist()
     progress.begin("reading words", len(data) * len(sides))
     first, second = (_read(reader, texts, progress) for texts in sides)
-    found = related_words(first, second, open_vectors(vectors), roles=reader.parses)
-    return [Measured(one.question, one.name, one.scores, one.present, one.question == "Q3a") for one in found]
+    features = related_words(first, second, open_vectors(vectors), roles=reader.parses)
+    return [
+        Measured(feature.question, feature.name, feature.scores, feature.present, feature.question == "Q3a")
+        for feature in features
+    ]
 
 
 def _read(reader: Reader, texts: list[str], progress: Progress) -> list[list[Word]]:

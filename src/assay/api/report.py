@@ -15,18 +15,19 @@ from assay.settings import takes_settings
 
 @takes_settings(PageSettings)
 def report(runs: Run | Sequence[Run], out: str | Path, settings: PageSettings) -> Path:
-    """Write one self-contained HTML page and return its file: tables, figures, and every pair to look at.
+    """Write one self-contained HTML page with tables, figures and every pair, and return its path.
 
-    For a decision it is one run in sentences: the metric that :func:`recommend` names, the threshold that
-    :func:`thresholds` learns, the errors to expect, what the metric costs and does not see, and examples.
+    A page for a decision describes one run in sentences: the metric that :func:`recommend` names, the threshold that
+    :func:`thresholds` learns, the errors to expect, the cost and blind spots of the metric, and examples.
 
     Args:
-        runs: run folders, results of :func:`assay.run`, or files with a label and score columns; for a decision one.
-        out: a folder of its own; an earlier page in it is replaced. For a decision also a file that ends in ``.html``
-            or ``.md``.
+        runs: run folders, results of :func:`assay.run`, or files with a label and score columns; for a decision
+            only one.
+        out: a folder for the page alone; an earlier page in it is replaced. For a decision also the path of a file that
+            ends in ``.html`` or ``.md``.
 
     Raises:
-        InputError: a run that cannot be read, or *out* holds something else than an earlier page.
+        InputError: a run cannot be read, or *out* contains anything but an earlier page.
     """
     with open_runs(runs) as opened:
         if settings.audience == "decision":

@@ -1,4 +1,4 @@
-"""Published tables, reproduced."""
+"""Reproduction of published tables."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ def list_published() -> list[PublishedTable]:
 
 @takes_settings(ReproduceSettings)
 def reproduce(name: str, settings: ReproduceSettings) -> tuple[PublishedTable, list[CellVerdict], list[str]]:
-    """Reproduce a published table.
+    """Compute a published table again, and compare each cell.
 
     Args:
-        name: of the table.
-        vectors: file of word vectors for the rows that need one, which are left out otherwise.
+        name: the name of the table.
+        vectors: a file of word vectors for the rows that need it; without it these rows are left out.
 
     Returns:
-        The table, a verdict a cell in reading order, and lines about what could not be done.
+        The table, one verdict per cell in reading order, and one line for each failure.
 
     Raises:
-        InputError: no such table; word vectors that no row of it reads.
-        UnavailableError: its data is unavailable.
+        InputError: there is no such table, or no row of it reads word vectors.
+        UnavailableError: the data of the table is unavailable.
     """
     table = load_table(name)
     words = None if settings.vectors is None else str(settings.vectors)

@@ -22,7 +22,7 @@ from assay.tables import SCORE_COLUMNS
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Pairs of a run whose page is written at once: more would make whoever waits for the tables wait for the page.
+#: Maximum number of pairs for which a page is written with the run; for more, the page would take too long.
 MOST_PAIRS = 100_000
 
 
@@ -30,8 +30,8 @@ class Result(Tables):
     """A finished run.
 
     Attributes:
-        outcome: everything the run computed.
-        folder: where it was written, or None.
+        outcome: everything that the run computed.
+        folder: the run folder; None if the run is not saved.
     """
 
     def __init__(self, outcome: Outcome, folder: Path | None = None) -> None:
@@ -40,7 +40,7 @@ class Result(Tables):
 
     @cached_property
     def agreement(self) -> pd.DataFrame:
-        """The agreement table: one row a number, the columns of ``agreement.csv``; undefined values are NaN."""
+        """The agreement table: one row per coefficient, columns as in ``agreement.csv``; undefined values are NaN."""
         import pandas as pd
 
         rows = [row.plain() for row in self.outcome.agreement]
@@ -49,43 +49,43 @@ class Result(Tables):
 
     @cached_property
     def scores(self) -> pd.DataFrame:
-        """The scores: one row a pair and metric, with dataset, pair_id, metric, score."""
+        """The scores: one row per pair and metric, with the columns dataset, pair_id, metric and score."""
         import pandas as pd
 
         frames = [
             pd.DataFrame(
                 {
-                    "dataset": one.pairs.name,
-                    "pair_id": one.pairs.column("pair_id").to_pylist(),
+                    "dataset": dataset.pairs.name,
+                    "pair_id": dataset.pairs.column("pair_id").to_pylist(),
                     "metric": metric,
                     "score": values,
                 }
             )
-            for one in self.outcome.datasets
-            for metric, values in one.scores.items()
+            for dataset in self.outcome.datasets
+            for metric, values in dataset.scores.items()
         ]
         return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=list(SCORE_COLUMNS))
 
     @property
     def failures(self) -> list[str]:
-        """Lines about what was asked for and could not be done."""
+        """One line for each requested task that failed."""
         return self.outcome.failures
 
     @cached_property
     def report(self) -> RunFolder:
-        """The run as reports read it."""
+        """The run in the form that reports read."""
         return RunFolder(self.folder, describe_run(self.outcome), list(self.outcome.agreement))
 
     @cached_property
     def document(self) -> Document:
-        """The tables and, as records, the agreement table."""
+        """The tables, with the agreement table as their records."""
         return document(self.report)
 
     def save(self, folder: str | Path, *, page: bool = True) -> Path:
         """Write the run folder; see :mod:`assay.benchmark.folder`.
 
         Args:
-            folder: where to.
+            folder: the path of the run folder.
             page: whether to write a page, too; see :meth:`write_page`.
 
         Raises:
@@ -99,7 +99,10 @@ class Result(Tables):
     def write_page(self) -> None:
         """Write ``report.html`` into the folder of a saved run of at most :data:`MOST_PAIRS` pairs.
 
-        It is without what takes long: ranks and categories, which ``assay report`` adds.
+        It lacks the parts that take long, ranks and categories, which ``assay report`` adds.
+
+        Raises:
+            InputError: the run is not saved yet.
         """
         if self.folder is None:
             raise InputError("the run is not saved yet: a page lies in its folder")
@@ -107,7 +110,7 @@ class Result(Tables):
             return
         from assay.reports.page.render import page_html, put_page
 
-        # the page shows the path of the run, so it is made from the saved folder, which no other run replaces meanwhile
+        # made from the saved folder, since the page shows its path; locked, so that no other run replaces it meanwhile
         with one_at_a_time(self.folder.parent):
             page = page_html([read_run(self.folder)], leaderboard=False, categories=False)
             put_page(page, self.folder / PAGE)

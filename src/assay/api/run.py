@@ -1,4 +1,4 @@
-"""A run from names, files and data in memory."""
+"""Runs and estimates of runs, from the names, files and data in memory that a caller passes."""
 
 from __future__ import annotations
 
@@ -34,16 +34,18 @@ from assay.settings import AdjustedAgreement, GoldAnswers, Limited, Offline, Own
 
 
 def plan(settings: RunSettings) -> Request:
-    """Return a request with the data and the metrics of the settings, loaded.
+    """Load the data and the metrics that the settings name, and return them as a request.
+
+    Datasets and metrics that are unavailable are listed in the request, as long as others are available.
 
     Raises:
-        InputError: nothing to run, an unknown name, or data that cannot be read.
+        InputError: there is nothing to run, a name is unknown, or data cannot be read.
         UnavailableError: none of the datasets, or none of the metrics, is available.
     """
-    first, suite = dataset_or_suite(settings.suite)
-    specs = [*first, *as_list(settings.datasets)] or list(suite.datasets if suite else ())
+    named, suite = dataset_or_suite(settings.suite)
+    specs = [*named, *as_list(settings.datasets)] or list(suite.datasets if suite else ())
     names = settings.metrics or (suite.metrics if suite else ())
-    _check_asked(specs, names, settings)
+    _check_requested(specs, names, settings)
     metrics, absent = load_metrics(names, offline=settings.offline)
     pairs, unavailable = _load_datasets(specs, settings)
     if settings.graphs is not None:
@@ -70,18 +72,20 @@ def plan(settings: RunSettings) -> Request:
     )
 
 
-def _buckets_of(suite: Suite, instead: list[Pairs]) -> tuple[str, ...]:
-    """Return the buckets of a suite; beside data that take the place of its own, those whose columns they have."""
-    if not instead:
+def _buckets_of(suite: Suite, replacements: list[Pairs]) -> tuple[str, ...]:
+    """Return the buckets of a suite; of *replacements* for its datasets, only those they have columns for."""
+    if not replacements:
         return suite.buckets
-    return tuple(rule for rule in suite.buckets if any(rules_for(pairs, [rule])[0] for pairs in instead))
+    return tuple(rule for rule in suite.buckets if any(rules_for(pairs, [rule])[0] for pairs in replacements))
 
 
 def dataset_or_suite(name: str | None) -> tuple[list[str], Suite | None]:
-    """Return what ``assay run NAME`` names: a dataset, as a list of one, or a suite, where there is one of that name.
+    """Return what ``assay run NAME`` means: a list with one dataset and no suite, or an empty list and a suite.
+
+    A suite goes before a dataset of the same name. Without a name both are empty.
 
     Raises:
-        InputError: neither.
+        InputError: the name is neither a dataset nor a suite.
     """
     if not name:
         return [], None
@@ -92,8 +96,8 @@ def dataset_or_suite(name: str | None) -> tuple[list[str], Suite | None]:
     return [], load_suite(name)
 
 
-def _check_asked(specs: list[Any], names: Sequence[Any], settings: RunSettings) -> None:
-    """Raise InputError for no dataset, no metric, or settings of own data where every dataset has a card."""
+def _check_requested(specs: list[Any], names: Sequence[Any], settings: RunSettings) -> None:
+    """Raise InputError if no dataset or metric is named, or settings of own data are set for cards alone."""
     if not specs:
         raise InputError("no dataset: name a suite (assay run quickstart) or give `datasets=NAME_OR_FILE`")
     if not names:
@@ -107,10 +111,10 @@ def _check_asked(specs: list[Any], names: Sequence[Any], settings: RunSettings) 
 
 
 def _load_datasets(specs: list[Any], settings: RunSettings) -> tuple[list[Pairs], dict[str, str]]:
-    """Return the datasets that are available, and by spec the reason why each other one is not.
+    """Return the available datasets, and for each other spec the reason why it is unavailable.
 
     Raises:
-        UnavailableError: none is available.
+        UnavailableError: no dataset is available.
     """
     progress = settings.progress or Silent()
     pairs: list[Pairs] = []
@@ -129,7 +133,7 @@ def _load_datasets(specs: list[Any], settings: RunSettings) -> tuple[list[Pairs]
 
 
 def _load_dataset(spec: Any, settings: RunSettings) -> Pairs:
-    """Return the pairs of one spec; how columns are read is for files and data in memory: a card has its own reader."""
+    """Return the pairs of one spec; settings of columns do not apply to cards, which have their own reader."""
     if isinstance(spec, Pairs):
         return spec
     own = {"language": settings.language} if _is_card(spec) else settings.values_of(OwnData)
@@ -139,13 +143,13 @@ def _load_dataset(spec: Any, settings: RunSettings) -> Pairs:
 def load_metrics(
     names: Iterable[Any], *, offline: bool = False
 ) -> tuple[tuple[Metric, ...], dict[str, UnavailableError]]:
-    """Return the metrics that are available, each followed by its aspects, and by name the error of each other one.
+    """Return the available metrics, each followed by its aspects, and the error of each unavailable metric by name.
 
-    A model may be downloaded to learn its aspects.
+    A model may be downloaded to find out the aspects of its metric.
 
     Raises:
-        InputError: an unknown name, or no name at all.
-        UnavailableError: none is available.
+        InputError: a name is unknown or empty.
+        UnavailableError: no metric is available.
     """
     loaded: list[Metric] = []
     absent: dict[str, UnavailableError] = {}
@@ -160,29 +164,31 @@ def load_metrics(
 
 
 def _with_aspects(metric: Metric, *, offline: bool) -> tuple[Metric, ...]:
-    """Return a metric followed by a metric for each of its aspects; alone where it has none.
+    """Return a metric followed by one metric for each of its aspects, if it has any.
 
     Raises:
-        UnavailableError: the aspects are named by a model that is unavailable.
+        UnavailableError: the aspects are listed in a model that is unavailable.
     """
     try:
         return metric.expand()
     except UnavailableError:
-        # the model that names the aspects may only have to be fetched
+        # the model that lists the aspects may not be downloaded yet
         metric.obtain(offline=offline)
         return metric.expand()
 
 
 def _is_card(spec: Any) -> bool:
-    """Tell whether a spec names a card, which has its own columns."""
+    """Tell whether a spec is the name of a dataset with a card, not data in memory or a file of the user."""
     return isinstance(spec, str | Path) and not is_own_file(spec)
 
 
 def _distinctly_named(pairs: list[Pairs]) -> tuple[Pairs, ...]:
-    """Return the datasets, those of equal names renamed: by version, then by split, at last by number.
+    """Return the datasets with unique names: equal names get their version, then their split, then a number.
+
+    Renames the datasets in *pairs* as well.
 
     Raises:
-        InputError: the same pairs are asked for twice under one name.
+        InputError: two datasets have the same name, split and pairs.
     """
     _check_no_repeats(pairs)
     for mark, field in (("@", "version"), (":", "split")):
@@ -201,13 +207,13 @@ def _distinctly_named(pairs: list[Pairs]) -> tuple[Pairs, ...]:
 
 
 def _check_no_repeats(pairs: list[Pairs]) -> None:
-    """Raise InputError where two datasets have the same name, split and pairs."""
+    """Raise InputError if two datasets have the same name, split and pairs."""
     for i, dataset in enumerate(pairs):
         for other in pairs[:i]:
             if (dataset.name, dataset.split, dataset.digest) == (other.name, other.split, other.digest):
-                same = f": {other.source} and {dataset.source} hold the same pairs"
-                both = same if dataset.source != other.source else ""
-                raise InputError(f"the dataset {dataset.name} is asked for twice{both}; leave one out")
+                sources = f": {other.source} and {dataset.source} hold the same pairs"
+                detail = sources if dataset.source != other.source else ""
+                raise InputError(f"the dataset {dataset.name} is asked for twice{detail}; leave one out")
 
 
 @takes_settings(RunSettings)
@@ -219,19 +225,20 @@ def run(settings: RunSettings) -> Result:
             a Hugging Face dataset, :class:`~assay.datasets.Pairs`, or a list of dicts as the only dataset.
         metrics: metric names, such as ``"f1"`` or ``"bleu:paper"``; metrics and metric classes; functions of
             (reference, candidate) that return a number, see :func:`assay.metric`.
-        suite: a named set of both; what is given beside it replaces its part (of its buckets, those stay whose columns
-            the data have). Or one more dataset by its name or file.
-        columns: ``"reference=answer1,candidate=answer2,label=score"``, or a mapping.
-        separator: what stands between several gold answers of a reference, such as ``"|"``.
-        labels: the number of each word that is a label: ``"no=0,partly=1,yes=2"``, or a mapping.
+        suite: a named set of both; datasets, metrics or buckets that are passed as well replace its own
+            (with other datasets, it keeps the buckets they have columns for). Or one more dataset, by name or file.
+        columns: the column of each role: ``"reference=answer1,candidate=answer2,label=score"``, or a mapping.
+        separator: the text between several gold answers in one cell, such as ``"|"``.
+        labels: the number that each label in words means: ``"no=0,partly=1,yes=2"``, or a mapping.
         graphs: AMR graphs of the texts of one dataset: ``"reference=A.amr,candidate=B.amr"``, or a mapping.
         buckets: rules, see :mod:`assay.benchmark.buckets`; ``("f1",)`` by default, ``("none",)`` for all pairs only.
-        drop_duplicates: keep the first of pairs equal in question, reference, candidate and label.
-        out: folder to write; None to write nothing.
+        drop_duplicates: whether only the first of several pairs with equal question, reference, candidate and label is
+            kept.
+        out: the run folder to write; None to write nothing.
 
     Raises:
-        InputError: something that was given cannot be used; one line says what and where.
-        UnavailableError: the only dataset is unavailable.
+        InputError: an argument, a file or its contents cannot be used; the message says which one and why.
+        UnavailableError: the only dataset is unavailable, or all of several.
 
     Example:
         >>> result = assay.run([("7 km", "seven kilometres", 2.0), …], ["f1", "chrf"])  # doctest: +SKIP
@@ -251,12 +258,12 @@ def run(settings: RunSettings) -> Result:
 
 @takes_settings(RunSettings)
 def estimate(settings: RunSettings) -> Report:
-    """Return what :func:`run` would have to compute and what judges would cost; nothing is scored and nothing called.
+    """Return how much :func:`run` would have to compute and what judges would cost; nothing is scored or called.
 
-    Takes the arguments of :func:`run`; where results go does not matter.
+    Accepts the arguments of :func:`run`; those about the output have no effect.
 
     Raises:
-        InputError: something that was given cannot be used; one line says what and where.
+        InputError: an argument, a file or its contents cannot be used; the message says which one and why.
         UnavailableError: the only dataset, or the only metric, is unavailable.
     """
     request = plan(settings)
@@ -268,26 +275,31 @@ def estimate(settings: RunSettings) -> Report:
 
 
 def purse_of(settings: Paid, *, fresh: bool) -> Purse:
-    """Return a purse with the budget and the prices of the settings.
+    """Return a purse with the budget and the prices that the settings name.
+
+    Args:
+        settings: the budget and the file of prices; both may be None.
+        fresh: whether replies are requested again although earlier ones are stored.
 
     Raises:
-        InputError: the file of prices cannot be used.
+        InputError: the file of prices cannot be read or is invalid.
     """
     return Purse(settings.budget, {} if settings.prices is None else read_prices(settings.prices), fresh)
 
 
 def as_list(datasets: Any) -> list[Any]:
-    """Return the datasets as a list; a list of rows (dicts, or tuples of texts) is one dataset."""
+    """Return one or several datasets as a list; a list of rows (dicts, or tuples of texts) is a single dataset."""
     if not isinstance(datasets, list | tuple):
         return [datasets]
     return [datasets] if datasets and all(_is_row(item) for item in datasets) else list(datasets)
 
 
 def _is_row(item: Any) -> bool:
-    """Tell whether an item is a pair (a mapping of cells, or two texts with or without a label), and no dataset."""
+    """Tell whether an item is one pair (a mapping of cells, or two texts with or without a label) and not a dataset."""
     if holds_splits(item):
         return False
     if isinstance(item, Mapping):
-        # a mapping of columns is a dataset, a mapping of cells a row; gold answers may be a list in a cell
+        # a mapping of columns is a dataset, a mapping of cells a row. Only the candidate tells them apart: a list as
+        # reference may be the gold answers of one row
         return isinstance(item.get("candidate", ""), str | int | float)
     return isinstance(item, list | tuple) and len(item) in (2, 3) and isinstance(item[1], str)

@@ -1,4 +1,4 @@
-"""Systems that were trained with several seeds compared with each other."""
+"""Comparison of systems that were each trained with several seeds."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from assay.settings import takes_settings
 
 @takes_settings(SignificanceSettings)
 def compare_systems(results: str | Path | Sequence[str | Path], settings: SignificanceSettings) -> Report:
-    """Say whether systems, each trained with several seeds, differ by more than the chance of a seed.
+    """Test whether systems, each trained with several seeds, differ by more than seeds do.
 
     Args:
         results: tables with the columns system, dataset, seed, value and perhaps statistic (CSV or JSONL), and folders
             that a training with several seeds wrote, each as FOLDER or NAME=FOLDER. A higher value is better.
 
     Raises:
-        InputError: fewer than two systems or than three seeds, a value that is no number, or a value outside its range.
+        InputError: there are fewer than two systems or three seeds, a result is not a number, or a setting is invalid.
     """
     progress = settings.progress or Silent()
     rows, notes = read_results([results] if isinstance(results, str | Path) else results)

@@ -1,4 +1,4 @@
-"""Metrics under perturbations: which changes of an answer fool them."""
+"""Stress tests: which changes of an answer fool a metric."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ class Stress(Report):
     """The result of a stress test.
 
     Attributes:
-        study: every number, and a pair that was fooled for each.
-        failures: lines on what was asked for and could not be done.
-        written: files that were written.
+        study: every number, each with an example pair on which the metric was fooled.
+        failures: one line for each requested task that failed.
+        written: the files that were written.
     """
 
     def __init__(self, study: StressStudy, failures: Sequence[str], written: Sequence[Path]) -> None:
@@ -59,20 +59,20 @@ class Stress(Report):
 
 @takes_settings(StressSettings)
 def stress(settings: StressSettings) -> Stress:
-    """Change pairs in ways that must, or must not, matter, and say which changes fool a metric.
+    """Change pairs in ways that must, or must not, matter, and report which changes fool a metric.
 
-    A verdict is yes from a threshold on: `threshold`, .5 where the score is a judge's probability of yes, else the one
-    that is learned on the other folds, as :func:`thresholds` does. A changed pair is judged by the threshold of the
-    pair that it comes from. Scores go through the store: a repeated call computes none, and one that was stopped
+    A score at or above a threshold is the verdict yes. The threshold is `threshold`, or .5 if the score is a judge's
+    probability of yes, else it is learned on the other folds, as :func:`thresholds` does. A changed pair has the
+    threshold of its original pair. Scores go through the store: a repeated call computes none, and an interrupted call
     resumes.
 
     Args:
-        metrics: as for :func:`assay.run`; with `run`, by default those of the run.
-        datasets: as for :func:`assay.run`; labels are not needed where `threshold` is given. With `run`, names of its
-            datasets.
-        run: a run folder that gives pairs and metrics; the result is kept there and shown on its page.
-        perturbations: names; see ``docs/stress.md``.
-        positive: which labels people mean as yes; the higher of two by default.
+        metrics: the metrics, as for :func:`assay.run`; with `run`, the metrics of the run by default.
+        datasets: the datasets, as for :func:`assay.run`; labels are not needed if `threshold` is set. With `run`, names
+            of its datasets.
+        run: a run folder with pairs and metrics; the result is saved there and shown on its page.
+        perturbations: the names of perturbations; see ``docs/stress.md``.
+        positive: the labels that mean yes; the higher of two by default.
 
     Raises:
         InputError: something that was given cannot be used; one line says what and where.
@@ -92,9 +92,9 @@ def stress(settings: StressSettings) -> Stress:
         )
         scored, failures = score_perturbed(plan, score)
     subjects = []
-    for source, one in zip(sources, scored, strict=True):
-        notes += [f"{source.title}: {name} is left out, {reason}" for name, reason in one.skipped.items()]
-        subjects += [subject_of(source, one, metric, settings) for metric in one.metrics]
+    for source, perturbed in zip(sources, scored, strict=True):
+        notes += [f"{source.title}: {name} is left out, {reason}" for name, reason in perturbed.skipped.items()]
+        subjects += [subject_of(source, perturbed, metric, settings) for metric in perturbed.metrics]
     if not subjects:
         raise AssayError(f"no metric gave scores: {'; '.join(failures)}")
     if not any(subject.effects for subject in subjects):
@@ -106,14 +106,14 @@ def stress(settings: StressSettings) -> Stress:
         _interval_words(settings, sources),
         tuple(hint for source in sources for hint in source.hints),
     )
-    return Stress(study, failures, [] if run is None else _keep(study, run))
+    return Stress(study, failures, [] if run is None else _save_to_run(study, run))
 
 
 @takes_settings(StressSettings)
 def estimate_stress(settings: StressSettings) -> Report:
-    """Return what :func:`stress` would have to compute and what judges would cost; nothing is scored or called.
+    """Return how much :func:`stress` would have to compute and what judges would cost; nothing is scored or called.
 
-    Takes the arguments of :func:`stress`.
+    Accepts the arguments of :func:`stress`.
 
     Raises:
         InputError: something that was given cannot be used; one line says what and where.
@@ -130,10 +130,10 @@ def estimate_stress(settings: StressSettings) -> Report:
 
 
 def _plan(settings: StressSettings) -> tuple[PerturbedPlan, list[Source], RunFolder | None, list[str]]:
-    """Return what is scored, the datasets, the run that gives them, and notes on metrics of it that are left out.
+    """Return the plan, the datasets, the run that they come from (or None), and notes on metrics that are left out.
 
     Raises:
-        InputError: something that was given cannot be used.
+        InputError: a setting cannot be used.
         UnavailableError: the dataset, or every metric, is unavailable.
     """
     if settings.perturbations:
@@ -159,10 +159,10 @@ def _plan(settings: StressSettings) -> tuple[PerturbedPlan, list[Source], RunFol
 
 
 def _metrics(settings: StressSettings, run: RunFolder | None) -> tuple[tuple[Metric, ...], dict[str, Any], list[str]]:
-    """Return the metrics, those that are unavailable, and notes on those of the run that are left out.
+    """Return the metrics, the errors of unavailable ones by name, and notes on metrics of the run that are left out.
 
     Raises:
-        InputError: none is named, or a score that was recorded is: there is none of a changed pair.
+        InputError: no metric is named or left, or a recorded score is named, which does not exist for changed pairs.
     """
     if settings.metrics:
         metrics, absent = load_metrics(settings.metrics, offline=settings.offline)
@@ -179,7 +179,7 @@ def _metrics(settings: StressSettings, run: RunFolder | None) -> tuple[tuple[Met
         if isinstance(metric, ColumnMetric):
             notes.append(f"{metric}: left out, its scores were recorded and there are none of changed pairs")
         elif code := metric.foreign_code():
-            # the run may come from a stranger
+            # the run may come from someone else, so that its metrics may not run code unasked
             notes.append(f"{metric}: left out, it would run code or call a server ({code}); name it to use it")
         else:
             kept.append(metric)
@@ -189,10 +189,10 @@ def _metrics(settings: StressSettings, run: RunFolder | None) -> tuple[tuple[Met
 
 
 def _sources(settings: StressSettings, run: RunFolder | None, metrics: tuple[Metric, ...]) -> list[Source]:
-    """Return the datasets with their rows chosen.
+    """Return the datasets to stress, from the run or the settings, with the selected rows.
 
     Raises:
-        InputError: no dataset, or one that cannot be read.
+        InputError: no dataset is named, or one cannot be read.
     """
     if run is not None:
         datasets = choose_datasets(run, as_list(settings.datasets))
@@ -207,9 +207,9 @@ def _sources(settings: StressSettings, run: RunFolder | None, metrics: tuple[Met
     chosen = settings.values_of(ChosenRows, Limited)
     sources = []
     for spec in specs:
-        whole = _load(spec, settings)
-        request = Request((whole,), metrics, buckets=("none",), seed=settings.seed, **chosen)
-        pairs, _ = request.choose_rows(whole)
+        all_pairs = _load(spec, settings)
+        request = Request((all_pairs,), metrics, buckets=("none",), seed=settings.seed, **chosen)
+        pairs, _ = request.choose_rows(all_pairs)
         column = request.group_column(pairs)
         groups = None if column is None else codes_of_groups(pairs.column(column).to_pylist())
         version, split = f"@{pairs.version}" if pairs.version else "", f" ({pairs.split})" if pairs.split else ""
@@ -220,7 +220,7 @@ def _sources(settings: StressSettings, run: RunFolder | None, metrics: tuple[Met
 
 
 def _load(spec: Any, settings: StressSettings) -> Pairs:
-    """Return the pairs of a dataset; a file of the user's own needs no labels."""
+    """Return the pairs of a dataset; data without a card needs no labels."""
     if isinstance(spec, Pairs):
         return spec
     is_card = isinstance(spec, str | Path) and not is_own_file(spec)
@@ -229,38 +229,39 @@ def _load(spec: Any, settings: StressSettings) -> Pairs:
 
 
 def _source(pairs: Pairs, title: str, groups: Rows | None, hints: Sequence[str], settings: StressSettings) -> Source:
-    """Return a dataset with what people said of its pairs.
+    """Return a dataset for the stress test, with the verdicts of people on its pairs, if it has labels.
 
     Raises:
-        InputError: there are labels, and the rule for them cannot be used.
+        InputError: `positive` is set, but cannot be applied to the labels.
     """
-    told = tuple(f"{title}: {with_flags(hint, {})}" for hint in hints)
+    titled_hints = tuple(f"{title}: {with_flags(hint, {})}" for hint in hints)
     if not np.isfinite(pairs.labels).all():
         if settings.positive is not None:
             raise InputError(
                 f"{pairs.name}: `positive` says which labels mean yes, and there are pairs without a label"
             )
-        return Source(pairs, title, groups, None, "there are no labels; a verdict needs `threshold=SCORE`", told)
+        reason = "there are no labels; a verdict needs `threshold=SCORE`"
+        return Source(pairs, title, groups, None, reason, titled_hints)
     try:
         where = pairs.source if pairs.kind == "own" and pairs.source else title
         _, right = positive_labels(pairs.labels, settings.positive, where, pairs.name)
     except InputError as error:
         if settings.positive is not None:
             raise
-        return Source(pairs, title, groups, None, str(error), told)
-    return Source(pairs, title, groups, right, "", told)
+        return Source(pairs, title, groups, None, str(error), titled_hints)
+    return Source(pairs, title, groups, right, "", titled_hints)
 
 
 def _interval_words(settings: StressSettings, sources: Sequence[Source]) -> str:
-    """Return how intervals were drawn, in words; empty for none."""
+    """Return a phrase that says how intervals were drawn; empty if there are none."""
     if not settings.resamples:
         return ""
     units = "whole groups" if any(source.groups is not None for source in sources) else "pairs"
     return f"{percent(settings.confidence)} intervals from {settings.resamples:,} resamples of {units}"
 
 
-def _keep(study: StressStudy, run: RunFolder) -> list[Path]:
-    """Write a study into its run folder, and the folder's page anew where it has one; return the files."""
+def _save_to_run(study: StressStudy, run: RunFolder) -> list[Path]:
+    """Save a study to its run folder, rewrite the page of the folder if it has one, and return the written files."""
     from assay.reports.page.render import page_html, put_page
 
     if run.path is None:

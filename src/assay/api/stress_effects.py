@@ -1,4 +1,4 @@
-"""What perturbations did to the scores and verdicts of a metric on a dataset."""
+"""Effects of perturbations on the scores and verdicts of a metric on a dataset."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from assay.statistics.resampling import seed_of
 
 @dataclass(frozen=True)
 class Source:
-    """A dataset as it is stressed.
+    """A dataset in a stress test.
 
     Attributes:
-        pairs: n of them.
-        title: how tables name it.
-        groups: codes of pairs that are drawn as a whole, shape (n,), or None.
-        right: which pairs people judged right, shape (n,); None where that is unknown.
-        why: why it is unknown, for a note.
-        hints: on what the user may have meant otherwise, such as groups that are not named.
+        pairs: the n original pairs.
+        title: its name in tables.
+        groups: the group code of each pair, shape (n,), for resampling whole groups; None to resample single pairs.
+        right: which pairs people judged right, shape (n,); None if unknown.
+        why: the reason why that is unknown, for a note; else empty.
+        hints: hints on possible mistakes, such as groups that were not named.
     """
 
     pairs: Pairs
@@ -43,7 +43,7 @@ class Source:
 
 
 def subject_of(source: Source, scored: PerturbedScores, name: str, settings: StressSettings) -> Subject:
-    """Return what every perturbation did to one metric on one dataset."""
+    """Return the effects of all perturbations on one metric and dataset."""
     metric = scored.metrics[name]
     sign = 1.0 if metric.declaration.higher_is_better else -1.0
     before = sign * scored.scores[name]
@@ -74,23 +74,33 @@ def subject_of(source: Source, scored: PerturbedScores, name: str, settings: Str
 def _thresholds(
     source: Source, metric: Metric, scores: Floats, settings: StressSettings
 ) -> tuple[Floats, str, list[str]]:
-    """Return the threshold of each pair for scores that rise with similarity, where it comes from, and notes."""
+    """Return the threshold of each pair, a description of its origin, and notes.
+
+    Args:
+        source: the dataset, n pairs.
+        metric: the metric.
+        scores: its scores, shape (n,), with their sign such that they rise with similarity.
+        settings: the settings of the stress test.
+
+    Returns:
+        Thresholds for such scores, shape (n,), NaN for no verdicts; the description is empty then.
+    """
     declared = metric.declaration
     sign, direction = (1.0, "from") if declared.higher_is_better else (-1.0, "up to")
     if settings.threshold is not None:
         return np.full(len(scores), sign * settings.threshold), f"yes {direction} {settings.threshold:g}", []
     if declared.kind == "judge" and (declared.low, declared.high) == (0.0, 1.0):
         return np.full(len(scores), 0.5), "yes from .5, as the score is a probability", []
-    nowhere = np.full(len(scores), np.nan)
+    undefined = np.full(len(scores), np.nan)
     if source.right is None:
-        return nowhere, "", [f"no verdicts: {with_flags(source.why, {})}"]
+        return undefined, "", [f"no verdicts: {with_flags(source.why, {})}"]
     references, candidates, _ = source.pairs.texts()
     golds = [[text] if isinstance(text, str) else text for text in references]
     texts = codes_of(keys_of_texts(golds, candidates))
     try:
         learned = learned_thresholds(str(metric), scores, source.right, texts, source.groups, settings.seed)
     except InputError as error:
-        return nowhere, "", [f"no verdicts: {with_flags(str(error), {})}; or give --threshold SCORE"]
+        return undefined, "", [f"no verdicts: {with_flags(str(error), {})}; or give --threshold SCORE"]
     ends = dict.fromkeys(f"{value:.3g}" for value in sorted({sign * np.nanmin(learned), sign * np.nanmax(learned)}))
     return learned, f"yes {direction} a threshold learned in {FOLDS} folds ({' to '.join(ends)})", []
 
@@ -104,7 +114,17 @@ def _effect(
     all_thresholds: Floats,
     settings: StressSettings,
 ) -> Effect:
-    """Return what one perturbation did to the scores of a metric."""
+    """Return the effect of one perturbation on the scores of a metric.
+
+    Args:
+        source: the dataset, n pairs.
+        pairs: the scored pairs.
+        changed: the changed pairs with their scores.
+        metric: the metric.
+        all_before: the scores of the original pairs, shape (n,), rising with similarity; NaN if unscored.
+        all_thresholds: the threshold of each pair for such scores, shape (n,).
+        settings: the settings of the stress test.
+    """
     perturbation = changed.perturbation
     sign = 1.0 if metric.declaration.higher_is_better else -1.0
     after = sign * changed.scores[str(metric)]
@@ -116,7 +136,7 @@ def _effect(
     happens, fooled = broken(perturbation.expected, before, after, thresholds, tolerance)
     seed = seed_of(settings.seed, pairs.name, pairs.split, f"{ALL}|{perturbation.name}")
     groups = None if source.groups is None else source.groups[rows]
-    found = estimates({**happens, "fooled": fooled}, settings, seed, groups)
+    estimated = estimates({**happens, "fooled": fooled}, settings, seed, groups)
     example = None
     if changed.texts is not None and (fooled == 1).any():
         candidates = np.flatnonzero(fooled == 1)
@@ -130,23 +150,23 @@ def _effect(
         n=len(rows),
         unscored=int((~known).sum()),
         example=example,
-        **found,
+        **estimated,
     )
 
 
 def _example(pairs: Pairs, changed: Changed, row: int, before: float, after: float) -> Example | None:
-    """Return the texts and scores of one pair."""
+    """Return the texts and scores of one pair before and after its change; None if the texts were not kept."""
     if changed.texts is None:
         return None
     references, candidates, questions = pairs.texts(row, row + 1)
     position = int(np.searchsorted(changed.rows, row))
-    _, now, _ = changed.texts.texts(position, position + 1)
+    _, changed_candidates, _ = changed.texts.texts(position, position + 1)
     golds = references[0]
     return Example(
         question=questions[0] if questions else "",
         reference=golds if isinstance(golds, str) else " | ".join(golds),
         candidate=candidates[0],
-        changed=now[0],
+        changed=changed_candidates[0],
         before=float(before),
         after=float(after),
     )

@@ -1,4 +1,4 @@
-"""A layer sweep: one metric, every layer of its model, one pass."""
+"""Layer sweeps: one metric on every layer of its model, in one pass over the texts."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def layer_metrics(
     """Return the metric once per layer of its model: layer 0 (the input embeddings), then 1 up to the last one.
 
     Args:
-        metric: one with an option ``layer``, such as ``bertscore:MODEL`` or ``pooled:MODEL,pooling=cls``.
-        language: for which a preset picks its model.
-        offline: fetch nothing.
+        metric: a metric with an option ``layer``, such as ``bertscore:MODEL`` or ``pooled:MODEL,pooling=cls``.
+        language: the language for which a preset selects its model.
+        offline: whether downloads are forbidden.
 
     Raises:
         InputError: the metric has no layers.
@@ -42,27 +42,27 @@ def layer_metrics(
 
 
 def _with_layer(metric: Metric, layer: int) -> Metric:
-    # Metric declares no field ``layer``, which the caller has checked: a type checker would refuse it as a keyword
+    # as a dictionary: Metric itself declares no field ``layer``, so that a type checker would refuse the keyword
     option: dict[str, Any] = {"layer": layer}
     return replace(metric, **option)
 
 
 @takes_settings(SweepSettings)
 def sweep(settings: SweepSettings) -> Result:
-    """Say for every layer of a model how far the metric agrees with people, from one pass over the texts.
+    """Compute how far a metric agrees with people on every layer of its model, in one pass over the texts.
 
     As in figure 3 of Mustafazade and Ebbinghaus (2022), "Evaluation of Semantic Answer Similarity Metrics".
 
     Args:
-        metric: one with an option ``layer``, such as ``bertscore:MODEL`` or ``pooled:MODEL,pooling=cls``.
-        datasets: as for :func:`assay.run`.
-        out: folder to write; None to write nothing.
+        metric: a metric with an option ``layer``, such as ``bertscore:MODEL`` or ``pooled:MODEL,pooling=cls``.
+        datasets: the datasets, as for :func:`assay.run`.
+        out: the run folder to write; None to write nothing.
 
     Returns:
         The result of a run whose metrics are the layers; :func:`assay.reports.sweep.document` lays it out.
 
     Raises:
-        InputError: the metric has no layers, or something else that was given cannot be used.
+        InputError: the metric has no layers, or a setting or the data cannot be used.
     """
     metric = load_metric(settings.metric)
     datasets = settings.datasets
@@ -75,7 +75,11 @@ def sweep(settings: SweepSettings) -> Result:
 
 
 def _language_of(settings: SweepSettings) -> tuple[list[Pairs], str | None]:
-    """Return the datasets, loaded, with the language that they share: it picks the model of a preset."""
+    """Load the datasets, and return them with their common language, which selects the model of a preset.
+
+    Raises:
+        InputError: the datasets are in several languages, or one cannot be read.
+    """
     loaded = []
     for dataset in as_list(settings.datasets):
         if not isinstance(dataset, Pairs):

@@ -1,4 +1,4 @@
-"""Systems that answered the same items."""
+"""Comparison of systems that answered the same items."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ def systems(runs: Run | Sequence[Run], settings: SystemSettings) -> Report:
     """Compare systems that answered the same items, under people's labels and under each metric.
 
     Args:
-        runs: a run folder, a file with scores or a result, whose data has a column that names the system; or several,
-            each of which holds the answers of one system to the same items.
+        runs: a run folder, file with scores or result with a column for the name of the system; or several, each
+            with the answers of one system to the same items.
 
     Raises:
-        InputError: a column that is absent, fewer than two systems, or no item that all of them answered.
+        InputError: a column is missing, there are fewer than two systems, or no item was answered by all of them.
     """
     with open_runs(runs) as opened:
         studies = study_systems(opened, settings)
@@ -28,5 +28,5 @@ def systems(runs: Run | Sequence[Run], settings: SystemSettings) -> Report:
         used = [data for data in datasets if len(opened) > 1 or not settings.datasets or data.name in settings.datasets]
         metrics = dict.fromkeys(name for study in studies for name in study.agreement)
         draws = draws_of(resamples=settings.resamples, confidence=settings.confidence, seed=settings.seed)
-        # items are drawn here, whatever the groups of the run are
+        # resamples draw whole items here, whatever the groups of the run are
         return Report(signed(document(studies, settings), used, metrics, draws, group_by=settings.item or "item"))

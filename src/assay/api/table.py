@@ -22,7 +22,7 @@ from assay.statistics.coefficients import calibrate, check_statistics, deciding_
 
 @dataclass(frozen=True, kw_only=True)
 class _Tests(PairedTests):
-    """Tests that need no resamples where no interval is shown."""
+    """Settings of tests for which 0 resamples are allowed, since no interval is shown."""
 
     NONE_ALLOWED: ClassVar[bool] = True
 
@@ -31,14 +31,15 @@ class _Tests(PairedTests):
 def table(runs: Run | Sequence[Run], settings: TableSettings) -> Report:
     r"""Lay out one coefficient of metrics on datasets (or in buckets) as a table for a paper.
 
-    The highest value of a column is in bold; those that could be the best as well, by jackknife t-tests, are marked.
+    The highest value of each column is bold; values that do not differ significantly from it, by jackknife t-tests, are
+    marked.
     ``to_latex()`` has booktabs, a caption with n and method, and a ``\label``.
 
     Args:
         runs: run folders, results of :func:`assay.run`, or files with a label and score columns.
 
     Raises:
-        InputError: a run that cannot be read, a filter that leaves nothing, or a value outside its range.
+        InputError: a run cannot be read, a filter matches nothing, or a value is outside its range.
     """
     if not isinstance(runs, Run) and not runs:
         raise InputError("no run: give one run folder or more")
@@ -55,8 +56,8 @@ def table(runs: Run | Sequence[Run], settings: TableSettings) -> Report:
         settings = replace(settings, by=by)
         tests = _Tests(**{**shared, "statistics": (by,), "resamples": settings.resamples if settings.intervals else 0})
         progress.begin("comparing metrics", work_of(joined, tests, buckets))
-        found = tables(boards(joined, tests, by=by, buckets=buckets, advance=progress.advance), joined, settings)
-        laid_out = to_document(found, settings, tests, missing_metrics(opened))
+        paper_tables = tables(boards(joined, tests, by=by, buckets=buckets, advance=progress.advance), joined, settings)
+        result = to_document(paper_tables, settings, tests, missing_metrics(opened))
         names = dict.fromkeys(name for dataset in joined for name in dataset.scores)
-        laid_out = signed(laid_out, [dataset.data for dataset in joined], names, tests.signature)
-        return Report(with_latex(laid_out, found, settings, tests))
+        result = signed(result, [dataset.data for dataset in joined], names, tests.signature)
+        return Report(with_latex(result, paper_tables, settings, tests))

@@ -13,13 +13,13 @@ from assay.settings import takes_settings
 
 @takes_settings(ThresholdSettings)
 def thresholds(run: Run, settings: ThresholdSettings) -> Report:
-    """Find the threshold of each metric that decides best between yes and no, and test it on other pairs.
+    """Find the threshold of each metric that best separates yes from no, and test it on other pairs.
 
     Args:
         run: a run folder, a result of :func:`assay.run`, or a file with a label and score columns.
 
     Raises:
-        InputError: the run cannot be read, or settings that do not fit it.
+        InputError: the run cannot be read, or the settings do not fit it.
     """
     with open_runs(run) as (opened,):
         subjects = find_thresholds(opened, settings)

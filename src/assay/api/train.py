@@ -25,7 +25,7 @@ Request = TypeVar("Request")
 
 
 class Train(Protocol[Request_contra]):
-    """A recipe as a whole: it trains what is requested, and writes a folder."""
+    """A complete training recipe: a function that trains a model as requested and writes its folder."""
 
     def __call__(self, request: Request_contra, /, *, render: Render, progress: Progress) -> Results:
         """Return the results; see :func:`run_recipe`."""
@@ -38,13 +38,13 @@ def run_recipe(
     settings: TrainingSettings,
     document: Callable[[Mapping[str, Any]], Document],
 ) -> Results:
-    """Return the results of a recipe.
+    """Run a recipe and return its results.
 
     Args:
         train: the recipe.
-        request: its settings, or a search over them.
-        settings: device, threads and progress, of the training and of every model that it reads.
-        document: lays out the results for the folder and the model's card.
+        request: the settings of the recipe, or a search over them.
+        settings: the device, threads and progress for the training and for every model that it loads.
+        document: a function that lays out the results for the folder and the model card.
     """
     with use_runtime(settings.runtime):
         return train(
@@ -135,5 +135,5 @@ def train_mid_tuning(settings: MidTuningSettings) -> Report:
     check_packages()
     from assay.training.midtuning.recipe import train_mid_tuning as train  # imports torch
 
-    whole = partial(train, render_neighbours=lambda records: write(neighbours_document(records), "md"))
-    return Report(alignment_document(run_recipe(whole, settings, settings, alignment_document)))
+    recipe = partial(train, render_neighbours=lambda records: write(neighbours_document(records), "md"))
+    return Report(alignment_document(run_recipe(recipe, settings, settings, alignment_document)))

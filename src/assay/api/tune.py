@@ -1,4 +1,4 @@
-"""Hyperparameter search for a training, and the winner trained."""
+"""Hyperparameter search for a training, and the training of the winner."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def tune(settings: TuneSettings) -> Report:
         raise MissingExtraError("optuna", "train")
     from assay.training.tuning.recipe import search_and_train  # imports torch and optuna
 
-    whole = partial(search_and_train, render_study=_render)
-    study = run_recipe(whole, search, settings, agreement_document)
+    recipe = partial(search_and_train, render_study=_render)
+    study = run_recipe(recipe, search, settings, agreement_document)
     return Report(study_document(study, agreement_sheet(study["results"])))
 
 
 def _render(study: Mapping[str, Any]) -> dict[str, str]:
-    """Return the files of a study by name."""
+    """Return the contents of the files that show a study, by file name."""
     results = agreement_sheet(study["results"])
     return {"study.md": write(study_document(study, results), "md"), "report.html": study_html(study, results)}

@@ -1,4 +1,4 @@
-"""What Python users get back: tables to print, to write, or to compute with."""
+"""Base classes of results: tables to print, to write, or to compute with."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
 
 
 class Tables(ABC):
-    """Tables to read in every format: what reports and results of runs have in common."""
+    """Tables that can be written in every format; the base of reports and of results of runs."""
 
     @property
     @abstractmethod
     def document(self) -> Document:
-        """Sheets and records as plain values."""
+        """The sheets and records, as plain values."""
 
     def to_text(self, form: str) -> str:
-        """Return the tables, or the records behind them, in a format that ``--format`` of the command line has.
+        """Return the tables, or the records behind them, in one of the formats of ``--format``.
 
         Raises:
-            InputError: there is no format of that name.
+            InputError: the format is unknown.
         """
         return write(self.document, form)
 
@@ -46,15 +46,15 @@ class Tables(ABC):
         return self.to_text("csv")
 
     def to_json(self) -> str:
-        """Return the records, or all that a report has, as JSON; undefined values are null."""
+        """Return the records, or the whole report, as JSON; undefined values are null."""
         return self.to_text("json")
 
     def to_rich(self, *, explain: bool = True) -> TerminalReport:
-        """Return the tables as a Rich renderable, which fits the console it is printed on.
+        """Return the tables as a Rich renderable that adapts to the width of the console.
 
         Args:
-            explain: whether to show every column and note, method and signatures; else the tables and the few notes
-                that change what they say.
+            explain: whether to show every column and note, method and signatures; otherwise only the tables and notes
+                that affect how to read them.
         """
         return TerminalReport(self.document, explain=explain)
 
@@ -63,7 +63,7 @@ class Tables(ABC):
 
 
 class Report(Tables):
-    """Tables to read and the numbers behind them."""
+    """A report: tables, and the numbers behind them."""
 
     def __init__(self, document: Document) -> None:
         self._document = document
@@ -75,7 +75,7 @@ class Report(Tables):
 
     @property
     def records(self) -> pd.DataFrame:
-        """The numbers, one row a record; undefined values are missing."""
+        """The numbers as a data frame with one row per record; undefined values are missing."""
         import pandas as pd
 
         return pd.DataFrame(list(self.document.records))

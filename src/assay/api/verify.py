@@ -1,4 +1,4 @@
-"""A run recomputed: whether it still gives the same numbers, and if not, what changed."""
+"""Verification of a run: whether recomputing it gives the same numbers, and if not, what changed."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ from assay.reports.verify import (
 )
 from assay.settings import takes_settings
 
-#: Precisions in which a model's scores may move with the batch by more than its metric promises.
+#: Precisions in which the scores of a model may vary with the batch by more than the tolerance of its metric.
 _LOOSE = ("int8", "bf16", "fp16")
 
 
 class Verified(Report):
-    """What a recomputation found, as values and as tables.
+    """The result of a verification, as values and as tables.
 
     Attributes:
-        found: the values; ``found.same`` says whether the run still gives the same numbers.
+        found: the result as values; ``found.same`` says whether the run still gives the same numbers.
     """
 
     def __init__(self, found: Verification) -> None:
@@ -53,19 +53,19 @@ def verify(run: str | Path, settings: VerifySettings) -> Verified:
     """Recompute a run from its folder and say whether it still gives the same numbers.
 
     The agreement table is recomputed from the scores, labels, groups and buckets of the folder, with the run's own
-    resamples; scores are computed anew from the texts of the folder, not taken from the store; recorded scores are read
-    again from the data. Signatures, packages and data are compared with those of the run. Nothing is written.
+    resamples. Scores are computed anew from the texts of the folder, not read from the score store; recorded scores are
+    read again from the data. Signatures, packages and data are compared with those of the run. Nothing is written.
 
     Args:
         run: the run folder.
-        sample: score so many pairs of each dataset, and at least one of each language; all by default.
-        seed: chooses them.
-        trust: metrics and datasets of the run, by name, that may run code or read cards from outside of the installed
-            packages, such as ``evaluate:FOLDER``. Others that would are not recomputed.
+        sample: the number of pairs of each dataset to score, with at least one of each language; all by default.
+        seed: the seed of the sample.
+        trust: the names of metrics and datasets of the run that may run code, or read cards, from outside the installed
+            packages, such as ``evaluate:FOLDER``. Others that would do so are not recomputed.
 
     Raises:
-        InputError: the folder is not whole, was changed so that it cannot be read, or holds numbers of what its
-            ``run.json`` does not know; a name that it does not have.
+        InputError: the folder is incomplete, was damaged, or holds numbers for datasets or metrics that are not in its
+            ``run.json``; or a named dataset or metric is not in the run.
     """
     progress = settings.progress or Silent()
     folder = read_run(user_path(run))
@@ -78,7 +78,7 @@ def verify(run: str | Path, settings: VerifySettings) -> Verified:
     for data, names in chosen:
         for name in names:
             metrics.setdefault(name, rebuild_metric(name, data, trusted=name in settings.trust))
-    # recorded scores are read from the data, all others computed
+    # recorded scores are read from the data, all others are computed
     computed = {
         name: metric
         for name, metric in metrics.items()
@@ -121,7 +121,7 @@ def verify(run: str | Path, settings: VerifySettings) -> Verified:
 
 
 def _request_of(manifest: Manifest, offline: bool) -> Request:
-    """Return what decided the numbers of a run, without the data and the metrics."""
+    """Return the request of a run with every setting that affects its numbers, but without data and metrics."""
     record = manifest.request
     return Request(
         pairs=(),
@@ -146,10 +146,12 @@ def _request_of(manifest: Manifest, offline: bool) -> Request:
 def _datasets_to_verify(
     run: RunFolder, scored: Sequence[ScoredDataset], settings: VerifySettings
 ) -> list[tuple[ScoredDataset, list[str]]]:
-    """Return the requested datasets, each with the requested metrics that it has scores of; all where none are named.
+    """Return each requested dataset with the names of the requested metrics that scored it.
+
+    All datasets, or all metrics, are returned if none are named in the settings.
 
     Raises:
-        InputError: the run has no dataset, or no scores of a metric, of that name.
+        InputError: the run has no dataset, or no scores of a metric, with a requested name.
     """
     datasets = {data.name: data for data in scored}
     for name in settings.datasets:
@@ -165,7 +167,7 @@ def _datasets_to_verify(
 
 
 def _check_trust(run: RunFolder, scored: Sequence[ScoredDataset], trust: Sequence[str]) -> None:
-    """Raise InputError for a name that is neither a metric nor a dataset of the run: trusting it has no effect."""
+    """Raise InputError for a trusted name that is neither a metric nor a dataset of the run, such as a typing error."""
     names = dict.fromkeys([*(name for data in scored for name in data.scores), *(data.name for data in scored)])
     for name in trust:
         if name not in names:
@@ -189,17 +191,18 @@ def _judge(
     environment: tuple[Change, ...],
     excerpt: Excerpt,
 ) -> VerifiedMetric:
-    """Return the verdict on one metric and dataset: both comparisons, what changed, and the likely cause.
+    """Return the verdict on one metric and dataset: both comparisons, the changes, and the likely cause.
 
     Args:
-        loaded: the metric, or why it cannot be built any more.
+        loaded: the metric, or the error if it cannot be built any more.
         data: the dataset in the run folder.
-        name: of the metric.
-        agreement, scores: how they compare with those of the run.
-        status: how the metric fared now; None where it was not computed.
-        state: how the data compares with that of the run.
-        environment: what differs in Python, machine and packages.
-        excerpt: which pairs were scored.
+        name: the name of the metric.
+        agreement: the comparison of the agreement with the run's.
+        scores: the comparison of the scores with the run's.
+        status: the record of scoring now; None if the metric was not computed.
+        state: the comparison of the data with the run's.
+        environment: the differences in Python, machine and packages.
+        excerpt: the pairs that were scored.
     """
     recorded = isinstance(loaded, ColumnMetric)
     signature: Mapping[str, str] = {}
@@ -213,7 +216,7 @@ def _judge(
         agreement,
         scores,
         changed=changed,
-        # of a preset with several models the parts are numbered
+        # a preset with several models has numbered prefixes, such as 1.precision
         signed={key.rpartition(".")[2] for key in signature},
         environment=environment,
         data=state,
@@ -226,21 +229,24 @@ def _judge(
 
 
 def _environment_changes(recorded: Environment) -> tuple[Change, ...]:
-    """Return what differs now of the Python, the machine and the packages that the run recorded."""
-    then: dict[str, str] = {}
-    now: dict[str, str] = {}
-    # a run may have recorded neither
+    """Return which of the recorded versions of Python, machine and packages differ now."""
+    recorded_versions: dict[str, str] = {}
+    versions: dict[str, str] = {}
+    # older runs may have recorded neither
     if recorded.python:
-        then["python"], now["python"] = recorded.python, platform.python_version()
+        recorded_versions["python"] = recorded.python
+        versions["python"] = platform.python_version()
     if recorded.machine:
-        then["machine"], now["machine"] = recorded.machine, platform.machine()
+        recorded_versions["machine"] = recorded.machine
+        versions["machine"] = platform.machine()
     for name, version in recorded.packages.items():
-        then[name], now[name] = version, version_of(name)
-    return changes(then, now)
+        recorded_versions[name] = version
+        versions[name] = version_of(name)
+    return changes(recorded_versions, versions)
 
 
 def _without_scores(manifest: Manifest, datasets: Sequence[str]) -> tuple[str, ...]:
-    """Return a line for each metric that gave no scores on one of these datasets, with the reason."""
+    """Return one line for each metric without scores on one of these datasets, with the reason."""
     return tuple(
         f"{metric.metric} on {metric.dataset} ({metric.status}: {metric.reason})"
         for metric in manifest.metrics

@@ -1,4 +1,4 @@
-"""The data, scores and agreement of a run computed again, for ``verify``."""
+"""Recomputation of the data, scores and agreement of a run, for ``verify``."""
 
 from __future__ import annotations
 
@@ -45,9 +45,11 @@ if TYPE_CHECKING:
 
 
 def pairs_of(data: ScoredDataset) -> Pairs:
-    """Return the pairs of one dataset in a run folder, as they were scored."""
+    """Return the pairs of one dataset in a run folder, as they were scored.
+
+    Optional columns that are null in every row are dropped, since only other datasets of the run have them.
+    """
     table = data.table
-    # a column that only other datasets of the run have
     empty = []
     for name in table.column_names:
         if name not in PAIR_COLUMNS and table.column(name).null_count == table.num_rows:
@@ -65,13 +67,21 @@ def pairs_of(data: ScoredDataset) -> Pairs:
 def retabulate(
     request: Request, data: ScoredDataset, pairs: Pairs, names: Sequence[str], progress: Progress
 ) -> list[AgreementRow]:
-    """Return the agreement table of one dataset, computed from the scores, labels and buckets in the folder."""
+    """Return the agreement rows of one dataset, recomputed from the scores, labels and buckets in the folder.
+
+    Args:
+        request: the settings of the run.
+        data: the dataset in the run folder.
+        pairs: the same dataset as pairs.
+        names: the metrics to compare with the labels.
+        progress: receives the progress of the work.
+    """
     rules = _rule_of_bucket(request.buckets, data.buckets)
     buckets = tuple(Bucket(name, mask, rules.get(name, "")) for name, mask in data.buckets.items())
     scores = {name: data.oriented(name) for name in names}
     group = data.facts.group
     if group and "group" in pairs.table.column_names:
-        # as newer folders keep it, whatever the source calls it
+        # newer folders store the groups under this name, whatever the source calls the column
         group = "group"
     usable = rules_for(pairs, request.controls)[0]
     controls = read_controls(pairs, usable, lambda: _token_f1(request, data, pairs, progress))
@@ -80,7 +90,7 @@ def retabulate(
 
 
 def _token_f1(request: Request, data: ScoredDataset, pairs: Pairs, progress: Progress) -> NDArray[np.float64]:
-    """Return the token F1 of every pair, shape (n,): that of the run, or computed."""
+    """Return the token F1 of every pair, shape (n,): the scores in the run folder if it has them, else computed."""
     metric = load_metric("f1")
     if str(metric) in data.scores:
         return data.scores[str(metric)]
@@ -90,18 +100,21 @@ def _token_f1(request: Request, data: ScoredDataset, pairs: Pairs, progress: Pro
 
 
 def _rule_of_bucket(rules: Sequence[str], masks: Mapping[str, NDArray[np.bool_]]) -> dict[str, str]:
-    """Return the rule that made a bucket, by bucket, for rules that name a column and nothing else.
+    """Return the rule that made each bucket, for the buckets of rules that are just the name of a column.
 
-    Such a rule makes a bucket for each value of its column, and the agreement table has a mean over them.
+    Such a rule makes one bucket per value of its column, and the agreement table has a mean over them.
+
+    Args:
+        rules: the bucket rules of the run, in order.
+        masks: for each bucket, which pairs are in it, shape (n,).
     """
     rule_of = {}
-    # buckets that rules before this one made
     earlier: set[str] = set()
     for rule in rules:
         value_buckets = [name for name in masks if name.startswith(f"{rule}=")]
         if rule.isidentifier() and rule not in QUANTITIES:
             for name in value_buckets:
-                # a bucket belongs to the first rule that makes it
+                # a bucket belongs to the first rule that names it
                 if name not in earlier and not _is_product(name, value_buckets, masks):
                     rule_of[name] = rule
         earlier |= {rule, rule.replace("!=", "=")}
@@ -109,9 +122,9 @@ def _rule_of_bucket(rules: Sequence[str], masks: Mapping[str, NDArray[np.bool_]]
 
 
 def _is_product(name: str, buckets: Sequence[str], masks: Mapping[str, NDArray[np.bool_]]) -> bool:
-    """Tell whether a bucket is one of the others crossed with a further rule.
+    """Tell whether a bucket is one of the others crossed with a further rule, as ``a=1+b=2`` is of ``a=1``.
 
-    Its name then starts with that of the other one, and all its pairs are in that one: a value may hold a ``+`` itself.
+    Since a value may contain ``+`` itself, the name is not enough: all pairs must be in the other bucket, too.
     """
     for other in buckets:
         has_pairs_outside = (masks[name] & ~masks[other]).any()
@@ -122,22 +135,22 @@ def _is_product(name: str, buckets: Sequence[str], masks: Mapping[str, NDArray[n
 
 @dataclass(frozen=True)
 class _SampledPart(DatasetPart):
-    """Rows of a part that are scored; the metric is bound to the whole part, as its corpus decides scores."""
+    """The sampled rows of a part; metrics are still bound to the whole part, since its corpus affects their scores."""
 
     whole: DatasetPart
 
 
 class Excerpt(PreparedDataset):
-    """A dataset of which some metrics score some pairs.
+    """A dataset in which only a sample of the pairs is scored, and only by some of the metrics.
 
     Args:
-        pairs: all pairs, n of them.
-        metrics: names of what scores here; others have nothing to do.
-        sample: how many pairs are scored, and at least one of each language; None for all.
-        seed: chooses them.
+        pairs: all n pairs.
+        metrics: the names of the metrics that score this dataset; others skip it.
+        sample: the number of pairs to score, plus one of each language that would be missing; None for all pairs.
+        seed: the seed of the sample.
 
     Attributes:
-        rows: their numbers, in order.
+        rows: the indices of the scored pairs, ascending.
     """
 
     def __init__(self, pairs: Pairs, metrics: Sequence[str], sample: int | None, seed: int) -> None:
@@ -148,23 +161,24 @@ class Excerpt(PreparedDataset):
         self.rows = np.arange(len(pairs)) if sample is None or self._all else _sampled_rows(pairs, sample, seed)
 
     def parts(self, metric: Metric) -> list[DatasetPart]:
-        """See :class:`PreparedDataset`."""
+        """Return the parts of the rows that a metric scores, each cut down to the sample; empty for other metrics."""
         if str(metric) not in self._metrics:
             return []
         parts = super().parts(metric)
         if self._all:
             return parts
-        return [
-            _SampledPart(self.rows if part.rows is None else np.intersect1d(part.rows, self.rows), part.language, part)
-            for part in parts
-        ]
+        sampled = []
+        for part in parts:
+            rows = self.rows if part.rows is None else np.intersect1d(part.rows, self.rows)
+            sampled.append(_SampledPart(rows, part.language, part))
+        return sampled
 
     def taken(self, part: DatasetPart) -> Pairs:
-        """Return all pairs of a part, those that are not scored as well."""
+        """Return all pairs of a part, including those outside the sample."""
         return super().taken(part.whole if isinstance(part, _SampledPart) else part)
 
     def singles(self, metric: Metric, part: DatasetPart) -> Singles:
-        """See :class:`PreparedDataset`."""
+        """Return the distinct pairs among the sampled rows of a part."""
         if not isinstance(part, _SampledPart) or part.rows is None:
             return super().singles(metric, part)
         declaration = metric.declaration
@@ -175,12 +189,12 @@ class Excerpt(PreparedDataset):
 
 
 def _sampled_rows(pairs: Pairs, sample: int, seed: int) -> NDArray[np.intp]:
-    """Return the rows of a random sample in ascending order, with at least one of each language.
+    """Return the row indices of a random sample, ascending, with at least one row of each language.
 
-    So a preset with a model for each language is verified with all of them.
+    This way every model of a preset with one model per language is verified.
     """
     dataset = f"{pairs.name}|{pairs.split}"
-    # by the name, so that each dataset of a run has a sample of its own
+    # seeded by name and split, so that each dataset of a run has its own sample
     rng = np.random.default_rng((seed, zlib.crc32(dataset.encode())))
     order = rng.permutation(len(pairs))
     chosen = order[:sample]
@@ -194,16 +208,19 @@ def _sampled_rows(pairs: Pairs, sample: int, seed: int) -> NDArray[np.intp]:
 def rescore(
     request: Request, excerpts: Sequence[Excerpt], metrics: Sequence[Metric], progress: Progress
 ) -> dict[tuple[str, str], MetricRecord]:
-    """Score excerpts with metrics; the excerpts get the scores, shape (n,), NaN where a pair is not scored.
+    """Score excerpts with metrics, and write the scores into the excerpts, shape (n,), with NaN for pairs not scored.
 
-    The store that runs share is neither read nor written.
+    The shared score store is neither read nor written.
 
     Returns:
-        The record of each metric, by dataset and metric.
+        The record of each metric on each dataset, by the names of dataset and metric.
     """
     request = replace(request, pairs=tuple(excerpt.pairs for excerpt in excerpts), metrics=tuple(metrics))
     executor = InProcess()
-    with tempfile.TemporaryDirectory(prefix="assay-") as scratch, ScoreStore(Path(scratch) / "scores.sqlite") as store:
+    with (
+        tempfile.TemporaryDirectory(prefix="assay-") as temporary,
+        ScoreStore(Path(temporary) / "scores.sqlite") as store,
+    ):
         scorer = Scorer(store, executor, request.references, True, progress)
         try:
             records = score_all(request, list(excerpts), scorer, scorer.progress.say)
@@ -213,19 +230,19 @@ def rescore(
 
 
 def rebuild_metric(name: str, data: ScoredDataset, *, trusted: bool) -> Metric | AssayError:
-    """Return a metric of a run, or why it cannot be built any more, or not without trust in its code.
+    """Return a metric of a run, or the error if it cannot be built any more or would run code that is not trusted.
 
     Args:
-        name: of the metric, as the run folder has it.
-        data: the dataset that it scored.
-        trusted: whether it may run code from outside of the installed packages.
+        name: the name of the metric in the run folder.
+        data: a dataset that it scored.
+        trusted: whether the metric may run code from outside the installed packages.
     """
     signature = data.metrics[name].signature
     try:
         if signature.get("metric") == "recorded":
-            # by its parts: the name of a column may hold what reads as options
-            turned = signature.get("lower_is_better") == "true"
-            return Recorded(subject=signature.get("subject", ""), lower_is_better=turned)
+            # built from its parts, since a column name may contain what a metric name would have as options
+            lower_is_better = signature.get("lower_is_better") == "true"
+            return Recorded(subject=signature.get("subject", ""), lower_is_better=lower_is_better)
         metric = load_metric(_as_typed(name, data.run.manifest.request.metrics))
     except AssayError as error:
         return error
@@ -239,7 +256,7 @@ def rebuild_metric(name: str, data: ScoredDataset, *, trusted: bool) -> Metric |
 
 
 def _as_typed(name: str, typed: Sequence[str]) -> str:
-    """Return the name of a metric as it was typed, which may begin with what tables call it."""
+    """Return the name of a metric as the user typed it; ``LABEL=METRIC`` is recorded under its label."""
     return next((text for text in typed if text.startswith(f"{name}=")), name)
 
 
@@ -256,39 +273,53 @@ def verify_scores(
     status: MetricRecord | None,
     pairs: Pairs | None,
 ) -> Recomputed:
-    """Return how the scores of the run compare with those computed now, or read again from the data.
+    """Compare the scores of the run with scores computed now, or read again from the data.
 
-    Where there are none to compare with, the result has the reason instead, and the remedy if there is one.
+    If there are no new scores, the result has the reason instead, and a remedy if one is known.
+
+    Args:
+        loaded: the metric, or the error that kept it from being built.
+        data: the dataset in the run folder.
+        name: the name of the metric.
+        excerpt: the pairs that were scored now, with their scores.
+        status: the record of scoring now; None if the metric did not score.
+        pairs: the dataset as reloaded from its source; None if that is unavailable.
     """
     if isinstance(loaded, AssayError):
         remedy = loaded.remedy if isinstance(loaded, UnavailableError) else ""
         return not_recomputed(loaded.reason if isinstance(loaded, UnavailableError) else str(loaded), remedy)
-    then = data.scores[name]
+    recorded = data.scores[name]
     ids = data.table.column("pair_id").to_pylist()
     if isinstance(loaded, ColumnMetric):
         try:
-            return compare_scores(then, _read_again(loaded, data, excerpt.pairs, pairs), ids, 0.0)
+            return compare_scores(recorded, _reread_scores(loaded, data, excerpt.pairs, pairs), ids, 0.0)
         except AssayError as error:
             return not_recomputed(str(error))
     if status is None or not status.is_done:
         return not_recomputed(status.reason if status else "", status.remedy if status else "")
     rows = excerpt.rows
-    now = excerpt.scores[name]
-    return compare_scores(then[rows], now[rows], [ids[row] for row in rows], loaded.declaration.tolerance)
+    recomputed = excerpt.scores[name]
+    return compare_scores(recorded[rows], recomputed[rows], [ids[row] for row in rows], loaded.declaration.tolerance)
 
 
-def _read_again(
-    metric: ColumnMetric, data: ScoredDataset, in_folder: Pairs, pairs: Pairs | None
+def _reread_scores(
+    metric: ColumnMetric, data: ScoredDataset, folder_pairs: Pairs, pairs: Pairs | None
 ) -> NDArray[np.float64]:
-    """Return recorded scores of the pairs of a folder, shape (n,); NaN where the data has that pair no more.
+    """Read recorded scores again from their source, shape (n,); NaN for pairs that the source no longer has.
+
+    Args:
+        metric: the metric that reads the scores.
+        data: the dataset in the run folder, n pairs.
+        folder_pairs: the pairs in the run folder.
+        pairs: the dataset as reloaded from its source; None if that is unavailable.
 
     Raises:
-        AssayError: they are unavailable.
+        AssayError: the scores are unavailable.
     """
     import pyarrow.compute as pc
 
-    # a file beside the data is joined with the pairs in the folder where the data is gone
-    source = pairs if pairs is not None or metric.file is None else in_folder
+    # scores in a file of their own can still be joined with the pairs in the folder
+    source = pairs if pairs is not None or metric.file is None else folder_pairs
     if source is None:
         raise UnavailableError(f"{data.name} is unavailable, and its recorded scores are nowhere else")
     recorded = read_recorded(metric, source)
@@ -304,42 +335,42 @@ def _read_again(
 def reload(
     data: ScoredDataset, request: Request, manifest: Manifest, *, trusted: bool
 ) -> tuple[ReloadedData, Pairs | None]:
-    """Load a dataset of a run again, and compare it with what the run used.
+    """Load a dataset of a run from its source again, and compare it with the pairs that the run used.
 
-    A card is found by its name and version, a file where the run found it, and so are files of graphs; the columns are
-    those of the command line that the run recorded.
+    A card is found by its name and version; data files and graph files are read from the paths in the run. Columns are
+    read as the run recorded them.
 
     Args:
         data: the dataset in the run folder.
-        request: of the run: duplicates and limit choose the rows, graphs belong to them.
-        manifest: what else the run recorded.
-        trusted: whether a card may be read from a file that the run names; otherwise only registered cards are.
+        request: the settings of the run; they select the rows and name the graph files.
+        manifest: the manifest of the run.
+        trusted: whether a card may be read from a file that the run names; otherwise only registered cards are read.
 
     Returns:
-        How it compares, and all its rows; None where it is unavailable.
+        The result of the comparison, and all pairs of the source; None if the source is unavailable.
     """
     facts = data.facts
     source = facts.source
     path = Path(source)
-    own = not facts.version and is_table_file(source)
-    if not facts.version and not own:
+    is_own_file = not facts.version and is_table_file(source)
+    if not facts.version and not is_own_file:
         return ReloadedData(data.name, "unavailable", source, {}, "it was never a file or a dataset with a card"), None
-    if own and not exists(path):
+    if is_own_file and not exists(path):
         why = "there is no such file, seen from this folder"
         if is_address(source):
             why = "it came from an address, which is not read again"
         return ReloadedData(data.name, "unavailable", source, {}, why), None
-    if not own and _card_name(data).endswith(".toml") and not trusted:
+    if not is_own_file and _card_name(data).endswith(".toml") and not trusted:
         why = f"its card is a file that the run names, and is not read; if you trust it: {trust_option(data.name)}"
         return ReloadedData(data.name, "unavailable", source, {}, why), None
     files = [file for several in request.graphs.values() for file in several]
-    lost = next((file for file in files if not (exists(file) and Path(file).is_file())), None)
-    if lost is not None:
-        why = f"there is no such file of graphs, seen from this folder: {lost}"
+    missing = next((file for file in files if not (exists(file) and Path(file).is_file())), None)
+    if missing is not None:
+        why = f"there is no such file of graphs, seen from this folder: {missing}"
         return ReloadedData(data.name, "unavailable", source, {}, why), None
-    untouched = own and not request.graphs and digest_of_files(path) == facts.sha256
+    untouched = is_own_file and not request.graphs and digest_of_files(path) == facts.sha256
     try:
-        pairs = _from_file(data, path, manifest.environment.argv) if own else _from_card(data, request.offline)
+        pairs = _from_file(data, path, manifest.environment.argv) if is_own_file else _from_card(data, request.offline)
         pairs = join_graphs(pairs, request.graphs) if request.graphs else pairs
         return _compare(data, pairs, request, manifest, source), pairs
     except AssayError as error:
@@ -347,11 +378,11 @@ def reload(
             return ReloadedData(
                 data.name, "same", source, {}, f"by its checksum; it could not be read again: {error}"
             ), None
-        return ReloadedData(data.name, "changed" if own else "unavailable", source, {}, str(error)), None
+        return ReloadedData(data.name, "changed" if is_own_file else "unavailable", source, {}, str(error)), None
 
 
 def _card_name(data: ScoredDataset) -> str:
-    # where a run has two versions or splits of a card, its datasets are called NAME@VERSION or NAME:SPLIT
+    # if a run has several versions or splits of a card, its datasets are called NAME@VERSION or NAME:SPLIT
     return data.name.partition("@")[0].partition(":")[0]
 
 
@@ -363,10 +394,15 @@ def _from_card(data: ScoredDataset, offline: bool) -> Pairs:
 def _from_file(data: ScoredDataset, path: Path, argv: list[str]) -> Pairs:
     """Return the pairs of a file, read with the columns and the split of the run.
 
+    Args:
+        data: the dataset in the run folder.
+        path: the path of the file.
+        argv: the command line of the run, for runs that did not record how their columns were read.
+
     Raises:
-        InputError: the file lacks a column of texts that the run had.
+        InputError: the file lacks a text column whose texts the run used.
     """
-    # older runs recorded no more than their command line
+    # older runs recorded only their command line
     facts = data.facts
     columns = facts.columns or None if "columns" in facts.model_fields_set else _columns_of(argv)
     reading = Reading(columns, facts.separator, facts.labels, facts.drop_unlabelled)
@@ -374,14 +410,14 @@ def _from_file(data: ScoredDataset, path: Path, argv: list[str]) -> Pairs:
         return load_dataset(path, **vars(reading), split=facts.split)
     pairs, absent = load_scored(path, reading)
     for name in absent:
-        # a run of score columns alone has no texts
+        # a run of recorded scores may have had no texts either
         if any(any(cell) if isinstance(cell, list) else cell for cell in data.table.column(name).to_pylist()):
             raise InputError(f"{path}: has no column {name!r}, and the run does not say which one it was")
     return pairs
 
 
 def _columns_of(argv: list[str]) -> str | None:
-    """Return what ``--columns`` was, as far as the run recorded its command line."""
+    """Return the value of ``--columns`` on a command line; None if it has no such option."""
     for word, following in pairwise([*argv, ""]):
         if word == "--columns":
             return following
@@ -391,38 +427,45 @@ def _columns_of(argv: list[str]) -> str | None:
 
 
 def _compare(data: ScoredDataset, pairs: Pairs, request: Request, manifest: Manifest, source: str) -> ReloadedData:
-    """Return whether the data is the same, was changed at its source, or was changed in the run folder."""
+    """Tell whether the data is the same, was changed at its source, or was changed in the run folder."""
     used, _ = request.choose_rows(pairs)
-    counts = {what: count for what, count in _count_differences(data, used).items() if count}
+    counts = {description: count for description, count in _count_differences(data, used).items() if count}
     if used.digest != data.facts.digest:
-        says = "" if counts else "the same texts and labels; their order, or annotations, are others"
-        return ReloadedData(data.name, "changed", source, counts, says)
+        note = "" if counts else "the same texts and labels; their order, or annotations, are others"
+        return ReloadedData(data.name, "changed", source, counts, note)
     if counts:
         return ReloadedData(data.name, "folder changed", source, counts, "the source gives what it gave then")
-    then = next((record.other_columns for record in manifest.request.datasets if record.name == data.name), None)
-    further = then not in (None, pairs.other_digest)
-    return ReloadedData(data.name, "same", source, {}, "further columns changed" if further else "")
+    recorded_digest = next(
+        (record.other_columns for record in manifest.request.datasets if record.name == data.name), None
+    )
+    has_changed = recorded_digest not in (None, pairs.other_digest)
+    return ReloadedData(data.name, "same", source, {}, "further columns changed" if has_changed else "")
 
 
-def _count_differences(data: ScoredDataset, now: Pairs) -> dict[str, int]:
-    """Return the number of rows gone, of new rows, and for each column of rows whose cell changed, by description."""
+def _count_differences(data: ScoredDataset, reloaded: Pairs) -> dict[str, int]:
+    """Return the number of removed rows, of new rows, and of changed cells in each column, by description.
+
+    Args:
+        data: the dataset in the run folder.
+        reloaded: the pairs that the run would use now; rows are matched by ``pair_id``.
+    """
     import pyarrow.compute as pc
 
-    then = data.table
-    ids = now.table.column("pair_id").combine_chunks()
-    row_now = pc.index_in(then.column("pair_id").combine_chunks(), ids)
-    gone = row_now.null_count
-    counts = {"rows gone": gone, "rows new": len(now) - (len(then) - gone)}
-    kept = then.filter(pc.is_valid(row_now))
-    rows = pc.drop_null(row_now)
-    for name in then.column_names:
+    recorded = data.table
+    ids = reloaded.table.column("pair_id").combine_chunks()
+    row_indices = pc.index_in(recorded.column("pair_id").combine_chunks(), ids)
+    gone = row_indices.null_count
+    counts = {"rows gone": gone, "rows new": len(reloaded) - (len(recorded) - gone)}
+    kept = recorded.filter(pc.is_valid(row_indices))
+    rows = pc.drop_null(row_indices)
+    for name in recorded.column_names:
         if name == "pair_id":
             continue
-        # the column of groups has one name in every folder
+        # in a run folder the group column is always called group
         column = data.facts.group if name == "group" and data.facts.group else name
         before = _cells(kept.column(name))
         try:
-            after = _cells(now.column(column).take(rows))
+            after = _cells(reloaded.column(column).take(rows))
         except InputError:
             after = [None] * len(before)
         counts[f"other {column}"] = sum(old != new for old, new in zip(before, after, strict=True))
@@ -430,14 +473,14 @@ def _count_differences(data: ScoredDataset, now: Pairs) -> dict[str, int]:
 
 
 def _cells(column: pa.ChunkedArray) -> list[Any]:
-    """Return cells in one form, however the source typed them: numbers, lists of gold answers, otherwise text."""
+    """Return cells in a form independent of the source's types: floats, lists of gold answers, or text."""
     import pyarrow as pa
 
     cells: list[Any]
     if pa.types.is_floating(column.type):
         cells = column.to_pylist()
     elif pa.types.is_nested(column.type):
-        # one gold answer is as good as a list of one
+        # a single gold answer equals a list of one
         cells = [cell[0] if cell and len(cell) == 1 else cell for cell in column.to_pylist()]
     else:
         cells = column.cast(pa.string()).to_pylist()

@@ -1,4 +1,4 @@
-"""Tables written to a file whose ending says the format, and what it may replace."""
+"""Writers of tables, whose file extension selects the format, and checks of what they may overwrite."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _FORMATS = (".csv", ".tsv", ".jsonl", ".parquet")
 
 
 def check_out(file: Path, out: Path) -> None:
-    """Raise InputError where what is read from *file* cannot be written to *out*, or would replace it."""
+    """Raise InputError if *out* has an unknown extension, is *file* itself or a folder, or cannot be written."""
     if out.suffix.lower() not in _FORMATS:
         raise InputError(f"{out}: the name must end in {', '.join(_FORMATS)}")
     try:
@@ -37,7 +37,7 @@ def check_out(file: Path, out: Path) -> None:
     except (FileNotFoundError, NotADirectoryError):
         same = False
     except OSError as error:
-        # such as links that lead to each other
+        # for example symbolic links in a loop
         raise InputError(f"{error.filename or out}: cannot be opened ({error.strerror})") from None
     if same:
         raise InputError(f"{out}: is the file that is read; give `out` another name")
@@ -46,99 +46,112 @@ def check_out(file: Path, out: Path) -> None:
     check_writable(out)
 
 
-def check_held(out: Path, pairs: Pairs, have: list[str], reading: Reading, *, spreadsheet: bool = False) -> None:
-    """Raise InputError where *out* holds anything but scores of the same pairs: it would be lost.
+def check_existing_output(
+    out: Path, pairs: Pairs, columns: list[str], reading: Reading, *, spreadsheet: bool = False
+) -> None:
+    """Raise InputError if *out* exists and is anything but scores of the same pairs, since it would be overwritten.
 
     Args:
-        out: where scores are to be written; it need not exist.
-        pairs: what is scored; the file may hold fewer or more of their rows.
-        have: the columns that these were read from.
-        reading: how they were read.
-        spreadsheet: whether texts that begin as a formula have a ``'`` in *out*.
+        out: the path of the scores; it need not exist.
+        pairs: the pairs to score; the file may hold fewer or more rows.
+        columns: the names of all columns in the file of the pairs.
+        reading: how that file is read (columns, separator, labels).
+        spreadsheet: whether texts in *out* that look like a formula begin with ``'``.
     """
-    if out.exists() and not _holds_scores(out, pairs, have, reading, spreadsheet):
+    if out.exists() and not _holds_scores(out, pairs, columns, reading, spreadsheet):
         raise InputError(
             f"{out}: holds something else than scores of these pairs; give `out` another name or remove it"
         )
 
 
-def _holds_scores(out: Path, pairs: Pairs, have: list[str], reading: Reading, spreadsheet: bool) -> bool:
+def _holds_scores(out: Path, pairs: Pairs, columns: list[str], reading: Reading, spreadsheet: bool) -> bool:
+    """Tell whether *out* has the texts and labels of these pairs, and scores of known metrics as its other columns."""
     try:
         source = read_table_file(out)
-        added = [name for name in source.table.column_names if name not in have]
+        added = [name for name in source.table.column_names if name not in columns]
         for name in added:
             registry().find(MetricName.parse(name).name)
-        held = convert(source, reading, allow_unlabelled=True).table
+        existing = convert(source, reading, allow_unlabelled=True).table
     except InputError:
         return False
-    rows = min(len(pairs), held.num_rows)
+    rows = min(len(pairs), existing.num_rows)
     for name in PAIR_COLUMNS:
-        if name == "pair_id":  # the number of the row, which is not that of a file of another format
+        if name == "pair_id":  # made of the row number, which formats count differently
             continue
-        there, here = held.column(name).slice(0, rows), pairs.table.column(name).slice(0, rows)
-        if there.equals(here):
+        existing_column = existing.column(name).slice(0, rows)
+        column = pairs.table.column(name).slice(0, rows)
+        if existing_column.equals(column):
             continue
-        if not spreadsheet or there.to_pylist() != list(map(_shown_cell, here.to_pylist())):
+        if not spreadsheet or existing_column.to_pylist() != list(map(_spreadsheet_cell, column.to_pylist())):
             return False
     return bool(added)
 
 
 def write_table(table: pa.Table, out: Path, *, spreadsheet: bool = False) -> None:
-    """Write a table under a temporary name and rename it; the ending of *out* says the format.
+    """Write a table to a temporary file and rename it to *out*, whose extension selects the format.
 
-    In CSV and TSV a value that is missing is an empty cell, and a list is written as JSON.
+    In CSV and TSV a missing value is an empty cell, and a list is written as JSON.
 
     Args:
-        table: what to write.
-        out: where to.
-        spreadsheet: whether texts that begin as a formula get a ``'`` in CSV and TSV.
+        table: the table to write.
+        out: the output path, ending in .csv, .tsv, .jsonl or .parquet; missing parent folders are made.
+        spreadsheet: whether texts in CSV and TSV that look like a formula get a leading ``'``.
 
     Raises:
-        InputError: it cannot be written.
+        InputError: the file cannot be written.
     """
     ending = out.suffix.lower()
     if ending == ".parquet":
         import pyarrow.parquet as pq
 
-        _put(out, lambda scratch: pq.write_table(table, scratch))
+        _write_atomically(out, lambda temporary: pq.write_table(table, temporary))
     elif ending == ".jsonl":
-        _put(out, lambda scratch: _write_lines(scratch, (_dumped(row) for row in _rows(table))))
+        _write_atomically(out, lambda temporary: _write_lines(temporary, (_dumped(row) for row in _rows(table))))
     else:
         delimiter = "\t" if ending == ".tsv" else ","
-        cell = _shown_cell if spreadsheet else _cell
-        _put(out, lambda scratch: _write_delimited(table, scratch, delimiter, cell))
+        format_cell = _spreadsheet_cell if spreadsheet else _cell
+        _write_atomically(out, lambda temporary: _write_delimited(table, temporary, delimiter, format_cell))
 
 
 def write_scored_lines(file: Path, scores: Mapping[str, NDArray[np.float64]], n: int, out: Path) -> None:
-    """Write the first n objects of a JSONL file as they are, each with its scores as further keys.
+    """Copy the first n objects of a JSONL file unchanged, each with its scores as further keys.
 
     Args:
-        file: one JSON object a line; blank lines are left out.
-        scores: by the key to write, shape (n,); NaN is written as null.
-        n: number of objects.
-        out: where to.
+        file: a file with one JSON object per line; blank lines are left out.
+        scores: the scores by the key to write, each of shape (n,); NaN is written as null. None of these keys occurs in
+            the objects, which the caller has checked.
+        n: the number of objects.
+        out: the path of the output.
 
     Raises:
-        InputError: it cannot be written.
+        InputError: the file cannot be written.
     """
 
-    def lines() -> Iterator[str]:
-        for place, (_, line) in zip(range(n), json_lines(file), strict=False):
-            held = {name: None if np.isnan(values[place]) else float(values[place]) for name, values in scores.items()}
-            # the text itself: 1.50, a large number or an escape would be another text once read and written
-            yield f"{line[:-1].rstrip()}, {_dumped(held)[1:]}" if held else line
+    def scored_lines() -> Iterator[str]:
+        for row, (_, line) in zip(range(n), json_lines(file), strict=False):
+            row_scores = {
+                name: None if np.isnan(values[row]) else float(values[row]) for name, values in scores.items()
+            }
+            if not row_scores:
+                yield line
+                continue
+            # spliced into the text instead of re-serialised, since 1.50, large integers and escapes would change; a
+            # scored object is never empty, so that a comma always fits
+            added = _dumped(row_scores)
+            yield f"{line[:-1].rstrip()}, {added[1:]}"
 
-    _put(out, lambda scratch: _write_lines(scratch, lines()))
+    _write_atomically(out, lambda temporary: _write_lines(temporary, scored_lines()))
 
 
-def _put(out: Path, write: Callable[[Path], None]) -> None:
+def _write_atomically(out: Path, write: Callable[[Path], None]) -> None:
+    """Let a function write a temporary file, then rename it to *out*; failures of the file system are InputErrors."""
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        with written_whole(out) as scratch:
-            write(scratch)
+        with written_whole(out) as temporary:
+            write(temporary)
     except OSError as error:
-        why = "the disk is full" if error.errno == errno.ENOSPC else error.strerror or str(error)
-        raise InputError(f"{out}: cannot be written ({why}); give `out` another place") from error
+        reason = "the disk is full" if error.errno == errno.ENOSPC else error.strerror or str(error)
+        raise InputError(f"{out}: cannot be written ({reason}); give `out` another place") from error
 
 
 def _write_lines(path: Path, lines: Iterator[str]) -> None:
@@ -146,12 +159,12 @@ def _write_lines(path: Path, lines: Iterator[str]) -> None:
         file.writelines(f"{line}\n" for line in lines)
 
 
-def _write_delimited(table: pa.Table, path: Path, delimiter: str, cell: Callable[[Any], Any]) -> None:
+def _write_delimited(table: pa.Table, path: Path, delimiter: str, format_cell: Callable[[Any], Any]) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
-        write_rows(file, [map(cell, table.column_names)], delimiter=delimiter)
+        write_rows(file, [map(format_cell, table.column_names)], delimiter=delimiter)
         for batch in table.to_batches(max_chunksize=8192):
             columns = [batch.column(i).to_pylist() for i in range(batch.num_columns)]
-            rows = zip(*(map(cell, column) for column in columns), strict=True)
+            rows = zip(*(map(format_cell, column) for column in columns), strict=True)
             write_rows(file, rows, delimiter=delimiter)
 
 
@@ -164,7 +177,7 @@ def _cell(value: Any) -> Any:
     return _dumped(value) if isinstance(value, list | dict) else value
 
 
-def _shown_cell(value: Any) -> Any:
+def _spreadsheet_cell(value: Any) -> Any:
     return shown_by_spreadsheet(_cell(value))
 
 

@@ -16,8 +16,8 @@ from assay.cli.guard import TRACEBACK, OneLineErrors, guarded, log_to_stderr
 
 __all__ = ["app", "main", "verbs"]
 
-#: Verbs in the order of the help: the main job, scores, comparisons, decisions, output, checks, models, what there is.
-#: A verb that is not named comes last.
+#: Order of the verbs in the help: runs, scores, comparisons, decisions, output, checks, models, lists. Verbs that are
+#: missing here come last.
 ORDER = (
     *("run", "score", "agree", "compare", "power", "leaderboard", "systems", "significance", "recommend", "errors"),
     *(
@@ -38,7 +38,7 @@ ORDER = (
 )
 
 
-#: Environment variable that does what ``assay --no-config`` does.
+#: Environment variable with the effect of ``assay --no-config``.
 NO_CONFIG = "ASSAY_NO_CONFIG"
 
 
@@ -72,16 +72,16 @@ Verbose = Annotated[
 
 
 def _switches(traceback: Traceback = False, verbose: Verbose = False) -> None:
-    """Carry the switches."""
+    """Declare the switches, so that typer makes their parameters; see :func:`_add_switches`."""
 
 
 @functools.cache
 def verbs() -> dict[str, str]:
-    """Return each verb and what it does, in the order of the help.
+    """Return the summary of each verb, by verb in the order of the help.
 
-    A verb is a file here that begins with ``assay VERB``, a colon and what it does. Only that line is read: importing
-    every verb would make ``assay --help`` slow. The file has a function of the verb's name, or an ``app`` with verbs of
-    its own.
+    A verb is a file of this package whose docstring begins with ``assay VERB``, a colon and the summary. Only that line
+    is read, since importing every verb would make ``assay --help`` slow. The file has a function with the name of the
+    verb, or an ``app`` with subcommands.
     """
     summaries = {}
     for path in sorted(Path(__file__).parent.glob("*.py")):
@@ -94,17 +94,17 @@ def verbs() -> dict[str, str]:
 
 
 class _Commands(Mapping[str, Any]):
-    """Commands by verb, made when they are asked for."""
+    """A mapping from verbs to commands, which are imported on first use."""
 
     def __init__(self) -> None:
-        self._made: dict[str, Any] = {}
+        self._loaded: dict[str, Any] = {}
 
     def __getitem__(self, verb: str) -> Any:
         if verb not in verbs():
             raise KeyError(verb)
-        if verb not in self._made:
-            self._made[verb] = _make(verb)
-        return self._made[verb]
+        if verb not in self._loaded:
+            self._loaded[verb] = _load_command(verb)
+        return self._loaded[verb]
 
     def __iter__(self) -> Iterator[str]:
         return iter(verbs())
@@ -113,7 +113,8 @@ class _Commands(Mapping[str, Any]):
         return len(verbs())
 
 
-def _make(verb: str) -> Any:
+def _load_command(verb: str) -> Any:
+    """Import the file of a verb and return its command, with the switches of the root added."""
     module = import_module(f"assay.cli.{verb}")
     app = getattr(module, "app", None)
     if app is None:
@@ -126,7 +127,7 @@ def _make(verb: str) -> Any:
 
 
 def _add_switches(command: Any) -> None:
-    """Give a verb, or each verb inside it, the switches of the root, so that they may stand behind it, too."""
+    """Add the switches of the root to a verb, or to each verb of a group, so that they may also follow the verb."""
     if hasattr(command, "commands"):
         for verb in command.commands.values():
             _add_switches(verb)
@@ -137,11 +138,11 @@ def _add_switches(command: Any) -> None:
 
 
 class VerbGroup(OneLineErrors):
-    """The root of the command line."""
+    """The root of the command line, which lists its verbs without importing them."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
-        self.commands = cast(Any, _Commands())  # read only, and never added to
+        self.commands = cast(Any, _Commands())  # typer only reads it, and a Mapping is enough for that
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the verbs."""
@@ -158,7 +159,7 @@ app = typer.Typer(
     cls=VerbGroup,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    # plain help: drawing it with Rich would take as long again as starting
+    # plain help: drawing it with Rich would double the start-up time
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Which similarity metric agrees with people on your kind of text, how sure is that, and where does it fail?",
@@ -166,7 +167,7 @@ app = typer.Typer(
 )
 
 
-def _version(shown: bool) -> None:
+def _show_version(shown: bool) -> None:
     if shown:
         from assay import __version__
 
@@ -177,7 +178,7 @@ def _version(shown: bool) -> None:
 @app.callback()
 def _root(
     context: typer.Context,
-    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Show the version."),
+    version: bool = typer.Option(False, "--version", callback=_show_version, is_eager=True, help="Show the version."),
     traceback: Traceback = False,
     verbose: Verbose = False,
     no_config: bool = typer.Option(
@@ -185,17 +186,17 @@ def _root(
     ),
 ) -> None:
     """Compare similarity metrics with human labels."""
-    # doctor shows what is wrong with a file
+    # doctor must run with an invalid configuration, since it reports what is wrong
     if not no_config and context.invoked_subcommand not in (None, "doctor"):
-        _take_defaults(context)
+        _apply_configuration(context)
 
 
 @guarded
-def _take_defaults(context: typer.Context) -> None:
-    """Give the verb that follows its defaults from the configuration, where there is one.
+def _apply_configuration(context: typer.Context) -> None:
+    """Set the defaults of the invoked verb from the configuration file, if there is one.
 
     Raises:
-        InputError: the file cannot be read, or holds what no verb knows.
+        InputError: the file cannot be read, or has a key or table that no verb has.
     """
     from assay.configuration import find_configuration
 

@@ -12,7 +12,7 @@ from assay.cli.guard import print_report, progress_on_stderr, tell
 from assay.cli.options import ExplainOption, QuietOption, ReportFormat, ReportFormatOption
 from assay.reports.check.settings import CheckSettings
 
-#: Exit code of a gate that is not passed.
+#: Exit code when the run is worse than the baseline.
 FAILED = 3
 
 
@@ -50,11 +50,11 @@ def check(
     if summary is not None:
         write_summary(summary, checked.to_markdown())
     print_report(checked, output, explain=explain)
-    # the tables begin with the result
-    told = output is ReportFormat.table
+    # the tables begin with the headline
+    has_headline = output is ReportFormat.table
     if not checked.passed:
-        if not told:
+        if not has_headline:
             tell(f"assay: {checked.headline}")
         raise typer.Exit(FAILED)
-    if not quiet and not told:
+    if not quiet and not has_headline:
         tell(checked.headline)

@@ -1,8 +1,8 @@
-"""Defaults of options from a configuration file: which keys there may be, and what they give each verb.
+"""Defaults of options from a configuration file: which keys are allowed, and which values each verb gets from them.
 
-A key is an option without its dashes, or the setting's name in Python. At the top it applies to every verb that has
-the option and can take the value; in a table of a verb, such as ``[run]``, to that verb. The file may come with a
-repository of somebody else: it can neither name a file to write nor make assay run code.
+A key is an option without its dashes, or the setting's name in Python. At the top level it applies to every verb that
+has the option and accepts the value; in a table of a verb, such as ``[run]``, only to that verb. The file may come with
+someone else's repository: it can neither name a file to write nor make assay run code.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from assay.configuration import Configuration
 from assay.errors import AssayError, InputError, suggest
 from assay.paths import exists
 
-#: Options that a file may not set, and why.
+#: Options that a configuration file may not set, with the reason as messages give it.
 REFUSED = {
     **dict.fromkeys(("out", "junit", "run", "summary", "svg", "storage"), "names what is written"),
     **dict.fromkeys(("tagger", "pipeline", "trust"), "can run code"),
     "address": "sends data and code to another machine",
     **dict.fromkeys(("older_than", "dry_run"), "decides what is deleted"),
 }
-#: Options whose text may hold paths, beside those that are paths; a path there has a slash or a dot.
+#: Options whose text may contain paths, besides options that are paths; such a path has a slash or a dot.
 WITH_PATHS = frozenset(
     {"base", "dataset", "datasets", "dev", "graphs", "labeller", "metric", "metrics", "pairs", "prices", "queries"}
     | {"test", "threshold", "train", "vectors"}
@@ -40,14 +40,14 @@ _EXPECTED = {bool: "true or false", int: "a whole number", float: "a number", st
 
 @dataclass(frozen=True)
 class Option:
-    """An option of a verb, as a file may set it.
+    """An option of a verb that a configuration file may set.
 
     Attributes:
-        name: of the parameter.
-        kind: type of one value.
-        choices: the texts that are allowed; empty for any.
-        several: whether it takes a list.
-        settings: the settings class of the verb; None where it has none.
+        name: the name of the parameter.
+        kind: the type of a single value.
+        choices: the allowed texts; empty if any text is allowed.
+        several: whether it accepts a list.
+        settings: the settings class of the verb; None if it has none.
     """
 
     name: str
@@ -56,32 +56,49 @@ class Option:
     several: bool
     settings: Any
 
-    def read(self, value: Any, folder: Path) -> Any:
-        """Return a value of the file as the command line takes it.
+    def parse(self, value: Any, folder: Path) -> Any:
+        """Return a value of the file in the form that the command line expects.
+
+        Args:
+            value: the value as TOML has it.
+            folder: the folder of the file, to which its paths are relative.
 
         Raises:
-            InputError: it is of another type, outside its range, or names a metric that runs code; without the key.
+            InputError: the value has another type, is outside its range, or names a metric that runs code. The message
+                does not name the key.
         """
-        if isinstance(value, dict) and ("Mapping[" in self._hint or self.name in MAPPINGS):
+        if isinstance(value, dict) and self._accepts_mapping:
+            # the command line writes a mapping as text: a=x+y,b=z
             value = ",".join(f"{key}={'+'.join(map(str, _as_list(item)))}" for key, item in value.items())
         if isinstance(value, list) and not self.several:
             raise InputError("expected one value, not a list")
-        read = [self._read_one(item, folder) for item in _as_list(value)]
-        return read if self.several else read[0]
+        parsed = [self._parse_item(item, folder) for item in _as_list(value)]
+        return parsed if self.several else parsed[0]
+
+    @property
+    def _accepts_mapping(self) -> bool:
+        return "Mapping[" in self._hint or self.name in MAPPINGS
 
     @property
     def _hint(self) -> str:
+        """The annotation of the setting as source text; empty for an option that is no setting."""
         if self.settings is None or self.name not in self.settings.__dataclass_fields__:
             return ""
         return str(self.settings.__dataclass_fields__[self.name].type)
 
-    def _read_one(self, value: Any, folder: Path) -> Any:
+    def _parse_item(self, value: Any, folder: Path) -> Any:
+        """Return a single value, checked, with its paths made relative to the working folder."""
         from assay.settings import check_value, declared
 
         if self.kind is str and "float" in self._hint and type(value) in (int, float):
             value = str(value)
-        right = isinstance(value, str if self.kind is Path else (int, float) if self.kind is float else self.kind)
-        if not right or (isinstance(value, bool) and self.kind is not bool):
+        toml_type: Any = self.kind
+        if self.kind is Path:
+            toml_type = str
+        elif self.kind is float:
+            toml_type = (int, float)
+        # bool is a subclass of int
+        if not isinstance(value, toml_type) or (isinstance(value, bool) and self.kind is not bool):
             raise InputError(f"expected {_EXPECTED[self.kind]}")
         if self.choices and value not in self.choices:
             raise InputError(f"must be {', '.join(self.choices[:-1])} or {self.choices[-1]}")
@@ -102,20 +119,23 @@ def _as_list(value: Any) -> list[Any]:
 
 
 def _check_runs_no_code(name: str) -> None:
-    """Raise InputError for a metric that runs code of no installed package, or calls a server with the user's key."""
+    """Raise InputError for a metric that runs code from outside installed packages, or calls a server with a key."""
     from assay.metrics import load_metric
 
     try:
         code = load_metric(name).foreign_code()
     except AssayError:
-        # the verb reports an unknown name or a package that is missing
+        # the verb itself reports an unknown name or a missing package
         return
     if code:
         raise InputError(f"would run code or call a server ({code}); name such a metric on the command line")
 
 
 def _with_paths(text: str, folder: Path) -> str:
-    """Return a text in which every path is taken from the folder of the file, such as ``bi-encoder:models/a``."""
+    """Return a text with the paths in it, which are relative to *folder*, made relative to the working folder.
+
+    A part of the text is a path if it has a slash or a dot and exists, such as in ``bi-encoder:models/a``.
+    """
     parts = re.split(r"([=:,+])", text)
     for i, part in enumerate(parts):
         looks_like_path = "/" in part or "." in part
@@ -126,7 +146,7 @@ def _with_paths(text: str, folder: Path) -> str:
 
 @functools.cache
 def options_of(command: Any) -> dict[str, Option]:
-    """Return the options of a command by each way to write their key."""
+    """Return the options of a command by key; an option has one key for its name and one per flag."""
     callback = inspect.unwrap(command.callback, stop=lambda function: hasattr(function, "__signature__"))
     hints = get_type_hints(callback, include_extras=True)
     options = {}
@@ -151,7 +171,7 @@ def _bare(key: str) -> str:
 
 
 def _option(name: str, annotation: Any, settings: Any) -> Option:
-    """Return an option from the type that typer reads: a plain one, a choice, a list, or one of them or None."""
+    """Return an option from its annotation for typer: a plain type, Enum, Literal or list, or one of these or None."""
     hint = next((part for part in get_args(annotation) if part is not type(None)), annotation)
     hint = annotation if get_origin(annotation) in (list, Literal) else hint
     several = get_origin(hint) is list
@@ -165,7 +185,7 @@ def _option(name: str, annotation: Any, settings: Any) -> Option:
 
 
 def leaves(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield each verb below a command with the words that name it."""
+    """Yield each verb below a command, after the words that lead to it."""
     if not hasattr(command, "commands"):
         yield path, command
         return
@@ -174,12 +194,12 @@ def leaves(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str
 
 
 def defaults_of(configuration: Configuration, root: Any, verb: str) -> dict[str, Any]:
-    """Return what a configuration gives a verb: the value of each parameter; of a group of verbs, by verb.
+    """Return the values that a configuration sets for a verb, by parameter; for a group, by verb and parameter.
 
-    The tables of other verbs are not read, and other verbs are imported only for a key that this one does not know.
+    The tables of other verbs are not read, and other verbs are imported only for a key that this verb does not have.
 
     Raises:
-        InputError: a key or table that no verb knows, or a value that does not fit; with the file and the key.
+        InputError: no verb has a key or table, or a value does not fit; the message names the file and the key.
     """
     values, tables = _parts(configuration.values, root)
     for name in tables:
@@ -199,15 +219,26 @@ def _of_command(
     inherited: Mapping[str, Any],
     path: tuple[str, ...],
 ) -> dict[str, Any]:
-    """Return the values of a verb, or those of each verb of a group, from its table and from what is above."""
+    """Return the values of a verb, or of each verb in a group, from its own table and from the levels above.
+
+    Args:
+        configuration: the whole configuration.
+        command: the verb, or the group of verbs.
+        table: the table of the command.
+        inherited: the keys of the levels above, which apply if an option accepts them.
+        path: the words of the command.
+    """
     own, tables = _parts(table, command)
     for key, value in own.items():
         _check_key(configuration, key, value, command, path)
     if not hasattr(command, "commands"):
         options = options_of(command)
         folder = configuration.file.parent
-        found = _fitting(inherited, options, folder)
-        return found | {options[_key(key)].name: options[_key(key)].read(own[key], folder) for key in own}
+        values = _accepted_values(inherited, options, folder)
+        for key, value in own.items():
+            option = options[_key(key)]
+            values[option.name] = option.parse(value, folder)
+        return values
     for name in tables:
         if name not in command.commands:
             head = f"{configuration.file}: {configuration.table(*path, _bare(name))}"
@@ -221,7 +252,7 @@ def _of_command(
 
 
 def _parts(table: Mapping[str, Any], command: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the keys of a table and, of a group of verbs, its tables; ``labels = {no = 0}`` is a key."""
+    """Split a table into its keys and, for a group of verbs, the tables of verbs; ``labels = {no = 0}`` is a key."""
     values: dict[str, Any] = {}
     tables: dict[str, Any] = {}
     for key, value in table.items():
@@ -230,39 +261,39 @@ def _parts(table: Mapping[str, Any], command: Any) -> tuple[dict[str, Any], dict
     return values, tables
 
 
-#: Options that a file may write as a table.
+#: Options that are mappings, which a file may write as a table.
 MAPPINGS = frozenset({"columns", "graphs", "labels"})
 
 
-def _fitting(values: Mapping[str, Any], options: Mapping[str, Option], folder: Path) -> dict[str, Any]:
-    """Return the values that options take, by the name of the parameter; others are for other verbs."""
-    found = {}
+def _accepted_values(values: Mapping[str, Any], options: Mapping[str, Option], folder: Path) -> dict[str, Any]:
+    """Return the values that these options accept, by parameter name; the rest are for other verbs."""
+    accepted = {}
     for key, value in values.items():
         option = options.get(_key(key))
         if option is not None:
             try:
-                found[option.name] = option.read(value, folder)
+                accepted[option.name] = option.parse(value, folder)
             except InputError:
                 continue
-    return found
+    return accepted
 
 
 def _check_key(
     configuration: Configuration, key: str, value: Any, command: Any, path: tuple[str, ...] = (), *, first: str = ""
 ) -> None:
-    """Raise InputError unless some verb below a command has the key and can take its value.
+    """Raise InputError unless some verb below a command has an option of this key that accepts the value.
 
     Args:
-        configuration: that the key stands in.
-        key: as it was written.
-        value: of it.
-        command: a verb or a group of them.
-        path: words of the command; empty at the top.
-        first: the verb that is tried first.
+        configuration: the configuration with the key.
+        key: the key as the file writes it.
+        value: the value of the key.
+        command: a verb or a group of verbs.
+        path: the words of the command; empty at the top level.
+        first: the verb to try first; empty for no preference.
     """
-    written = f"{configuration.file}: {f'{configuration.table(*path)} {_bare(key)}'.strip()}"
+    location = f"{configuration.file}: {f'{configuration.table(*path)} {_bare(key)}'.strip()}"
     if _key(key) in REFUSED:
-        raise InputError(f"{written}: {REFUSED[_key(key)]}, so it is for the command line only; remove the key")
+        raise InputError(f"{location}: {REFUSED[_key(key)]}, so it is for the command line only; remove the key")
     known: set[str] = set()
     problem = ""
     for leaf in _tried_first(command, first):
@@ -271,22 +302,22 @@ def _check_key(
         option = options.get(_key(key))
         if option is not None:
             try:
-                option.read(value, configuration.file.parent)
+                option.parse(value, configuration.file.parent)
             except InputError as error:
                 problem = problem or str(error)
                 continue
             return
     if problem:
-        raise InputError(f"{written} = {value!r}: {problem}")
+        raise InputError(f"{location} = {value!r}: {problem}")
     verb = " ".join(path)
     lack = f"assay {verb} has no such option" if verb else "no verb has such an option"
     raise InputError(
-        f"{written}: {lack}.{suggest(_key(key), sorted(known))} assay {verb or 'VERB'} --help lists the options"
+        f"{location}: {lack}.{suggest(_key(key), sorted(known))} assay {verb or 'VERB'} --help lists the options"
     )
 
 
 def _tried_first(command: Any, first: str) -> Iterator[Any]:
-    """Yield the verbs below a command, that of a name before the others are imported."""
+    """Yield the verbs below a command, beginning with the one called *first*, before the others are imported."""
     if first:
         for _, leaf in leaves(command.commands[first]):
             yield leaf
@@ -295,11 +326,11 @@ def _tried_first(command: Any, first: str) -> Iterator[Any]:
 
 
 def given_by(configuration: Configuration, root: Any) -> tuple[dict[str, list[str]], list[str]]:
-    """Return each ``key = value`` that a configuration gives with the verbs that take it, and every fault of the file.
+    """Return the verbs that each ``key = value`` of a configuration applies to, and one message per fault of the file.
 
-    Beside what :func:`defaults_of` refuses, the values of a verb are compared with each other.
+    Faults are the errors of :func:`defaults_of`, and values of one verb that contradict each other.
     """
-    found: dict[str, list[str]] = {}
+    verbs: dict[str, list[str]] = {}
     faults: list[str] = []
     for verb in root.commands:
         try:
@@ -311,9 +342,9 @@ def given_by(configuration: Configuration, root: Any) -> tuple[dict[str, list[st
             values = _below(defaults, path[1:])
             for name, value in values.items():
                 line = Configuration(configuration.file, {name: value}).line
-                found.setdefault(line, []).append(" ".join(path))
+                verbs.setdefault(line, []).append(" ".join(path))
             faults += _contradictions(configuration.file, leaf, values)
-    return found, list(dict.fromkeys(faults))
+    return verbs, list(dict.fromkeys(faults))
 
 
 def _below(defaults: Mapping[str, Any], path: tuple[str, ...]) -> Mapping[str, Any]:
@@ -323,7 +354,10 @@ def _below(defaults: Mapping[str, Any], path: tuple[str, ...]) -> Mapping[str, A
 
 
 def _contradictions(file: Path, leaf: Any, values: Mapping[str, Any]) -> list[str]:
-    """Return what the settings of a verb object to, beside what it must be given on the command line."""
+    """Return a list with the error about values that contradict each other; empty if they do not.
+
+    A verb with required settings that the file does not set cannot be checked.
+    """
     settings = getattr(leaf.callback, "settings_class", None)
     if settings is None:
         return []
@@ -340,7 +374,7 @@ def _contradictions(file: Path, leaf: Any, values: Mapping[str, Any]) -> list[st
 
 
 def used_by(context: Any) -> Configuration | None:
-    """Return the values of the configuration that a command took, less those that its command line gave."""
+    """Return the values of the configuration that a command uses; those overridden on the command line are left out."""
     values = context.default_map or {}
     sources = {name: context.get_parameter_source(name) for name in values}
     used = {name: value for name, value in values.items() if sources[name] and sources[name].name == "DEFAULT_MAP"}
@@ -348,7 +382,7 @@ def used_by(context: Any) -> Configuration | None:
 
 
 def origin_of(message: str, configuration: Configuration) -> str:
-    """Return which settings that a message names came from the file, as an end of that message; empty for none."""
+    """Return a suffix for a message that says which settings named in it came from the file; empty if none did."""
     named = set(re.findall(r"`([a-z][a-z0-9_]*)[`=]", message)) & configuration.values.keys()
     if not named:
         return ""

@@ -73,7 +73,7 @@ def list_(output: ListFormatOption = ListFormat.table) -> None:
 
 
 def _list_json() -> None:
-    """Print the list of datasets as JSON."""
+    """Print the datasets as JSON, one object per dataset."""
     from assay.datasets import is_here, list_datasets
     from assay.output import json_text
 
@@ -120,11 +120,11 @@ def show_(
     if as_json:
         print_data(json_text(shown))
     else:
-        _print(shown)
+        _print_description(shown)
 
 
-def _print(shown: dict[str, Any]) -> None:
-    """Print a card or a file, a line for each thing that is known of it."""
+def _print_description(shown: dict[str, Any]) -> None:
+    """Print the description of a card or a file, one line per fact; empty values are left out."""
     from assay.datasets.annotation_graph import graph_line
     from assay.settings import with_flags
 
@@ -144,7 +144,7 @@ def _print(shown: dict[str, Any]) -> None:
             for item in value:
                 print_line(f"{key.removesuffix('s')}: {item}")
         elif isinstance(value, dict):
-            print_line(f"{key}: " + ", ".join(f"{inner} {_number(held)}" for inner, held in value.items()))
+            print_line(f"{key}: " + ", ".join(f"{inner} {_number(item)}" for inner, item in value.items()))
         else:
             print_line(f"{key}: {value}")
 
@@ -164,7 +164,7 @@ def fetch(name: Card, offline: OfflineOption = False, quiet: QuietOption = False
 
 
 def _download_progress() -> Callable[[str, int, int | None], None] | None:
-    """Show a growing percentage on a terminal; nothing elsewhere."""
+    """Return a function that shows a growing percentage on stderr; None if stderr is no terminal."""
     if not sys.stderr.isatty():
         return None
 
@@ -202,19 +202,19 @@ def check(
     if as_json:
         print_data(json_text([vars(finding) for finding in [*findings, *notes]]))
     else:
-        # a file without a column `split` has one part, which needs no name
+        # a file without a column `split` has a single part, whose name would say nothing
         has_splits = card is not None or any("split" in pairs.table.column_names for pairs in splits.values())
 
-        def about(split: str, line: str) -> str:
+        def with_split(split: str, line: str) -> str:
             return f"{split}: {line}" if has_splits else line
 
         for split, pairs in splits.items():
             for line in (f"{len(pairs):,} pairs", *pairs.notes, *pairs.hints):
-                print_line(about(split, line))
+                print_line(with_split(split, line))
         for note in notes:
-            print_line(about(note.split, note.message))
+            print_line(with_split(note.split, note.message))
         for finding in findings:
-            print_line(f"{finding.severity}: {about(finding.split, finding.message)}")
+            print_line(f"{finding.severity}: {with_split(finding.split, finding.message)}")
             for example in finding.examples:
                 print_line(f"    {_example_line(example)}")
     errors = sum(finding.severity == "error" for finding in findings)
@@ -233,12 +233,12 @@ def _example_line(example: dict[str, Any]) -> str:
     return ", ".join(f"{key}={_example_value(value)}" for key, value in example.items())
 
 
-#: Gold answers of a row that are listed.
+#: Number of gold answers that are shown of a long list.
 _LISTED = 3
 
 
 def _example_value(value: Any) -> str:
-    """Return a value of a row: of many gold answers the first few, of a mean label six digits."""
+    """Return a cell as text: a long list is shortened to its first items, a float has six significant digits."""
     if isinstance(value, list) and len(value) > _LISTED + 1:
         first = ", ".join(map(repr, value[:_LISTED]))
         return f"[{first}, … {len(value):,} in all]"

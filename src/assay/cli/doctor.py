@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def configuration_findings(root: Any) -> list[DoctorFinding]:
-    """Return the configuration file, its keys with the verbs they are for, and what is wrong with it."""
+    """Return findings on the configuration file: its path, the verbs that each key applies to, and its faults."""
     from assay.api.doctor import DoctorFinding
     from assay.cli.configuration import given_by
     from assay.configuration import find_configuration
@@ -29,8 +29,8 @@ def configuration_findings(root: Any) -> list[DoctorFinding]:
         findings = [DoctorFinding(kind, str(configuration.file), True, "defaults for the command line")]
     except InputError as error:
         return [DoctorFinding(kind, "file", False, str(error))]
-    found, faults = given_by(configuration, root)
-    findings += [DoctorFinding(kind, line, True, f"for {', '.join(verbs)}") for line, verbs in found.items()]
+    verbs_of, faults = given_by(configuration, root)
+    findings += [DoctorFinding(kind, line, True, f"for {', '.join(verbs)}") for line, verbs in verbs_of.items()]
     return findings + [DoctorFinding(kind, "fault", False, fault) for fault in faults]
 
 
@@ -51,8 +51,8 @@ def doctor(
         of_kind = [finding for finding in findings if finding.kind == kind]
         if kind == "variable":
             heads = [kind, "value", "what it sets"]
-            rows = [[one.name, one.value if one.here else "not set", one.detail] for one in of_kind]
+            rows = [[item.name, item.value if item.here else "not set", item.detail] for item in of_kind]
         else:
             heads = [kind, "available", "detail", "how to get it"]
-            rows = [[one.name, "yes" if one.here else "no", one.detail, one.remedy] for one in of_kind]
+            rows = [[item.name, "yes" if item.here else "no", item.detail, item.remedy] for item in of_kind]
         print_grid(heads, rows)

@@ -14,8 +14,8 @@ from assay.errors import InputError
 from assay.reports.errors.settings import ErrorSettings
 from assay.settings import parse_scale
 
-#: Options that count beside ``--evaluate``.
-_EVALUATED = ("run", "datasets", "scale", "tagger", "evaluate", "output")
+#: Options that have an effect together with ``--evaluate``.
+_EFFECTIVE_WITH_EVALUATE = ("run", "datasets", "scale", "tagger", "evaluate", "output")
 
 
 @command(ErrorSettings)
@@ -45,7 +45,7 @@ def errors(
 
     ends = None if scale is None else parse_scale(scale)
     if evaluate:
-        _check_evaluated(context)
+        _check_effective_with_evaluate(context)
         chosen = {name: settings[name] for name in ("datasets", "tagger") if name in settings}
         print_report(assay.evaluate_categories(run, scale=ends, **chosen), output, explain=explain)
         return
@@ -57,9 +57,9 @@ def errors(
     print_report(assay.find_errors(run, scale=ends, **settings), output, explain=explain)
 
 
-def _check_evaluated(context: typer.Context) -> None:
-    """Raise InputError for an option that is written beside ``--evaluate`` and does not count there."""
+def _check_effective_with_evaluate(context: typer.Context) -> None:
+    """Raise InputError for an option on the command line that has no effect together with ``--evaluate``."""
     for name in context.params:
         source = context.get_parameter_source(name)
-        if name not in _EVALUATED and source is not None and source.name == "COMMANDLINE":
+        if name not in _EFFECTIVE_WITH_EVALUATE and source is not None and source.name == "COMMANDLINE":
             raise InputError(f"`{name}`: has no effect beside `evaluate`; leave one of them out")

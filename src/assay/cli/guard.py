@@ -1,4 +1,4 @@
-"""What every verb shares: errors become one line and an exit code, progress goes to stderr."""
+"""Code that every verb shares: errors as one line with an exit code, progress on stderr, tables and data on stdout."""
 
 from __future__ import annotations
 
@@ -31,31 +31,31 @@ if TYPE_CHECKING:
     from assay.progress import Progress
 
 Arguments = ParamSpec("Arguments")
-#: Characters in a line where stdout is no terminal and ``COLUMNS`` is not set.
+#: Width of tables, in characters, when stdout is no terminal and ``COLUMNS`` is not set.
 PIPE_WIDTH = 100
-#: Seconds to the first line of progress where stderr is no terminal, and between two of them.
+#: Seconds before the first line of progress, and between lines, when stderr is no terminal.
 SECONDS_TO_FIRST_LINE = 1.0
 SECONDS_BETWEEN_LINES = 10.0
-#: Errors of the file system that a user can fix: rights, a full or read-only disk, a file where a folder should be, a
-#: name that is too long.
+#: File system errors that a user can fix: permissions, a full or read-only disk, a file in place of a folder, a name
+#: that is too long. Others are defects and keep their traceback.
 FIXABLE = frozenset(
     {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
     | {errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG}
 )
 
 
-#: Environment variable, which ``assay --traceback`` sets: errors come with the lines of code that they passed.
+#: Environment variable, set by ``assay --traceback``: errors are shown with their traceback.
 TRACEBACK = "ASSAY_TRACEBACK"
 
 
 def tell(line: str) -> None:
-    """Write one line to stderr, whatever names it holds."""
+    """Write one line to stderr; control characters in it are escaped, and overlong words shortened."""
     typer.echo(brief(line), err=True)
 
 
 def finish(failures: Sequence[str], notes: Sequence[str] = ()) -> None:
-    """Write failures and notes to stderr, and end with exit code 1 where something failed and the rest is done."""
-    from assay.settings import with_flags  # imports NumPy, which the help of the command line does not need
+    """Write failures and notes to stderr, and exit with code 1 if there are failures; other work is done by then."""
+    from assay.settings import with_flags  # here, since it imports NumPy, which --help does not need
 
     for failure in failures:
         tell(f"assay: {with_flags(failure, {})}")
@@ -66,11 +66,11 @@ def finish(failures: Sequence[str], notes: Sequence[str] = ()) -> None:
 
 
 def guarded(verb: Callable[Arguments, None], flags: Mapping[str, str] | None = None) -> Callable[Arguments, None]:
-    """Turn the errors that a user can meet into one line on stderr and an exit code.
+    """Return a verb whose expected errors become one line on stderr and an exit code.
 
     Args:
         verb: the function of a command.
-        flags: the flag of each setting of the command whose flag is not made of its name.
+        flags: the flag of each setting whose flag is not derived from its name.
     """
 
     @functools.wraps(verb)
@@ -78,7 +78,7 @@ def guarded(verb: Callable[Arguments, None], flags: Mapping[str, str] | None = N
         try:
             verb(*args, **kwargs)
         except AssayError as error:
-            # here, since it imports NumPy, which the help of the command line does not need
+            # here, since it imports NumPy, which --help does not need
             from assay.settings import with_flags
 
             if os.environ.get(TRACEBACK):
@@ -90,7 +90,7 @@ def guarded(verb: Callable[Arguments, None], flags: Mapping[str, str] | None = N
             tell("assay: stopped; what was scored so far is kept")
             raise typer.Exit(130) from None
         except BrokenPipeError:
-            # the reader of stdout went away (| head); nothing is lost
+            # the reader of stdout ended first, as in `| head`, which is no error
             sys.stderr.close()
             raise typer.Exit(0) from None
         except OSError as error:
@@ -101,7 +101,10 @@ def guarded(verb: Callable[Arguments, None], flags: Mapping[str, str] | None = N
 
 
 def _tell_fixable(error: OSError) -> None:
-    """Write one line on what the file system refused, where the code nearer to the file had no better message."""
+    """Report a file system error that the user can fix in one line, and raise any other again.
+
+    This is the fallback for errors that no code closer to the file turned into a better message.
+    """
     if "temporary directory" in str(error):
         tell("assay: there is no folder for temporary files that can be written; free some space, or set TMPDIR")
         return
@@ -111,7 +114,7 @@ def _tell_fixable(error: OSError) -> None:
 
 
 class OneLineErrors(TyperGroup):
-    """The root of the command line: bad usage, too, is one line on stderr."""
+    """A group of commands in which usage errors, too, are one line on stderr."""
 
     def main(
         self,
@@ -122,7 +125,7 @@ class OneLineErrors(TyperGroup):
         windows_expand_args: bool = True,
         **extra: Any,
     ) -> Any:
-        """Run; arguments as for the class above."""
+        """Run the command line, and exit unless *standalone_mode* is off; see :meth:`typer.core.TyperGroup.main`."""
         call = functools.partial(super().main, args, prog_name, complete_var, False, windows_expand_args, **extra)
         if not standalone_mode:
             return call()
@@ -138,11 +141,11 @@ class OneLineErrors(TyperGroup):
             sys.exit(0)
         except OSError as error:
             _tell_fixable(error)
-            # or Python would try to write it once more
+            # otherwise Python would flush stdout again at exit, and fail again
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(2)
         except Exception as error:
-            # the class of usage errors has no public name that all versions of typer share
+            # usage errors are known by this method: their class has no public name that all versions of typer share
             message = error.format_message() if hasattr(error, "format_message") else ""
             if not message:
                 raise
@@ -152,21 +155,21 @@ class OneLineErrors(TyperGroup):
 
 
 def _set_encoding_of_stdout() -> None:
-    """Write UTF-8 to a file or pipe; on a terminal, escape what it cannot show.
+    """Make stdout UTF-8 if it is a file or pipe, and escape characters that a terminal cannot show.
 
-    A terminal in Latin-1 shows ρ as ``\\u03c1``, as on stderr. A program reads UTF-8, as in every file: there an escape
-    would be another text, or no JSON.
+    A terminal in Latin-1 shows ρ as ``\\u03c1``, as it does on stderr. Programs that read the output expect UTF-8; an
+    escape would change the text, or break JSON.
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace", encoding=None if sys.stdout.isatty() else "utf-8")
 
 
 def _tell_usage_error(message: str, context: Any) -> None:
-    """Write what was wrong with the arguments in one line, with the verb whose help explains them.
+    """Report a usage error in one line that names the command whose help to read.
 
     Args:
-        message: of typer; of several lines where it is the help itself, since there were no arguments.
-        context: of typer, None where the error has none.
+        message: typer's message; without any arguments it is the whole help text, which is written as it is.
+        context: the context of the error in typer, or None.
     """
     if message.startswith("Usage: "):
         typer.echo(message, err=True)
@@ -175,8 +178,8 @@ def _tell_usage_error(message: str, context: Any) -> None:
     tell(f"assay: {message.replace('Value error, ', '').removesuffix('.')} ({verb} --help)")
 
 
-def _show(renderable: Any) -> None:
-    """Print a Rich renderable to stdout; where that is a file or a pipe, so wide that no word is broken."""
+def _print_renderable(renderable: Any) -> None:
+    """Print a Rich renderable to stdout; in a file or pipe it is made wide enough that no word is broken."""
     from rich.measure import Measurement
 
     output = console()
@@ -187,7 +190,7 @@ def _show(renderable: Any) -> None:
 
 
 def print_line(line: str) -> None:
-    """Print a line to stdout; a terminal gets it wrapped between words, the further lines indented."""
+    """Print a line to stdout; on a terminal it is wrapped between words, with a hanging indent."""
     line = brief(line)
     if sys.stdout.isatty():
         line = textwrap.fill(
@@ -197,7 +200,7 @@ def print_line(line: str) -> None:
 
 
 def print_data(text: str) -> None:
-    """Print lines that a program reads, such as JSON or CSV, to stdout as they are; no character acts on a terminal."""
+    """Print text for programs, such as JSON or CSV, to stdout; unchanged, except that a terminal gets escapes."""
     typer.echo(visible(text, keep="\n\t") if sys.stdout.isatty() else text, nl=False)
 
 
@@ -205,9 +208,9 @@ def print_report(report: Tables, output: ReportFormat, *, explain: bool = False)
     """Print the tables of a run or of a report to stdout.
 
     Args:
-        report: what to print.
-        output: how.
-        explain: whether tables come with every column and note, method and signatures; other formats always do.
+        report: the tables to print.
+        output: the output format.
+        explain: whether tables are printed with every column and note, method and signatures, as in other formats.
     """
     if output.value == "table":
         console().print(report.to_rich(explain=explain), crop=False)
@@ -216,7 +219,7 @@ def print_report(report: Tables, output: ReportFormat, *, explain: bool = False)
 
 
 def print_grid(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print a table to stdout that breaks a long word, such as a line to copy, where others would cut it."""
+    """Print a table to stdout in which overlong words, such as a command to copy, are wrapped and not cut."""
     from rich.table import Column, Table
 
     from assay.reports.terminal import rich_text
@@ -224,11 +227,11 @@ def print_grid(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     table = Table(*(Column(head, overflow="fold") for head in heads))
     for row in rows:
         table.add_row(*map(rich_text, row))
-    _show(table)
+    _print_renderable(table)
 
 
 def console() -> Console:
-    """Return a console for stdout."""
+    """Return a Rich console for stdout, :data:`PIPE_WIDTH` wide if nothing else says how wide it is."""
     from rich.console import Console
 
     plain = Console(soft_wrap=False)
@@ -257,9 +260,9 @@ class _Bars:
 
 
 class _Lines:
-    """A line now and then where stderr is a file or a pipe: ``chrf on tq, pairs: 320/600, 63/s, 5 s left``.
+    """Progress as occasional lines, for a file or pipe: ``chrf on tq, pairs: 320/600, 63/s, 5 s left``.
 
-    The rate is that since the first units came: what a model takes to load says nothing of the time left.
+    The rate is measured from the first units on, since the time to load a model says nothing about the time left.
     """
 
     def __init__(self) -> None:
@@ -267,22 +270,22 @@ class _Lines:
 
     def begin(self, what: str, total: int) -> None:
         self._what, self._total, self._done = what, total, 0
-        # when the first units came, and how many
+        # the time of the first report, and the units done by then
         self._first: tuple[float, int] | None = None
         self._next = time.monotonic() + SECONDS_TO_FIRST_LINE
 
     def advance(self, units: int) -> None:
         self._done += units
-        now = time.monotonic()
-        self._first = self._first or (now, self._done)
-        # work without a name, such as a short look into the store, is not reported
-        if not self._what or now < self._next:
+        time_now = time.monotonic()
+        self._first = self._first or (time_now, self._done)
+        # work without a name, such as a short query of the store, is not reported
+        if not self._what or time_now < self._next:
             return
-        self._next = now + SECONDS_BETWEEN_LINES
+        self._next = time_now + SECONDS_BETWEEN_LINES
         parts = [f"{self._done:,}/{self._total:,}" if self._total else f"{self._done:,}"]
-        begun, first = self._first
-        if self._done > first and now > begun:
-            rate = (self._done - first) / (now - begun)
+        first_time, first_done = self._first
+        if self._done > first_done and time_now > first_time:
+            rate = (self._done - first_done) / (time_now - first_time)
             parts.append(f"{_rate(rate)}/s")
             if self._total:
                 parts.append(f"{_duration((self._total - self._done) / rate)} left")
@@ -297,7 +300,7 @@ def _rate(rate: float) -> str:
 
 
 def _duration(seconds: float) -> str:
-    """Return a time in the largest unit that says enough: ``45 s``, ``12 min``, ``3.5 h``."""
+    """Return a duration in a unit that suits its length: ``45 s``, ``12 min``, ``3.5 h``."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
@@ -305,13 +308,13 @@ def _duration(seconds: float) -> str:
 
 @contextmanager
 def progress_on_stderr(quiet: bool) -> Iterator[Progress]:
-    """Give a progress that shows itself on stderr, or nothing when *quiet*."""
+    """Yield a progress that is shown on stderr, or a silent one when *quiet*."""
     from assay.progress import Silent
 
     if quiet:
         yield Silent()
     elif not sys.stderr.isatty() or logging.getLogger("assay").isEnabledFor(logging.INFO):
-        # a bar and lines of a log would write over each other
+        # bars and lines of the log would overwrite each other
         yield _Lines()
     else:
         from rich.console import Console
@@ -321,20 +324,20 @@ def progress_on_stderr(quiet: bool) -> Iterator[Progress]:
 
 
 def _bar(console: Console) -> Bar:
-    """Return a bar with n/N, rate and time left, which are never cut; of a long name the end is."""
+    """Return a progress bar with n/N, rate and time left; only the name of the work is shortened if space is short."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
     from rich.table import Column
     from rich.text import Text
 
     class RateColumn(ProgressColumn):
-        """Units in a second."""
+        """The units done per second."""
 
         def render(self, task: Task) -> Text:
             return Text(f"{_rate(task.speed)}/s" if task.speed else "")
 
     name = Column(ratio=1, no_wrap=True, overflow="ellipsis")
     return Progress(
-        # a name such as static:v[/x].txt is no markup
+        # a name such as static:v[/x].txt must not be read as markup
         TextColumn("{task.description}", markup=False, table_column=name),
         BarColumn(bar_width=12),
         MofNCompleteColumn(table_column=Column(no_wrap=True)),
@@ -347,14 +350,14 @@ def _bar(console: Console) -> Bar:
 
 
 class _LogLine(logging.Formatter):
-    """A line of the log, whatever names it holds."""
+    """Formats a log record as one line with control characters escaped."""
 
     def format(self, record: logging.LogRecord) -> str:
         return brief(super().format(record))
 
 
 def log_to_stderr() -> None:
-    """Write what assay logs, such as models that are loaded and scores that the store has, to stderr."""
+    """Send the log of assay to stderr: models loaded, scores found in the store, and the like."""
     logger = logging.getLogger("assay")
     if not logger.handlers:
         handler = logging.StreamHandler()

@@ -37,7 +37,7 @@ def list_(output: ListFormatOption = ListFormat.table) -> None:
 
 
 def _facts(entry: Entry) -> dict[str, str]:
-    """Return what the list says of a metric; ``here`` is yes, no, or what would make it usable."""
+    """Return the row of a metric in the list; ``here`` is yes, no, or the command that makes it usable."""
     from assay.errors import UnavailableError
 
     def facts(name: str, what: str, languages: str, here: str) -> dict[str, str]:
@@ -55,7 +55,7 @@ def _facts(entry: Entry) -> dict[str, str]:
 
 
 def _availability(name: str, declaration: Declaration) -> str:
-    """Return ``yes``, or what would make a metric usable; of one with a preset, whether that is available, too."""
+    """Return ``yes``, or the command that makes a metric usable; for a metric with a preset, also about the preset."""
     from assay.errors import UnavailableError
     from assay.metrics import load_metric
     from assay.metrics.presets import preset_languages

@@ -52,7 +52,7 @@ def show_(model: Model, as_json: JsonOption = False) -> None:
     try:
         located = locate(model, offline=True)
     except OfflineError:
-        # nobody forbade the network: this verb does not use it
+        # not the error about forbidden downloads: the user forbade nothing, this verb just never downloads
         raise InputError(f"model {model} is not on this machine; get it with: assay models fetch {model}") from None
     _print_facts(_facts(located), as_json=as_json)
 
@@ -67,7 +67,7 @@ def fetch(model: Model, offline: OfflineOption = False, as_json: JsonOption = Fa
 
 
 def _facts(located: LocatedModel) -> dict[str, object]:
-    """Return what is known about a model; what it does not say is left out."""
+    """Return the known facts about a model; unknown ones are left out."""
     from assay.metrics.models import describe
 
     reference, description = located.reference, describe(located.folder)
@@ -90,7 +90,7 @@ def _facts(located: LocatedModel) -> dict[str, object]:
 
 
 def _print_facts(facts: dict[str, object], *, as_json: bool) -> None:
-    """Print facts to stdout, one a line, or as JSON."""
+    """Print facts to stdout, one per line, or as JSON."""
     if as_json:
         from assay.output import json_text
 

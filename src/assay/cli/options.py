@@ -1,4 +1,4 @@
-"""Options of the command line that are no settings: how output is printed, and what lists of data and models take."""
+"""Options of the command line that are not settings: output formats, and options of the list-like verbs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from assay.reports.formats import FORMATS
 if TYPE_CHECKING:
 
     class ReportFormat(StrEnum):
-        """How a report is printed; here are only the formats that verbs name themselves."""
+        """How a report is printed. Type checkers see only the formats that the code of verbs mentions."""
 
         table = "table"
         json = "json"
@@ -33,10 +33,13 @@ class ListFormat(StrEnum):
 
 
 def scale_text(text: str | None) -> str | None:
-    """Return ``LOW,HIGH`` as it is.
+    """Return a text ``LOW,HIGH`` unchanged if it is valid.
+
+    This runs as a callback of the option: with a blank in place of the comma, typer would otherwise complain about an
+    unexpected argument.
 
     Raises:
-        BadParameter: not of that form. A blank in place of the comma would else be told of as a stray word.
+        BadParameter: the text does not have that form.
     """
     if text is not None:
         from assay.errors import InputError

@@ -13,7 +13,7 @@ from assay.cli.guard import finish, print_report, progress_on_stderr, tell
 from assay.cli.options import ExplainOption, QuietOption, ReportFormat, ReportFormatOption
 from assay.errors import InputError
 
-#: Endings of a file and what is written there.
+#: Output format by file extension.
 ENDINGS: Final[dict[str, str]] = {".json": "json", ".csv": "csv", ".md": "md"}
 
 
@@ -33,12 +33,12 @@ def profile(
     from assay.reports.formats import write
     from assay.reports.profile import document
 
-    _check(out)
+    _check_out(out)
     try:
         with progress_on_stderr(quiet) as progress:
             profiled = assay.profile(**settings, progress=progress)
     except KeyboardInterrupt:
-        # there is no store, of which the usual line speaks
+        # not the usual message, which says that scores are kept: a profile has no store
         tell("assay: stopped; a measurement that was interrupted is not kept")
         raise typer.Exit(130) from None
     report = assay.Report(document(profiled.as_dict()))
@@ -48,8 +48,8 @@ def profile(
     finish(profiled.failures, [] if out is None or quiet else [f"wrote {out}"])
 
 
-def _check(out: Path | None) -> None:
-    """Refuse a place that cannot be written before anything is measured."""
+def _check_out(out: Path | None) -> None:
+    """Raise InputError before anything is measured if the file has an unknown extension or no folder."""
     if out is None:
         return
     if out.suffix.lower() not in ENDINGS:

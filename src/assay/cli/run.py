@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from assay import Result
 
 
-def _instead_of_configured(context: typer.Context, name: str | None) -> str | None:
-    """Take the datasets of a configuration away where a dataset is named by position: the command line wins."""
+def _drop_configured_datasets(context: typer.Context, name: str | None) -> str | None:
+    """Drop the datasets of the configuration if a dataset is named by position, since the command line wins."""
     configured = dict(context.default_map or {})
     if name and "datasets" in configured:
         from assay.api.run import dataset_or_suite
@@ -29,7 +29,7 @@ def _instead_of_configured(context: typer.Context, name: str | None) -> str | No
         try:
             named, _ = dataset_or_suite(name)
         except InputError:
-            # the run reports it
+            # the run itself reports the unknown name
             named = []
         if named:
             del configured["datasets"]
@@ -37,7 +37,7 @@ def _instead_of_configured(context: typer.Context, name: str | None) -> str | No
     return name
 
 
-@command(RunSettings, position=_instead_of_configured)
+@command(RunSettings, position=_drop_configured_datasets)
 def run(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what there is to score, and how many calls, tokens and what price.")
@@ -69,7 +69,7 @@ def run(
 
 
 def _what_next(result: Result, folder: Path) -> list[str]:
-    """Return lines on what can be done with the run folder; none where no metric gave scores."""
+    """Return lines that suggest what to do with the run folder; none if no metric returned scores."""
     rows = result.outcome.agreement
     if not rows:
         return []
@@ -84,11 +84,11 @@ def _what_next(result: Result, folder: Path) -> list[str]:
 
 
 def _next_verbs(result: Result, run: str) -> list[str]:
-    """Return verbs with their arguments that make something of the run; none where no agreement is defined.
+    """Return suggested verbs with their arguments; none if no agreement is defined.
 
     Args:
-        result: of the run.
-        run: its folder, quoted for a shell.
+        result: the result of the run.
+        run: the run folder, quoted for a shell.
     """
     defined = {(row.dataset, row.metric) for row in result.outcome.agreement if row.value is not None}
     if not defined:
@@ -103,7 +103,7 @@ def _next_verbs(result: Result, run: str) -> list[str]:
 
 
 def _metrics_hint(result: Result) -> str:
-    """Return the option for the metric with the highest Spearman over the human-labelled pairs, a good start."""
+    """Return the option for the metric with the highest Spearman correlation on data labelled by people, or nothing."""
     human = {dataset.pairs.name for dataset in result.outcome.datasets if dataset.pairs.kind not in NOT_BY_PEOPLE}
     values = {}
     for row in result.outcome.agreement:

@@ -27,7 +27,7 @@ app = typer.Typer(
 def print_training(
     train: Callable[..., assay.Report], settings: dict[str, Any], output: ReportFormat, explain: bool, quiet: bool
 ) -> None:
-    """Train with some settings, print the results, and say where the model is."""
+    """Run a training, print its results to stdout, and report the folder of the model on stderr."""
     with progress_on_stderr(quiet) as progress:
         report = train(**settings, progress=progress)
     print_report(report, output, explain=explain)
