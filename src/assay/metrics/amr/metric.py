@@ -209,7 +209,7 @@ class Amr(Metric):
         return values
 
     def data_signature(self) -> dict[str, str]:
-        """Return the digests of the word vectors and of the parser's model, and amrlib's version if there is a parser."""
+        """Return the digests of the word vectors and of the parser's model, with the version of amrlib."""
         signature: dict[str, str] = {}
         if self.vectors:
             from assay.metrics.words import check_source, source_digest

@@ -142,7 +142,7 @@ def best_connected(graph: Graph, direction: Direction) -> int:
     """Return the node with the most edges in a direction (Opitz and Frank 2022, section 4.2).
 
     An attribute counts as an outgoing edge of its node; its constant is no candidate. The paper does not say how ties
-    are broken. Here the node nearest to the root wins (over edges in either direction), then the one with the most edges,
+    are broken. Here the node nearest to the root wins (over edges in either direction), then that with most edges,
     then the first concept in alphabetical order, so that neither the names nor the order of variables matter.
 
     Args:
