@@ -1,8 +1,8 @@
 """Layouts, which assign the dimensions of an embedding to aspects, and the files that declare them.
 
 Opitz and Frank (2022), "SBERT studies Meaning Representations", section 3.1: disjoint sub-embeddings, one per aspect,
-and a residual for what no aspect covers. A model's folder has its layout as JSON. The layout of the published models is a
-Python file of settings, which is parsed and never executed.
+and a residual for what no aspect covers. A model's folder has its layout as JSON. The layout of the published models is
+a Python file of settings, which is parsed and never executed.
 """
 
 from __future__ import annotations
