@@ -8,6 +8,7 @@ import math
 import random
 import re
 import time
+import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,6 +27,8 @@ class Behaviour:
     model: str = "stand-in"
     #: The name that replies report; by default that of the model.
     served: str = ""
+    #: Whether each reply reports a name of its own: the name above with an identifier.
+    renamed: bool = False
     #: The key that requests must bear; any will do without one. A wrong one is quoted in the refusal, as proxies do.
     key: str = ""
     #: Seconds that an answer takes on average, and the share by which it takes more or less.
@@ -107,11 +110,14 @@ def completion(asked: dict[str, Any], now: Behaviour, chance_of: Callable[[str],
         choices[0]["message"]["content"] = "x" * 10_000_000
     if now.sparse:
         return {"choices": choices, "model": None, "usage": None}
+    served = now.served or now.model
+    if now.renamed:
+        served += f"-{uuid.uuid4()}"
     return {
         "id": f"chatcmpl-{hashlib.sha1(text.encode()).hexdigest()}",
         "object": "chat.completion",
         "created": int(time.time()),
-        "model": "another-model" if fault == "other model" else now.served or now.model,
+        "model": "another-model" if fault == "other model" else served,
         "system_fingerprint": "fp_0123456789",
         "choices": choices,
         "usage": {"prompt_tokens": size, "completion_tokens": written, "total_tokens": size + written},

@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 
 
 def load_pipeline(name: str | Path, exclude: Sequence[str]) -> Language:
-    """Return a spaCy pipeline that gives parts of speech, loaded without some of its components.
+    """Return a spaCy pipeline that tags parts of speech, loaded without some of its components.
 
     Args:
-        name: folder of a pipeline, or the name of one that is installed as a package.
-        exclude: components that are not needed; those that the pipeline lacks are ignored.
+        name: the folder of a pipeline, or the name of one that is installed as a package.
+        exclude: the names of components to leave out; those that the pipeline lacks are ignored.
 
     Raises:
         MissingExtraError: spaCy is not installed.
-        InputError: there is no such pipeline, it cannot be loaded, or it has no tagger.
+        InputError: the pipeline does not exist, cannot be loaded, or has no tagger.
     """
     try:
         import spacy
@@ -31,7 +31,7 @@ def load_pipeline(name: str | Path, exclude: Sequence[str]) -> Language:
         pipeline = spacy.load(name, exclude=exclude)
     except (OSError, ValueError, ImportError) as error:
         message = " ".join(str(error).split())
-        # spaCy's numbers of "no such package or folder" and "no such folder"
+        # spaCy's error codes for "no such package or folder" and "no such folder"
         why = "not found" if message.startswith(("[E050]", "[E052]")) else f"cannot be loaded: {message}"
         raise InputError(
             f"spaCy pipeline {str(name)!r}: {why}; give the folder of a pipeline, or the name of one that is "
@@ -45,7 +45,7 @@ def load_pipeline(name: str | Path, exclude: Sequence[str]) -> Language:
 
 
 def describe_pipeline(pipeline: Language) -> str:
-    """Return name and version of a pipeline, and spaCy's."""
+    """Return the name and version of a pipeline, with the version of spaCy."""
     import spacy
 
     meta = pipeline.meta

@@ -1,4 +1,4 @@
-"""Numbers that describe the texts of a pair, beside any similarity: what a learned combination may read."""
+"""Properties of the texts of a pair as numbers, which a learned combination may use beside similarity scores."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class TextPair:
     """The texts of a pair.
 
     Attributes:
-        golds: gold answers, one at least.
+        golds: the gold answers, at least one.
         candidate: the answer to judge.
-        question: empty where there is none.
+        question: the question, empty if there is none.
     """
 
     golds: Sequence[str]
@@ -39,7 +39,13 @@ def text_pairs(
     candidates: Sequence[str | None],
     questions: Sequence[str | None] | None = None,
 ) -> list[TextPair]:
-    """Return n pairs from columns of length n; a reference is a text or several gold answers, None an empty text."""
+    """Return n pairs from columns of length n.
+
+    Args:
+        references: one text per pair, or its gold answers; None or no answers count as an empty text.
+        candidates: the answers to judge; None counts as an empty text.
+        questions: the questions; None, as a whole or for a pair, counts as an empty text.
+    """
     questions = questions or [""] * len(references)
     pairs = []
     for reference, candidate, question in zip(references, candidates, questions, strict=True):
@@ -53,7 +59,7 @@ def _words(text: str) -> list[str]:
 
 
 def _numbers(text: str) -> set[str]:
-    # 1,000 and 1000 are one number, and a mark at the end is none of it
+    # 1,000 equals 1000, and a punctuation mark at the end is no part of the number
     return {number.rstrip(".,:").replace(",", "") for number in _NUMBER.findall(text)}
 
 
@@ -67,11 +73,11 @@ def _shares_a_word(pair: TextPair) -> float:
 
 
 def _lacks_a_number(pair: TextPair) -> float:
-    given = _numbers(pair.candidate)
-    return float(all(_numbers(gold) - given for gold in pair.golds))
+    candidate_numbers = _numbers(pair.candidate)
+    return float(all(_numbers(gold) - candidate_numbers for gold in pair.golds))
 
 
-#: By name: a function of the texts of a pair.
+#: Name of a property -> the function that computes it for a pair.
 PROPERTIES: dict[str, Callable[[TextPair], float]] = {
     "gold-length": lambda pair: min(map(_length, pair.golds)),
     "answer-length": lambda pair: _length(pair.candidate),
@@ -81,24 +87,25 @@ PROPERTIES: dict[str, Callable[[TextPair], float]] = {
     "asks-for-number": lambda pair: float(bool(_ASKS_FOR_NUMBER.search(pair.question.lower()))),
     "asks-for-name": lambda pair: float(bool(_ASKS_FOR_NAME.search(pair.question.lower()))),
 }
-#: Those that read the question.
+#: The properties that read the question.
 OF_QUESTION = frozenset({"asks-for-number", "asks-for-name"})
 
 
 def properties_of(pairs: Sequence[TextPair], names: Sequence[str]) -> NDArray[np.float64]:
-    """Return the properties of n pairs, shape (n, names), finite.
+    """Return properties of n pairs, one column per name, shape (n, len(names)), finite.
 
-    ``gold-length`` and ``answer-length`` are logarithms of numbers of words (of the shortest gold answer);
-    ``shared-word`` is 1 where a word of some gold answer is in the candidate, ``gold-has-number`` where a gold answer
-    has digits, ``number-missing`` where every gold answer has a number that the candidate lacks, ``asks-for-number``
-    and ``asks-for-name`` where a question word in English or German says so; else they are 0.
+    ``gold-length`` and ``answer-length`` are log(1 + number of words), for gold answers of the shortest. The others
+    are 1 if a condition holds, otherwise 0: ``shared-word`` if the candidate has a word of some gold answer,
+    ``gold-has-number`` if a gold answer has digits, ``number-missing`` if every gold answer has a number that the
+    candidate lacks, ``asks-for-number`` and ``asks-for-name`` if the question has such a question word in English or
+    German.
 
     Args:
-        pairs: the texts.
-        names: keys of :data:`PROPERTIES`.
+        pairs: the texts of the pairs.
+        names: the names of properties, keys of :data:`PROPERTIES`.
     """
     values = np.empty((len(pairs), len(names)))
     for column, name in enumerate(names):
-        function = PROPERTIES[name]
-        values[:, column] = [function(pair) for pair in pairs]
+        compute = PROPERTIES[name]
+        values[:, column] = [compute(pair) for pair in pairs]
     return values

@@ -1,4 +1,4 @@
-"""Texts that count as the same (case, punctuation and the order of a pair do not matter), and columns of texts."""
+"""Keys of texts that are equal up to case, punctuation and the order of a pair, and helpers for columns of texts."""
 
 from __future__ import annotations
 
@@ -14,44 +14,46 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-# Letters and digits with the combining marks that follow them: an accent, a vowel sign of Devanagari. A mark begins no
-# word: the variation selector of an emoji is one. regex's \w lacks superscripts and fractions, which are \p{N}.
+# Letters and digits with the combining marks that follow them, such as an accent or a vowel sign of Devanagari. No word
+# begins with a mark, since the variation selector of an emoji is one. regex's \w lacks superscripts and fractions,
+# which are in \p{N}.
 _WORD = regex.compile(r"[\p{L}\p{N}_][\p{L}\p{M}\p{N}_]*")
 
-# Number words ("one", German "ein") are too often something else. On NQ-open this gives the 28 % of references with a
-# number that the answer-similarity paper reports.
+# Digits only, since number words ("one", German "ein") too often mean something else. On NQ-open this finds a number in
+# 28 % of references, as the answer-similarity paper reports.
 _NUMBER = r"\pN"
 
 
 def pair_key(first: str, second: str) -> tuple[str, str]:
-    """Return the keys of two texts in an order of their own: equal for the same pair, see :func:`text_key`."""
+    """Return the sorted keys of two texts, so that a pair and its reverse have the same; see :func:`text_key`."""
     return in_order(text_key(first), text_key(second))
 
 
 def text_key(text: str) -> str:
-    """Return the words of a text, without case and punctuation, one blank between them.
+    """Return the words of a text without case and punctuation, separated by single blanks.
 
-    A text without a word, such as an emoji or ``?``, is its own key, so that it equals no other; a blank text is "".
-    Texts that are canonically equivalent have one key, whichever normal form they come in: it is NFC of a canonical
-    caseless match (The Unicode Standard, definition D145). Compatible characters stay apart: ``m²`` is not ``m2``.
+    A text without a word, such as an emoji or ``?``, is its own key, so that it equals no other; the key of a blank
+    text is "". Canonically equivalent texts have the same key, whatever their normal form: the key is the NFC of a
+    canonical caseless match (The Unicode Standard, definition D145). Characters that are only compatible stay distinct:
+    ``m²`` is not ``m2``.
     """
     folded = unicodedata.normalize("NFC", unicodedata.normalize("NFD", text).casefold())
     return " ".join(_WORD.findall(folded) or folded.split())
 
 
 def in_order(first: str, second: str) -> tuple[str, str]:
-    """Return two texts in the order of their characters."""
+    """Return two texts sorted by code points."""
     return (first, second) if first <= second else (second, first)
 
 
 def has_number(column: pa.ChunkedArray) -> NDArray[np.bool_]:
-    """Tell for each row whether one of its texts has a digit, or another character of the Unicode category N such as ½.
+    """Tell for each row whether one of its texts has a digit or another character of Unicode category N, such as ½.
 
     Args:
         column: n rows, each a text or a list of texts.
 
     Returns:
-        Shape (n,).
+        One boolean per row, shape (n,).
     """
     import pyarrow.compute as pc
 
@@ -62,7 +64,7 @@ def has_number(column: pa.ChunkedArray) -> NDArray[np.bool_]:
 
 
 def laid_flat(column: pa.ChunkedArray) -> Iterator[tuple[pa.Array, NDArray[np.int64]]]:
-    """Yield the texts of each chunk of a column, those of a list one after another, and their rows in the column."""
+    """Yield the texts of each chunk of a column, with lists flattened, and the row of each text in the column."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -27,10 +27,10 @@ _FILES = (
 
 
 def find_wordnet() -> Any | None:
-    """Return the WordNet of this machine, as a ``pathlib.Path`` or one of NLTK's path pointers, or None.
+    """Return the path of an installed WordNet, as a ``pathlib.Path`` or a path pointer of NLTK, or None.
 
-    Searched in ``$WNSEARCHDIR``, a folder ``wordnet`` of ``$ASSAY_DATA`` or the cache, NLTK's data path (folder or
-    archive), and the folders of operating systems.
+    Search order: ``$WNSEARCHDIR``, the folder ``wordnet`` in ``$ASSAY_DATA`` and in the cache, NLTK's data path
+    (folder or archive), and the folders of operating systems.
     """
     folders = [folder / "wordnet" for folder in [*data_dirs(), cache_dir()]]
     chosen = os.environ.get("WNSEARCHDIR")
@@ -57,7 +57,7 @@ def _complete(folder: Path) -> bool:
 
 
 def _require_wordnet() -> Any:
-    """Return where this machine's WordNet is, as :func:`find_wordnet` does; raise UnavailableError without one."""
+    """Return the path of an installed WordNet, see :func:`find_wordnet`; raise UnavailableError if there is none."""
     root = find_wordnet()
     if root is None:
         raise UnavailableError("WordNet is not on this machine", REMEDY)
@@ -65,10 +65,10 @@ def _require_wordnet() -> Any:
 
 
 def open_wordnet() -> Any:
-    """Return NLTK's reader of this machine's WordNet, kept for the process.
+    """Return NLTK's reader of the installed WordNet, cached in the process.
 
     Raises:
-        UnavailableError: there is none, or NLTK refuses its permissions.
+        UnavailableError: there is no WordNet, or NLTK refuses it because of its permissions.
     """
     root = _require_wordnet()
     with _refusal_explained(root):
@@ -76,10 +76,10 @@ def open_wordnet() -> Any:
 
 
 def check_wordnet() -> None:
-    """Return when this machine has a WordNet that NLTK opens; it is not read, which takes a second.
+    """Return if a WordNet is installed and NLTK can open it; reading it, which takes a second, is left out.
 
     Raises:
-        UnavailableError: as of :func:`open_wordnet`.
+        UnavailableError: see :func:`open_wordnet`.
     """
     from nltk.data import FileSystemPathPointer
 
@@ -91,7 +91,7 @@ def check_wordnet() -> None:
 
 @contextmanager
 def _refusal_explained(root: Any) -> Iterator[None]:
-    """Let a refusal by NLTK say what to do about it."""
+    """Turn a PermissionError in the block into an UnavailableError that says what to do."""
     try:
         yield
     except PermissionError as error:
@@ -100,7 +100,7 @@ def _refusal_explained(root: Any) -> Iterator[None]:
 
 
 def _show_to_nltk(root: Any) -> None:
-    """Add a folder to the data path of NLTK, which reads from no other."""
+    """Add a folder to the data path of NLTK, which refuses to read files elsewhere."""
     import nltk.data
 
     if isinstance(root, Path) and str(root) not in nltk.data.path:
@@ -109,34 +109,38 @@ def _show_to_nltk(root: Any) -> None:
 
 @functools.lru_cache(maxsize=2)
 def _open_reader(root: Any) -> Any:
-    """Return NLTK's reader of the WordNet in a folder or an archive of NLTK's."""
+    """Return NLTK's reader of a WordNet.
+
+    Args:
+        root: the folder, or NLTK's pointer to an archive.
+    """
     import warnings
 
     from assay.lexicon.wordnet_reader import EnglishReader
 
     _show_to_nltk(root)
     with warnings.catch_warnings():
-        # only English is used
+        # NLTK warns that other languages are unavailable; only English is used
         warnings.filterwarnings("ignore", message="The multilingual functions")
-        # 300,000 small objects that stay: looking among them for garbage takes longer than reading them
-        collects = gc.isenabled()
+        # reading creates 300,000 small objects that stay: garbage collection among them would take longer than reading
+        was_enabled = gc.isenabled()
         gc.disable()
         try:
             return EnglishReader(str(root) if isinstance(root, Path) else root, None)
         finally:
-            if collects:
+            if was_enabled:
                 gc.enable()
 
 
 def wordnet_signature() -> str:
-    """Return version and digest of this machine's WordNet (``3.0-0123456789abcdef``), or ``absent``."""
+    """Return version and digest of the installed WordNet (``3.0-0123456789abcdef``), or ``absent``."""
     root = find_wordnet()
     return "absent" if root is None else _version_and_digest(root)
 
 
 @functools.lru_cache(maxsize=2)
 def _version_and_digest(root: Any) -> str:
-    """Return the version of a WordNet and the digest of its files, joined by a hyphen."""
+    """Return the version of a WordNet and 16 digits of a digest of its files, joined by a hyphen."""
     digest = hashlib.sha256()
     version = "unknown"
     for name in _FILES:
@@ -149,7 +153,7 @@ def _version_and_digest(root: Any) -> str:
 
 
 def _version_in_licence(content: bytes) -> str:
-    """Return the version that the licence at the top of a data file names, or ``unknown``."""
+    """Return the version stated in the licence at the top of a data file, or ``unknown``."""
     for part in content[:3000].decode("ascii", "replace").split("WordNet ")[1:]:
         if " Copyright" in part[:16]:
             return part.split()[0]
@@ -157,7 +161,12 @@ def _version_in_licence(content: bytes) -> str:
 
 
 def _content_of(root: Any, name: str) -> bytes:
-    """Return the bytes of a file of WordNet, which is a folder or an archive of NLTK's."""
+    """Return the bytes of a file of WordNet.
+
+    Args:
+        root: the folder of WordNet, or NLTK's pointer to an archive.
+        name: the name of the file.
+    """
     if isinstance(root, Path):
         return (root / name).read_bytes()
     with root.join(name).open() as stream:

@@ -1,4 +1,4 @@
-"""NLTK's WordNet reader with what METEOR needs of it. Imports NLTK, so import it only where it is used."""
+"""NLTK's WordNet reader, reduced to what METEOR needs. It imports NLTK, so import this module only where it is used."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ Senses = frozenset[tuple[str, int]]
 
 
 class EnglishReader(WordNetCorpusReader):  # type: ignore[misc]
-    """NLTK's reader, for English alone.
+    """NLTK's reader, for English only.
 
-    It has the file ``lexnames``, which is always the same and which some distributions leave out; it skips what serves
-    other languages; and it finds the senses of a word in the index, without reading them.
+    It contains the file ``lexnames``, which never changes and which some distributions omit. It skips the parts for
+    other languages, and finds the senses of a word in the index without reading the synsets.
     """
 
-    # its files are opened as bytes
+    # no encoding, so that NLTK opens files as bytes, see open()
     _ENCODING = None
 
     def open(self, file: str) -> Any:
-        """Open a file of the corpus.
+        """Return a text stream of a file of the corpus.
 
-        The standard library decodes it, many times faster than NLTK's streams.
+        The standard library decodes it, many times faster than NLTK's streams do.
         """
         return io.StringIO(_lexnames()) if file == "lexnames" else io.TextIOWrapper(super().open(file), "utf-8")
 
     def map_wn(self, version: str = "wordnet") -> None:
-        """Build no map between versions: it serves other languages, and needs ``index.sense``."""
+        """Do nothing: the map between versions is for other languages, and needs the file ``index.sense``."""
 
     def senses(self, word: str) -> Senses:
-        """Return (part of speech, offset) of the synsets of *word* in any of its forms."""
+        """Return (part of speech, offset) of each synset of *word* or of one of its base forms."""
         word = word.lower()
         senses: set[tuple[str, int]] = set()
         for part in _PARTS:
@@ -56,7 +56,7 @@ class EnglishReader(WordNetCorpusReader):  # type: ignore[misc]
         return frozenset(senses)
 
     def members(self, word: str) -> Senses:
-        """Return (part of speech, offset) of the synsets that have *word*, as it is, among their lemmas."""
+        """Return (part of speech, offset) of each synset with *word* itself, in lower case, among its lemmas."""
         entry = self._lemma_pos_offset_map.get(word.lower(), {})
         return frozenset((part, offset) for part in _PARTS for offset in entry.get(part, ()))
 
@@ -68,7 +68,7 @@ def _lexnames() -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Word:
-    """A lemma that has nothing but its name."""
+    """A stand-in for NLTK's lemma that has only a name."""
 
     text: str
 
@@ -78,7 +78,7 @@ class _Word:
 
 @dataclass(frozen=True, slots=True)
 class _AllSenses:
-    """All synonyms of a word as the lemmas of one synset."""
+    """A stand-in for NLTK's synset whose lemmas are all synonyms of a word."""
 
     words: tuple[_Word, ...]
 
@@ -87,14 +87,14 @@ class _AllSenses:
 
 
 class Synonyms:
-    """The synonyms of words, as METEOR reads them from WordNet; the last words are cached.
+    """The synonyms of words, in the form that METEOR reads; the most recently used words are cached.
 
-    METEOR takes the union of the lemma names of all synsets of a word, so that all senses may be one synset without a
-    change of the score.
+    METEOR uses the union of the lemma names of all synsets of a word, so that merging them into one synset leaves the
+    score unchanged.
 
     Args:
-        reader: of WordNet.
-        size: the number of words that are cached (about a kilobyte each).
+        reader: the reader of WordNet.
+        size: the number of words to cache (about a kilobyte each).
     """
 
     def __init__(self, reader: EnglishReader, size: int) -> None:
@@ -110,18 +110,18 @@ class Synonyms:
 
 @dataclass(frozen=True, slots=True)
 class SynonymsWithin:
-    """The WordNet of one pair: a word without a sense among *members* has no synonym that could match.
+    """WordNet restricted to one pair: a word without a sense among *members* has no synonym that could match.
 
     Attributes:
-        synonyms: of WordNet.
-        members: the synsets that have a word of the other text.
+        synonyms: the synonyms of WordNet.
+        members: the synsets that have a word of the other text among their lemmas.
     """
 
     synonyms: Synonyms
     members: Senses
 
     def synsets(self, word: str) -> tuple[_AllSenses, ...]:
-        """Return all senses of *word*, or nothing where none can match, so that few are read from the disk."""
+        """Return all senses of *word*, or none if none can match, so that few synsets are read from disk."""
         if self.synonyms.senses(word).isdisjoint(self.members):
             return ()
         return self.synonyms.synsets(word)

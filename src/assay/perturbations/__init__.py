@@ -1,8 +1,9 @@
 """Perturbations: changes of a pair under which a score must stay, must not rise or must fall, one file each.
 
-A file here holds one :class:`~assay.perturbations.base.Perturbation`: its name, what it is, what should happen to the
-score, and the function that changes a pair. It is found by its text, and other packages register theirs by an entry
-point; ``docs/extending.md`` has an example. ``assay stress`` applies them.
+Each file here declares one :class:`~assay.perturbations.base.Perturbation`: its name, its summary, the expected effect
+on the score, and the function that changes a pair. Files are searched for such declarations without importing them.
+Other packages register perturbations by an entry point; ``docs/extending.md`` has an example. ``assay stress`` applies
+them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a perturbation is: a change of a pair, or of an option of a metric, and what should happen to the score."""
+"""Perturbations: a change of a pair, or of an option of a metric, and the expected effect on the score."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any, Literal, get_args
 
 from assay.lexicon.texts import text_key
 
-#: What should happen to the score of a changed pair, compared with that of the pair as it was.
+#: The expected effect on the score of a changed pair, compared with the score of the original pair.
 Expected = Literal["same", "not higher", "lower", "negative"]
-#: Which pairs are changed, by what people said of them. Pairs without a label are always among them.
+#: The pairs to change, by their human label. Pairs without a label are always changed.
 Whose = Literal["all", "right", "wrong"]
 
 
@@ -22,8 +22,8 @@ class TextPair:
     Attributes:
         references: the gold answers, one or more.
         candidate: the answer to judge.
-        question: empty where there is none.
-        language: ISO 639-1 code, or None where it is unknown.
+        question: the question, empty if there is none.
+        language: the ISO 639-1 code of the language, or None if it is unknown.
     """
 
     references: tuple[str, ...]
@@ -33,16 +33,16 @@ class TextPair:
 
     @property
     def gold(self) -> str:
-        """The longest gold answer that occurs in the candidate, else the first one that is not blank, else empty."""
+        """The longest gold answer that occurs in the candidate, or else the first one that is not blank, or ""."""
         answers = [text.strip() for text in self.references if text.strip()]
-        occurring = [text for text in answers if self._has(text)]
+        occurring = [text for text in answers if self._candidate_has(text)]
         return max(occurring, key=len) if occurring else next(iter(answers), "")
 
     def has_gold(self) -> bool:
-        """Tell whether a gold answer occurs in the candidate as whole words, but for case and punctuation."""
-        return any(self._has(text) for text in self.references)
+        """Tell whether a gold answer occurs in the candidate as whole words; case and punctuation do not matter."""
+        return any(self._candidate_has(text) for text in self.references)
 
-    def _has(self, text: str) -> bool:
+    def _candidate_has(self, text: str) -> bool:
         key = text_key(text)
         return bool(key) and f" {key} " in f" {text_key(self.candidate)} "
 
@@ -51,28 +51,32 @@ class TextPair:
         return replace(self, candidate=candidate)
 
     def in_words(self, texts: dict[str, str]) -> str:
-        """Return the text of this pair's language out of those by language; English where the language is unknown."""
+        """Return the text in the pair's language; in English if the language is unknown, or has no text.
+
+        Args:
+            texts: one text per language, by ISO 639-1 code, English among them.
+        """
         return texts.get((self.language or "en").split("-")[0].lower(), texts["en"])
 
 
-#: Returns the changed pair, or None where the change does not apply to it. The second argument draws at random, the
-#: same for the same pair and seed.
+#: A function that returns the changed pair, or None if the change does not apply to it. The second argument is a random
+#: generator, seeded by the pair and the seed of the user.
 Change = Callable[[TextPair, Random], TextPair | None]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Perturbation:
-    """A change, and what should happen.
+    """A change, and its expected effect on the score.
 
     Attributes:
-        name: as users write it: letters, digits, ``-``.
-        summary: one line for tables and lists, without a full stop.
+        name: the name that users write, of letters, digits and ``-``.
+        summary: a description of one line for tables and lists, without a full stop.
         expected: ``same``: the verdict must not change; ``not higher``: it must not become yes; ``lower``: the score
             must fall; ``negative``: the verdict must be no.
-        change: changes the texts; a pair that it returns as it was counts as one that it does not apply to.
-        option: in place of *change*, an option of metrics that is changed while the texts stay.
-        other: the other value of that option, from the present one.
-        pairs: ``right`` or ``wrong`` for pairs that people judged so, else ``all``.
+        change: the function that changes a pair; if it returns an equal pair, it counts as not applicable.
+        option: instead of *change*, the name of a metric option that is changed while the texts stay the same.
+        other: the function that returns the other value of that option, given the present one.
+        pairs: ``right`` or ``wrong`` to change only pairs with that human label, otherwise ``all``.
         languages: ISO 639-1 codes of the texts that it can change; None for any. A pair whose language is unknown is
             taken as English.
 
@@ -96,19 +100,22 @@ class Perturbation:
             raise ValueError(f"perturbation {self.name!r}: expected={self.expected!r}, pairs={self.pairs!r}")
 
     def suits(self, language: str | None) -> bool:
-        """Tell whether it can change texts of a language."""
+        """Tell whether it can change texts in a language; an unknown one counts as English."""
         return self.languages is None or (language or "en").split("-")[0].lower() in self.languages
 
     def apply(self, pair: TextPair, seed: int) -> TextPair | None:
-        """Return the changed pair; None where the change does not apply. The same seed draws the same for a pair.
+        """Return the changed pair, or None if the change does not apply.
+
+        Random numbers depend only on the seed, the perturbation and the pair.
 
         Raises:
-            ValueError: there is no change of texts, or it returned something else than a pair.
+            ValueError: the perturbation changes an option and not texts, or its function returned no pair.
         """
         if self.change is None:
             raise ValueError(f"perturbation {self.name!r} changes no texts")
         if not self.suits(pair.language):
             return None
+        # the unit separator, which texts do not have, keeps the joined parts apart
         key = "\x1f".join([str(seed), self.name, pair.question, *pair.references, pair.candidate])
         changed = self.change(pair, Random(key))
         if not isinstance(changed, TextPair | None):
@@ -120,8 +127,8 @@ def appending(texts: dict[str, str]) -> Change:
     """Return a change that appends a text to the candidate, in the language of the pair.
 
     Args:
-        texts: by language, with one for English. One that begins with a blank is a sentence: a full stop comes before
-            it where the candidate has none.
+        texts: one text per language, by ISO 639-1 code, English among them. A text that begins with a blank is a
+            sentence: if the candidate does not end as a sentence does, a full stop is inserted before the text.
     """
 
     def change(pair: TextPair, draw: Random) -> TextPair | None:
@@ -135,12 +142,12 @@ def appending(texts: dict[str, str]) -> Change:
 
 
 def quoting_gold(texts: dict[str, str]) -> Change:
-    """Return a change that takes a text with the gold answer for the candidate, such as a denial of it.
+    """Return a change that replaces the candidate with a text that contains the gold answer, such as a denial of it.
 
-    Gold answers without a letter or digit, and those that are a yes or no themselves, are left alone.
+    It does not apply to gold answers without a letter or digit, nor to those that are a yes or no themselves.
 
     Args:
-        texts: by language, with one for English; ``{}`` stands for the gold answer.
+        texts: one text per language, by ISO 639-1 code, English among them; ``{}`` is replaced by the gold answer.
     """
 
     def change(pair: TextPair, draw: Random) -> TextPair | None:
@@ -154,5 +161,5 @@ def quoting_gold(texts: dict[str, str]) -> Change:
 
 #: Characters after which a sentence may begin.
 _ENDS = frozenset(".!?\"')]\u2019\u201d")
-#: Gold answers whose denial may be right.
+#: Gold answers whose denial may be right, such as "not none".
 _YES_NO = frozenset({"yes", "no", "true", "false", "none", "not", "ja", "nein", "wahr", "falsch", "keine", "keiner"})

@@ -1,4 +1,4 @@
-"""Another name in place of one that the gold answer has."""
+"""Another name in place of a name in the gold answer."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from random import Random
 from assay.lexicon.texts import text_key
 from assay.perturbations.base import Perturbation, TextPair
 
-#: Names that take the place of others.
+#: Names to insert.
 NAMES = (
     *("Ingrid Larsson", "Tomasz Nowak", "Maria Silva", "Kenji Watanabe", "Fatima Haddad", "Pavel Novotny"),
     *("Aoife Brennan", "Mateo Herrera", "Lucia Bianchi", "Erik Dahl", "Priya Nair", "Jonas Weber"),
 )
-# capitalised words in a row, small words between them
+# a run of capitalised words, with small words between them
 _RUN = re.compile(r"[A-Z][\w'\u2019.-]*(?:\s+(?:(?:of|the|and|de|van|von|der|la|le|du)\s+)*[A-Z][\w'\u2019.-]*)*")
-#: Words of a gold answer that name nothing.
+#: Words of a gold answer that are no part of a name on their own.
 _SMALL = frozenset(
     {"a", "an", "and", "as", "at", "by", "de", "der", "du", "for", "from", "he", "in", "is", "it", "la", "le", "of"}
     | {"on", "or", "she", "the", "they", "this", "to", "van", "von", "was"}
@@ -25,21 +25,20 @@ _SMALL = frozenset(
 def change(pair: TextPair, draw: Random) -> TextPair | None:
     """Return the pair with another name for each one that shares a word with a gold answer.
 
-    None where there is no such name, where it is a name that takes the place of others, or where a gold answer still
-    occurs.
+    None if the gold answers share a word with each of :data:`NAMES`, or if a gold answer still occurs.
     """
-    gold = {word for text in pair.references for word in text_key(text).split()} - _SMALL
-    names = [name for name in NAMES if gold.isdisjoint(text_key(name).split())]
+    gold_words = {word for text in pair.references for word in text_key(text).split()} - _SMALL
+    names = [name for name in NAMES if gold_words.isdisjoint(text_key(name).split())]
     if not names:
         return None
     name = draw.choice(names)
 
-    def other(match: re.Match[str]) -> str:
-        if gold.isdisjoint(text_key(match[0]).split()):
+    def replacement(match: re.Match[str]) -> str:
+        if gold_words.isdisjoint(text_key(match[0]).split()):
             return match[0]
         return name + ("." if match[0].endswith(".") else "")
 
-    changed = pair.answered(_RUN.sub(other, pair.candidate))
+    changed = pair.answered(_RUN.sub(replacement, pair.candidate))
     return None if changed.has_gold() else changed
 
 

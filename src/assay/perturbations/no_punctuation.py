@@ -7,17 +7,19 @@ from random import Random
 
 from assay.perturbations.base import Perturbation, TextPair
 
-# not within a word or number: l'eau, 3.5, U.S.
+# marks within a word or number stay: l'eau, 3.5, U.S
 _MARKS = re.compile(r"(?<!\w)[^\w\s%€$£°+-]+|[^\w\s%€$£°+-]+(?!\w)")
 
 
 def change(pair: TextPair, draw: Random) -> TextPair | None:
-    """Return the pair with its candidate without marks at the edges of words."""
-    bare = " ".join(_MARKS.sub(" ", pair.candidate).split())
-    # blanks alone are no change
-    if not bare or bare == " ".join(pair.candidate.split()):
+    """Return the pair with the punctuation at the edges of words removed from its candidate.
+
+    None if only white space would change, or nothing would remain.
+    """
+    plain = " ".join(_MARKS.sub(" ", pair.candidate).split())
+    if not plain or plain == " ".join(pair.candidate.split()):
         return None
-    return pair.answered(bare)
+    return pair.answered(plain)
 
 
 NO_PUNCTUATION = Perturbation(

@@ -11,29 +11,32 @@ _NUMBER = re.compile(r"\d+")
 
 
 def change(pair: TextPair, draw: Random) -> TextPair | None:
-    """Return the pair with other digits in each number of the candidate that a gold answer has.
+    """Return the pair with another number for each number of the candidate that a gold answer has.
 
-    None where there is none, or where a gold answer still occurs.
+    None if a gold answer still occurs in the changed candidate.
     """
-    gold = set(_NUMBER.findall(" ".join(pair.references)))
+    gold_numbers = set(_NUMBER.findall(" ".join(pair.references)))
 
-    def other(match: re.Match[str]) -> str:
-        return _another(match[0], gold, draw) if match[0] in gold else match[0]
+    def replacement(match: re.Match[str]) -> str:
+        return _other_number(match[0], gold_numbers, draw) if match[0] in gold_numbers else match[0]
 
-    changed = pair.answered(_NUMBER.sub(other, pair.candidate))
+    changed = pair.answered(_NUMBER.sub(replacement, pair.candidate))
     return None if changed.has_gold() else changed
 
 
-def _another(number: str, gold: set[str], draw: Random) -> str:
-    """Return a number of as many digits that no gold answer has, its first digit no 0 unless it was one."""
+def _other_number(number: str, gold_numbers: set[str], draw: Random) -> str:
+    """Return a random number that is in no gold answer, with as many digits as *number* or more if need be.
+
+    With several digits, the first is 0 only if that of *number* is.
+    """
     while True:
         first = draw.choice("123456789") if number[0] != "0" else "0"
         rest = "".join(draw.choice("0123456789") for _ in number[1:])
         if len(number) == 1:
             first = draw.choice("0123456789")
-        if first + rest not in gold:
+        if first + rest not in gold_numbers:
             return first + rest
-        # a gold answer may have all numbers of so many digits
+        # add a digit before the next try: the gold answers may have all numbers of this length
         number += "0"
 
 

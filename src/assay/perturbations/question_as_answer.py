@@ -8,7 +8,7 @@ from assay.perturbations.base import Perturbation, TextPair
 
 
 def change(pair: TextPair, draw: Random) -> TextPair | None:
-    """Return the pair with its question as the candidate; None without a question."""
+    """Return the pair with its question as the candidate, or None without a question."""
     return pair.answered(pair.question) if pair.question.strip() else None
 
 

@@ -1,4 +1,4 @@
-"""Perturbations by name: those of the files here, and those that other packages register."""
+"""Perturbations by name: the built-in ones of this package, and those that other packages register."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _PERTURBATION = re.compile(r"^(?P<attribute>\w+) = Perturbation\(\s*name=\"(?P<n
 
 @functools.cache
 def built_in() -> dict[str, str]:
-    """Return the built-in perturbations as "module:attribute" by name: those that files in this package declare."""
+    """Return the built-in perturbations, declared by the files of this package, as "module:attribute" by name."""
     return dict(sorted(declared_in("assay.perturbations", _PERTURBATION).items()))
 
 
-def _of_others() -> dict[str, EntryPoint]:
-    """Return those of installed packages by name; a name of assay's own stays assay's."""
+def _registered_by_others() -> dict[str, EntryPoint]:
+    """Return the perturbations of other packages by name, without those that have the name of a built-in one."""
     points = entry_points(group=GROUP)
     return {point.name: point for point in sorted(points, key=lambda point: point.name) if point.name not in built_in()}
 
@@ -34,14 +34,14 @@ def load_perturbation(name: str) -> Perturbation:
     """Return a perturbation by its name.
 
     Raises:
-        InputError: there is none; the message has the nearest names.
-        UnavailableError: that of another package cannot be imported, or is no perturbation.
+        InputError: there is no perturbation of that name; the message has the most similar names.
+        UnavailableError: the perturbation of another package cannot be imported, or is no :class:`Perturbation`.
     """
     if name in built_in():
         module, _, attribute = built_in()[name].partition(":")
-        own: Perturbation = getattr(import_module(module), attribute)
-        return own
-    others = _of_others()
+        perturbation: Perturbation = getattr(import_module(module), attribute)
+        return perturbation
+    others = _registered_by_others()
     if name not in others:
         raise InputError(unknown_name("there is no perturbation", name, [*built_in(), *others]))
     what = f"the perturbation {name!r} ({others[name].value})"
@@ -53,9 +53,9 @@ def load_perturbation(name: str) -> Perturbation:
 
 
 def list_perturbations() -> tuple[list[Perturbation], list[str]]:
-    """Return all perturbations by what is expected, then by name; and a line for each that cannot be loaded."""
+    """Return all perturbations, sorted by expected effect and name, and one message for each that cannot be loaded."""
     loaded, failures = [], []
-    for name in [*built_in(), *_of_others()]:
+    for name in [*built_in(), *_registered_by_others()]:
         try:
             loaded.append(load_perturbation(name))
         except UnavailableError as error:

@@ -8,7 +8,7 @@ from assay.perturbations.base import Perturbation, TextPair
 
 
 def change(pair: TextPair, draw: Random) -> TextPair | None:
-    """Return the pair with its texts exchanged; None where they have roles: an answer to a question, gold answers."""
+    """Return the pair with its texts exchanged; None if they have roles (a question, or several references)."""
     if pair.question.strip() or len(pair.references) != 1:
         return None
     return TextPair((pair.candidate,), pair.references[0], pair.question, pair.language)

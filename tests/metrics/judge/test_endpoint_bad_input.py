@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from assay.metrics.judge.endpoint import MOST_NEW_NAMES
 from tests.cli.calling import Done, call
 from tests.judge_server import serve
 from tests.judge_server.protocol import Behaviour
@@ -251,6 +252,15 @@ def test_probabilities_that_the_server_does_not_give(pairs, behaviour):
         line = complaint(run(pairs, judge_at(server.url, verdict="probability")))
         assert len(server.chats) == 1
     assert "leave verdict=probability away" in line
+
+
+def test_a_server_that_reports_another_name_with_each_reply(pairs):
+    with serve(Behaviour(renamed=True)) as server:
+        line = complaint(run(pairs, judge_at(server.url)))
+        # each of these calls is paid for
+        assert len(server.chats) == MOST_NEW_NAMES
+    assert f"{server.url} reports another model name with each reply ('stand-in-" in line
+    assert "name one model of the server" in line
 
 
 def test_http_where_https_is_spoken(pairs, certificate):

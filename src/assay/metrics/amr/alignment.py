@@ -1,8 +1,8 @@
 """The alignment of two graphs as an optimisation problem, and hill climbing to a good solution.
 
-An alignment maps nodes of the first graph to nodes of the second, no two to the same. Cai and Knight 2013 (Smatch)
-count the triples that it makes equal: triples of one node (concepts, attributes, the root) count for a single aligned
-pair of nodes, relations for two of them together.
+An alignment maps nodes of the first graph to nodes of the second, no two to the same one. Cai and Knight 2013 (Smatch)
+count the triples that it makes equal: a triple of one node (concept, attribute, root) matches if its node is aligned, a
+relation if both of its nodes are.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from assay.amr import Graph
 #: The role of the triple that names the concept at the top; no role of a graph has a colon.
 ROOT = ":root"
 
-#: A gain below this is rounding.
+#: A gain below this is rounding error.
 _LEAST_GAIN = 1e-9
 
 
 @dataclass(frozen=True)
 class Triples:
-    """The triples of one graph, or of a part of it, that are compared.
+    """The triples of a graph that are compared, all or a part.
 
     Attributes:
         concepts: the concept of each of n nodes.
-        relations: (source, role, target) between nodes, each once.
-        attributes: (source, role, constant), each once; the root among them, with the role ``ROOT`` and its concept.
+        relations: (source, role, target) between nodes, without duplicates.
+        attributes: (source, role, constant), without duplicates; includes the root, with role ``ROOT`` and its concept.
     """
 
     concepts: tuple[str, ...]
@@ -39,20 +39,22 @@ class Triples:
     attributes: tuple[tuple[int, str, str], ...]
 
     def __len__(self) -> int:
-        """The number of triples, a concept counted as one."""
+        """Return the number of triples; each concept is one."""
         return len(self.concepts) + len(self.relations) + len(self.attributes)
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Aligning n nodes with m nodes; a pair of nodes (i, j) has the number ``i * m + j``.
+    """The problem of aligning n nodes with m nodes; a pair of nodes (i, j) has the index ``i * m + j``.
+
+    There are k possible matches of a relation of the first graph with one of the second that has the same role. A match
+    adds 1 to the value if the pairs of nodes at both of its ends are aligned.
 
     Attributes:
         unary: the value of aligning i with j by itself, not negative, float64, shape (n, m).
-        sources, targets: of each of k pairs of equal relations, the two pairs of nodes that must be aligned to make
-            them match, which is worth 1; intp, shape (k,).
-        first, second: which relation of the first graph and of the second it is, intp, shape (k,).
-        unit: a number of which every value is a multiple, 1 or .5; 0 where there is none.
+        sources, targets: the pairs of nodes at the source and at the target of each match, intp, shape (k,).
+        first, second: the relation of the first and of the second graph in each match, intp, shape (k,).
+        unit: a number of which every value is a multiple, 1 or .5; 0 if neither is.
     """
 
     unary: NDArray[np.float64]
@@ -69,7 +71,7 @@ class Problem:
         return float(self.unary.ravel()[chosen].sum() + matches)
 
     def chosen(self, mapping: NDArray[np.intp]) -> NDArray[np.bool_]:
-        """Return which pairs of nodes an alignment has, shape (n * m,)."""
+        """Return whether each pair of nodes is aligned, shape (n * m,)."""
         chosen = np.zeros(self.unary.size, dtype=bool)
         rows = np.flatnonzero(mapping >= 0)
         chosen[rows * self.unary.shape[1] + mapping[rows]] = True
@@ -81,7 +83,7 @@ class Alignment:
     """An alignment and its value.
 
     Attributes:
-        mapping: the node of the second graph for each of the first, or -1.
+        mapping: the node of the second graph for each node of the first, -1 for none.
         value: the number of matching triples, or their weight.
         optimal: whether it is proven that no alignment has a higher value.
     """
@@ -113,8 +115,8 @@ def make_problem(
     """Return the problem of aligning two graphs.
 
     Args:
-        first, second: n and m nodes.
-        similarity: of two concepts, from 0 to 1; roots are compared with it as well.
+        first, second: the triples of the two graphs, with n and m nodes.
+        similarity: the similarity of two concepts, from 0 to 1; roots are compared with it as well.
         concept_weight: the value of equal concepts.
     """
     unary = _unary(first, second, similarity, concept_weight)
@@ -122,13 +124,13 @@ def make_problem(
     matches: list[tuple[int, int, int, int]] = []
     second_by_role = _by_role(second.relations)
     for role, relations in _by_role(first.relations).items():
-        for number, source, target in relations:
-            for number2, source2, target2 in second_by_role.get(role, ()):
-                # a loop matches a loop, and that takes a single pair of nodes
+        for index, source, target in relations:
+            for index2, source2, target2 in second_by_role.get(role, ()):
+                # a loop matches only a loop, and then a single pair of nodes decides
                 if source == target and source2 == target2:
                     unary[source, source2] += 1
                 elif source != target and source2 != target2:
-                    matches.append((source * columns + source2, target * columns + target2, number, number2))
+                    matches.append((source * columns + source2, target * columns + target2, index, index2))
     table = np.ascontiguousarray(np.array(matches, dtype=np.intp).reshape(-1, 4).T)
     return Problem(unary, table[0], table[1], table[2], table[3], _unit(unary))
 
@@ -138,9 +140,9 @@ def _unary(
 ) -> NDArray[np.float64]:
     """Return the value of aligning node i with node j by their concepts and constants alone, shape (n, m).
 
-    Equal labels are found by an index, since large graphs would spend most of their time comparing different ones; a
-    similarity of concepts has to be asked for every pair. Constants match where role and text are equal, the root as
-    its concepts do.
+    With :func:`same_label`, equal concepts are found by an index: comparing every pair would take most of the time of
+    large graphs. Any other similarity is computed for every pair. Constants match if role and text are equal, roots
+    as their concepts do.
     """
     unary = np.zeros((len(first.concepts), len(second.concepts)))
     if similarity is same_label:
@@ -164,7 +166,7 @@ def _unary(
 
 
 def _unit(unary: NDArray[np.float64]) -> float:
-    """Return 1 or .5 where all values are multiples of it, else 0."""
+    """Return 1 or .5 if all values are multiples of it, otherwise 0."""
     for unit in (1.0, 0.5):
         if not np.any(unary % unit):
             return unit
@@ -172,45 +174,46 @@ def _unit(unary: NDArray[np.float64]) -> float:
 
 
 def _by_role(relations: Sequence[tuple[int, str, int]]) -> dict[str, list[tuple[int, int, int]]]:
-    """Return number, source and target of the relations of each role."""
+    """Return index, source and target of the relations of each role."""
     by_role: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
-    for number, (source, role, target) in enumerate(relations):
-        by_role[role].append((number, source, target))
+    for index, (source, role, target) in enumerate(relations):
+        by_role[role].append((index, source, target))
     return by_role
 
 
 def hill_climbing(problem: Problem, *, restarts: int = 4, seed: int = 0) -> Alignment:
-    """Return the best of several climbs: one from the assignment of best single pairs, others from random ones.
+    """Return the best of several climbs: one from the assignment of best single pairs, the others from random ones.
 
-    Cai and Knight 2013, section 3.2, with their four restarts; it is a lower bound of the optimum.
+    Source: Cai and Knight 2013, section 3.2, with their four restarts. The value is a lower bound of the optimum.
 
     Args:
-        problem: n nodes and m nodes.
-        restarts: climbs from random alignments.
-        seed: of the random alignments; they depend on it and on the size of the problem alone.
+        problem: the problem of aligning n nodes with m nodes.
+        restarts: the number of climbs from random alignments.
+        seed: the seed of the random alignments, which depend only on it and on max(n, m).
     """
     rows, columns = problem.unary.shape
     size = max(rows, columns)
-    random = np.random.default_rng(seed)
-    starts = [_best_single_pairs(problem.unary, size), *(random.permutation(size) for _ in range(restarts))]
+    rng = np.random.default_rng(seed)
+    starts = [_best_single_pairs(problem.unary, size), *(rng.permutation(size) for _ in range(restarts))]
     mappings = [mapping_of(problem, climb(problem, start)) for start in starts]
     best = max(mappings, key=problem.value)
     return Alignment(tuple(best.tolist()), problem.value(best), optimal=False)
 
 
 def climb(problem: Problem, start: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Exchange the partners of two nodes as long as that gains; return the partners at the end.
+    """Return the partners that are reached by exchanges of the partners of two nodes, until no exchange gains.
 
-    Each step takes the exchange that gains most, from a table of what every exchange gains.
+    Each step computes the gain of every exchange, and makes the best one.
 
     Args:
-        problem: n nodes and m nodes.
-        start: a permutation of max(n, m) numbers, the partner of each node; numbers beyond the nodes mean none.
+        problem: the problem of aligning n nodes with m nodes.
+        start: the partner of each node, a permutation of max(n, m) numbers; a partner of m or more means none.
     """
     rows, columns = problem.unary.shape
     size = len(start)
     if not rows or not columns:
         return start
+    # padded to a square, so that any node can be exchanged with "none"
     unary = np.zeros((size, size))
     unary[:rows, :columns] = problem.unary
     source, source2 = np.divmod(problem.sources, columns)
@@ -218,15 +221,16 @@ def climb(problem: Problem, start: NDArray[np.intp]) -> NDArray[np.intp]:
     nodes = np.arange(size)
     partners = start.copy()
     while True:
-        # value[i, j]: of node i with partner j, while all others keep theirs
+        # value[i, j]: the value of node i with partner j, while all other nodes keep theirs
         at_source, at_target = partners[source] == source2, partners[target] == target2
         value = unary.copy()
         np.add.at(value, (source[at_target], source2[at_target]), 1)
         np.add.at(value, (target[at_source], target2[at_source]), 1)
-        # a match of the two nodes themselves: subtracted twice where they have it, missed where the exchange makes it
-        twice = (at_source & at_target) | ((partners[target] == source2) & (partners[source] == target2))
+        # correct for matches between the two exchanged nodes: a match that they have was subtracted twice, one that the
+        # exchange creates was not added
+        is_between = (at_source & at_target) | ((partners[target] == source2) & (partners[source] == target2))
         shared = np.zeros((size, size))
-        np.add.at(shared, (source[twice], target[twice]), 1)
+        np.add.at(shared, (source[is_between], target[is_between]), 1)
         after = value[:, partners]
         before = value[nodes, partners]
         gain = after + after.T - before[:, None] - before[None, :] + shared + shared.T
@@ -238,18 +242,18 @@ def climb(problem: Problem, start: NDArray[np.intp]) -> NDArray[np.intp]:
 
 
 def _best_single_pairs(unary: NDArray[np.float64], size: int) -> NDArray[np.intp]:
-    """Return the assignment with the highest value pair by pair, as a permutation of *size* numbers."""
+    """Return the assignment that maximises the values of single pairs, as a permutation of *size* numbers."""
     square = np.zeros((size, size))
     square[: unary.shape[0], : unary.shape[1]] = unary
     return np.asarray(linear_sum_assignment(square, maximize=True)[1], dtype=np.intp)
 
 
 def mapping_of(problem: Problem, partners: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return the node of the second graph for each of the first, -1 for none, shape (n,).
+    """Return the node of the second graph for each node of the first, -1 for none, shape (n,).
 
     Args:
-        problem: n nodes and m nodes.
-        partners: a permutation of max(n, m) numbers, see :func:`climb`.
+        problem: the problem of aligning n nodes with m nodes.
+        partners: the partner of each node, a permutation of max(n, m) numbers; see :func:`climb`.
     """
     rows, columns = problem.unary.shape
     return np.where(partners[:rows] < columns, partners[:rows], -1)

@@ -1,4 +1,4 @@
-"""The aspects in which two AMR graphs are compared, by what they need, and the settings that change a score."""
+"""Aspects in which two AMR graphs are compared, grouped by what they need, and the settings that change a score."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class AspectSettings:
 
     Attributes:
         aspect: one of ``assay.amr.ASPECTS``, ``bag-of-nodes`` or ``s2match``.
-        solver: how graphs are aligned.
-        seed: of hill climbing.
+        solver: the algorithm that aligns graphs.
+        seed: the seed of hill climbing.
         standardize: whether graphs are standardized first.
-        iterations: of the Weisfeiler-Leman kernels.
-        vectors: file of word vectors, empty for none.
-        cutoff, diffsense, concept_weight: of graded concept matches, see
-            :class:`assay.metrics.amr.smatch.ConceptSimilarity`.
+        iterations: the number of iterations of the Weisfeiler-Leman kernels.
+        vectors: the path of word vectors, empty for none.
+        cutoff, diffsense: the settings of :class:`assay.metrics.amr.smatch.ConceptSimilarity`, used by ``s2match``.
+        concept_weight: the weight of a concept in ``s2match``; other triples have the weight 1.
     """
 
     aspect: str

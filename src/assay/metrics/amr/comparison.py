@@ -1,4 +1,4 @@
-"""Scores of a pair of graphs in every aspect: graphs are standardized and prepared once, then compared."""
+"""The scores of a pair of graphs in all aspects; each graph is standardized and prepared only once."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from assay.paths import user_path
 
 T = TypeVar("T")
 
-#: Characters of a graph that an error shows.
+#: The number of characters of a graph that an error shows.
 _SHOWN = 60
-#: Graphs that a :class:`Comparer` keeps as they were prepared.
+#: The number of prepared graphs that a :class:`Comparer` caches.
 _KEPT = 4096
 #: Aspects that compare one node of each graph.
 _FOCUS = {
@@ -44,7 +44,7 @@ _FOCUS = {
 }
 
 #: Frame -> (role, argument that is its source, argument that is its target): the table "Reification" of the AMR
-#: guidelines 1.2.6; where it names several frames for a role, the first.
+#: guidelines 1.2.6; if the table has several frames for a role, the first.
 FRAMES: dict[str, tuple[str, str, str]] = {
     "accompany-01": ("accompanier", "arg1", "arg0"),
     "age-01": ("age", "arg1", "arg2"),
@@ -81,9 +81,9 @@ class Relation(NamedTuple):
     """A relation or an attribute that replaces a frame.
 
     Attributes:
-        source: number of a node.
-        role: without the colon.
-        target: number of a node, or a constant.
+        source: the index of a node.
+        role: the role, without the colon.
+        target: the index of a node, or a constant.
     """
 
     source: int
@@ -95,8 +95,8 @@ def standardized(graph: Graph) -> Graph:
     """Return the normalized graph with frames turned back into the relations that they stand for (dereification).
 
     ``(x / be-located-at-91 :ARG1 (m / man) :ARG2 (h / here))`` means the same as ``(m / man :location (h / here))``. A
-    frame is turned back where the relation can express all of it: it is not the root, no relation leads to it, and it
-    has the two arguments and no third. An argument may be a constant where it becomes the target.
+    frame is turned back if the relation can express all of it: it is not the root, no relation leads to it, and it has
+    the two arguments and no third. An argument may be a constant if it becomes the target.
 
     Source: AMR guidelines 1.2.6, "Reification"; Opitz 2023 (SMATCH++), section 3.
     """
@@ -111,12 +111,13 @@ def standardized(graph: Graph) -> Graph:
 
 
 def _relation_of_frame(graph: Graph, node: int, rule: tuple[str, str, str]) -> Relation | None:
-    """Return the relation that the frame at *node* stands for, or None where no relation expresses all of it.
+    """Return the relation that the frame at *node* stands for, or None if no relation expresses all of it.
 
     Args:
-        graph: normalized.
-        node: of the frame; not the root.
-        rule: role of the relation, argument of the frame that is its source, and argument that is its target.
+        graph: a normalized graph.
+        node: the index of the frame's node, which is not the root.
+        rule: the role of the relation, the argument of the frame that becomes its source, and the one that becomes its
+            target.
     """
     role, source_argument, target_argument = rule
     if any(target == node for _, _, target in graph.relations):
@@ -126,14 +127,14 @@ def _relation_of_frame(graph: Graph, node: int, rule: tuple[str, str, str]) -> R
         return None
     value_of = dict(arguments)
     source, target = value_of[source_argument], value_of[target_argument]
-    # a constant has no relations of its own
+    # a constant cannot be the source of a relation
     if isinstance(source, str):
         return None
     return Relation(source, role, target)
 
 
 def _arguments_of(graph: Graph, node: int) -> list[tuple[str, int | str]]:
-    """Return role and value of every relation and attribute of a node: the number of another node, or a constant."""
+    """Return role and value of every relation and attribute of a node: the index of another node, or a constant."""
     arguments: list[tuple[str, int | str]] = []
     for source, role, target in graph.relations:
         if source == node:
@@ -145,7 +146,7 @@ def _arguments_of(graph: Graph, node: int) -> list[tuple[str, int | str]]:
 
 
 def _replace_frames(graph: Graph, relation_of: Mapping[int, Relation]) -> Graph:
-    """Return the graph with relations instead of the nodes that are the keys of *relation_of*; each triple once."""
+    """Return the graph with each node in *relation_of* replaced by its relation; duplicate triples are removed."""
     relations = [relation for relation in graph.relations if relation[0] not in relation_of]
     attributes = [attribute for attribute in graph.attributes if attribute[0] not in relation_of]
     for source, role, target in relation_of.values():
@@ -154,21 +155,20 @@ def _replace_frames(graph: Graph, relation_of: Mapping[int, Relation]) -> Graph:
         else:
             attributes.append((source, role, target))
     kept = [node for node in range(len(graph.variables)) if node not in relation_of]
-    # the nodes that stay are counted anew
-    number = {node: index for index, node in enumerate(kept)}
-    renumbered_relations = [(number[source], role, number[target]) for source, role, target in relations]
-    renumbered_attributes = [(number[source], role, constant) for source, role, constant in attributes]
+    new_index = {node: index for index, node in enumerate(kept)}
+    renumbered_relations = [(new_index[source], role, new_index[target]) for source, role, target in relations]
+    renumbered_attributes = [(new_index[source], role, constant) for source, role, constant in attributes]
     return Graph(
         tuple(graph.variables[node] for node in kept),
         tuple(graph.concepts[node] for node in kept),
         tuple(dict.fromkeys(renumbered_relations)),
         tuple(dict.fromkeys(renumbered_attributes)),
-        number[graph.root],
+        new_index[graph.root],
     )
 
 
 def lowered(graph: Graph) -> Graph:
-    """Return the graph in lower case, each triple once; quotes stay."""
+    """Return the graph in lower case, without duplicate triples; quotes are kept."""
     relations = [(source, role.lower(), target) for source, role, target in graph.relations]
     attributes = [(source, role.lower(), constant.lower()) for source, role, constant in graph.attributes]
     return Graph(
@@ -181,10 +181,10 @@ def lowered(graph: Graph) -> Graph:
 
 
 class PreparedGraph:
-    """A parsed graph and what the aspects compare of it, each computed when it is first needed.
+    """A parsed graph and the forms of it that the aspects compare, each computed on first use.
 
     Args:
-        text: Penman notation.
+        text: the graph in Penman notation.
 
     Raises:
         InputError: the text is no graph.
@@ -204,29 +204,29 @@ class PreparedGraph:
         return normalized(self._graph)
 
     def form(self, *, standardize: bool) -> Graph:
-        """Return the graph as its triples and labels are compared."""
-        return self._once(("form", standardize), lambda: (standardized if standardize else lowered)(self._graph))
+        """Return the graph whose triples and labels are compared: standardized, or only in lower case."""
+        return self._cached(("form", standardize), lambda: (standardized if standardize else lowered)(self._graph))
 
     def labels(self, aspect: str, *, standardize: bool) -> frozenset[str]:
         """Return the labels of an aspect that compares sets."""
-        return self._once((aspect, standardize), lambda: LABEL_SETS[aspect](self.form(standardize=standardize)))
+        return self._cached((aspect, standardize), lambda: LABEL_SETS[aspect](self.form(standardize=standardize)))
 
     def triples(self, aspect: str, *, standardize: bool) -> Triples:
         """Return the triples of an aspect that compares aligned graphs."""
-        return self._once((aspect, standardize), lambda: PARTS[aspect](self.form(standardize=standardize)))
+        return self._cached((aspect, standardize), lambda: PARTS[aspect](self.form(standardize=standardize)))
 
     def surroundings(self, iterations: int) -> Surroundings:
-        """Return what the Weisfeiler-Leman kernel compares."""
-        return self._once(("wlk", iterations), lambda: surroundings(self.normal, iterations))
+        """Return the label sets that the Weisfeiler-Leman kernel compares."""
+        return self._cached(("wlk", iterations), lambda: surroundings(self.normal, iterations))
 
     def embeddings(self, vectors: NodeVectors, iterations: int) -> NodeEmbeddings:
-        """Return what the Wasserstein Weisfeiler-Leman kernel compares."""
-        return self._once(
+        """Return the node embeddings that the Wasserstein Weisfeiler-Leman kernel compares."""
+        return self._cached(
             ("wwlk", iterations, vectors.digest), lambda: prepare(self.normal, vectors, iterations=iterations)
         )
 
-    def _once(self, key: tuple[Any, ...], compute: Callable[[], T]) -> T:
-        """Return what *compute* returned the first time that it was asked for under this key."""
+    def _cached(self, key: tuple[Any, ...], compute: Callable[[], T]) -> T:
+        """Return the cached value of a key, computed on first use."""
         if key not in self._computed:
             self._computed[key] = compute()
         value: T = self._computed[key]
@@ -234,16 +234,16 @@ class PreparedGraph:
 
 
 def solve(problem: Problem, aspect: AspectSettings) -> Alignment:
-    """Return an alignment by the solver of the settings."""
+    """Return the alignment found by the solver of the settings."""
     if aspect.solver == "exact":
         return optimal_alignment(problem)
     return hill_climbing(problem, seed=aspect.seed)
 
 
 class Comparer:
-    """Compares pairs of graphs; keeps graphs, word vectors and similarities of concepts.
+    """A comparer of pairs of graphs, with caches of prepared graphs, word vectors and concept similarities.
 
-    A score depends on its pair and settings alone, not on what was compared before.
+    A score depends only on its pair and settings, not on earlier comparisons.
     """
 
     def __init__(self) -> None:
@@ -254,10 +254,17 @@ class Comparer:
     def compare(
         self, aspects: Sequence[AspectSettings], pairs: Sequence[tuple[str, str]]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return scores, shape (n, m), and the seconds of each of m aspects, parsing of graphs in each, shape (m,).
+        """Return the scores of n pairs in m aspects, and the seconds that each aspect took.
+
+        Args:
+            aspects: the m aspects.
+            pairs: the n pairs of graphs, in Penman notation.
+
+        Returns:
+            Scores, shape (n, m), and seconds, shape (m,); each aspect's seconds include the parsing of the graphs.
 
         Raises:
-            InputError: a text is no graph, or there are no such word vectors.
+            InputError: a text is no graph, or the word vectors are missing or broken.
         """
         scores = np.empty((len(pairs), len(aspects)))
         seconds = np.zeros(len(aspects))
@@ -272,7 +279,7 @@ class Comparer:
         return scores, seconds
 
     def _graph(self, text: str) -> PreparedGraph:
-        """Return a graph as it was prepared; of many, those that were used last are kept."""
+        """Return the prepared graph of a text, from a cache that keeps the most recently used ones."""
         graph = self._graphs.get(text)
         if graph is not None:
             self._graphs.move_to_end(text)
@@ -301,7 +308,7 @@ class Comparer:
         return bag_of_nodes(left.normal, right.normal)
 
     def _f1_of_aligned(self, settings: AspectSettings, left: PreparedGraph, right: PreparedGraph) -> float:
-        """Return the F1 of aligned triples; for S2match, those of Smatch with graded concepts."""
+        """Return the F1 of aligned triples; S2match aligns the triples of Smatch, with graded matches of concepts."""
         graded = settings.aspect == "s2match"
         part = "smatch" if graded else settings.aspect
         first = left.triples(part, standardize=settings.standardize)

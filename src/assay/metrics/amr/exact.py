@@ -1,10 +1,11 @@
-"""The optimal alignment, proven: by an upper bound that a good alignment reaches, else by an integer program.
+"""Optimal alignments with a proof: an upper bound that a good alignment reaches, or else an integer program.
 
-A match of two relations is worth 1 to the two pairs of nodes at their ends together. Give each end a share; then a pair
-of nodes is worth at most its own value and, for each relation of one node, the largest share in a match with one of the
-other's, and the best assignment of nodes by that bounds every alignment (Gilmore 1962, Lawler 1963). Each division into
-shares gives a bound; the best division is approached by subgradient steps, as in Lagrangian relaxation (Held and Karp
-1971): a match that is counted at one end only has that share lowered.
+A match of two relations adds 1 to the value of an alignment, if the pairs of nodes at both of its ends are aligned.
+Divide this 1 into a share for each end. Then a pair of nodes adds at most its own value and, for each relation of the
+first node, the largest share in a match with a relation of the second. The best assignment of nodes by these values is
+an upper bound of every alignment (Gilmore 1962, Lawler 1963). Each division into shares yields a bound; subgradient
+steps lead to the lowest one, as in Lagrangian relaxation (Held and Karp 1971): if the assignment counts a match at one
+end only, the share of that end is lowered.
 """
 
 from __future__ import annotations
@@ -23,29 +24,35 @@ from scipy.sparse import csr_array, vstack
 from assay.errors import AssayError
 from assay.metrics.amr.alignment import Alignment, Problem, climb, mapping_of
 
-#: Bounds and shares that are nearer than this are equal but for rounding.
+#: Bounds and shares that differ by less than this are equal up to rounding.
 _EQUAL_BOUNDS = 1e-12
-#: Values of alignments that are nearer than this are equal but for rounding.
+#: Values of alignments that differ by less than this are equal up to rounding.
 _EQUAL = 1e-9
-#: Steps without a lower bound after which steps become half as long.
+#: The number of steps that do not lower the bound after which the step length is halved.
 _PATIENCE = 4
-#: Steps of the bound before the integer program is solved, and the number of them between two climbs.
+#: The number of steps of the bound before the integer program is solved, and of steps between two climbs.
 _STEPS, _STEPS_PER_CLIMB = 48, 4
-#: HiGHS fulfils constraints to 1e-6: "a unit more" is asked for as this share of a unit less.
+#: HiGHS fulfils constraints only to 1e-6, so that "one unit more" is required as one unit less this share of a unit.
 _SLACK = 1e-3
-#: The status of milp where nothing fulfils the constraints.
+#: The status of milp if no solution fulfils the constraints.
 _INFEASIBLE = 2
 
 
 class _Ends:
-    """Matches at one of their ends, in groups: those of one relation with relations at one pair of nodes.
+    """One end of k matches, in groups: a group has all matches of the same relation at the same pair of nodes.
 
-    A relation is matched with one relation at most, so that a pair of nodes has one match of each group at most.
+    A relation is matched with at most one relation, so that an alignment has at most one match of each group.
+
+    Attributes:
+        order: the matches, sorted by group, shape (k,).
+        starts: the index in *order* of the first match of each of g groups, shape (g,).
+        group: the group of each match in *order*, shape (k,).
+        pair: the pair of nodes of each group, shape (g,).
 
     Args:
-        relation: of one of the graphs, shape (k,).
-        pair: the pair of nodes at the end, shape (k,).
-        pairs: number of pairs of nodes.
+        relation: the relation of each match in one of the two graphs, shape (k,).
+        pair: the pair of nodes at this end of each match, shape (k,).
+        pairs: the number of pairs of nodes.
     """
 
     def __init__(self, relation: NDArray[np.intp], pair: NDArray[np.intp], pairs: int) -> None:
@@ -58,17 +65,29 @@ class _Ends:
         self.pair = pair[self.order][self.starts]
 
     def largest(self, share: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the largest share in each group, 0 where all are negative."""
+        """Return the largest share in each of g groups, 0 if all are negative, shape (g,).
+
+        Args:
+            share: the share of this end of each match, shape (k,).
+        """
         return np.maximum(np.maximum.reduceat(share[self.order], self.starts), 0.0)
 
     def counted(self, share: NDArray[np.float64], chosen: NDArray[np.bool_]) -> NDArray[np.intp]:
-        """Return the matches that the bound counts at *chosen* pairs of nodes: of each group the first largest."""
+        """Return the matches that the bound counts at this end: the first with the largest share in each group.
+
+        Groups without a positive share, or at a pair of nodes that is not chosen, have none.
+
+        Args:
+            share: the share of this end of each match, shape (k,).
+            chosen: whether each pair of nodes is aligned, shape (pairs,).
+        """
         largest = self.largest(share)
         counts = chosen[self.pair] & (largest > _EQUAL_BOUNDS)
         is_largest = share[self.order] >= largest[self.group] - _EQUAL_BOUNDS
         candidates = np.flatnonzero(is_largest & counts[self.group])
         if not len(candidates):
             return candidates
+        # ties: candidates are sorted by group, so the first of each group is kept
         group = self.group[candidates]
         is_first = np.append(True, group[1:] != group[:-1])
         matches: NDArray[np.intp] = self.order[candidates[is_first]]
@@ -76,48 +95,57 @@ class _Ends:
 
 
 class Bound:
-    """The bound of a problem that has matches of relations, under the division into shares so far.
+    """An upper bound of the value of every alignment, which :meth:`step` lowers.
+
+    Args:
+        problem: the problem, with at least one match of relations.
 
     Attributes:
         value: the lowest bound so far.
-        partners: the assignment that gave the latest one, a permutation as in
+        partners: the assignment behind the latest bound, a permutation as in
             :func:`assay.metrics.amr.alignment.climb`.
     """
 
     def __init__(self, problem: Problem) -> None:
         pairs = problem.unary.size
         self._problem = problem
-        # sources and targets of the matches, grouped by the relations of the first graph, and of the second
+        # the ends of the matches, grouped by the relations of the first graph, then by those of the second
         self._sides = []
         for relation in (problem.first, problem.second):
             sources = _Ends(relation, problem.sources, pairs)
             targets = _Ends(relation, problem.targets, pairs)
             self._sides.append((sources, targets))
+        #: The share of each match at its source; its target has the rest of 1.
         self._share = np.full(len(problem.sources), 0.5)
         self._stride = 1.0
-        #: Steps since the bound was last lowered.
+        #: The number of steps since the bound was last lowered.
         self._idle = 0
         self.value = np.inf
         self._compute_bound()
 
     def step(self, reached: float) -> bool:
-        """Move shares once, for a known alignment of value *reached*; return False where there is nothing to move."""
+        """Take one subgradient step; return False if every match is counted at both ends or at none.
+
+        Args:
+            reached: the value of a known alignment. The gap between it and the bound decides the length of the step.
+        """
         problem = self._problem
         chosen = problem.chosen(mapping_of(problem, self.partners))
         slope = np.zeros(len(self._share))
+        # each pair of nodes counts its matches by the relations of one graph, see _highest_gains
         is_counted_by = self._counts_by_first, ~self._counts_by_first
         for (source, target), is_counted in zip(self._sides, is_counted_by, strict=True):
             slope[source.counted(self._share, chosen & is_counted)] += 1.0
             slope[target.counted(1.0 - self._share, chosen & is_counted)] -= 1.0
-        length = float(slope @ slope)
-        if not length:
+        squared_length = float(slope @ slope)
+        if not squared_length:
             return False
-        self._share -= self._stride * (self._latest - reached) / length * slope
+        self._share -= self._stride * (self._latest - reached) / squared_length * slope
         self._compute_bound()
         return True
 
     def _compute_bound(self) -> None:
-        """Compute the bound under the current shares, and halve the step where it was not lowered for long."""
+        """Compute the bound under the current shares; halve the stride after :data:`_PATIENCE` steps in vain."""
         unary = self._problem.unary
         square = np.zeros((max(unary.shape),) * 2)
         square[: unary.shape[0], : unary.shape[1]] = unary + self._highest_gains().reshape(unary.shape)
@@ -132,9 +160,10 @@ class Bound:
             self._stride, self._idle = self._stride / 2, 0
 
     def _highest_gains(self) -> NDArray[np.float64]:
-        """Return what the matches of each pair of nodes give at most, shape (pairs of nodes,).
+        """Return the most that the matches at each pair of nodes can add, shape (pairs of nodes,).
 
-        Counted by the relations of the first graph or by those of the second, whichever gives less.
+        They are counted by the relations of the first graph and by those of the second. Both sums are bounds, and the
+        lower one is used.
         """
         size = self._problem.unary.size
         gains = []
@@ -151,8 +180,8 @@ class Bound:
 def optimal_alignment(problem: Problem) -> Alignment:
     """Return an alignment that is proven to have the highest value.
 
-    A climb from the assignment behind an upper bound is mostly optimal, and the bound mostly proves it: it is compared
-    after rounding down to a possible value. Where a gap stays, HiGHS solves the integer program (Opitz 2023, SMATCH++,
+    Hill climbing from the assignment behind an upper bound mostly reaches an optimum, and the bound, rounded down to a
+    possible value, mostly proves it. If a gap remains, HiGHS solves the integer program (Opitz 2023, SMATCH++,
     section 4) to optimality.
 
     Raises:
@@ -181,8 +210,8 @@ def optimal_alignment(problem: Problem) -> Alignment:
 def _best_assignment(problem: Problem) -> Alignment:
     """Return an optimal alignment of a problem without matches of relations, by linear assignment.
 
-    The value is then the sum of the values of single pairs of nodes, which linear assignment maximises. Nodes that get
-    no partner, where the first graph is larger, are mapped to -1.
+    The value is then the sum of the values of single pairs of nodes, which linear assignment maximises. If the first
+    graph is larger, its nodes without a partner are mapped to -1.
     """
     mapping = np.full(problem.unary.shape[0], -1, dtype=np.intp)
     rows, columns = linear_sum_assignment(problem.unary, maximize=True)
@@ -191,25 +220,27 @@ def _best_assignment(problem: Problem) -> Alignment:
 
 
 def _highest_possible_value(problem: Problem, bound: float) -> float:
-    """Return the highest value that an alignment can have under a bound: rounded down to a multiple of the unit."""
+    """Return the highest value that an alignment can have under a bound: the bound, rounded down to the unit."""
     if not problem.unit:
         return bound
     return float(np.floor(bound / problem.unit + _EQUAL)) * problem.unit
 
 
 def solve_integer_program(problem: Problem, known: Alignment | None = None, bound: float = np.inf) -> Alignment:
-    """Return the optimum of a problem with matches of relations by its integer program, as HiGHS finds it.
+    """Return an optimal alignment, found by HiGHS as the solution of an integer program.
 
-    It has a variable for each pair of nodes and each match. Of the matches of one relation at one pair of nodes, at
-    most one is chosen, and none without that pair: four families of constraints, whose relaxation is often integral.
+    The program has one variable per pair of nodes and one per match. Of the matches of one relation at one pair of
+    nodes, at most one is chosen, and none unless that pair is: four families of constraints (two ends, two graphs),
+    whose relaxation is often integral.
 
-    Where every value is a multiple of a unit, HiGHS is asked for an alignment with a unit more than the known one, and
-    may stop when the gap between its solution and its bound is below a unit: both prove as much, and sooner.
+    If every value is a multiple of a unit, HiGHS is asked for an alignment worth at least one unit more than the known
+    one, and may stop when the gap between its solution and its bound is below a unit. This proves optimality too, and
+    is faster.
 
     Args:
-        problem: with at least one match.
-        known: a good alignment.
-        bound: no alignment has a higher value.
+        problem: the problem, with at least one match.
+        known: a good alignment; None if there is none.
+        bound: an upper bound of the value of every alignment.
 
     Raises:
         AssayError: HiGHS finds no optimum.
@@ -222,10 +253,11 @@ def solve_integer_program(problem: Problem, known: Alignment | None = None, boun
     constraints = [_alignment_constraint(problem, pairs)]
     gap = 0.0
     if known is not None and problem.unit:
-        more = known.value + (1 - _SLACK) * problem.unit
-        constraints.append(LinearConstraint(csr_array(gain[None]), more, np.inf))
+        least_value = known.value + (1 - _SLACK) * problem.unit
+        constraints.append(LinearConstraint(csr_array(gain[None]), least_value, np.inf))
         gap = (1 - _SLACK) * problem.unit / bound
     with _stdout_to_stderr():
+        # milp minimises; in an optimum the variables of matches are 0 or 1 as soon as those of pairs are
         solution = milp(
             -gain,
             integrality=np.concatenate([np.ones(len(pairs)), np.zeros(matches)]),
@@ -234,6 +266,7 @@ def solve_integer_program(problem: Problem, known: Alignment | None = None, boun
             options={"mip_rel_gap": gap},
         )
     if known is not None and solution.status == _INFEASIBLE:
+        # no alignment is worth a unit more than the known one
         return replace(known, optimal=True)
     if solution.x is None or solution.status != 0:
         raise AssayError(f"no optimal alignment was found: {solution.message}")
@@ -245,18 +278,21 @@ def solve_integer_program(problem: Problem, known: Alignment | None = None, boun
 
 
 def _alignment_constraint(problem: Problem, pairs: NDArray[np.intp]) -> LinearConstraint:
-    """Return the constraint that a solution is an alignment, and that its matches belong to it.
+    """Return the constraints that a solution is an alignment and has only matches of this alignment.
 
     Args:
-        problem: with at least one match.
-        pairs: the pairs of nodes that have a variable, ascending; the variables of the matches follow.
+        problem: the problem, with at least one match.
+        pairs: the pairs of nodes that have a variable, ascending; the variables of the matches follow theirs.
     """
     size, columns = problem.unary.size, problem.unary.shape[1]
     variable_of = np.full(size, -1, dtype=np.intp)
     variable_of[pairs] = np.arange(len(pairs))
     variables = len(pairs) + len(problem.sources)
     # each node of either graph has at most one partner
-    blocks = [_at_most_one(pairs // columns, variables), _at_most_one(pairs % columns, variables)]
+    blocks = [
+        _at_most_one_per_group(pairs // columns, variables),
+        _at_most_one_per_group(pairs % columns, variables),
+    ]
     upper = [np.ones(block.shape[0]) for block in blocks]
     for relation in (problem.first, problem.second):
         for end in (problem.sources, problem.targets):
@@ -268,7 +304,7 @@ def _alignment_constraint(problem: Problem, pairs: NDArray[np.intp]) -> LinearCo
 
 @contextlib.contextmanager
 def _stdout_to_stderr() -> Iterator[None]:
-    """Redirect what HiGHS prints now and then, whatever its options say, away from the data on stdout."""
+    """Redirect stdout to stderr: HiGHS prints at times, whatever its options say, and stdout is for data."""
     sys.stdout.flush()
     stdout = os.dup(1)
     os.dup2(2, 1)
@@ -280,25 +316,46 @@ def _stdout_to_stderr() -> Iterator[None]:
 
 
 def _is_end_of_match(problem: Problem) -> NDArray[np.bool_]:
-    """Return which pairs of nodes are an end of a match, shape (pairs of nodes,)."""
+    """Return whether each pair of nodes is an end of a match, shape (pairs of nodes,)."""
     is_end = np.zeros(problem.unary.size, dtype=bool)
     is_end[problem.sources] = True
     is_end[problem.targets] = True
     return is_end
 
 
-def _at_most_one(groups: NDArray[np.intp], total: int) -> csr_array:
-    """Return the constraints that the variables of a group add up to at most 1."""
-    _, group = np.unique(groups, return_inverse=True)
-    data = np.ones(len(group))
-    return csr_array((data, (group, np.arange(len(group)))), shape=(int(group.max()) + 1, total))
+def _at_most_one_per_group(group_keys: NDArray[np.intp], variables: int) -> csr_array:
+    """Return the coefficients of the sum of the variables in each group, which must be at most 1.
+
+    Args:
+        group_keys: the group of each of the first variables, one per variable; the other variables are in no group.
+        variables: the number of all variables.
+
+    Returns:
+        A 0/1 matrix, shape (groups, variables).
+    """
+    _, rows = np.unique(group_keys, return_inverse=True)
+    columns = np.arange(len(rows))
+    groups = int(rows.max()) + 1
+    return csr_array((np.ones(len(rows)), (rows, columns)), shape=(groups, variables))
 
 
-def _at_most_its_pair(keys: NDArray[np.intp], pair_of: NDArray[np.intp], pairs: int, total: int) -> csr_array:
-    """Return the constraints that the matches of a group add up to at most the pair of nodes that they need."""
-    _, first_of_group, group = np.unique(keys, return_index=True, return_inverse=True)
-    size = len(first_of_group)
-    data = np.concatenate([np.ones(len(keys)), -np.ones(size)])
-    rows = np.concatenate([group, np.arange(size)])
-    variables = np.concatenate([pairs + np.arange(len(keys)), pair_of[first_of_group]])
-    return csr_array((data, (rows, variables)), shape=(size, total))
+def _at_most_its_pair(
+    group_keys: NDArray[np.intp], pair_variable: NDArray[np.intp], pairs: int, variables: int
+) -> csr_array:
+    """Return the coefficients of the sum of the matches in each group less their pair, which must be at most 0.
+
+    Args:
+        group_keys: the group of each match; the matches of a group are at the same pair of nodes.
+        pair_variable: the variable of that pair of nodes, for each match.
+        pairs: the number of variables of pairs; those of the matches follow.
+        variables: the number of all variables.
+
+    Returns:
+        A matrix of 1 for matches and -1 for pairs, shape (groups, variables).
+    """
+    _, first_of_group, group = np.unique(group_keys, return_index=True, return_inverse=True)
+    groups = len(first_of_group)
+    coefficients = np.concatenate([np.ones(len(group_keys)), -np.ones(groups)])
+    rows = np.concatenate([group, np.arange(groups)])
+    columns = np.concatenate([pairs + np.arange(len(group_keys)), pair_variable[first_of_group]])
+    return csr_array((coefficients, (rows, columns)), shape=(groups, variables))

@@ -1,6 +1,6 @@
 """Weisfeiler-Leman kernels of AMR graphs: shared neighbourhoods (WLK), and the Wasserstein distance of nodes (WWLK).
 
-Each graph is prepared once (:func:`surroundings`, :func:`prepare`); a pair is then compared from what was prepared.
+Each graph is prepared once (:func:`surroundings`, :func:`prepare`), and pairs of prepared graphs are compared.
 """
 
 from __future__ import annotations
@@ -20,24 +20,25 @@ from assay.amr import Graph
 from assay.errors import MissingExtraError
 from assay.metrics.amr.node_vectors import NodeVectors, draw_uniform
 
-#: Sets of what a graph has: labels and triples, then the labelled surroundings of each iteration.
+#: The labels and triples of a graph as a set, then one set of contextualised labels per iteration.
 Surroundings = tuple[frozenset[Any], ...]
 
-#: Distances are computed this often, each time with other edge weights, and then averaged.
+#: The number of sets of edge weights; the distances that they yield are averaged.
 DRAWS = 16
-#: The authors draw a role's weight ten times, uniformly between these, and keep the draw that makes the weights least
-#: even (least entropy), which is the smallest one.
+#: The authors draw a role's weight ten times, uniformly between these limits, and keep the draw that makes the weights
+#: least even (lowest entropy), which is the smallest one. The quantiles are those of this smallest draw.
 _LOW, _HIGH, _TRIES = 0.2, 0.35, 10
 _QUANTILES = _LOW + (_HIGH - _LOW) * (1.0 - (1.0 - (np.arange(DRAWS) + 0.5) / DRAWS) ** (1.0 / _TRIES))
-#: A squared distance of unit vectors below this is rounding: the nodes are equal.
+#: A squared distance of unit vectors below this is rounding error: the nodes are equal. Scores are rounded to digits.
 _EQUAL, _DIGITS = 1e-12, 12
 
 
 def unfold_constants(graph: Graph) -> tuple[list[str], list[tuple[int, str, int]]]:
-    """Return the labels of all nodes and the edges between them, each constant as a node of its own after the others.
+    """Return the graph as labels and edges, with each constant as a node of its own.
 
     Returns:
-        labels, one a node; edges (source, role, target), in the order relations, attributes.
+        The label of each node, those of constants last; and the edges (source, role, target), relations before
+        attributes.
     """
     labels = list(graph.concepts)
     edges = list(graph.relations)
@@ -48,7 +49,7 @@ def unfold_constants(graph: Graph) -> tuple[list[str], list[tuple[int, str, int]
 
 
 def surroundings(graph: Graph, iterations: int = 2) -> Surroundings:
-    """Return what :func:`wlk` compares of a graph, to be computed once where a graph is in several pairs."""
+    """Return the sets of a graph that :func:`wlk` compares; compute them once for a graph in several pairs."""
     names, edges = unfold_constants(graph)
     labels: list[Any] = list(names)
     triples = {(labels[source], role, labels[target]) for source, role, target in edges}
@@ -64,12 +65,12 @@ def surroundings(graph: Graph, iterations: int = 2) -> Surroundings:
 
 
 def _digest(label: Hashable, near: list[tuple[str, Any]]) -> bytes:
-    """Return 16 bytes for a label in its surroundings: spelled out, labels would grow with each iteration."""
+    """Return a digest of 16 bytes for a label and its neighbours; in full, labels would grow with each iteration."""
     return hashlib.blake2b(repr((label, sorted(near))).encode(), digest_size=16).digest()
 
 
 def compare_surroundings(first: Surroundings, second: Surroundings) -> float:
-    """Return the kernel of two graphs from their :func:`surroundings`, made with equal iterations; see :func:`wlk`."""
+    """Return the kernel of two graphs from their :func:`surroundings`, of equally many iterations; see :func:`wlk`."""
     shared = first_total = second_total = 0.0
     for iteration, (left, right) in enumerate(zip(first, second, strict=True)):
         weight = 1.0 / (1 + iteration) ** 2
@@ -84,15 +85,15 @@ def compare_surroundings(first: Surroundings, second: Surroundings) -> float:
 def wlk(first: Graph, second: Graph, *, iterations: int = 2) -> float:
     """Return the Weisfeiler-Leman kernel of two graphs, from 0 to 1, cosine-normalised (Opitz, Daza and Frank 2021).
 
-    A graph is a vector with a 1 for each node label and each labelled triple in it, then, for each iteration i from 1,
-    1/(1+i) for each label a node has after i rounds of contextualisation, in which it takes up the labels of its
-    neighbours with the roles between them, in both directions alike. Constants are nodes. Duplicates count
-    once, as in the authors' program, whose triples have no part in later iterations.
+    A graph is a vector with a 1 for each of its node labels and labelled triples and, for each iteration i from 1, a
+    1/(1+i) for each node label after i rounds of contextualisation. In a round, a label takes up the labels of the
+    neighbours and the roles between them, whatever the direction of the edge. Constants are nodes. Duplicates count
+    once, as in the authors' program, in which triples play no part in later iterations either.
 
     Args:
-        first: as :func:`assay.amr.normalized` returns it.
+        first: a graph as :func:`assay.amr.normalized` returns it.
         second: likewise.
-        iterations: rounds of contextualisation; the paper's is 2.
+        iterations: the number of rounds of contextualisation; 2 in the paper.
     """
     return compare_surroundings(surroundings(first, iterations), surroundings(second, iterations))
 
@@ -100,10 +101,10 @@ def wlk(first: Graph, second: Graph, *, iterations: int = 2) -> float:
 def bag_of_nodes(first: Graph, second: Graph) -> float:
     """Return the cosine of the counts of node labels, constants among them, from 0 to 1.
 
-    The baseline of Opitz and Frank 2022 (S3BERT), table 2; the paper gives only its name.
+    The baseline of Opitz and Frank 2022 (S3BERT), table 2; the paper states only its name.
 
     Args:
-        first: as :func:`assay.amr.normalized` returns it.
+        first: a graph as :func:`assay.amr.normalized` returns it.
         second: likewise.
     """
     first_counts, second_counts = Counter(unfold_constants(first)[0]), Counter(unfold_constants(second)[0])
@@ -117,16 +118,16 @@ def bag_of_nodes(first: Graph, second: Graph) -> float:
 
 @dataclass(frozen=True, eq=False)
 class NodeEmbeddings:
-    """What :func:`wwlk` compares of a graph with n nodes, constants among them.
+    """The node embeddings of a graph that :func:`wwlk` compares; the n nodes include constants.
 
     An iteration is linear in the vectors before it, so that inner products can be iterated instead of vectors.
 
     Attributes:
-        vectors: of the labels, float64, shape ``(n, dimensions)``.
-        step: the share of each node's vector in a node's vector after one more iteration, float64, shape
-            ``(DRAWS, n, n)``.
-        lengths: of each node's concatenated vectors of all iterations, shape ``(DRAWS, n)``, positive.
-        iterations: their number after iteration 0.
+        vectors: the vectors of the labels, float64, shape ``(n, dimensions)``.
+        step: the matrix of one iteration, for each set of edge weights: row i has the weights of all nodes in the
+            next vector of node i; float64, shape ``(DRAWS, n, n)``.
+        lengths: the length of each node's concatenated vectors of all iterations, shape ``(DRAWS, n)``, positive.
+        iterations: the number of iterations after iteration 0.
     """
 
     vectors: NDArray[np.float64]
@@ -136,9 +137,9 @@ class NodeEmbeddings:
 
 
 def prepare(graph: Graph, vectors: NodeVectors, *, iterations: int = 2) -> NodeEmbeddings:
-    """Return what :func:`wwlk` compares of a graph, to be computed once where a graph is in several pairs.
+    """Return the embeddings of a graph that :func:`wwlk` compares; compute them once for a graph in several pairs.
 
-    It takes 128 bytes for each pair of nodes.
+    They take 128 bytes per pair of nodes.
     """
     labels, edges = unfold_constants(graph)
     size = len(labels)
@@ -159,10 +160,10 @@ def prepare(graph: Graph, vectors: NodeVectors, *, iterations: int = 2) -> NodeE
 
 @functools.lru_cache(maxsize=1024)
 def _edge_weights(role: str) -> NDArray[np.float64]:
-    """Return the weights of a role, shape ``(DRAWS,)``: the same for all roles, in an order that its name decides.
+    """Return the weights of a role, shape ``(DRAWS,)``: the same numbers for all roles, permuted by the role's name.
 
-    With freely drawn numbers, the mean weights of roles would differ by chance, and so would the scores of pairs that
-    differ in roles alone.
+    If each role had numbers of its own, their means would differ by chance, and so would the scores of graphs that
+    differ only in roles.
     """
     return _QUANTILES[np.argsort(draw_uniform(role, DRAWS, 0.0, 1.0), kind="stable")]
 
@@ -170,7 +171,14 @@ def _edge_weights(role: str) -> NDArray[np.float64]:
 def _products(
     gram: NDArray[np.float64], left: NDArray[np.float64], right: NDArray[np.float64], iterations: int
 ) -> NDArray[np.float64]:
-    """Return the inner products of the concatenated vectors, shape ``(DRAWS, n, m)``, from those of the labels."""
+    """Return the inner products of the concatenated vectors of n and m nodes, shape ``(DRAWS, n, m)``.
+
+    Args:
+        gram: the inner products of the label vectors, shape ``(n, m)``.
+        left: the matrices of one iteration of the n nodes, shape ``(DRAWS, n, n)``.
+        right: the matrices of one iteration of the m nodes, shape ``(DRAWS, m, m)``.
+        iterations: the number of iterations.
+    """
     current = np.broadcast_to(gram, (DRAWS, *gram.shape))
     total = current
     for _ in range(iterations):
@@ -195,27 +203,27 @@ def compare_embeddings(first: NodeEmbeddings, second: NodeEmbeddings) -> float:
     cost = np.sqrt(np.where(squares < _EQUAL, 0.0, squares)).mean(axis=0)
     masses = (np.full(size, 1.0 / size) for size in cost.shape)
     plan = ot.emd(*masses, cost, center_dual=False, check_marginals=False)
-    # sums in another order differ in their last digits, but graphs at equal distance must have equal scores
+    # sums in another order differ in the last digits, and graphs at equal distance must have equal scores
     return round(float(np.clip(1.0 - (plan * cost).sum(), 0.0, 1.0)), _DIGITS)
 
 
 def wwlk(first: Graph, second: Graph, vectors: NodeVectors, *, iterations: int = 2) -> float:
-    """Return 1 - the Wasserstein distance of the nodes of two graphs, 0 where it is negative.
+    """Return 1 minus the Wasserstein distance of the nodes of two graphs, or 0 if that is negative.
 
-    Opitz, Daza and Frank 2021, after Togninalli et al. 2019: a node begins as the vector of its label;
-    in each iteration the mean over its edges, in both directions, of the neighbour's vector times the weight of the
-    role is added to it. Its concatenated vectors of all iterations, at length 1, are its position; all nodes of a graph
-    have equal mass, constants among them, and the optimal transport is exact.
+    Opitz, Daza and Frank 2021, after Togninalli et al. 2019: the first vector of a node is that of its label. In each
+    iteration, the mean over its edges, in both directions, of the neighbour's vector times the weight of the role is
+    added. The concatenated vectors of all iterations, scaled to length 1, are the position of the node. All nodes of a
+    graph have equal mass, constants included, and the optimal transport is exact.
 
-    The authors' program draws edge weights and vectors of unknown labels, and means the distances over several draws.
-    Here both are functions of the names (:func:`NodeVectors.label`, and 16 weights a role), so that a score depends
-    on nothing but the two graphs and the vectors.
+    The authors' program draws edge weights and the vectors of unknown labels, and averages the distances over several
+    draws. Here both are functions of the names (:func:`NodeVectors.label`, and 16 weights per role), so that a score
+    depends only on the two graphs and the vectors.
 
     Args:
-        first: as :func:`assay.amr.normalized` returns it.
+        first: a graph as :func:`assay.amr.normalized` returns it.
         second: likewise.
-        vectors: of node labels.
-        iterations: rounds of contextualisation; the paper's is 2.
+        vectors: the vectors of node labels.
+        iterations: the number of rounds of contextualisation; 2 in the paper.
 
     Raises:
         MissingExtraError: POT is not installed.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _ALL: Final = "all"
 _NAMES: Final = (*ASPECTS, "bag-of-nodes", "s2match")
-#: Option -> the aspects that it changes; the others refuse it.
+#: Option -> the aspects whose scores it changes; all other aspects refuse the option.
 _ASPECTS_WITH: Final = {
     "solver": ALIGNED,
     "seed": ALIGNED,
@@ -83,7 +83,7 @@ class Amr(Metric):
     )
 
     def __post_init__(self) -> None:
-        """Check the aspect and its options, and declare what holds for that aspect alone."""
+        """Check the aspect and its options, and declare what is specific to the aspect."""
         super().__post_init__()
         if self.subject == _ALL:
             return
@@ -93,7 +93,7 @@ class Amr(Metric):
         )
 
     def _check_options(self) -> None:
-        """Refuse an aspect that does not exist, and options that do not fit it."""
+        """Raise InputError if the aspect does not exist, or an option does not fit it."""
         if self.subject not in _NAMES:
             raise InputError(unknown_name("metric 'amr' has no aspect", self.subject, (*_NAMES, _ALL)))
         for name, _ in self._changed():
@@ -106,7 +106,7 @@ class Amr(Metric):
             raise InputError("metric 'amr:smatch': engine=smatchpp aligns optimally and standardizes only")
 
     def _packages_needed(self) -> tuple[str, ...]:
-        """Return the packages that compute the aspect, for the signature: their versions may change a score."""
+        """Return the packages that compute the aspect; their versions may change a score, and are in the signature."""
         packages = ["penman"]
         if self.subject in ALIGNED:
             packages.append("scipy")
@@ -117,10 +117,10 @@ class Amr(Metric):
         return tuple(packages)
 
     def expand(self) -> tuple[Metric, ...]:
-        """Return the fifteen aspects for ``amr`` and ``amr:all``, each with the options that it takes; else itself.
+        """Return one metric per aspect for ``amr:all``, each with the options that it accepts; otherwise itself.
 
         Raises:
-            InputError: there are no word vectors.
+            InputError: the metric is ``amr:all`` without word vectors.
         """
         if self.subject != _ALL:
             return (self,)
@@ -134,11 +134,11 @@ class Amr(Metric):
         return tuple(metrics)
 
     def takes(self, name: str) -> bool:
-        """See :class:`Metric`; most options belong to some aspects."""
+        """Tell whether the aspect accepts an option; see :class:`Metric`."""
         return self.subject == _ALL or self.subject in _ASPECTS_WITH.get(name, _NAMES)
 
     def settings(self) -> AspectSettings:
-        """Return the aspect and how it is computed.
+        """Return the aspect and the settings of its computation.
 
         Raises:
             InputError: the metric is ``amr:all``.
@@ -157,7 +157,7 @@ class Amr(Metric):
         )
 
     def check_available(self) -> None:
-        """Return when the packages are installed, and word vectors and parser exist."""
+        """Return if the packages are installed, and word vectors and parser exist."""
         super().check_available()
         if self.vectors:
             from assay.metrics.words import check_source
@@ -169,17 +169,17 @@ class Amr(Metric):
             check_parser(self.parser)
 
     def foreign_code(self) -> str:
-        """Return the parser, whose folder amrlib may load with pickles."""
+        """Return the parser: amrlib may unpickle files of its folder, which can run code. Empty without a parser."""
         return self.parser or ""
 
     def files(self) -> tuple[str, ...]:
-        """Return the word vectors and the folder of the parser."""
+        """Return the paths of the word vectors and of the parser's folder, if there are any."""
         from assay.metrics.amr.parsing import PARSER
 
         return tuple(path for path in (self.vectors, (self.parser or "").removeprefix(PARSER)) if path)
 
     def needs(self) -> Engine:
-        """Return what compares graphs: one for all aspects."""
+        """Return the engine that compares graphs, which all aspects share."""
         from assay.metrics.neural.runtime import current_runtime, free_cores
 
         if self.engine == "smatchpp":
@@ -191,10 +191,10 @@ class Amr(Metric):
         return AmrEngine(current_runtime().threads or free_cores(), self.parser or "")
 
     def score(self, batch: Batch) -> NDArray[np.float64]:
-        """Return one score a pair: float64, shape ``(len(batch),)``.
+        """Return one score per pair, float64, shape ``(len(batch),)``.
 
         Raises:
-            InputError: the metric is ``amr:all``; a text has no graph, or one that cannot be read.
+            InputError: the metric is ``amr:all``, or a text has no graph or an unreadable one.
             UnavailableError: a package is missing, or a process ended.
         """
         from assay.metrics.work import open_session, release_sessions
@@ -209,7 +209,7 @@ class Amr(Metric):
         return values
 
     def data_signature(self) -> dict[str, str]:
-        """Return the digests of word vectors and of the parser's model."""
+        """Return the digests of the word vectors and of the parser's model, with the version of amrlib."""
         signature: dict[str, str] = {}
         if self.vectors:
             from assay.metrics.words import check_source, source_digest
@@ -224,7 +224,7 @@ class Amr(Metric):
         return signature
 
     def signature(self) -> dict[str, str]:
-        """See :class:`Metric`; options that the aspect does not take are left out."""
+        """Return the signature without the options that the aspect does not accept; see :class:`Metric`."""
         return {key: value for key, value in super().signature().items() if self.takes(key)}
 
     def _refuse_all(self) -> None:

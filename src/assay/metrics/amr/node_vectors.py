@@ -1,4 +1,4 @@
-"""Vectors of AMR node labels from word vectors, and the similarity of best-connected nodes and of roots."""
+"""Vectors of AMR node labels, made from word vectors, and the similarity of best-connected nodes and of roots."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ _SENSE = re.compile(r"(?<=\D)-\d+$")
 _QUOTES = str.maketrans("", "", "\"'")
 #: The words for the constant of ``:polarity -``, as in the program of Opitz, Daza and Frank 2021.
 _NEGATION = ("false", "not", "untrue")
-#: Labels without a known word get small vectors, so that their neighbours count more than the draw.
+#: The largest coordinate of a drawn vector; it is small so that the neighbours of an unknown label count more.
 _SMALL = 0.05
 
 Direction = Literal["in", "out", "both"]
 
 
 class NodeVectors:
-    """Word vectors by AMR node label; looked-up vectors stay in memory.
+    """Word vectors by AMR node label; vectors that were looked up stay in memory.
 
     Args:
-        path: of a table that :func:`assay.metrics.words.open_vectors` reads.
+        path: the file or folder of a table that :func:`assay.metrics.words.open_vectors` reads.
 
     Raises:
         InputError: the table is missing or broken.
@@ -42,37 +42,37 @@ class NodeVectors:
 
     @property
     def dimensions(self) -> int:
-        """The length of a vector."""
+        """The number of dimensions of a vector."""
         return self._table.dimensions
 
     @property
     def digest(self) -> str:
-        """The SHA-256 of the table in hexadecimal."""
+        """The SHA-256 digest of the table in hexadecimal."""
         return self._table.digest
 
     def word(self, word: str) -> NDArray[np.float64] | None:
-        """Return the vector of a word as written, shape ``(dimensions,)``, or None where it is unknown."""
+        """Return the vector of a word as written, shape ``(dimensions,)``, or None if it is unknown."""
         if word not in self._words:
             row = self._table.lookup([word])
             self._words[word] = self._table.rows(row)[0].astype(np.float64) if row[0] >= 0 else None
         return self._words[word]
 
     def known(self, label: str) -> NDArray[np.float64] | None:
-        """Return the vector of a node label, shape ``(dimensions,)``, or None where none of its words is known.
+        """Return the vector of a node label, shape ``(dimensions,)``, or None if none of its words is known.
 
-        It is the mean of the known words of :func:`label_words`; a number that is no known word is the mean of its
-        digits, each divided by its place (the first by 1), so that leading digits count most (as in the program of
-        Opitz, Daza and Frank 2021).
+        It is the mean of the vectors of the known words of :func:`label_words`. For a number that is no known word, it
+        is the mean of the vectors of its digits, each divided by the digit's position from 1, so that leading digits
+        count most (as in the program of Opitz, Daza and Frank 2021).
         """
         if label not in self._known:
-            self._known[label] = self._compose(label)
+            self._known[label] = self._mean_of_words(label)
         return self._known[label]
 
     def label(self, label: str) -> NDArray[np.float64]:
         """Return the vector of a node label, shape ``(dimensions,)``: :meth:`known`, or one drawn from its text.
 
-        Opitz, Daza and Frank draw a label without a known word at random, uniform in ±.05; here the draw is a function
-        of the label alone (its SHAKE-256 digest), so that it is the same in every run and on every machine.
+        Opitz, Daza and Frank draw the vector of a label without a known word at random, uniform in ±.05. Here the
+        numbers are a function of the label (its SHAKE-256 digest), so that they are the same on every machine.
         """
         if label not in self._labels:
             vector = self.known(label)
@@ -81,7 +81,8 @@ class NodeVectors:
             self._labels[label] = vector
         return self._labels[label]
 
-    def _compose(self, label: str) -> NDArray[np.float64] | None:
+    def _mean_of_words(self, label: str) -> NDArray[np.float64] | None:
+        """Return the vector of a node label; see :meth:`known`."""
         words = label_words(label)
         vectors = [vector for vector in map(self.word, words) if vector is not None]
         if not vectors and len(words) == 1 and words[0].isnumeric():
@@ -95,7 +96,7 @@ class NodeVectors:
 def label_words(label: str) -> tuple[str, ...]:
     """Return the words of a node label: in lower case, without quotes and sense number, split at ``-`` and ``_``.
 
-    The constant ``-`` of a negation has words of its own.
+    The constant ``-`` of a negation becomes three words of denial.
 
     Example:
         >>> label_words("cut-up-08"), label_words('"New_York"'), label_words("-")
@@ -108,10 +109,10 @@ def label_words(label: str) -> tuple[str, ...]:
 
 
 def draw_uniform(text: str, count: int, low: float, high: float) -> NDArray[np.float64]:
-    """Return *count* numbers that *text* decides, uniform from *low* to *high*, shape ``(count,)``.
+    """Return *count* pseudo-random numbers seeded by *text*, uniform from *low* to *high*, shape ``(count,)``.
 
-    They are the SHAKE-256 digest of the UTF-8 text, eight little-endian bytes a number: a function that no library's
-    version changes, as a seeded generator's may.
+    They are read from the SHAKE-256 digest of the UTF-8 text, eight little-endian bytes per number. Unlike the numbers
+    of a library's seeded generator, they cannot change with its version.
     """
     digest = hashlib.shake_256(text.encode("utf-8", "surrogatepass")).digest(8 * count)
     return np.asarray(np.frombuffer(digest, dtype="<u8") / 2.0**64 * (high - low) + low)
@@ -140,12 +141,13 @@ def root_similarity(first: Graph, second: Graph, vectors: NodeVectors) -> float:
 def best_connected(graph: Graph, direction: Direction) -> int:
     """Return the node with the most edges in a direction (Opitz and Frank 2022, section 4.2).
 
-    A constant is an edge of its node, and no candidate. The paper does not say how ties are broken. Here it is the node
-    nearest to the root (over edges in either direction), then the one with the most edges of any kind, then the first
-    concept in alphabetical order, so that neither names nor order of variables decide.
+    An attribute counts as an outgoing edge of its node; its constant is no candidate. The paper does not say how ties
+    are broken. Here the node nearest to the root wins (over edges in either direction), then that with most edges,
+    then the first concept in alphabetical order, so that neither the names nor the order of variables matter.
 
     Args:
-        graph: parsed, or as :func:`assay.amr.normalized` returns it; ``mod`` and ``domain`` then point alike.
+        graph: a graph, parsed or as :func:`assay.amr.normalized` returns it, where ``mod`` and ``domain`` have the same
+            direction.
         direction: which edges count: incoming, outgoing, or both together.
     """
     size = len(graph.concepts)
@@ -166,7 +168,7 @@ def best_connected(graph: Graph, direction: Direction) -> int:
 
 
 def _hops(graph: Graph) -> list[int]:
-    """Return the edges between the root and each node; the number of nodes where they are not connected."""
+    """Return the length of the shortest path from the root to each node; the number of nodes if there is no path."""
     size = len(graph.concepts)
     neighbours: list[list[int]] = [[] for _ in range(size)]
     for source, _, target in graph.relations:
@@ -174,20 +176,20 @@ def _hops(graph: Graph) -> list[int]:
         neighbours[target].append(source)
     hops = [size] * size
     hops[graph.root] = 0
-    waiting = deque([graph.root])
-    while waiting:
-        node = waiting.popleft()
+    queue = deque([graph.root])
+    while queue:
+        node = queue.popleft()
         for other in neighbours[node]:
             if hops[other] == size:
                 hops[other] = hops[node] + 1
-                waiting.append(other)
+                queue.append(other)
     return hops
 
 
 def _compare(first: Graph, first_node: int, second: Graph, second_node: int, vectors: NodeVectors) -> float:
-    """Return the cosine of two nodes' concepts, 0 where it is negative.
+    """Return the cosine of the concepts of two nodes, at least 0.
 
-    Concepts with the same words are equal whatever their senses; one that has no known word is similar to none.
+    It is 1 for concepts with the same words, whatever their senses, and 0 if a concept has no known word.
     """
     left, right = first.concepts[first_node], second.concepts[second_node]
     if label_words(left) == label_words(right):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 PARSER = "amrlib:"
 
-#: Characters of a text that an error shows.
+#: The number of characters of a text that an error shows.
 _SHOWN = 40
 _REMEDY = (
     "give graphs with `graphs` reference=FILE,candidate=FILE, in columns reference_graph and candidate_graph, or have "
@@ -29,7 +29,7 @@ _REMEDY = (
 
 
 def check_parser(parser: str) -> None:
-    """Return when *parser* is available: ``amrlib:FOLDER``, with the package installed and a model in the folder.
+    """Return if *parser* has the form ``amrlib:FOLDER``, the folder exists and amrlib is installed.
 
     Raises:
         InputError: it has another form, or there is no such folder.
@@ -45,7 +45,7 @@ def check_parser(parser: str) -> None:
 
 
 def parser_digest(parser: str) -> str:
-    """Return the name of the model's folder and the SHA-256 over the digests of its files, cut to 16 digits.
+    """Return the name of the model's folder and 16 digits of a SHA-256 digest of its files, joined by ``@``.
 
     Raises:
         InputError, UnavailableError: see :func:`check_parser`.
@@ -53,17 +53,18 @@ def parser_digest(parser: str) -> str:
     check_parser(parser)
     folder = user_path(parser.removeprefix(PARSER))
     files = sorted(folder / name for name in list_files(folder))
-    whole = "\n".join(f"{path.relative_to(folder)} {file_digest(path)}" for path in files)
-    return f"{folder.name}@{hashlib.sha256(whole.encode()).hexdigest()[:16]}"
+    digests = "\n".join(f"{path.relative_to(folder)} {file_digest(path)}" for path in files)
+    return f"{folder.name}@{hashlib.sha256(digests.encode()).hexdigest()[:16]}"
 
 
 def load_parser(parser: str) -> Any:
-    """Return the model of a parser, which stays in memory.
+    """Return the model of a parser; the last one stays in memory.
 
     Raises:
         InputError, UnavailableError: see :func:`check_parser`.
     """
     check_parser(parser)
+    # amrlib prints its progress, and stdout is for data
     with contextlib.redirect_stdout(io.StringIO()):
         return _model(parser.removeprefix(PARSER))
 
@@ -72,7 +73,8 @@ def parse_texts(parser: str, texts: Sequence[str]) -> dict[str, str]:
     """Return the graph of each text in Penman notation.
 
     Raises:
-        InputError, UnavailableError: see :func:`check_parser`; or the parser gives no graph for a text.
+        InputError: see :func:`check_parser`; or the parser returns no graph for a text.
+        UnavailableError: see :func:`check_parser`.
     """
     model = load_parser(parser)
     with contextlib.redirect_stdout(io.StringIO()):
@@ -93,7 +95,7 @@ def _model(folder: str) -> Any:
 
 
 def load_parser_for(batch: Batch, parser: str) -> float:
-    """Load the parser where a text of the batch needs it, and return the seconds that it took.
+    """Load the parser if a text of the batch needs it, and return the seconds that this took.
 
     Raises:
         UnavailableError: the parser is unavailable.
@@ -107,13 +109,13 @@ def load_parser_for(batch: Batch, parser: str) -> float:
 
 
 def _graphs_in_data(batch: Batch) -> tuple[list[str], list[str]]:
-    """Return the graphs of both sides, an empty text where a graph is missing."""
+    """Return the graphs of references and of candidates, an empty text for each missing graph."""
     absent = [""] * len(batch)
     return list(batch.reference_graphs or absent), list(batch.candidate_graphs or absent)
 
 
 def graphs_of(batch: Batch, parser: str = "") -> tuple[Sequence[str], Sequence[str]]:
-    """Return the graphs of the references and of the candidates; texts without one are parsed where *parser* can.
+    """Return the graphs of the references and of the candidates; the parser, if any, supplies missing ones.
 
     Raises:
         InputError: a text has no graph, and there is no parser.
@@ -137,5 +139,5 @@ def _without_graph(texts: Sequence[str], graphs: Sequence[str]) -> list[str]:
 
 
 def _completed(texts: Sequence[str], graphs: Sequence[str], parsed: dict[str, str]) -> list[str]:
-    """Return the graphs, each missing one parsed from its text."""
+    """Return the graphs, each missing one replaced by the parsed graph of its text."""
     return [graph if graph.strip() else parsed[text] for text, graph in zip(texts, graphs, strict=True)]

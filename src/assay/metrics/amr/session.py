@@ -1,4 +1,4 @@
-"""Sessions of AMR metrics: assay's own, which compares each pair of graphs once, on all cores, and smatchpp's."""
+"""Sessions of AMR metrics: assay's own, which compares each pair of graphs once, on all cores; and smatchpp's."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ if TYPE_CHECKING:
     from assay.metrics.amr.metric import Amr
     from assay.metrics.base import Batch, Metric
 
-#: Pairs that a process gets at a time: few beside a batch, so that all processes end at nearly the same time.
+#: The number of pairs that a process gets at a time: far fewer than a batch, so that all processes end together.
 CHUNK = 16
-#: Pairs below which starting processes takes longer than scoring in this one.
+#: The number of pairs below which starting processes takes longer than scoring in this one.
 FEW = 128
 #: Array libraries that POT supports besides NumPy.
 _UNUSED = ("PYTORCH", "JAX", "CUPY", "TENSORFLOW")
 
-#: Scores of n pairs in m aspects, shape (n, m), and the seconds of each aspect, shape (m,).
+#: The scores of n pairs in m aspects, shape (n, m), and the seconds that each aspect took, shape (m,).
 _Compared = tuple[NDArray[np.float64], NDArray[np.float64]]
-#: Position of the first pair, aspects, and pairs of graphs.
+#: The index of the first pair, the aspects, and the pairs of graphs.
 _Chunk = tuple[int, tuple[AspectSettings, ...], Sequence[tuple[str, str]]]
 
 
 class Workers:
-    """Compares pairs of graphs in this process, or in several where there are enough pairs.
+    """A comparer of pairs of graphs that uses this process, or several if there are enough pairs.
 
     Args:
-        processes: how many; with 1, this process compares.
+        processes: the number of processes; with 1, this process compares.
     """
 
     def __init__(self, processes: int) -> None:
@@ -51,10 +51,10 @@ class Workers:
         self._crew: Crew[_Chunk] | None = None
 
     def compare(self, aspects: Sequence[AspectSettings], pairs: Sequence[tuple[str, str]]) -> _Compared:
-        """See :meth:`Comparer.compare`; seconds are of all processes together.
+        """Return scores and seconds; see :meth:`Comparer.compare`. The seconds are summed over all processes.
 
         Raises:
-            WorkerDiedError: some pairs ended two processes, as when memory runs out.
+            WorkerDiedError: some pairs ended two processes, for example because memory ran out.
         """
         if self._processes == 1 or (self._crew is None and len(pairs) < FEW):
             return self._comparer.compare(aspects, pairs)
@@ -76,22 +76,22 @@ class Workers:
         return scores, seconds
 
     def close(self) -> None:
-        """End the processes; forget graphs and word vectors."""
+        """End the processes, and release graphs and word vectors."""
         if self._crew is not None:
             self._crew.close()
             self._crew = None
         self._comparer = Comparer()
 
 
-#: What a process of the crew keeps from one chunk to the next: prepared graphs and word vectors.
+#: In a process of the crew, the comparer with its cache of graphs and word vectors, kept from chunk to chunk.
 _comparer: Comparer | None = None
 
 
 def _compare_in_process(chunk: _Chunk) -> _Compared:
-    """See :meth:`Comparer.compare`; what a process of the crew runs."""
+    """Return scores and seconds of a chunk, in a process of the crew; see :meth:`Comparer.compare`."""
     global _comparer
     if _comparer is None:
-        # POT would import each of these that is installed, which takes seconds and memory
+        # POT would import each of these libraries that is installed, which takes seconds and memory
         os.environ |= dict.fromkeys((f"POT_BACKEND_DISABLE_{name}" for name in _UNUSED), "1")
         _comparer = Comparer()
     _, aspects, pairs = chunk
@@ -104,7 +104,7 @@ class AmrEngine:
 
     Attributes:
         processes: the number of processes that share the pairs.
-        parser: what parses texts without a graph; empty for nothing.
+        parser: the parser of texts without a graph; empty for none.
     """
 
     processes: int
@@ -112,16 +112,16 @@ class AmrEngine:
 
     @property
     def pairs(self) -> int:
-        """Pairs in a unit of work."""
+        """The number of pairs in a unit of work."""
         return 1024
 
     def open(self) -> AmrSession:
-        """Return a session; processes start with the first batch that is large enough."""
+        """Return a session; processes start with the first large batch."""
         return AmrSession(self)
 
 
 class AmrSession:
-    """Compares graphs under several metrics at once."""
+    """A session that scores a batch under several AMR metrics at once."""
 
     def __init__(self, engine: AmrEngine) -> None:
         self._workers = Workers(engine.processes)
@@ -132,7 +132,7 @@ class AmrSession:
         self._warm: set[AspectSettings] = set()
 
     def score(self, metrics: Sequence[Metric], batch: Batch, again: Collection[str] = ()) -> Scores:
-        """See :meth:`assay.metrics.work.Session.score`; pairs of equal graphs, in either order, are compared once.
+        """See :meth:`assay.metrics.work.Session.score`; duplicate pairs of graphs, in either order, are compared once.
 
         Raises:
             InputError: a pair has no graph, or one that cannot be read.
@@ -141,23 +141,23 @@ class AmrSession:
         self._load_seconds += load_parser_for(batch, self._parser)
         started = time.perf_counter()
         first, second = graphs_of(batch, self._parser)
-        loading = self._warm_up(aspects, first, second)
-        self._load_seconds += loading
+        loading_seconds = self._warm_up(aspects, first, second)
+        self._load_seconds += loading_seconds
         pairs = [in_order(left, right) for left, right in zip(first, second, strict=True)]
         row_of = {pair: row for row, pair in enumerate(dict.fromkeys(pairs))}
         scores, seconds = self._workers.compare(aspects, list(row_of))
         self._compared += len(row_of)
         values = scores[[row_of[pair] for pair in pairs]].reshape(len(batch), len(metrics))
-        # processes work at the same time: each metric gets its share of the time that passed
-        elapsed = time.perf_counter() - started - loading
+        # the seconds are summed over parallel processes: divide the time that passed in proportion to them
+        elapsed = time.perf_counter() - started - loading_seconds
         share = seconds / seconds.sum() if seconds.sum() else np.full(len(metrics), 1 / len(metrics))
         return Scores(values, np.zeros(values.shape, dtype=np.uint8), elapsed * share)
 
     def _warm_up(self, aspects: Sequence[AspectSettings], first: Sequence[str], second: Sequence[str]) -> float:
-        """Compare a pair in the aspects that are new here, so that their imports and files count as loading.
+        """Compare the first pair in all aspects that are new here, so that imports and files count as loading.
 
         Returns:
-            The seconds that this took.
+            The seconds that this took; 0 if there was nothing to do.
         """
         new = [aspect for aspect in aspects if aspect not in self._warm]
         if not new or not first:
@@ -168,7 +168,7 @@ class AmrSession:
         return time.perf_counter() - started
 
     def cost(self) -> dict[str, Any]:
-        """Return the number of distinct pairs that were compared, and of processes; the seconds that loading took."""
+        """Return the number of pairs compared, without duplicates, of processes, and the seconds of loading."""
         return {
             "load_seconds": round(self._load_seconds, 3),
             "graph_pairs": self._compared,
@@ -182,31 +182,38 @@ class AmrSession:
 
 @dataclass(frozen=True)
 class SmatchppEngine:
-    """The package smatchpp itself: pair by pair, standardized, and aligned by its integer program.
+    """The package smatchpp itself, which scores pair by pair: standardized, and aligned by its integer program.
 
     Attributes:
-        parser: what parses texts without a graph; empty for nothing.
+        parser: the parser of texts without a graph; empty for none.
     """
 
     parser: str = ""
 
     @property
     def pairs(self) -> int:
-        """Pairs in a unit of work."""
+        """The number of pairs in a unit of work."""
         return 256
 
     @property
     def in_processes(self) -> bool:
-        """Whether several worker processes may each open it: not where each would load a parser."""
+        """Whether several worker processes may each open a session; not with a parser, which each would load."""
         return not self.parser
 
     def open(self) -> SmatchppSession:
-        """Import the package."""
+        """Return a session, which imports the package."""
         return SmatchppSession(self)
 
 
 class SmatchppSession:
-    """A ``smatchpp.Smatchpp``, ready to score."""
+    """A session that scores with ``smatchpp.Smatchpp``.
+
+    Args:
+        engine: the settings of the session.
+
+    Raises:
+        UnavailableError: smatchpp is not installed.
+    """
 
     def __init__(self, engine: SmatchppEngine) -> None:
         try:
@@ -229,7 +236,7 @@ class SmatchppSession:
         self._load_seconds += load_parser_for(batch, self._parser)
         started = time.perf_counter()
         pairs = zip(*graphs_of(batch, self._parser), strict=True)
-        # from counts, since the package rounds its F1; triples are distinct, so that both sides count equal matches
+        # from counts, since the package rounds its F1; triples are distinct, so both sides count the same matches
         counts = np.array([self._measure.process_pair(*pair)[0]["main"] for pair in pairs]).reshape(-1, 4)
         values = 2.0 * counts[:, 0] / (counts[:, 2] + counts[:, 3])
         self._compared += len(batch)
@@ -238,8 +245,8 @@ class SmatchppSession:
         return Scores(columns, np.zeros(columns.shape, dtype=np.uint8), seconds)
 
     def cost(self) -> dict[str, Any]:
-        """Return the number of pairs that were compared, and the seconds that loading the parser took."""
+        """Return the number of pairs compared, and the seconds that loading the parser took."""
         return {"load_seconds": round(self._load_seconds, 3), "graph_pairs": self._compared}
 
     def close(self) -> None:
-        """Nothing to free."""
+        """Do nothing: there is nothing to release."""

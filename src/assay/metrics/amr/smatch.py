@@ -22,36 +22,36 @@ from assay.metrics.amr.node_vectors import NodeVectors
 
 _FRAME = re.compile(r"-\d\d\Z")
 _CORE = re.compile(r"arg\d+\Z", re.IGNORECASE)
-#: The one label of all relations and attributes where labels do not count.
+#: The label of all relations and attributes in the aspect that ignores labels.
 _ANY = "label"
 
 _QUANTIFIERS = (
     *("all", "any", "both", "each", "either", "every", "few", "half", "many", "most", "much", "multiple"),
     *("neither", "no", "none", "several", "some"),
 )
-#: Concepts that quantify everywhere but where they say a degree; AMR leaves words such as everyone as one concept.
+#: Concept -> its quantifier, unless the concept is a degree; AMR leaves words such as everyone as one concept.
 _QUANTIFIER_OF = {
     **{word: word for word in _QUANTIFIERS},
     **dict.fromkeys(("everybody", "everyone", "everything", "everywhere"), "every"),
     **dict.fromkeys(("nobody", "no-one", "nothing", "nowhere"), "no"),
 }
-#: A measured amount: its number quantifies, not the kind of measure.
+#: A concept of a measured amount, whose number is the quantifier, not the kind of measure.
 _MEASURE = re.compile(r".+-(quantity|entity)(-\d+)?")
 _PART = re.compile(r"op\d+|value")
-#: The frame that stands for ``:quant`` where it is compared: how much, and more or most.
+#: The frame of ``:quant`` in comparisons, and its arguments for the amount and for more or most.
 _QUANTIFIER_FRAME, _AMOUNTS = "have-quant-91", ("arg2", "arg3")
 _SENSE = re.compile(r"-\d+\Z")
 
 
 def f1(matched: float, first: float, second: float) -> float:
-    """Return the F1, from 0 to 1, of what matched; 1 where both sides are empty, 0 where one is.
+    """Return the F1 of a match, from 0 to 1; 1 if both sides are empty, 0 if only one is.
 
-    Damonte and Cohen's scores are 0 where both are empty; Opitz 2020 and S3BERT set 1: the graphs agree in having
-    nothing of the kind.
+    The scores of Damonte and Cohen are 0 if both are empty. Opitz 2020 and S3BERT use 1, since the graphs agree that
+    they have nothing of the kind.
 
     Args:
-        matched: the number or weight of what is equal.
-        first, second: the number or weight of all on each side.
+        matched: the number or weight of the matching items.
+        first, second: the number or weight of all items of each side.
     """
     if not first and not second:
         return 1.0
@@ -59,7 +59,7 @@ def f1(matched: float, first: float, second: float) -> float:
 
 
 def smatch_f1(matched: float, first: Triples, second: Triples, concept_weight: float = 1.0) -> float:
-    """Return the F1 of two sets of triples whose equal triples have the weight *matched*.
+    """Return the F1 of two sets of triples whose matching triples have the total weight *matched*.
 
     Args:
         matched: the value of an alignment.
@@ -81,7 +81,7 @@ def concepts(graph: Graph) -> frozenset[str]:
 
 
 def frames(graph: Graph) -> frozenset[str]:
-    """Return the PropBank frames of a graph, with their sense: ``want-01``."""
+    """Return the PropBank frames of a graph, with their senses, such as ``want-01``."""
     return frozenset(concept for concept in graph.concepts if _FRAME.search(concept))
 
 
@@ -94,8 +94,8 @@ def named_entities(graph: Graph) -> frozenset[str]:
 def negation(graph: Graph) -> frozenset[str]:
     """Return the concepts that are negated.
 
-    ``:polarity -`` alone negates; with ``amr-unknown`` it is a question (AMR guidelines 1.2.6). The scripts of the
-    paper count both.
+    Only ``:polarity -`` negates; ``:polarity (a / amr-unknown)`` is a question (AMR guidelines 1.2.6). The scripts of
+    the paper count both.
     """
     return frozenset(
         graph.concepts[node] for node, role, value in graph.attributes if role == "polarity" and value == "-"
@@ -129,13 +129,13 @@ def srl(graph: Graph) -> Triples:
 def _triples_with_concepts(
     graph: Graph, relations: list[tuple[int, str, int]], attributes: list[tuple[int, str, str]]
 ) -> Triples:
-    """Return the triples of some relations and attributes with the concepts at their ends; nodes are counted anew."""
+    """Return the triples of some relations and attributes with the concepts at their ends; nodes are renumbered."""
     nodes = {source for source, _, _ in (*relations, *attributes)}
     nodes.update(target for _, _, target in relations)
     kept = sorted(nodes)
-    number = {node: index for index, node in enumerate(kept)}
-    renumbered_relations = [(number[source], role, number[target]) for source, role, target in relations]
-    renumbered_attributes = [(number[source], role, constant) for source, role, constant in attributes]
+    new_index = {node: index for index, node in enumerate(kept)}
+    renumbered_relations = [(new_index[source], role, new_index[target]) for source, role, target in relations]
+    renumbered_attributes = [(new_index[source], role, constant) for source, role, constant in attributes]
     return Triples(
         tuple(graph.concepts[node] for node in kept),
         tuple(dict.fromkeys(renumbered_relations)),
@@ -152,12 +152,12 @@ PARTS = {"smatch": triples_of, "unlabeled": unlabeled, "coreference": coreferenc
 def quantifiers(first: Graph, second: Graph) -> float:
     """Return the normalised overlap of the quantifiers of two graphs, from 0 to 1 (Opitz and Frank 2022, section 4.2).
 
-    Twice the number of shared quantifiers over that of both graphs, each as often as it occurs: 1 where neither has
-    any, 0 where one has none. "Two cats" and "a cat" share nothing, for AMR writes no article. The paper does not say
-    what a quantifier is; see :func:`find_quantifiers`.
+    Twice the number of shared quantifiers divided by the number in both graphs, repetitions included. It is 1 if
+    neither graph has any, 0 if only one has. "Two cats" and "a cat" share nothing, since AMR has no articles. The paper
+    does not define quantifiers; see :func:`find_quantifiers` for the definition used here.
 
     Args:
-        first: parsed, or as :func:`assay.amr.normalized` returns it.
+        first: a graph, parsed or as :func:`assay.amr.normalized` returns it.
         second: likewise.
     """
     in_first, in_second = find_quantifiers(first), find_quantifiers(second)
@@ -167,16 +167,16 @@ def quantifiers(first: Graph, second: Graph) -> float:
 
 
 def find_quantifiers(graph: Graph) -> Counter[str]:
-    """Return the quantifiers of a graph and how often each occurs, without what they quantify.
+    """Return the quantifiers of a graph and the count of each, without the nodes that they quantify.
 
-    They are
+    Quantifiers are
 
     - the value of ``:quant``, and of ``:ARG2`` and ``:ARG3`` of its frame have-quant-91: a number, or a concept (more,
-      lot) with the numbers at its ``:op`` and ``:value`` (more than 100); of a measure the number alone (two years);
-    - anywhere but at ``:degree`` or in have-degree-91: all, any, both, each, either, every, few, half,
-      many, most, much, multiple, neither, no, none, several, some; and everyone or nothing as every and no.
+      lot) with the numbers at its ``:op`` and ``:value`` (more than 100); for a measure, only the number (two years);
+    - except at ``:degree`` or in have-degree-91: all, any, both, each, either, every, few, half, many, most, much,
+      multiple, neither, no, none, several, some; and words such as everyone and nothing, as every and no.
 
-    Negation (no man: ``:polarity -``) is another aspect. Numbers are compared as numbers.
+    Negation (no man: ``:polarity -``) is a separate aspect. Numbers are compared by value.
 
     Example:
         >>> from assay.amr import parse_graph
@@ -207,7 +207,7 @@ def _is_amount(concept: str, role: str) -> bool:
 
 
 def _number(constant: str) -> str:
-    """Return a constant as it is compared: ``2.0`` and ``"2"`` are ``2``."""
+    """Return the form of a constant that is compared: ``2`` for ``2.0`` and ``"2"``."""
     plain = constant.strip('"').lower()
     try:
         return f"{float(plain.replace(',', '')):.15g}"
@@ -217,16 +217,16 @@ def _number(constant: str) -> str:
 
 @dataclass
 class ConceptSimilarity:
-    """Similarity of two concepts, from 0 to 1; pairs that were compared are kept.
+    """The similarity of two concepts, from 0 to 1, with a cache of compared pairs.
 
-    It is 1 for equal concepts and *diffsense* for senses of one lemma (``hit-01``, ``hit-02``, ``hit``). For others it
-    is the cosine of their word vectors where it exceeds *cutoff*, times *diffsense* where one has a sense, and else 0;
-    it is 0 as well where a concept has no vector.
+    It is 1 for equal concepts and *diffsense* for different senses of one lemma (``hit-01``, ``hit-02``, ``hit``). For
+    other concepts it is the cosine of their word vectors if that exceeds *cutoff*, times *diffsense* if one of them has
+    a sense. Otherwise, and if a concept has no vector, it is 0.
 
     Attributes:
-        vectors: of words.
-        cutoff: cosines up to it count as 0.
-        diffsense: the factor of another sense.
+        vectors: the word vectors.
+        cutoff: the threshold; cosines up to it count as 0.
+        diffsense: the factor for different senses.
     """
 
     vectors: NodeVectors
@@ -243,6 +243,7 @@ class ConceptSimilarity:
         return similarity
 
     def _compare(self, first: str, second: str) -> float:
+        """Return the similarity of two concepts, computed without the cache."""
         if first == second:
             return 1.0
         lemmas = _SENSE.sub("", first), _SENSE.sub("", second)

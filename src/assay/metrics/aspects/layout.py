@@ -1,8 +1,8 @@
-"""Which dimensions of an embedding belong to which aspect, and the files that declare it.
+"""Layouts, which assign the dimensions of an embedding to aspects, and the files that declare them.
 
-Opitz and Frank (2022), "SBERT studies Meaning Representations", section 3.1: sub-embeddings that do not overlap, one an
-aspect, and a residual for what no aspect covers. A layout is kept as JSON in a model's folder; that of the published
-models is a Python file of settings, which is read and never executed.
+Opitz and Frank (2022), "SBERT studies Meaning Representations", section 3.1: disjoint sub-embeddings, one per aspect,
+and a residual for what no aspect covers. A model's folder has its layout as JSON. The layout of the published models is
+a Python file of settings, which is parsed and never executed.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from assay.errors import InputError, unknown_name
 from assay.metrics.models import describe
 from assay.metrics.models.files import module_folders, read_json
 
-#: Names that no aspect can have: for the whole embedding, and for the dimensions of no aspect.
+#: Names that no aspect can have: of the whole embedding, and of the dimensions that belong to no aspect.
 OVERALL, RESIDUAL = "overall", "residual"
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 
-#: The file in a model's folder.
+#: The name of the layout file in a model's folder.
 LAYOUT_FILE = "s3bert.json"
 SCHEMA = 1
 
-#: Metrics by their names in the file of the published models, without blanks around them.
+#: Name of a metric in the file of the published models, without surrounding blanks -> aspect.
 NAMES = {
     "Concepts": "concepts",
     "Frames": "frames",
@@ -46,32 +46,33 @@ NAMES = {
     "score_wlk": "wlk",
     "score_wwlk": "wwlk",
 }
-#: The first of that file's features: the two texts.
+#: The first two features in that file, which are the two texts.
 INPUTS = ["input1", "input2"]
-#: The settings of that file that make the layout.
+#: The settings in that file that define the layout.
 SETTINGS = ("FEATURES", "N", "FEATURE_DIM")
-#: The syntax that the value of any other setting may have.
+#: The syntax nodes that the value of any other setting may have.
 _HARMLESS = (ast.Constant, ast.Name, ast.Load, ast.BinOp, ast.Add, ast.UnaryOp, ast.USub, ast.List, ast.Tuple)
 
 
 @dataclass(frozen=True)
 class Layout:
-    """A partition of an embedding.
+    """A partition of the dimensions of an embedding.
 
     Attributes:
-        aspects: name, first dimension, one past its last; counted from 0, side by side without a gap.
-        dimensions: of the embedding; those after the last aspect are the residual.
+        aspects: the name of each aspect, its first dimension, and one past its last; dimensions count from 0, and the
+            ranges are adjacent.
+        dimensions: the number of dimensions of the embedding; those after the last aspect are the residual.
 
     Raises:
-        InputError: two ranges overlap or leave a gap, one exceeds the embedding or is empty, or a name comes twice or
-            has not the form.
+        InputError: ranges overlap or leave a gap, a range is empty or exceeds the embedding, or a name is duplicate or
+            invalid.
     """
 
     aspects: tuple[tuple[str, int, int], ...]
     dimensions: int
 
     def __post_init__(self) -> None:
-        """Check the names, then that the ranges follow each other and fit into the embedding."""
+        """Check the names, then that the ranges are adjacent and within the embedding."""
         if not self.aspects:
             raise InputError("layout: it has no aspect")
         self._check_names()
@@ -100,22 +101,22 @@ class Layout:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The aspects in the order of the layout."""
+        """The names of the aspects, in the order of the layout."""
         return tuple(name for name, _, _ in self.aspects)
 
     @property
     def residual(self) -> tuple[int, int]:
-        """First dimension of the residual, and one past its last; empty where aspects take all dimensions."""
+        """The first dimension of the residual, and one past its last; both are equal if there is no residual."""
         return max(stop for _, _, stop in self.aspects), self.dimensions
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The parts that have a score of their own: the aspects, and the residual where there is one."""
+        """The names of the parts with a score: the aspects, and the residual if there is one."""
         first, stop = self.residual
         return self.names if first == stop else (*self.names, RESIDUAL)
 
     def range_of(self, part: str) -> tuple[int, int]:
-        """Return the first dimension of an aspect or the residual, and one past its last.
+        """Return the first dimension of an aspect or of the residual, and one past its last.
 
         Raises:
             InputError: there is no such part.
@@ -128,32 +129,38 @@ class Layout:
 
     @property
     def digest(self) -> str:
-        """Twelve hex digits that tell layouts apart."""
+        """A digest of the layout, twelve hexadecimal digits."""
         return hashlib.sha256(repr((self.aspects, self.dimensions)).encode()).hexdigest()[:12]
 
 
 def even_layout(names: Sequence[str], width: int, dimensions: int) -> Layout:
-    """Return a layout that gives each name *width* dimensions, in order.
+    """Return a layout in which each aspect has *width* dimensions, in order.
+
+    Args:
+        names: the names of the aspects.
+        width: the number of dimensions of each aspect.
+        dimensions: the number of dimensions of the embedding.
 
     Raises:
-        InputError: they do not fit, or a name is not valid for an aspect.
+        InputError: the aspects exceed the embedding, or a name is invalid.
     """
     return Layout(tuple((name, i * width, (i + 1) * width) for i, name in enumerate(names)), dimensions)
 
 
 def read_published(text: str, where: str, dimensions: int) -> Layout:
-    """Return the layout that a file of settings describes: FEATURES after its two inputs, each FEATURE_DIM wide.
+    """Return the layout in a settings file: the FEATURES after the two inputs, each of FEATURE_DIM dimensions.
 
-    The file may hold assignments of literals, and ``+=`` of lists, and nothing else; other settings than these three
-    may also be sums of literals and names (``"s3bert_" + SBERT_INIT``), which are not computed.
+    The file may contain only assignments of literals, and ``+=`` of lists. Settings other than those of the layout
+    may also be sums of literals and names (``"s3bert_" + SBERT_INIT``), which are not evaluated.
 
     Args:
-        text: of the file.
-        where: its name, for errors.
-        dimensions: of the embedding.
+        text: the content of the file.
+        where: the name of the file, for messages.
+        dimensions: the number of dimensions of the embedding.
 
     Raises:
-        InputError: with file and line: something is no literal, a name is unknown, or N is not the number of names.
+        InputError: something is no literal, a name is unknown, or N is not the number of names; the message has the
+            file and the line.
     """
     settings = _literals(text, where)
     features, line = _setting(settings, "FEATURES", list, where)
@@ -176,7 +183,11 @@ def read_published(text: str, where: str, dimensions: int) -> Layout:
 
 
 def _setting(settings: dict[str, tuple[Any, int]], name: str, kind: type, where: str) -> tuple[Any, int]:
-    """Return the value of a setting and the line it was last set in."""
+    """Return the value of a setting and the line in which it was last set.
+
+    Raises:
+        InputError: the setting is missing, or of another type than *kind*.
+    """
     if name not in settings:
         raise InputError(f"{where}: does not set {name}; expected {', '.join(SETTINGS)}")
     value, line = settings[name]
@@ -186,7 +197,11 @@ def _setting(settings: dict[str, tuple[Any, int]], name: str, kind: type, where:
 
 
 def _literals(text: str, where: str) -> dict[str, tuple[Any, int]]:
-    """Return the settings of the layout that a file assigns: value and line by name."""
+    """Return the value and the line of each setting of the layout in a file, by name.
+
+    Raises:
+        InputError: the text is no Python, or has a statement that is not allowed.
+    """
     try:
         body = ast.parse(text).body
     except SyntaxError as error:
@@ -195,7 +210,7 @@ def _literals(text: str, where: str) -> dict[str, tuple[Any, int]]:
         raise InputError(f"{where}: no Python ({error})") from None
     settings: dict[str, tuple[Any, int]] = {}
     for statement in body:
-        if not (_assigned(statement, settings, where) or _extended(statement, settings, where)):
+        if not (_read_assignment(statement, settings, where) or _read_extension(statement, settings, where)):
             raise InputError(
                 f"{where}, line {statement.lineno}: neither an assignment of a literal nor += of a list; "
                 f"nothing of such a file is executed"
@@ -203,8 +218,8 @@ def _literals(text: str, where: str) -> dict[str, tuple[Any, int]]:
     return settings
 
 
-def _assigned(statement: ast.stmt, settings: dict[str, tuple[Any, int]], where: str) -> bool:
-    """Tell whether a statement assigns to one name, and keep the value of a setting of the layout."""
+def _read_assignment(statement: ast.stmt, settings: dict[str, tuple[Any, int]], where: str) -> bool:
+    """Tell whether a statement is an allowed assignment to one name; if it sets a layout setting, record the value."""
     if not (isinstance(statement, ast.Assign) and len(statement.targets) == 1):
         return False
     target = statement.targets[0]
@@ -216,8 +231,8 @@ def _assigned(statement: ast.stmt, settings: dict[str, tuple[Any, int]], where: 
     return all(isinstance(node, _HARMLESS) for node in ast.walk(statement.value))
 
 
-def _extended(statement: ast.stmt, settings: dict[str, tuple[Any, int]], where: str) -> bool:
-    """Tell whether a statement adds a list to a setting that is a list, and extend it."""
+def _read_extension(statement: ast.stmt, settings: dict[str, tuple[Any, int]], where: str) -> bool:
+    """Tell whether a statement adds a list to a setting that is a list (``+=``), and record the longer list."""
     if not (isinstance(statement, ast.AugAssign) and isinstance(statement.op, ast.Add)):
         return False
     if not isinstance(statement.target, ast.Name):
@@ -239,10 +254,14 @@ def _literal(node: ast.expr, where: str) -> Any:
 
 
 def read_layout(folder: Path, dimensions: int) -> Layout:
-    """Return the layout kept in a model's folder, for embeddings of *dimensions*.
+    """Return the layout in a model's folder.
+
+    Args:
+        folder: the folder of the model.
+        dimensions: the number of dimensions of its embeddings.
 
     Raises:
-        InputError: there is none, or it is no layout of such an embedding.
+        InputError: there is no layout, or it is invalid or for other dimensions.
     """
     path = folder / LAYOUT_FILE
     if not path.is_file():
@@ -254,10 +273,14 @@ def read_layout(folder: Path, dimensions: int) -> Layout:
 
 
 def read_layout_file(path: Path, dimensions: int) -> Layout:
-    """Return a layout from JSON, or from the Python file of the published models (``.py``).
+    """Return the layout in a JSON file, or in the Python file of the published models (``.py``).
+
+    Args:
+        path: the file.
+        dimensions: the number of dimensions of the embedding.
 
     Raises:
-        InputError: the file cannot be read, or is no layout of such an embedding.
+        InputError: the file cannot be read, or its layout is invalid or for other dimensions.
     """
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -266,14 +289,18 @@ def read_layout_file(path: Path, dimensions: int) -> Layout:
     if path.suffix == ".py":
         return read_published(text, str(path), dimensions)
     try:
-        value = json.loads(text, object_pairs_hook=_unique)
+        value = json.loads(text, object_pairs_hook=_object_of_unique_names)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: no JSON of a layout ({error})") from None
     return _layout_from_json(value, path, dimensions)
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object; JSON would take the last of two equal keys and drop an aspect."""
+def _object_of_unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object as a dict; without this hook, a duplicate name would silently drop an aspect.
+
+    Raises:
+        ValueError: a name is duplicate.
+    """
     values = dict(pairs)
     if len(values) < len(pairs):
         raise ValueError("a name occurs twice")
@@ -281,6 +308,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _layout_from_json(value: Any, path: Path, dimensions: int) -> Layout:
+    """Return the layout in a parsed JSON value; see :func:`read_layout_file` for the errors."""
     form = f'{{"schema": {SCHEMA}, "dimensions": {dimensions}, "aspects": {{"negation": [0, 16], …}}}}'
     if not isinstance(value, dict) or not isinstance(value.get("aspects"), dict):
         raise InputError(f"{path}: expected {form}")
@@ -300,18 +328,18 @@ def _layout_from_json(value: Any, path: Path, dimensions: int) -> Layout:
 
 
 def write_layout(layout: Layout, folder: Path) -> None:
-    """Write a layout into a model's folder, as :func:`read_layout` reads it."""
-    # a range a line, so that it can be read and edited
+    """Write a layout into a model's folder, where :func:`read_layout` reads it."""
+    # one range per line, so that the file is easy to read and edit
     ranges = ",\n".join(f'  "{name}": [{first}, {stop}]' for name, first, stop in layout.aspects)
     text = f'{{\n "schema": {SCHEMA},\n "dimensions": {layout.dimensions},\n "aspects": {{\n{ranges}\n }}\n}}\n'
     (folder / LAYOUT_FILE).write_text(text, encoding="utf-8")
 
 
 def embedding_size(folder: Path) -> int:
-    """Return the dimensions of the embedding: those of the last dense layer, or of what pooling gives.
+    """Return the number of dimensions of a model's embeddings: the output of the last dense layer, or else of pooling.
 
     Raises:
-        InputError: the files do not declare it.
+        InputError: the files of the model do not declare it.
     """
     described = describe(folder)
     size = described.hidden_size

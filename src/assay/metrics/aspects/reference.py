@@ -1,4 +1,4 @@
-"""The reference set kept with a model: scores of many pairs, which tell what is usual for a pair's overall score."""
+"""Reference sets: scores of many pairs, stored with a model, which show what is usual for a pair's overall score."""
 
 from __future__ import annotations
 
@@ -13,32 +13,33 @@ from numpy.typing import NDArray
 from assay.errors import InputError
 from assay.metrics.aspects.layout import OVERALL, Layout
 
-#: The file in a model's folder. It decides no score.
+#: The name of the file in a model's folder. It has no influence on scores.
 REFERENCE_FILE = "s3bert-reference.parquet"
-#: The key of that file's metadata for the digest of the layout.
+#: The metadata key in that file for the digest of the layout.
 _LAYOUT = b"s3bert-layout"
-#: Reference pairs that a pair is compared with.
+#: The number of reference pairs that a pair is compared with.
 NEAREST = 200
-#: Fewer pairs do not tell what is usual: of 100, five are beyond either end.
+#: The lowest number of pairs that show what is usual: of 100, five are beyond either quantile.
 FEWEST = 100
 #: The quantiles between which a score is usual.
 ENDS = (0.05, 0.95)
-#: Scores this near are equal: the set is kept in single precision.
+#: Scores that differ by less than this are equal, since the set is stored in single precision.
 EQUAL = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """Scores of n pairs, texts left out.
+    """A reference set: the scores of n pairs, without their texts.
 
     Attributes:
-        names: ``overall``, the aspects of the model's layout, and ``residual`` where there is one.
-        scores: cosines, float32, shape (n, len(names)).
-        layout: digest of the layout whose aspects they are; empty in older files, where it is that of the model's
+        names: the names of the columns: ``overall``, the aspects of the layout, and ``residual`` if there is one.
+        scores: the cosines, float32, shape (n, len(names)).
+        layout: the digest of the layout of these aspects; empty in older files, which have the layout of the model's
             folder.
 
     Raises:
-        InputError: the shape does not fit the names, there is no pair or no ``overall``, or a score is no cosine.
+        InputError: the shape does not fit the names, there are no pairs, the first name is not ``overall``, a name is
+            duplicate, or a score is no cosine.
     """
 
     names: tuple[str, ...]
@@ -50,7 +51,7 @@ class Reference:
             raise InputError(f"reference set: {len(self.names)} names, but scores of shape {self.scores.shape}")
         if self.names[:1] != (OVERALL,) or len(set(self.names)) < len(self.names):
             raise InputError(f"reference set: its names must begin with {OVERALL}, each once")
-        # single precision may put the cosine of equal vectors a little above 1
+        # in single precision, the cosine of equal vectors may slightly exceed 1
         if not bool((np.abs(self.scores) <= 1 + 1e-5).all()):
             raise InputError("reference set: a score is not in [-1, 1]")
 
@@ -58,13 +59,13 @@ class Reference:
 def write_reference(
     folder: Path, names: Sequence[str], scores: NDArray[np.float32], layout: Layout | None = None
 ) -> None:
-    """Write a reference set into a model's folder, as :func:`read_reference` reads it.
+    """Write a reference set into a model's folder, where :func:`read_reference` reads it.
 
     Args:
-        folder: of the model.
-        names: of the columns.
-        scores: shape (n, len(names)).
-        layout: whose aspects they are; that of the folder by default.
+        folder: the folder of the model.
+        names: the names of the columns.
+        scores: the cosines, shape (n, len(names)).
+        layout: the layout of the aspects; by default the layout in the folder.
 
     Raises:
         InputError: see :class:`Reference`.
@@ -79,10 +80,10 @@ def write_reference(
 
 
 def read_reference(folder: Path) -> Reference | None:
-    """Return the reference set of a model's folder, or None where it has none.
+    """Return the reference set in a model's folder, or None if there is none.
 
     Raises:
-        InputError: the file is no reference set.
+        InputError: the file is no valid reference set.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -103,13 +104,13 @@ def read_reference(folder: Path) -> Reference | None:
 
 @dataclass(frozen=True)
 class Usual:
-    """One score compared with those of the neighbours.
+    """One score compared with the scores of the neighbours.
 
     Attributes:
-        median: of the neighbours' scores.
-        low, high: their 5% and 95% quantiles.
-        lower: the share of neighbours whose score is lower, from 0 to 1.
-        unusual: ``low`` below the lower end, ``high`` above the upper one, otherwise empty.
+        median: the median of the neighbours' scores.
+        low, high: the 5% and 95% quantiles of the neighbours' scores.
+        lower: the share of neighbours with a lower score, from 0 to 1.
+        unusual: ``low`` if the score is below the lower quantile, ``high`` if above the upper one, otherwise empty.
     """
 
     median: float
@@ -124,9 +125,9 @@ class Neighbours:
     """The reference pairs that are nearest to a pair in overall score.
 
     Attributes:
-        names: of the columns.
-        scores: float64, shape (n, len(names)).
-        total: reference pairs in all.
+        names: the names of the columns, ``overall`` first.
+        scores: the scores of n neighbours, float64, shape (n, len(names)).
+        total: the number of pairs in the reference set.
     """
 
     names: tuple[str, ...]
@@ -135,11 +136,11 @@ class Neighbours:
 
     @property
     def reach(self) -> tuple[float, float]:
-        """The lowest and the highest overall score among them."""
+        """The lowest and the highest overall score of the neighbours."""
         return float(self.scores[:, 0].min()), float(self.scores[:, 0].max())
 
     def usual(self, name: str, score: float) -> Usual:
-        """Return how a score compares with the neighbours' under that name."""
+        """Return the comparison of a score with the neighbours' scores of the same name."""
         column = self.scores[:, self.names.index(name)]
         low, high = (float(end) for end in np.quantile(column, ENDS))
         unusual: Literal["", "low", "high"] = ""
@@ -151,9 +152,12 @@ class Neighbours:
 
 
 def find_neighbours(reference: Reference, overall: float, most: int = NEAREST) -> Neighbours:
-    """Return the *most* reference pairs nearest in overall score, all where there are fewer.
+    """Return the reference pairs nearest in overall score; ties go to the first in the set.
 
-    Of equally near pairs, the first in the set are taken.
+    Args:
+        reference: the reference set.
+        overall: the overall score of a pair.
+        most: the number of neighbours; all pairs are returned if there are fewer.
     """
     distance = np.abs(reference.scores[:, 0].astype(np.float64) - overall)
     nearest = np.argsort(distance, kind="stable")[:most]

@@ -1,4 +1,4 @@
-"""What a chat completion says, read from the JSON of any server that speaks the protocol."""
+"""Chat completions, read from the JSON of any server that follows OpenAI's protocol."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from assay.visible import brief
 
 
 class UnusableReplyError(Exception):
-    """What came is no chat completion, or that of another model; the call is tried again.
+    """An answer is no chat completion, or one of another model; the call is retried.
 
     Attributes:
-        retries: further tries that the client had made before it came, where they are not counted yet.
+        retries: the number of retries by the client before this answer that are not counted elsewhere.
     """
 
     retries: int = 0
 
 
 class _Part(BaseModel):
-    # servers add fields of their own, and leave out those that they have nothing for, or write null
+    # servers add fields of their own, and omit those without a value or set them to null
     model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
 
     @model_validator(mode="before")
     @classmethod
     def _without_nulls(cls, part: Any) -> Any:
-        """Return a part without the fields that are null."""
+        """Return a part without the fields that are null, so that these have their defaults."""
         return {name: value for name, value in part.items() if value is not None} if isinstance(part, dict) else part
 
 
@@ -66,10 +66,10 @@ class Completion(_Part):
     """A chat completion.
 
     Attributes:
-        model: that the server says it asked; empty where it does not say.
-        choices: the replies; one is asked for.
-        usage: tokens as the server counts them; None where it does not.
-        system_fingerprint: of the server's configuration.
+        model: the model name that the server reports; empty if it reports none.
+        choices: the replies, at least one; requests ask for one.
+        usage: the token counts that the server reports; None if it reports none.
+        system_fingerprint: the identifier of the server's configuration; None if it reports none.
     """
 
     model: str = ""
@@ -78,7 +78,11 @@ class Completion(_Part):
     system_fingerprint: str | None = None
 
     def reply(self, seconds: float) -> Reply:
-        """Return the reply, which took so many seconds."""
+        """Return the first choice as a reply.
+
+        Args:
+            seconds: the time that the call took.
+        """
         choice, usage = self.choices[0], self.usage or _Usage()
         refusal = choice.message.refusal
         refused = refusal or choice.finish_reason == "content_filter"
@@ -94,7 +98,7 @@ class Completion(_Part):
 
 
 def _first_token(probabilities: _Probabilities | None) -> dict[str, float]:
-    """Return the probabilities of the first token; empty where they were not told."""
+    """Return the probability of each of the most probable first tokens; empty if the server reports none."""
     if probabilities is None or not probabilities.content:
         return {}
     # rounding may bring a logarithm above 0
@@ -106,10 +110,10 @@ def read_completion(content: bytes, kind: str) -> Completion:
 
     Args:
         content: the body.
-        kind: its type by the header, for messages.
+        kind: the content type in the header, shown in messages.
 
     Raises:
-        UnusableReplyError: it is none.
+        UnusableReplyError: the body is no chat completion.
     """
     try:
         return Completion.model_validate_json(content)

@@ -1,7 +1,7 @@
-"""An endpoint: a server with OpenAI's chat completions, asked by several calls at a time, each reply kept as it comes.
+"""Judges at an endpoint: concurrent calls to a server with OpenAI's chat completions, each reply stored as it arrives.
 
-The first request goes alone, to learn what the server's replies have: probabilities of tokens, JSON of a given form, or
-text. Whatever ends a session, a reply that came is kept, and is not asked for again.
+The first request of a session is sent alone, to learn what the server supports: token probabilities, JSON with a given
+schema, or plain text. However a session ends, a reply that arrived is stored, and is not requested again.
 """
 
 from __future__ import annotations
@@ -27,32 +27,37 @@ from assay.metrics.judge.spending import BudgetError, Price, Purse, current_purs
 from assay.metrics.judge.tally import Tally
 from assay.metrics.work import Flag, Scores
 from assay.progress import tell_share
+from assay.visible import brief
 
 if TYPE_CHECKING:
     from assay.metrics.judge.judge import Judge
 
 log = logging.getLogger(__name__)
 
-#: Seconds between two looks at how far the calls are.
+#: Seconds between two progress reports.
 GLANCE = 0.1
-#: Largest share by which a prompt may have more tokens a byte than any before, where a budget is kept.
+#: Safety factor of a budget: the next prompt may have up to this many times the highest tokens per byte so far.
 MARGIN = 1.1
-#: Seconds before an answer that is none is asked for again; twice as long each time, up to the longest.
+#: Seconds before the retry of a call with an unusable reply; doubled with each retry, up to the longest.
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 8.0
+#: Replies with a model name not seen before after which the first request of a session fails. A router over ten models
+#: repeats a name within eight replies in 98 of 100 sessions; a server that makes up one name per reply never does.
+MOST_NEW_NAMES = 8
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """A model at an endpoint, and how it is asked; see :class:`assay.metrics.work.Engine`.
+    """A model at an endpoint and the settings of its calls; see :class:`assay.metrics.work.Engine`.
 
     Attributes:
-        judge: the name of the metric: each has a session of its own, which counts its cost.
-        url, model: where and what.
-        key: environment variable with the key; None for none.
-        concurrency: calls in flight.
+        judge: the name of the metric. It makes engines differ, so that each metric has its own session and cost.
+        url: the base address of the server, without a slash at the end.
+        model: the name of the model in requests.
+        key: the environment variable that holds the API key; None if the server needs none.
+        concurrency: the highest number of calls in flight.
         timeout: seconds to wait for a reply.
-        retries: further tries of a call.
-        price: of tokens, given with the metric; None for that of the user's file.
+        retries: the number of retries of a failed call.
+        price: the token prices set with the metric; None to use the price file of the user.
     """
 
     judge: str
@@ -69,7 +74,7 @@ class Endpoint:
         """Return the endpoint of a judge.
 
         Raises:
-            InputError: one of the two prices is missing.
+            InputError: only one of the two prices is set.
         """
         prices = judge.price_in, judge.price_out
         if (prices[0] is None) != (prices[1] is None):
@@ -80,18 +85,18 @@ class Endpoint:
 
     @property
     def pairs(self) -> int:
-        """Pairs in a unit of work; each reply is kept by itself."""
+        """The number of pairs in a unit of work; it may be large, since each reply is stored on its own."""
         return 4096
 
     def open(self) -> EndpointSession:
-        """Open a session; nothing is called."""
+        """Return a session; the server is not called yet."""
         return EndpointSession(self)
 
     def price_by(self, purse: Purse) -> Price | None:
-        """Return the prices of the model's tokens, None where the user gave none.
+        """Return the token prices of the model, from the metric's settings or else the purse; None if there are none.
 
         Raises:
-            InputError: there is a budget, and no price.
+            InputError: there is a budget but no price.
         """
         price = self.price or purse.prices.get(self.model)
         if price is None and purse.budget is not None:
@@ -103,13 +108,13 @@ class Endpoint:
 
 
 class EndpointSession:
-    """Asks an endpoint; see :class:`assay.metrics.work.Session`.
+    """A session that sends requests to an endpoint; see :class:`assay.metrics.work.Session`.
 
     Args:
-        engine: whom, and how.
+        engine: the endpoint and the settings of its calls.
 
     Raises:
-        InputError: a budget without prices, or a store that cannot be used.
+        InputError: there is a budget without prices, or the store of replies cannot be used.
         UnavailableError: openai is not installed, or there is no key.
     """
 
@@ -118,31 +123,33 @@ class EndpointSession:
         self._purse = current_purse()
         self._price = engine.price_by(self._purse)
         self._tally = Tally()
-        #: What went wrong for all calls; those in flight end, others are not begun.
+        #: The first error that concerns all calls: calls in flight finish, no others are started.
         self._failure: AssayError | None = None
         self._in_flight = self._done = self._total = 0
         self._line = Line(engine)
         self._store = ReplyStore(reply_store())
         self._loop = asyncio.new_event_loop()
-        # of its own, since a notebook has a loop that runs; it ends with the process where nobody hangs up
+        # a thread of its own, since a notebook already runs a loop; a daemon, so that an unclosed session does not keep
+        # the process alive
         self._thread = threading.Thread(target=self._loop.run_forever, name="assay judge", daemon=True)
         self._thread.start()
         self._server = self._store.server(engine.url, engine.model)
         self._is_confirmed = False
-        known = 0.0 if self._server is None else self._server.tokens_per_byte
-        #: Tokens that a byte of a prompt has at most; without a reply, as many as there can be.
-        self._most_tokens_per_byte = known * MARGIN or 1.0
+        measured = 0.0 if self._server is None else self._server.tokens_per_byte
+        #: Upper bound of the tokens per byte of a prompt; before any reply 1, since no token is shorter than a byte.
+        self._most_tokens_per_byte = measured * MARGIN or 1.0
 
     def score(self, metrics: Sequence[Metric], batch: Batch, again: Collection[str] = ()) -> Scores:
         """See :meth:`assay.metrics.work.Session.score`.
 
         Raises:
-            BudgetError: the budget has no room for another call.
-            AssayError: the server gave no reply that can be used, however often it was asked.
+            BudgetError: the budget does not cover another call.
+            AssayError: the server sent no usable reply, despite all retries.
         """
         return Scores.joined([self._score(cast("Judge", metric), batch) for metric in metrics])
 
     def _score(self, judge: Judge, batch: Batch) -> Scores:
+        """Return the scores of a batch by one judge, and count its replies."""
         started, calls_before = time.perf_counter(), self._tally.calls
         by_pair = self.replies(judge, batch)
         seconds, calls = time.perf_counter() - started, self._tally.calls - calls_before
@@ -150,11 +157,15 @@ class EndpointSession:
         for reply in replies:
             self._tally.add(reply, judge.worth(reply))
         self._tally.pairs += len(batch)
-        # what was kept took no time: the speed is that of the calls
+        # stored replies took no time: scale the time of the calls up to all replies, so that the reported speed is the
+        # speed of calls
         return judge.scores_of(batch, by_pair, seconds * len(replies) / calls if calls else 0.0)
 
     def replies(self, judge: Judge, batch: Batch) -> list[list[list[Reply]]]:
-        """Return the replies on each pair, for each order of its texts, one a sample: kept ones, and others asked now.
+        """Return the replies to a batch, from the store or else from the server.
+
+        Returns:
+            ``[pair][order of its texts][sample]``.
 
         Raises:
             BudgetError, AssayError: see :meth:`score`.
@@ -164,42 +175,46 @@ class EndpointSession:
         return [by_order[start : start + orders] for start in range(0, len(by_order), orders)]
 
     def _replies(self, judge: Judge, batch: Batch) -> list[Reply]:
-        """Return a reply to each request, pair by pair."""
+        """Return the reply to each request: pair by pair, order by order, sample by sample."""
         requests = list(requests_of(judge, batch, self._server))
-        replies = self._kept(requests)
+        replies = self._stored_replies(requests)
         self._done, self._total = sum(reply is not None for reply in replies), len(replies)
-        contacts: set[int] = set()
+        probed: set[int] = set()
         while not self._is_confirmed and None in replies:
-            number = replies.index(None)
+            index = replies.index(None)
             served = None if self._server is None else self._server.served
-            replies[number] = self._wait(self._contact, requests[number])
-            contacts.add(number)
+            replies[index] = self._run_in_loop(self._probe, requests[index])
+            probed.add(index)
             if self._server is not None and self._server.served != served:
-                # replies of the model that was there before are not its own
+                # the served model is part of a request's digest: stored replies of another model do not count
                 requests = list(requests_of(judge, batch, self._server))
-                first, replies = replies[number], self._kept(requests)
-                replies[number] = first
+                first, replies = replies[index], self._stored_replies(requests)
+                replies[index] = first
             if self._is_confirmed:
-                self._keep(requests[number], replies[number])
-        missing = [number for number, reply in enumerate(replies) if reply is None]
-        self._tally.kept += len(replies) - len(missing) - len(contacts)
+                self._store_reply(requests[index], replies[index])
+        missing = [index for index, reply in enumerate(replies) if reply is None]
+        self._tally.kept += len(replies) - len(missing) - len(probed)
         if missing:
-            self._wait(self._ask_all, requests, replies, iter(missing), len(missing))
+            self._run_in_loop(self._ask_all, requests, replies, iter(missing), len(missing))
         return cast("list[Reply]", replies)
 
-    def _kept(self, requests: Sequence[Request]) -> list[Reply | None]:
-        """Return the replies that were kept, None for each other request."""
+    def _stored_replies(self, requests: Sequence[Request]) -> list[Reply | None]:
+        """Return the stored reply to each request, None if it has none or the user asked for fresh replies."""
         if self._purse.fresh:
             return [None] * len(requests)
         return [self._store.get(request.digest) for request in requests]
 
-    def _keep(self, request: Request, reply: Reply | None) -> None:
-        """Put a reply into the store; what was not paid for is asked again."""
+    def _store_reply(self, request: Request, reply: Reply | None) -> None:
+        """Store a reply, unless it is a refused request (no seconds) or a text too long: those are sent again."""
         if reply is not None and reply.flag != Flag.TOO_LONG and reply.seconds:
             self._store.put(request.digest, reply)
 
-    def _wait(self, work: Callable[..., Any], *arguments: Any) -> Any:
-        """Run work in the event loop, tell how far it is, and return its result; whatever ends this ends it."""
+    def _run_in_loop(self, work: Callable[..., Any], *arguments: Any) -> Any:
+        """Run a coroutine function in the event loop, report progress, and return its result.
+
+        An exception here, such as KeyboardInterrupt, cancels the coroutine. The error that ended earlier calls of the
+        session is raised again.
+        """
         if self._failure is not None:
             raise self._failure
         future: Future[Any] = asyncio.run_coroutine_threadsafe(work(*arguments), self._loop)
@@ -211,77 +226,114 @@ class EndpointSession:
             raise
         return future.result()
 
-    async def _contact(self, request: Request) -> Reply:
-        """Return the reply to the first request of a session, and learn what the server gives.
+    async def _probe(self, request: Request) -> Reply:
+        """Return the reply to the first request of a session, and record what the server supports.
 
-        A name of the model that is neither the one asked for nor the one known is believed when it comes twice.
+        The request is sent again with simpler demands until the server accepts it and reports an accepted model name:
+        the requested one, the one known from earlier sessions, or one that it reported before. A refusal of the text of
+        the pair is returned as a reply, and leaves the server unconfirmed.
+
+        Raises:
+            BudgetError: the budget does not cover the request.
+            AssayError: the server cannot be used, or reports :data:`MOST_NEW_NAMES` different unexpected names.
         """
-        known = self._server or Server("", "", "probability")
-        names = {self._engine.model, known.served}
+        url = self._engine.url
+        assumed = self._server or Server("", "", "probability")
+        accepted_names = {self._engine.model, assumed.served}
+        new_names: list[str] = []
         while True:
             try:
-                completion, reply = await self._ask(request, known, None)
+                completion, reply = await self._ask(request, assumed, None)
             except RefusedRequestError as error:
                 if error.flag:
+                    # this text was refused, which says nothing about the server
                     return error.reply()
-                simpler = _simpler(known, request, error.text)
+                simpler = _simpler(assumed, request, error.text)
                 if simpler is None:
                     remedy = _remedy(error.text)
-                    raise AssayError(f"{self._engine.url} refuses the request: {error.text}{remedy}") from None
-                known = simpler
+                    raise AssayError(f"{url} refuses the request: {error.text}{remedy}") from None
+                assumed = simpler
                 continue
-            if completion.model not in names:
-                names.add(completion.model)
-            elif request.verdict == "probability" and not reply.first and not reply.flag:
-                raise AssayError(f"{self._engine.url} gives no probabilities of tokens; leave verdict=probability away")
-            elif request.verdict == "auto" and known.gives == "probability" and not reply.first and not reply.flag:
-                known = replace(known, gives="json")
-            else:
-                ratio = reply.tokens_in / request.size
-                self._server = replace(
-                    known, served=completion.model, fingerprint=reply.fingerprint, tokens_per_byte=ratio
-                )
-                self._store.remember(self._engine.url, self._engine.model, self._server)
-                self._is_confirmed = True
-                return reply
+            if completion.model not in accepted_names:
+                # a router may answer once from another model: an unexpected name must come twice before it is accepted
+                accepted_names.add(completion.model)
+                new_names.append(completion.model)
+                if len(new_names) == MOST_NEW_NAMES:
+                    examples = ", ".join(repr(brief(name)) for name in new_names[:3])
+                    raise AssayError(
+                        f"{url} reports another model name with each reply ({examples}, …): nobody can "
+                        "tell which model answers; name one model of the server, or let it report a fixed name"
+                    )
+                continue
+            lacks_probabilities = not reply.first and not reply.flag
+            if request.verdict == "probability" and lacks_probabilities:
+                raise AssayError(f"{url} gives no probabilities of tokens; leave verdict=probability away")
+            if request.verdict == "auto" and assumed.gives == "probability" and lacks_probabilities:
+                # the server ignored logprobs without an error, so fall back to JSON
+                assumed = replace(assumed, gives="json")
+                continue
+            tokens_per_byte = reply.tokens_in / request.size
+            self._server = replace(
+                assumed, served=completion.model, fingerprint=reply.fingerprint, tokens_per_byte=tokens_per_byte
+            )
+            self._store.remember(url, self._engine.model, self._server)
+            self._is_confirmed = True
+            return reply
 
     async def _ask_all(
         self, requests: Sequence[Request], replies: list[Reply | None], missing: Iterator[int], count: int
     ) -> None:
-        """Fill in the replies that are missing, several calls at a time."""
+        """Fill in the missing replies, several calls at a time.
+
+        Args:
+            requests: n requests.
+            replies: n replies, None if missing; changed in place.
+            missing: the indices of the missing replies.
+            count: the number of these indices.
+
+        Raises:
+            AssayError: a call failed in a way that concerns all calls.
+        """
         async with asyncio.TaskGroup() as group:
             for _ in range(min(self._engine.concurrency, count)):
-                group.create_task(self._work(requests, replies, missing))
+                group.create_task(self._ask_missing(requests, replies, missing))
         if self._failure is not None:
             raise self._failure
 
-    async def _work(self, requests: Sequence[Request], replies: list[Reply | None], missing: Iterator[int]) -> None:
-        """Ask one request after the other until none is left, or something goes wrong for all."""
+    async def _ask_missing(
+        self, requests: Sequence[Request], replies: list[Reply | None], missing: Iterator[int]
+    ) -> None:
+        """Send one request after the other until none is left, or an error concerns all calls.
+
+        Several of these run at a time and share the iterator, so that each index is handled by one of them.
+        """
         server = cast("Server", self._server)
-        for number in missing:
+        for index in missing:
             if self._failure is not None:
                 return
             try:
-                _, replies[number] = await self._ask(requests[number], server, server.served)
-                self._keep(requests[number], replies[number])
+                _, replies[index] = await self._ask(requests[index], server, server.served)
+                self._store_reply(requests[index], replies[index])
             except RefusedRequestError as error:
-                replies[number] = error.reply()
+                replies[index] = error.reply()
             except AssayError as error:
                 self._failure = self._failure or error
                 return
             self._done += 1
 
     async def _ask(self, request: Request, server: Server, served: str | None) -> tuple[Completion, Reply]:
-        """Return what the server answers; an answer that is none is asked for again.
+        """Return the completion that the server sends, and the reply read from it; unusable ones are requested again.
+
+        The price of each attempt is settled with the purse.
 
         Args:
-            request: what to ask.
-            server: what it understands.
-            served: the model that must answer; None for any.
+            request: the request to send.
+            server: what the server supports.
+            served: the model name that the completion must report; None for any.
 
         Raises:
             RefusedRequestError: the server refuses this request.
-            BudgetError: the budget has no room for it.
+            BudgetError: the budget does not cover it.
             AssayError: the server cannot be used.
         """
         body = request.body(self._engine.model, server)
@@ -293,13 +345,13 @@ class EndpointSession:
                 started = time.perf_counter()
                 content, kind, retries = await self._line.call(body)
                 self._tally.retries += retries
-                # an answer that cannot be used was paid for, at most so
+                # from here on the call was paid for, even if its answer is unusable; the reserved sum is the most
                 price = reserved
                 completion = read_completion(content, kind)
                 if served is not None and completion.model != served:
                     raise UnusableReplyError(f"{completion.model!r} answered, and not {served!r}")
                 reply = completion.reply(max(time.perf_counter() - started, 0.001))
-                price = self._count(request, reply, reserved)
+                price = self._count_reply(request, reply, reserved)
                 return completion, reply
             except UnusableReplyError as error:
                 log.info("%s: try %s of %s: %s", self._engine.url, attempt + 1, self._engine.retries + 1, error)
@@ -311,20 +363,27 @@ class EndpointSession:
             if attempt < self._engine.retries:
                 self._tally.retries += 1
                 await asyncio.sleep(min(LONGEST_PAUSE, FIRST_PAUSE * 2**attempt))
-        raise AssayError(f"{self._engine.url}: {reason} ({_times(self._engine.retries + 1)}); {KEPT}")
+        raise AssayError(f"{self._engine.url}: {reason} ({_tries(self._engine.retries + 1)}); {KEPT}")
 
     async def _reserve(self, request: Request, tokens_out: int) -> float:
-        """Set aside the most that a call can cost, and return it; waits for calls in flight where that may help.
+        """Reserve the highest price that a call can have, and return it; 0 without prices.
+
+        While calls are in flight, this waits: they may cost less than was reserved for them.
+
+        Args:
+            request: the request to send.
+            tokens_out: the limit of the tokens of its reply.
 
         Raises:
-            BudgetError: the budget has no room for it.
+            BudgetError: the budget does not cover the call, and no call is in flight.
         """
         if self._price is None:
             return 0.0
         while True:
-            most = self._price.of(request.size * self._most_tokens_per_byte + FORM_TOKENS, tokens_out)
-            if self._purse.reserve(most):
-                return most
+            # inside the loop, since replies that arrive meanwhile lower or raise the bound
+            highest_price = self._price.of(request.size * self._most_tokens_per_byte + FORM_TOKENS, tokens_out)
+            if self._purse.reserve(highest_price):
+                return highest_price
             if not self._in_flight:
                 raise BudgetError(
                     f"the budget of {self._purse.budget:g} has no room for another call: {self._purse.spent:.6g} is "
@@ -332,16 +391,17 @@ class EndpointSession:
                 )
             await asyncio.sleep(0.01)
 
-    def _count(self, request: Request, reply: Reply, reserved: float) -> float:
-        """Count a reply that came, and return its price: the most it can be where the server counts no tokens."""
+    def _count_reply(self, request: Request, reply: Reply, reserved: float) -> float:
+        """Count a new reply, and return its price: the *reserved* one if the server reports no token counts."""
         self._tally.calls += 1
         self._tally.new_tokens_in += reply.tokens_in
         self._tally.new_tokens_out += reply.tokens_out
         if not reply.tokens_in:
             return reserved
         ratio = MARGIN * reply.tokens_in / request.size
-        first = self._tally.calls == 1
-        self._most_tokens_per_byte = ratio if first else max(self._most_tokens_per_byte, ratio)
+        # the first reply replaces the initial bound, which is far too high
+        is_first = self._tally.calls == 1
+        self._most_tokens_per_byte = ratio if is_first else max(self._most_tokens_per_byte, ratio)
         return 0.0 if self._price is None else self._price.of(reply.tokens_in, reply.tokens_out)
 
     def cost(self) -> dict[str, Any]:
@@ -349,7 +409,7 @@ class EndpointSession:
         return self._tally.cost(self._server, self._price)
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connections and the store, and end the thread."""
         asyncio.run_coroutine_threadsafe(self._line.close(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
@@ -358,12 +418,12 @@ class EndpointSession:
 
 
 def _simpler(server: Server, request: Request, text: str) -> Server | None:
-    """Return what to try next where a server refuses the first request; None where nothing simpler is left.
+    """Return the next simpler assumption about a server that refused the first request; None if there is none.
 
     Args:
-        server: as it was asked.
-        request: what it was asked.
-        text: its reason.
+        server: what the server was assumed to support.
+        request: the refused request.
+        text: the reason that the server stated.
     """
     if _refused_setting(text):
         return None
@@ -374,17 +434,17 @@ def _simpler(server: Server, request: Request, text: str) -> Server | None:
 
 
 def _refused_setting(text: str) -> str:
-    """Return the setting of sampling that a server says it does not take; empty where it is none of them."""
+    """Return the sampling setting that a server's reason names as unsupported; empty if it names none."""
     return next((name for name in ("temperature", "seed") if re.search(rf"\b{name}\b", text)), "")
 
 
 def _remedy(text: str) -> str:
-    """Return what to do about a refusal, as the end of a message; empty where that is not known."""
+    """Return what to do about a refusal, as the end of a message; empty if that is unknown."""
     setting = _refused_setting(text)
     if setting:
         return f"; set {setting}=none"
     return "; leave verdict=probability away" if "logprobs" in text else ""
 
 
-def _times(count: int) -> str:
+def _tries(count: int) -> str:
     return "tried once" if count == 1 else f"tried {count} times"

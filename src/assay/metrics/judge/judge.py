@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from assay.metrics.judge.replies import Reply
     from assay.metrics.work import Engine, Scores
 
-#: Options that decide how replies are obtained, not what they are: no part of the signature.
+#: Options that decide how replies are obtained, not what they are; they are not in the signature.
 _HOW = frozenset({"key", "concurrency", "timeout", "retries", "price_in", "price_out"})
 #: Options of a local model alone.
 _OF_LOCAL = frozenset({"precision"})
@@ -67,7 +67,7 @@ class Judge(ModelMetric):
         extra="neural",
     )
 
-    #: its budget and the replies that it keeps are those of the process that the user started
+    #: never sent to workers: the budget and the store of replies belong to the process that the user started
     stays_here: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -98,11 +98,16 @@ class Judge(ModelMetric):
         )
         if self.endpoint is not None:
             self.redeclare(provider=("openai",), extra="judge")
-            # its replies are kept one by one, and read again by every run: what they cost stays known
+            # each reply is stored on its own and read by every run, so that its cost stays known
             object.__setattr__(self, "is_stored", False)
 
     def _check_endpoint(self, endpoint: str) -> None:
-        """Raise InputError for an address that is none, or that holds a password: names of metrics are recorded."""
+        """Check the address of the endpoint and the name of the key's variable.
+
+        Raises:
+            InputError: the address is invalid or holds a secret, which would be recorded in the name of the metric; or
+                *key* is no name of a variable.
+        """
         from urllib.parse import urlsplit
 
         try:
@@ -124,28 +129,28 @@ class Judge(ModelMetric):
 
     @property
     def loaded_prompt(self) -> Prompt:
-        """The prompt, read once."""
+        """The prompt, cached until its file changes."""
         return _prompt(self.prompt)
 
     @property
     def scale_used(self) -> VerdictScale:
-        """The verdicts that it chooses from."""
+        """The verdicts that the model chooses from."""
         return self.loaded_prompt.scale if self.scale == "prompt" else scale_of(self.scale)
 
     @property
     def orders(self) -> int:
-        """In how many orders the texts of a pair are shown."""
+        """The number of orders in which the texts of a pair are shown, 1 or 2."""
         return 2 if self.order == "mean" else 1
 
     def takes(self, name: str) -> bool:
-        """Tell whether an option changes a reply: others say how replies are obtained, or are for the other engine."""
+        """Tell whether an option changes the replies; others say how they are obtained, or are for the other engine."""
         return name not in _UNUSED | _HOW | ({"endpoint"} if self.endpoint is None else _OF_LOCAL)
 
     def obtain(self, *, offline: bool = False) -> None:
-        """Fetch the model where it is not on this machine; an endpoint is not called before there is something to ask.
+        """Download a local model that is missing, or check that an endpoint has a key; the endpoint is not called.
 
         Raises:
-            UnavailableError: there is no key, or *offline* forbids to call an endpoint.
+            UnavailableError: there is no API key, or *offline* forbids calls to an endpoint.
         """
         if self.endpoint is None:
             super().obtain(offline=offline)
@@ -157,7 +162,10 @@ class Judge(ModelMetric):
             key_for(self.endpoint, self.key)
 
     def check_available(self) -> None:
-        """Return when the packages are installed, and the key or the model is there; nothing is called."""
+        """Return if the packages are installed, and the API key is set or the model is on this machine.
+
+        No endpoint is called.
+        """
         if self.endpoint is None:
             super().check_available()
             return
@@ -165,19 +173,19 @@ class Judge(ModelMetric):
         self.obtain()
 
     def foreign_code(self) -> str:
-        """Return the endpoint: what other people's runs name is not called unless the user says so."""
+        """Return the endpoint, which the run of somebody else may name: it is called only if the user trusts it."""
         return "" if self.endpoint is None else f"the endpoint {self.endpoint}"
 
     def price_per_1000(self) -> float | None:
-        """Return 0 for a model in this process: no pair is paid for. An endpoint counts its tokens itself."""
+        """Return 0 for a model in this process, which is free; None for an endpoint, whose session counts tokens."""
         return 0.0 if self.endpoint is None else None
 
     def says(self) -> str:
-        """Return the model of a local judge."""
+        """Return the description of a local model; empty for an endpoint."""
         return super().says() if self.endpoint is None else ""
 
     def needs(self) -> Engine:
-        """Return the endpoint, or the model."""
+        """Return the engine of the endpoint or of the local model."""
         if self.endpoint is None:
             from assay.metrics.neural.causal import CausalEngine
 
@@ -187,10 +195,10 @@ class Judge(ModelMetric):
         return Endpoint.of(self)
 
     def conversations(self, batch: Batch) -> list[tuple[Conversation, ...]]:
-        """Return what is asked of the model for each pair: one conversation, or one for each order of the texts.
+        """Return the conversations for each pair, one per order of its texts.
 
         Raises:
-            InputError: the prompt shows the question, and there is none.
+            InputError: the prompt shows the question, and the data has none.
         """
         prompt, scale = self.loaded_prompt, self.scale_used
         if batch.questions is None and "question" in prompt.fields - prompt.optional:
@@ -213,23 +221,26 @@ class Judge(ModelMetric):
         return text if self.cut is None else text[: self.cut]
 
     def worth(self, reply: Reply) -> float | None:
-        """Return what a reply is worth on the scale, None where it has no verdict."""
+        """Return the score of a reply on the scale, None if it has no verdict."""
         if reply.flag:
             return None
         if self.verdict in ("auto", "probability"):
-            # below the least mass, the verdict comes later in the text
+            # None if the first token is no verdict: then the text may state one later
             expected = self.scale_used.expected(reply.first)
             if expected is not None or self.verdict == "probability":
                 return expected
         return self.scale_used.read(reply.text)
 
     def scores_of(self, batch: Batch, replies: Sequence[Sequence[Sequence[Reply]]], seconds: float) -> Scores:
-        """Return the scores of n pairs by their replies.
+        """Return the scores of n pairs, computed from their replies.
+
+        A pair has a score if each order of its texts has a reply with a verdict, and otherwise a flag that says why
+        not. With two orders, the distance between their scores is returned too.
 
         Args:
             batch: the pairs.
-            replies: for each pair, for each order of the texts, one for each sample.
-            seconds: that they took.
+            replies: the replies, as ``[pair][order of its texts][sample]``.
+            seconds: the time that the replies took.
         """
         import numpy as np
 
@@ -239,12 +250,12 @@ class Judge(ModelMetric):
         values, distances = np.full(len(batch), np.nan), np.full(len(batch), np.nan)
         reasons = np.zeros(len(batch), dtype=np.uint8)
         for row, orders in enumerate(replies):
-            means = [self._mean(samples) for samples in orders]
-            given = [mean for mean in means if mean is not None]
-            if len(given) == len(means):
-                values[row] = sum(given) / len(given)
+            means = [self._mean_score(samples) for samples in orders]
+            valid_means = [mean for mean in means if mean is not None]
+            if len(valid_means) == len(means):
+                values[row] = sum(valid_means) / len(valid_means)
                 if self.order == "mean":
-                    distances[row] = max(given) - min(given)
+                    distances[row] = max(valid_means) - min(valid_means)
                 continue
             flags = {reply.flag for samples in orders for reply in samples if reply.flag}
             reasons[row] = max(flags) if flags else Flag.NO_VERDICT
@@ -253,22 +264,22 @@ class Judge(ModelMetric):
         flags_of_texts = flags_of(batch, *cut) | reasons
         return Scores(values[:, None], flags_of_texts[:, None], np.array([seconds]), distances[:, None])
 
-    def _mean(self, samples: Sequence[Reply]) -> float | None:
-        """Return the mean of the samples that have a verdict; None where none has."""
+    def _mean_score(self, samples: Sequence[Reply]) -> float | None:
+        """Return the mean score of the samples that have a verdict; None if none has one."""
         verdicts = [worth for worth in map(self.worth, samples) if worth is not None]
         return sum(verdicts) / len(verdicts) if verdicts else None
 
     def signature(self) -> dict[str, str]:
         """Return everything that changes the number; see :meth:`Metric.signature`."""
-        return self._decisive(super().signature())
+        return self._without_indecisive(super().signature())
 
     def short_signature(self) -> str:
         """Return the signature without the options that have their default values, or change no reply."""
-        without = {name: default_of(self, name) for name in _HOW}
-        return super(Judge, replace(self, **without)).short_signature()
+        defaults = {name: default_of(self, name) for name in _HOW}
+        return super(Judge, replace(self, **defaults)).short_signature()
 
-    def _decisive(self, parts: dict[str, str]) -> dict[str, str]:
-        """Return the parts of a signature without options that change no reply."""
+    def _without_indecisive(self, parts: dict[str, str]) -> dict[str, str]:
+        """Return the parts of a signature without the options that change no reply."""
         options = describe_options(type(self))
         return {name: value for name, value in parts.items() if name not in options or self.takes(name)}
 
@@ -287,17 +298,18 @@ class Judge(ModelMetric):
         return signature | {"served": server.served, "fingerprint": server.fingerprint or "none", "gives": server.gives}
 
 
-#: Messages to a model, in order.
+#: The messages to a model, in order.
 Conversation = tuple[Message, ...]
 
 
 @functools.lru_cache(maxsize=32)
 def _read_prompt(name: str, stamp: tuple[int, int] | None) -> Prompt:
+    """Return a prompt; *stamp* (size and time of its file) is only a part of the cache's key."""
     return Prompt.load(name)
 
 
 def _prompt(name: str) -> Prompt:
-    """Return a prompt, read again when its file changes."""
+    """Return a prompt from the cache, read again if its file changed."""
     from assay.paths import user_path
 
     stamp = None

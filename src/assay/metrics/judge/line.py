@@ -18,11 +18,11 @@ from assay.visible import brief
 if TYPE_CHECKING:
     from assay.metrics.judge.endpoint import Endpoint
 
-#: What is true of every error: what came is not lost.
+#: The end of error messages: replies that arrived are not lost.
 KEPT = "replies that came are kept, and the same command goes on"
 #: Largest answer that is read, in bytes.
 LARGEST = 1 << 20
-#: Characters of a server's reason that are shown.
+#: The number of characters of a server's reason that a message shows.
 LONGEST_REASON = 300
 #: Codes and words by which servers say that a prompt has too many tokens.
 _TOO_LONG = ("context_length_exceeded", "context length", "maximum context", "context size", "too many tokens")
@@ -33,31 +33,31 @@ class RefusedRequestError(Exception):
     """The server refuses one request (status 400, 413 or 422).
 
     Attributes:
-        text: its reason.
-        flag: why it has no score, where the reason is the text of the pair; otherwise 0.
+        text: the reason that the server stated.
+        flag: the :class:`Flag` of the pair if its text is the reason (too long, or filtered); otherwise 0.
     """
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self.text = text
-        said = text.lower()
-        too_long, filtered = any(word in said for word in _TOO_LONG), any(word in said for word in _FILTERED)
+        reason = text.lower()
+        too_long, filtered = any(word in reason for word in _TOO_LONG), any(word in reason for word in _FILTERED)
         self.flag = int(Flag.TOO_LONG) if too_long else int(Flag.REFUSED) if filtered else 0
 
     def reply(self) -> Reply:
-        """Return the refusal in the place of a reply."""
+        """Return the refusal as a reply, which has a flag and no verdict."""
         return Reply(self.text, flag=self.flag or int(Flag.REFUSED))
 
 
 class Line:
-    """Calls one endpoint.
+    """A client of one endpoint.
 
     Args:
-        engine: which, with what patience.
+        engine: the endpoint, its timeout and its retries.
 
     Raises:
         MissingExtraError: openai is not installed.
-        UnavailableError: there is no key.
+        UnavailableError: there is no API key.
     """
 
     def __init__(self, engine: Endpoint) -> None:
@@ -73,19 +73,23 @@ class Line:
         )
 
     async def call(self, body: dict[str, Any]) -> tuple[bytes, str, int]:
-        """Return the body of an answer, its type, and the further tries it took.
+        """Return the body of an answer, its content type, and the number of retries.
 
-        The client tries again after 408, 409, 429 (Retry-After), 5xx, a time-out and a connection that is cut.
+        The client retries after status 408, 409, 429 (when Retry-After allows) and 5xx, after a time-out, and after a
+        broken connection.
+
+        Args:
+            body: the JSON body of the request.
 
         Raises:
-            UnusableReplyError: the answer is cut or too large.
+            UnusableReplyError: the answer is incomplete or too large.
             RefusedRequestError: the server refuses the request.
             AssayError: the server cannot be used.
         """
         reason: AssayError | RefusedRequestError
         try:
-            # the client looks through every part of its arguments for what must be rewritten, for a quarter of the time
-            # of a call; a body of plain values needs none of it
+            # given as extra_body, the body of plain values is sent as it is: the client would otherwise search each
+            # argument for values to rewrite, which takes a quarter of the time of a call
             async with self._client.chat.completions.with_streaming_response.create(
                 model=body["model"], messages=[], extra_body=body
             ) as response:
@@ -99,11 +103,15 @@ class Line:
             reason = self._refusal(error)
         except self._openai.APIConnectionError as error:
             reason = AssayError(f"{self._engine.url}: {_cause(error)}; {KEPT}")
-        # the key stands in the request of the client's error
+        # "from None", since the client's error holds the request, and that holds the key
         raise reason from None
 
     async def _read(self, response: Any) -> bytes:
-        """Return the body of an answer as it comes, up to a size."""
+        """Return the body of an answer, read in chunks.
+
+        Raises:
+            UnusableReplyError: it exceeds :data:`LARGEST` bytes, does not end in time, or the connection breaks.
+        """
         content = bytearray()
         try:
             async with asyncio.timeout(self._engine.timeout):
@@ -118,49 +126,50 @@ class Line:
         return bytes(content)
 
     def _refusal(self, error: Any) -> AssayError | RefusedRequestError:
-        """Return what a status of the server means."""
-        url, status, said = self._engine.url, error.status_code, self._said(error)
+        """Return the error to raise for an HTTP error status of the server."""
+        url, status, reason = self._engine.url, error.status_code, self._stated_reason(error)
         if status in (400, 413, 422):
-            return RefusedRequestError(said)
+            return RefusedRequestError(reason)
         if status in (401, 403):
             where = f"in {self._engine.key}" if self._engine.key else "(key=NAME names its variable)"
-            return AssayError(f"{url} does not accept the key {where} ({status}: {said})")
+            return AssayError(f"{url} does not accept the key {where} ({status}: {reason})")
         if status == 404:
             return AssayError(
                 f"{url} has no model {self._engine.model!r}, or no chat completions at that address: it often ends in "
-                f"/v1 ({status}: {said})"
+                f"/v1 ({status}: {reason})"
             )
         tried = _after(self._engine.retries) if status in (408, 409, 429) or status >= 500 else "at once"
-        return AssayError(f"{url} answers {status} {tried}: {said}; {KEPT}")
+        return AssayError(f"{url} answers {status} {tried}: {reason}; {KEPT}")
 
-    def _said(self, error: Any) -> str:
-        """Return a server's reason in one line, without the key, which some repeat."""
+    def _stated_reason(self, error: Any) -> str:
+        """Return the reason that a server states, in one line and without the key, which some servers repeat."""
         content = error.body
         if isinstance(content, dict):
             code = content.get("code")
             message = content.get("message") or content.get("detail") or content
-            said = f"{message} ({code})" if code else str(message)
+            reason = f"{message} ({code})" if code else str(message)
         else:
-            said = str(content or error.message)
+            reason = str(content or error.message)
+        # a key such as "none" is no secret, and occurs in other words
         if len(self._key) > 4:
-            said = said.replace(self._key, "***")
-        # in assay's own messages, backticks stand around settings
-        return brief(" ".join(said[:LONGEST_REASON].replace("`", "'").split()))
+            reason = reason.replace(self._key, "***")
+        # assay's own messages mark settings with backticks, so a server's text may have none
+        return brief(" ".join(reason[:LONGEST_REASON].replace("`", "'").split()))
 
     async def close(self) -> None:
-        """Close its connections."""
+        """Close the connections."""
         await self._client.close()
 
 
 def key_for(url: str, variable: str | None) -> str:
-    """Return the key for an endpoint; a word that is none where the server needs none.
+    """Return the API key for an endpoint; ``"none"`` if the server needs no key, or is local and there is none.
 
     Args:
-        url: of the endpoint.
-        variable: of the environment; None for a server that asks for no key.
+        url: the address of the endpoint.
+        variable: the environment variable that holds the key; None for a server that needs no key.
 
     Raises:
-        UnavailableError: the environment has no key.
+        UnavailableError: the variable is not set.
     """
     key = os.environ.get(variable, "").strip() if variable else ""
     if key:
@@ -179,14 +188,17 @@ def _after(retries: int) -> str:
 
 @functools.cache
 def _transport_error(module: str) -> type[Exception]:
-    """Return what the HTTP library of a module raises for a broken connection: openai 3 has httpx2, others httpx."""
+    """Return the class of errors of broken connections in the HTTP library that has a module.
+
+    The library is httpx2 with openai 3, and httpx with older versions.
+    """
     library = import_module(module.partition(".")[0])
-    found: type[Exception] = library.TransportError
-    return found
+    error_class: type[Exception] = library.TransportError
+    return error_class
 
 
 def _cause(error: BaseException) -> str:
-    """Return why a server cannot be reached."""
+    """Return why a server cannot be reached, judged by the error and all errors behind it."""
     texts = []
     cause: BaseException | None = error
     while cause is not None:

@@ -18,11 +18,11 @@ from assay.errors import InputError, MissingExtraError, summary_of, unknown_name
 from assay.metrics.judge.verdicts import VerdictScale, scale_of
 from assay.paths import user_path
 
-#: What a template may show. ``references`` are all gold answers at once, ``reference`` is one of them.
+#: Fields that a template may show. ``references`` are all gold answers, ``reference`` is one of them.
 FIELDS = ("question", "reference", "references", "candidate", "verdicts")
 #: Largest file of a prompt, in bytes.
 LARGEST = 100_000
-#: What people said of a pair must not reach the judge.
+#: Names of human judgements, which a template must not show: they would tell the judge the right verdict.
 _LABELS = ("label", "labels", "score", "human", "annotations", "gold_label")
 
 
@@ -35,15 +35,15 @@ class Message:
 
 
 class _File(BaseModel):
-    """A file of a prompt.
+    """The contents of a prompt file.
 
     Attributes:
-        summary: one line for listings.
-        scale: the verdicts, by name.
-        symmetric: whether question and verdict are the same with the two texts exchanged.
-        optional: fields that the template does without where the data lack them.
-        reply_tokens: most tokens of a reply.
-        system, user: the messages, templates of Jinja.
+        summary: a description of one line for listings.
+        scale: the name of the scale of verdicts.
+        symmetric: whether the prompt asks the same if the two texts are exchanged.
+        optional: fields that the template can do without if the data lacks them.
+        reply_tokens: the highest number of tokens of a reply.
+        system, user: the messages, as Jinja templates.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
@@ -62,11 +62,11 @@ class Prompt:
     """A prompt that was read and checked.
 
     Attributes:
-        name: of the shipped prompt or of the file, without folder.
-        digest: of the file, SHA-256 in hexadecimal; part of the signature.
-        scale: the verdicts that it asks for.
-        fields: of :data:`FIELDS`, what its templates show.
-        symmetric, optional, reply_tokens: see the file.
+        name: the name of the shipped prompt or of the file, without folder.
+        digest: the SHA-256 digest of the file in hexadecimal; part of the signature.
+        scale: the verdicts that the prompt asks for.
+        fields: those of :data:`FIELDS` that its templates show.
+        symmetric, optional, reply_tokens: see :class:`_File`.
     """
 
     name: str
@@ -80,10 +80,10 @@ class Prompt:
 
     @classmethod
     def load(cls, name: str) -> Self:
-        """Return a shipped prompt (``correctness``) or one of a file (``./mine.toml``: a name with a dot or a slash).
+        """Return a prompt: a shipped one (``correctness``), or that of a file if the name has a dot or a slash.
 
         Raises:
-            InputError: there is none, it is no prompt, or its template has an error or a field that is unknown.
+            InputError: there is no such prompt, it is invalid, or its template has an error or an unknown field.
             MissingExtraError: Jinja is not installed.
         """
         if "/" in name or "." in name:
@@ -97,6 +97,7 @@ class Prompt:
 
     @classmethod
     def _parse(cls, name: str, content: bytes) -> Self:
+        """Return the prompt in the bytes of a file; see :meth:`load` for the errors."""
         try:
             file = _File.model_validate(tomllib.loads(content.decode()))
         except ValidationError as error:
@@ -137,13 +138,13 @@ class Prompt:
         """Return the conversation that asks for a verdict on a pair.
 
         Args:
-            question: empty where the data has none.
+            question: the question, empty if the data has none.
             references: all gold answers; a template with ``reference`` shows the first.
             candidate: the answer to judge.
-            scale: whose verdicts are shown.
+            scale: the scale whose verdicts the template may show.
 
         Raises:
-            InputError: the template reaches for something that it may not, or that there is not.
+            InputError: the template reads something forbidden or undefined, or fails otherwise.
         """
         values = {
             "question": question,
@@ -157,13 +158,17 @@ class Prompt:
 
 
 def shipped_prompts() -> list[str]:
-    """Return the names of the prompts that assay has."""
+    """Return the names of the prompts that come with assay, sorted."""
     names = [Path(item.name) for item in files(__package__).joinpath("templates").iterdir()]
     return sorted(name.stem for name in names if name.suffix == ".toml")
 
 
 def _content(path: Path) -> bytes:
-    """Return the bytes of a user's prompt."""
+    """Return the bytes of a user's prompt file.
+
+    Raises:
+        InputError: it is unreadable, or larger than :data:`LARGEST`.
+    """
     try:
         if path.stat().st_size > LARGEST:
             raise InputError(f"prompt {path}: has {path.stat().st_size:,} bytes, a prompt at most {LARGEST:,}")
@@ -174,7 +179,7 @@ def _content(path: Path) -> bytes:
 
 @functools.cache
 def _environment() -> Any:
-    """Return Jinja's sandbox: a template may come from a stranger, and can reach nothing but the texts.
+    """Return Jinja's sandboxed environment: a template may come from a stranger, and must reach only the texts.
 
     Raises:
         MissingExtraError: Jinja is not installed.
@@ -188,10 +193,14 @@ def _environment() -> Any:
 
 
 def _compile(name: str, text: str) -> tuple[Any, set[str]]:
-    """Return a template and the fields that it shows.
+    """Return the compiled template and the set of fields that it shows.
+
+    Args:
+        name: the name of the prompt, for messages.
+        text: the source of the template.
 
     Raises:
-        InputError: it has an error or shows a field that there is not.
+        InputError: the template has an error or shows an unknown field.
     """
     environment = _environment()
     from jinja2 import meta
@@ -208,8 +217,13 @@ def _compile(name: str, text: str) -> tuple[Any, set[str]]:
 
 @contextmanager
 def _template_errors(name: str, problem: str) -> Iterator[None]:
-    """Turn what Jinja raises over a template into one line."""
+    """Turn any exception in the block into an InputError of one line.
+
+    Args:
+        name: the name of the prompt.
+        problem: what went wrong, as it follows "the template" in the message.
+    """
     try:
         yield
-    except Exception as error:  # noqa: BLE001  a template computes: any error of Python may come of it
+    except Exception as error:  # noqa: BLE001  a template runs code, which may raise any exception
         raise InputError(f"prompt {name}: the template {problem} ({summary_of(error)})") from None

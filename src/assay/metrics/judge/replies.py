@@ -1,4 +1,4 @@
-"""Replies of language models: what one holds, and the file that keeps each as it arrives, since it was paid for."""
+"""Replies of language models, and the database that stores each as it arrives, since it was paid for."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class Reply:
     """What a model answered.
 
     Attributes:
-        text: the reply; of one that was refused, the reason.
-        first: probability of each of the most probable first tokens, in [0, 1]; empty where the model does not tell.
-        flag: why there is no verdict (refused, too long for the model), or 0.
-        tokens_in, tokens_out: of prompt and reply, as the server counts them; 0 where it does not.
-        seconds: from the call to the reply.
-        fingerprint: of the server's configuration, as it reports it; empty where it does not.
+        text: the reply, or the reason if the model or the server refused.
+        first: the probability of each of the most probable first tokens, in [0, 1]; empty if the model reports none.
+        flag: the :class:`assay.metrics.work.Flag` of a reply without a verdict (refused, too long), or 0.
+        tokens_in, tokens_out: the token counts of prompt and reply, by the server; 0 if it reports none.
+        seconds: the time from the call to the reply; 0 for a request that was refused.
+        fingerprint: the identifier of the server's configuration; empty if it reports none.
     """
 
     text: str
@@ -38,14 +38,15 @@ class Reply:
 
 @dataclass(frozen=True)
 class Server:
-    """What is known of a model at an endpoint since the last call.
+    """What is known of a model at an endpoint since the first request of the last session.
 
     Attributes:
-        served: the name under which the server reports the model.
-        fingerprint: of its configuration; empty where it reports none.
-        gives: what its replies have: ``probability`` of tokens, ``json`` of a given form, or ``text`` alone.
-        limit: its name for the most tokens of a reply.
-        tokens_per_byte: of prompts, the mean so far; 0.0 where it counts none.
+        served: the model name that the server reports.
+        fingerprint: the identifier of its configuration; empty if it reports none.
+        gives: what its replies contain: token probabilities (``probability``), JSON with a given schema (``json``), or
+            plain ``text``.
+        limit: the request field for the highest number of tokens of a reply.
+        tokens_per_byte: the tokens per byte of that request's prompt; 0.0 if the server reports no token counts.
     """
 
     served: str
@@ -56,7 +57,7 @@ class Server:
 
 
 class ReplyStore(Database):
-    """Replies by what was asked of whom; use as a context manager, one a process."""
+    """A database of replies by request, and of servers; use it as a context manager, one per process."""
 
     title = "store of replies"
     kind = "replies"
@@ -75,13 +76,13 @@ class ReplyStore(Database):
     """
 
     def get(self, request: bytes) -> Reply | None:
-        """Return the reply that is kept for a request, or None.
+        """Return the stored reply to a request, or None.
 
         Args:
-            request: what :func:`digest_of` returned.
+            request: the digest of the request, see :func:`digest_of`.
 
         Raises:
-            StoreError: the file is damaged, or cannot be read.
+            StoreError: the file is damaged or unreadable.
         """
         with self._explaining():
             select = "SELECT reply, checksum FROM replies WHERE request = ?"
@@ -94,10 +95,14 @@ class ReplyStore(Database):
         return Reply(**json.loads(text))
 
     def put(self, request: bytes, reply: Reply) -> None:
-        """Keep a reply; on the disk when this returns.
+        """Store a reply, in place of an earlier one to the same request; it is on disk when this returns.
+
+        Args:
+            request: the digest of the request.
+            reply: the reply to store.
 
         Raises:
-            StoreError: it cannot be written.
+            StoreError: the file cannot be written.
         """
         text = json.dumps(vars(reply))
         with self._writing():
@@ -105,32 +110,36 @@ class ReplyStore(Database):
             self._connection.execute(insert, (request, text, _checksum(request, text)))
 
     def server(self, endpoint: str, model: str) -> Server | None:
-        """Return what is known of a model at an endpoint; None before the first call."""
+        """Return what is known of a model at an endpoint; None before the first session."""
         with self._explaining():
             select = "SELECT known FROM servers WHERE endpoint = ? AND model = ?"
             row = self._connection.execute(select, (endpoint, model)).fetchone()
         return None if row is None else Server(**json.loads(row[0]))
 
     def remember(self, endpoint: str, model: str, server: Server) -> None:
-        """Keep what is known of a model at an endpoint."""
+        """Store what is known of a model at an endpoint."""
         with self._writing():
             insert = "INSERT OR REPLACE INTO servers (endpoint, model, known) VALUES (?, ?, ?)"
             self._connection.execute(insert, (endpoint, model, json.dumps(vars(server))))
 
 
 def reply_store() -> Path:
-    """Return the path of the file with replies that runs share."""
+    """Return the path of the database of replies, which all runs share."""
     return cache_dir() / "replies.sqlite"
 
 
 def known_server(endpoint: str, model: str) -> Server:
-    """Return what is known of a model at an endpoint from the last call; nothing is called."""
+    """Return what the last session learned of a model at an endpoint, or a placeholder; the server is not called."""
     with ReplyStore(reply_store()) as store:
         return store.server(endpoint.rstrip("/"), model) or Server("not asked yet", "", "text")
 
 
 def digest_of(request: Mapping[str, Any]) -> bytes:
-    """Return the 16 bytes that stand for a request: everything that decides its reply, as plain values."""
+    """Return a digest of 16 bytes of a request.
+
+    Args:
+        request: everything that decides the reply, as values that JSON can represent.
+    """
     content = json.dumps(request, sort_keys=True)
     return blake2b(content.encode(), digest_size=16).digest()
 

@@ -1,4 +1,4 @@
-"""What is asked of an endpoint: one request a sample of a conversation, and what all of them would cost."""
+"""Requests to an endpoint, one per sample of a conversation, and the estimate of their cost."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from assay.metrics.judge.spending import Price, current_purse
 if TYPE_CHECKING:
     from assay.metrics.judge.judge import Conversation, Judge
 
-#: Most probable first tokens that are asked for; OpenAI gives no more.
+#: The number of most probable first tokens to request; OpenAI returns no more.
 TOP = 20
-#: Tokens that a reply of JSON needs at least.
+#: Lowest token limit for a JSON reply, which has more than the verdict.
 JSON_TOKENS = 32
-#: Tokens that the form of a conversation adds to its text.
+#: Upper bound of the tokens that the chat format adds to the text of a conversation.
 FORM_TOKENS = 32
-#: Tokens a byte of English text, where a server was never asked.
+#: Tokens per byte of English text, used if the server was never called.
 USUAL_TOKENS_PER_BYTE = 0.25
 
 
 def address_of(judge: Judge) -> tuple[str, str]:
-    """Return the address of a judge's endpoint without a slash at its end, and the name of its model."""
+    """Return the address of a judge's endpoint, without a slash at the end, and the name of its model."""
     return str(judge.endpoint).rstrip("/"), str(judge.subject)
 
 
@@ -38,15 +38,15 @@ def requests_of(judge: Judge, batch: Batch, server: Server | None) -> Iterator[R
 
 @dataclass(frozen=True)
 class Request:
-    """One call.
+    """One request for a reply.
 
     Attributes:
-        digest: of all that decides the reply; of the server as it is known.
-        messages: the conversation, as the protocol writes it.
-        verdicts: the words that the reply may be.
-        settings: of sampling.
-        tokens: most tokens of the reply.
-        verdict: what the score is read from; ``auto`` for what the server gives.
+        digest: the digest of everything that decides the reply, including the model name that the server reports.
+        messages: the conversation, in the form of the protocol.
+        verdicts: the words that the judge chooses from.
+        settings: the sampling settings (temperature, seed) that are set.
+        tokens: the highest number of tokens of the reply.
+        verdict: what the score is read from; ``auto`` for the best that the server supports.
     """
 
     digest: bytes
@@ -58,10 +58,17 @@ class Request:
 
     @classmethod
     def of(cls, judge: Judge, conversation: Conversation, sample: int, server: Server | None) -> Self:
-        """Return the call for one sample of a conversation."""
+        """Return the request for one sample of a conversation.
+
+        Args:
+            judge: the metric that asks.
+            conversation: the messages to the model.
+            sample: the number of the sample, from 0; it is added to the seed.
+            server: what is known of the server; None if it was never called.
+        """
         messages = []
         for message in conversation:
-            # half a character, which some files have, cannot be sent
+            # an unpaired surrogate, which some files have, cannot be encoded as UTF-8
             content = message.content.encode("utf-8", "replace").decode()
             messages.append({"role": message.role, "content": content})
         settings: list[tuple[str, float | int]] = []
@@ -84,11 +91,11 @@ class Request:
 
     @property
     def size(self) -> int:
-        """Bytes of the conversation."""
+        """The size of the conversation in bytes."""
         return sum(len(message["content"].encode()) for message in self.messages)
 
     def body(self, model: str, server: Server) -> dict[str, Any]:
-        """Return the body of the call, with what the server is known to understand."""
+        """Return the JSON body of the request, limited to what the server is known to support."""
         body: dict[str, Any] = {"model": model, "messages": list(self.messages)} | dict(self.settings)
         tokens, verdict = self.tokens, server.gives if self.verdict == "auto" else self.verdict
         if verdict == "probability":
@@ -108,14 +115,14 @@ class Request:
 
 @dataclass(frozen=True)
 class Asked:
-    """What a judge would cost on some pairs.
+    """The estimated cost of a judge on some pairs.
 
     Attributes:
-        calls: that would be made.
-        kept: replies that are there.
-        tokens_in: of the prompts, by the mean of earlier calls or four bytes a token.
-        tokens_out: of the replies, at most.
-        price: of these tokens; None without prices.
+        calls: the number of calls that would be made.
+        kept: the number of replies that are stored already.
+        tokens_in: the estimated tokens of the prompts, by the tokens per byte of the last session, or else .25.
+        tokens_out: the highest number of tokens of the replies.
+        price: the price of these tokens; None without prices.
     """
 
     calls: int
@@ -126,7 +133,7 @@ class Asked:
 
 
 def estimate(judge: Judge, batches: Iterable[Batch], price: Price | None) -> Asked:
-    """Return what a judge would cost on some pairs, in bounded memory; nothing is called."""
+    """Return the estimated cost of a judge on some pairs, in bounded memory; the server is not called."""
     calls = kept = size = tokens_out = 0
     purse = current_purse()
     with ReplyStore(reply_store()) as store:
@@ -139,6 +146,6 @@ def estimate(judge: Judge, batches: Iterable[Batch], price: Price | None) -> Ask
                 calls += 1
                 size += request.size
                 tokens_out += request.tokens
-    known = 0.0 if server is None else server.tokens_per_byte
-    tokens_in = round(size * (known or USUAL_TOKENS_PER_BYTE))
+    measured = 0.0 if server is None else server.tokens_per_byte
+    tokens_in = round(size * (measured or USUAL_TOKENS_PER_BYTE))
     return Asked(calls, kept, tokens_in, tokens_out, None if price is None else price.of(tokens_in, tokens_out))

@@ -1,4 +1,4 @@
-"""Money: what tokens cost by the user's own prices, and a budget that is never exceeded."""
+"""The cost of tokens by the prices that the user states, and a budget that is never exceeded."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from assay.errors import AssayError, InputError
 from assay.paths import user_path
 
-#: Tokens that prices are for.
+#: The number of tokens that a price is for.
 PER = 1_000_000
 
 
@@ -22,8 +22,8 @@ class Price(BaseModel):
     """Prices of a model's tokens, in the user's own currency.
 
     Attributes:
-        input: of a million tokens of prompts.
-        output: of a million tokens of replies.
+        input: the price of a million tokens of prompts.
+        output: the price of a million tokens of replies.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
@@ -32,20 +32,20 @@ class Price(BaseModel):
     output: float = Field(ge=0)
 
     def of(self, tokens_in: float, tokens_out: float) -> float:
-        """Return the price of some tokens."""
+        """Return the price of a number of prompt tokens and reply tokens."""
         return (tokens_in * self.input + tokens_out * self.output) / PER
 
 
 @dataclass
 class Purse:
-    """What calls may cost in a run, and have cost so far.
+    """The budget of a run, and what its calls have cost so far.
 
     Attributes:
-        budget: the most that may be spent; None for any sum.
-        prices: by model, as its name is written after ``judge:``.
-        fresh: whether models are asked again what they were asked before.
-        spent: so far.
-        reserved: the most that calls in flight can cost.
+        budget: the highest sum that may be spent; None for no limit.
+        prices: the prices of each model, by its name after ``judge:``.
+        fresh: whether stored replies are ignored and requested again.
+        spent: the sum spent so far.
+        reserved: the highest sum that the calls in flight can cost.
     """
 
     budget: float | None = None
@@ -55,14 +55,14 @@ class Purse:
     reserved: float = 0.0
 
     def reserve(self, amount: float) -> bool:
-        """Set a sum aside for a call and return True; False where the budget has no room for it."""
+        """Reserve a sum for a call and return True; return False if the budget does not cover it."""
         if self.budget is not None and self.spent + self.reserved + amount > self.budget:
             return False
         self.reserved += amount
         return True
 
     def settle(self, reserved: float, price: float) -> None:
-        """Record that a call ended for which a sum was set aside, and what it cost."""
+        """Release the sum reserved for a call that ended, and count its actual price."""
         self.reserved -= reserved
         self.spent += price
 
@@ -71,13 +71,13 @@ _current: ContextVar[Purse] = ContextVar("assay purse")
 
 
 def current_purse() -> Purse:
-    """Return the purse of the run; one without a budget where there is no run."""
+    """Return the purse of the current run; outside of a run, a new one without a budget."""
     return _current.get(Purse())
 
 
 @contextmanager
 def use_purse(purse: Purse) -> Iterator[None]:
-    """Let calls in the block be paid from a purse."""
+    """Make *purse* the current one in the block."""
     token = _current.set(purse)
     try:
         yield
@@ -86,14 +86,16 @@ def use_purse(purse: Purse) -> Iterator[None]:
 
 
 class BudgetError(AssayError):
-    """The budget is used up: what came is kept, the rest was not asked."""
+    """The budget does not cover another call; replies that arrived are stored, the rest was not requested."""
 
 
 def read_prices(path: str | Path) -> dict[str, Price]:
-    """Return prices by model from a TOML file with a table a model: ``["gpt-x"]``, ``input = 0.15``, ``output = 0.6``.
+    """Return the prices of each model from a TOML file.
+
+    The file has one table per model: ``["gpt-x"]``, ``input = 0.15``, ``output = 0.6``.
 
     Raises:
-        InputError: it cannot be read, or a price is missing, negative, or misspelt.
+        InputError: the file cannot be read, or a price is missing, negative or misspelt.
     """
     file = user_path(path)
     try:

@@ -1,4 +1,4 @@
-"""What a session with an endpoint did: calls, tokens, and the replies that were of no use."""
+"""Counts of a session with an endpoint: calls, tokens, and replies without a verdict."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from assay.metrics.judge.spending import Price
 from assay.metrics.work import Flag
 from assay.visible import brief
 
-#: Replies without a verdict that a report shows, and how many characters of each.
+#: The number of replies without a verdict that a report shows, and the number of characters of each.
 SHOWN, LONGEST_SHOWN = 3, 200
 
 
 @dataclass
 class Tally:
-    """What a session did.
+    """Counts of a session.
 
     Attributes:
-        pairs: that it gave scores or reasons for.
-        calls: replies that came now.
-        kept: replies that were there.
-        tokens_in, tokens_out: of all replies, kept ones too.
-        new_tokens_in, new_tokens_out: of those that came now.
-        retries: further tries.
-        refusals: replies that were refused.
-        unreadable: replies without a verdict.
-        fingerprints: that the server reported.
-        such_as: some replies without a verdict.
+        pairs: the number of pairs scored, including those that got a flag in place of a score.
+        calls: the number of new replies.
+        kept: the number of stored replies that were used.
+        tokens_in, tokens_out: the tokens of prompts and of replies, for all replies.
+        new_tokens_in, new_tokens_out: the same for new replies alone.
+        retries: the number of retries.
+        refusals: the number of refusals, by the model or the server.
+        unreadable: the number of replies without a verdict.
+        fingerprints: the distinct fingerprints that the server reported.
+        such_as: examples of replies without a verdict.
     """
 
     pairs: int = 0
@@ -45,7 +45,7 @@ class Tally:
     such_as: list[str] = field(default_factory=list)
 
     def add(self, reply: Reply, worth: float | None) -> None:
-        """Count a reply, new or kept."""
+        """Count a reply, new or stored; *worth* is its score, or None."""
         self.tokens_in += reply.tokens_in
         self.tokens_out += reply.tokens_out
         self.refusals += reply.flag == Flag.REFUSED
@@ -57,11 +57,11 @@ class Tally:
                 self.such_as.append(reply.text[:LONGEST_SHOWN])
 
     def cost(self, server: Server | None, price: Price | None) -> dict[str, Any]:
-        """Return the counts as plain values; the price of 1,000 pairs counts replies that were kept.
+        """Return the counts as plain values; the price of 1,000 pairs includes stored replies.
 
         Args:
-            server: as it is known; None where it was not asked.
-            price: of the model's tokens; None where it is unknown.
+            server: what is known of the server; None if it was never called.
+            price: the token prices of the model; None if unknown.
         """
         cost: dict[str, Any] = {
             "calls": self.calls,

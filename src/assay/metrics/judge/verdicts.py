@@ -9,14 +9,14 @@ from dataclasses import dataclass
 
 from assay.errors import InputError, unknown_name
 
-#: Version of the rules below; part of the signature, since another reading of the same reply is another score.
+#: Version of the rules below; part of the signature, since reading a reply by other rules changes the score.
 PARSER = "1"
-#: Least probability that the first token of a reply must give to all verdicts together. Below it the model was about to
-#: say something else, and the ratio of what is left says little.
+#: Lowest total probability of all verdicts at the first token of a reply. Below it the model was about to write
+#: something else, and the ratio of the small rest means little.
 LEAST_MASS = 0.05
 
 _LABEL = re.compile(r"\b(?:verdict|answer|score|grade|rating)\b\W{1,8}", re.IGNORECASE)
-#: What may stand around a verdict: spaces, quotes, brackets, Markdown.
+#: Characters that may precede a verdict: spaces, quotes, brackets, Markdown.
 _WRAPPING = " \t\r\n\"'`*_([{#:-"
 
 
@@ -25,8 +25,8 @@ class VerdictScale:
     """The verdicts that a judge chooses from.
 
     Attributes:
-        name: how users write it.
-        values: what each verdict is worth, by the word a reply has for it, in lower case.
+        name: the name of the scale in the options of a judge.
+        values: the score of each verdict, by its word in a reply, in lower case.
     """
 
     name: str
@@ -43,10 +43,11 @@ class VerdictScale:
         return max(self.values.values())
 
     def probabilities(self, tokens: Mapping[str, float]) -> dict[str, float]:
-        """Return the probability of each verdict: that of the tokens that are it, or begin it and no other.
+        """Return the probability of each verdict: the sum over the tokens that equal it, or begin it and no other.
 
         Args:
-            tokens: the probabilities of the first token of a reply, in [0, 1], as the model has them (``" Yes"``).
+            tokens: the probability of each first token of a reply, in [0, 1], with tokens as the model writes them
+                (``" Yes"``).
         """
         verdicts = dict.fromkeys(self.values, 0.0)
         for token, probability in tokens.items():
@@ -56,13 +57,13 @@ class VerdictScale:
         return verdicts
 
     def expected(self, tokens: Mapping[str, float]) -> float | None:
-        """Return the mean of the verdicts, weighted by what the first token of a reply makes of them.
+        """Return the mean score of the verdicts, weighted by their probabilities at the first token of a reply.
 
         Args:
             tokens: see :meth:`probabilities`.
 
         Returns:
-            In [low, high]; None where the verdicts have less than :data:`LEAST_MASS` together.
+            A score in [low, high]; None if the probabilities of the verdicts sum to less than :data:`LEAST_MASS`.
         """
         verdicts = self.probabilities(tokens)
         mass = sum(verdicts.values())
@@ -70,41 +71,45 @@ class VerdictScale:
         return total / mass if mass >= LEAST_MASS else None
 
     def begun_by(self, token: str) -> str | None:
-        """Return the only verdict that begins with a token, or None; spaces around it do not count."""
+        """Return the verdict that equals a token, or the only one that begins with it; None if there is none.
+
+        Case and spaces around the token do not matter.
+        """
+        # "▁" and "Ġ" are the spaces of SentencePiece and of byte-level BPE
         token = token.strip(" ▁Ġ\n").lower()
         if token in self.values:
             return token
-        begun = [word for word in self.values if token and word.startswith(token)]
-        return begun[0] if len(begun) == 1 else None
+        matches = [word for word in self.values if token and word.startswith(token)]
+        return matches[0] if len(matches) == 1 else None
 
     def read(self, reply: str) -> float | None:
-        """Return what the verdict in a reply is worth, None where it has none, or more than one.
+        """Return the score of the verdict in a reply; None if the reply has no verdict, or several.
 
-        In this order: a JSON object with the key ``verdict``; the verdict at the beginning; that after "verdict:"
-        ("answer:", "score:", "grade:", "rating:"), the last one; the only verdict that occurs.
+        The first of these that applies: a JSON object with the key ``verdict``; a verdict at the beginning; the last
+        verdict after "verdict:" ("answer:", "score:", "grade:", "rating:"); the only verdict that occurs.
         """
         stated = _json_verdict(reply)
         if stated is not None:
             return self.values.get(stated.strip().lower())
         words = "|".join(re.escape(word) for word in self.values)
-        # 4 is no verdict in 4.5, 14 or 4/10, but one in 4/5 where 5 is the highest; "no" is none in "no-one"
+        # 4 is no verdict in 4.5, 14 or 4/10, but is one in 4/5 if 5 is the highest; "no" is none in "no-one"
         pattern = re.compile(rf"(?<![\w.])({words})(?:/{self.high:g})?(?![\w-]|[./]\d)", re.IGNORECASE)
         first = pattern.match(reply.lstrip(_WRAPPING))
         if first is not None:
-            return self._worth(first)
+            return self._score_of(first)
         labelled = [pattern.match(reply, label.end()) for label in _LABEL.finditer(reply)]
-        for found in reversed(labelled):
-            if found is not None:
-                return self._worth(found)
+        for candidate in reversed(labelled):
+            if candidate is not None:
+                return self._score_of(candidate)
         distinct = {match.group(1).lower(): match for match in pattern.finditer(reply)}
-        return self._worth(next(iter(distinct.values()))) if len(distinct) == 1 else None
+        return self._score_of(next(iter(distinct.values()))) if len(distinct) == 1 else None
 
-    def _worth(self, match: re.Match[str]) -> float:
+    def _score_of(self, match: re.Match[str]) -> float:
         return self.values[match.group(1).lower()]
 
 
 def _json_verdict(reply: str) -> str | None:
-    """Return the value of ``verdict`` in a reply that is a JSON object, or a code block with one; else None."""
+    """Return the value of ``verdict`` in a reply that is a JSON object or a code block with one; None otherwise."""
     text = reply.strip().removeprefix("```json").removeprefix("```").removesuffix("```").strip()
     if not text.startswith("{"):
         return None
@@ -127,7 +132,7 @@ def scale_of(name: str) -> VerdictScale:
     """Return a scale by its name: ``yes-no``, ``0-2``, ``1-5``.
 
     Raises:
-        InputError: there is none of that name.
+        InputError: there is no scale of that name.
     """
     for scale in _SCALES:
         if scale.name == name:

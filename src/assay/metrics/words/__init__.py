@@ -1,6 +1,6 @@
-"""Tables of word vectors: read from their usual formats, memory-mapped, looked up by word.
+"""Tables of word vectors: read from the usual formats, memory-mapped, looked up by word.
 
-Every name is imported when it is first used.
+Each name is imported on first use.
 """
 
 from __future__ import annotations

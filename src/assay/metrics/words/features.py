@@ -1,6 +1,6 @@
-"""How related the words of one kind are across two sentences: the cosine of their mean vectors.
+"""Relatedness of two sentences by kind of word: the cosine of the mean vectors of the words of that kind.
 
-A spaCy pipeline tags the words with their part of speech and their role. Source: Abdalla, Vishnubhotla and Mohammad,
+A spaCy pipeline tags words with part of speech and syntactic role. Source: Abdalla, Vishnubhotla and Mohammad,
 What Makes Sentences Semantically Related? (2023), section 5.1 and table 4.
 """
 
@@ -23,11 +23,11 @@ _NEEDLESS = ("ner", "entity_linker", "lemmatizer", "trainable_lemmatizer", "text
 _BATCH = 256
 
 Floats = NDArray[np.float64]
-#: Parts of speech of words; PUNCT, SYM and X are none.
+#: Parts of speech that count as kinds of words; PUNCT, SYM and X do not.
 PARTS: Final = (
     "ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON", "PROPN", "SCONJ", "VERB",
 )  # fmt: skip
-#: Parts of speech taken together.
+#: Groups of parts of speech.
 GROUPS: Final = {
     "noun group": ("NOUN", "PRON", "PROPN"),
     "verb group": ("VERB", "AUX"),
@@ -43,9 +43,9 @@ class Word:
     """A token of a text.
 
     Attributes:
-        text: as written.
-        part: its part of speech, one of the 17 tags of Universal Dependencies.
-        role: its dependency label; empty where the pipeline has no parser.
+        text: the token as written.
+        part: the part of speech, one of the 17 tags of Universal Dependencies.
+        role: the dependency label; empty if the pipeline has no parser.
     """
 
     text: str
@@ -54,12 +54,12 @@ class Word:
 
 
 class Reader(Protocol):
-    """Reads the words of texts.
+    """A tagger that splits texts into words.
 
     Attributes:
-        language: the language that it is made for, such as ``en``.
-        about: its name and version.
-        parses: whether words have roles.
+        language: the language of the tagger, such as ``en``.
+        about: the name and version of the tagger.
+        parses: whether its words have roles.
     """
 
     language: str
@@ -72,14 +72,14 @@ class Reader(Protocol):
 
 
 class SpacyReader:
-    """Reads words with a spaCy pipeline.
+    """A reader that tags words with a spaCy pipeline.
 
     Args:
-        name: folder of a pipeline, or the name of one that is installed as a package.
+        name: the folder of a pipeline, or the name of one that is installed as a package.
 
     Raises:
         MissingExtraError: spaCy is not installed.
-        InputError: there is no such pipeline, it cannot be loaded, or it has no tagger.
+        InputError: the pipeline does not exist, cannot be loaded, or has no tagger.
     """
 
     def __init__(self, name: str | Path) -> None:
@@ -89,7 +89,7 @@ class SpacyReader:
         self.about = describe_pipeline(self._pipeline)
 
     def read(self, texts: Sequence[str]) -> list[list[Word]]:
-        """Return the words of each text; equal texts are read once."""
+        """Return the words of each text; equal texts are tagged once."""
         distinct = list(dict.fromkeys(texts))
         docs = self._pipeline.pipe(distinct, batch_size=_BATCH)
         words_of = {}
@@ -100,13 +100,13 @@ class SpacyReader:
 
 @dataclass(frozen=True, eq=False)
 class Feature:
-    """One kind of words in n pairs.
+    """The scores of n pairs by one kind of word.
 
     Attributes:
-        question: Q3a for a part of speech, Q3b for a group of them, Q4 for a role.
-        name: of the kind.
-        scores: cosine of the mean vectors, in [-1, 1], shape (n,); NaN where a sentence has no such word with a vector.
-        present: pairs both of whose sentences have such a word, with a vector or without, shape (n,).
+        question: the research question of the paper: Q3a for a part of speech, Q3b for a group of them, Q4 for a role.
+        name: the name of the kind.
+        scores: the cosine of the mean vectors, in [-1, 1], shape (n,); NaN if a sentence has no such word with vector.
+        present: whether both sentences of a pair have such a word, with a vector or without, shape (n,).
     """
 
     question: str
@@ -118,18 +118,18 @@ class Feature:
 def related_words(
     first: Sequence[Sequence[Word]], second: Sequence[Sequence[Word]], vectors: WordVectors, *, roles: bool
 ) -> list[Feature]:
-    """Return the features of all kinds of words, each word counted as often as it occurs.
+    """Return one feature per kind of word; repeated words count repeatedly.
 
     Args:
-        first, second: words of both sentences of n pairs.
-        vectors: looked up by a word as written, then in lower case.
-        roles: whether words have roles.
+        first, second: the words of the first and of the second sentence of n pairs.
+        vectors: the word vectors; a word is looked up as written, then in lower case.
+        roles: whether words have roles; without, there are no features of Q4.
     """
     sentences = [*first, *second]
     words = [word for sentence in sentences for word in sentence]
     sentence_of = np.repeat(np.arange(len(sentences)), [len(sentence) for sentence in sentences])
-    known = vectors.find([word.text for word in words])
-    rows = np.array([known[word.text] for word in words], dtype=np.intp)
+    row_of = vectors.find([word.text for word in words])
+    rows = np.array([row_of[word.text] for word in words], dtype=np.intp)
     features = []
     n = len(first)
     for question, name, belongs in _kinds(roles):
@@ -141,14 +141,14 @@ def related_words(
 
 
 def _kinds(roles: bool) -> Iterator[tuple[str, str, Callable[[Word], bool]]]:
-    """Yield the question of the paper, the name of a kind of words, and the test of a word for it."""
+    """Yield each kind of word: the question of the paper, the name, and a test of a word for it."""
     for part in PARTS:
         yield "Q3a", part, partial(_is_one_of, (part,))
     for name, parts in GROUPS.items():
         yield "Q3b", name, partial(_is_one_of, parts)
     if roles:
         yield "Q4", "subject", lambda word: word.role in SUBJECTS
-        # the label of an indirect object is also that of the preposition before one
+        # "dative" labels an indirect object, and also the preposition of one ("to her")
         yield "Q4", "object", lambda word: word.role in OBJECTS and word.part != "ADP"
 
 
@@ -157,20 +157,27 @@ def _is_one_of(parts: tuple[str, ...], word: Word) -> bool:
 
 
 def _means(vectors: WordVectors, rows: NDArray[np.intp], sentence_of: NDArray[np.intp], sentences: int) -> Floats:
-    """Return the mean vector of the known words of each sentence, NaN where there is none."""
+    """Return the mean vector of the known words of each sentence, shape (sentences, dimensions); NaN without any.
+
+    Args:
+        vectors: the word vectors.
+        rows: the row of each of k words in the table, -1 if unknown, shape (k,).
+        sentence_of: the index of the sentence of each word, shape (k,).
+        sentences: the number of sentences.
+    """
     from scipy.sparse import csr_array
 
     known = rows >= 0
     distinct, columns = np.unique(rows[known], return_inverse=True)
     counts = csr_array((np.ones(len(columns)), (sentence_of[known], columns)), shape=(sentences, len(distinct)))
-    # sums of single-precision numbers are exact in double: the same words twice as often give the same mean
+    # sums of single-precision numbers are exact in double precision: repeating all words leaves the mean unchanged
     with np.errstate(invalid="ignore"):
         means: Floats = (counts @ vectors.rows(distinct).astype(np.float64)) / np.asarray(counts.sum(axis=1))[:, None]
     return means
 
 
 def _cosines(first: Floats, second: Floats) -> Floats:
-    """Return the cosine of each pair of vectors; NaN where a vector is zero or has no numbers."""
+    """Return the cosine of each pair of rows; NaN if a vector is zero or has NaN."""
     with np.errstate(invalid="ignore"):
         lengths = np.sqrt((first**2).sum(axis=1) * (second**2).sum(axis=1))
         cosines: Floats = np.clip((first * second).sum(axis=1) / lengths, -1, 1)

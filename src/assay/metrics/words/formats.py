@@ -1,7 +1,7 @@
-"""Readers of word-vector files, one a format, each a stream of blocks: no file is in memory as a whole.
+"""Readers of word-vector files, one per format, which yield blocks of rows, so that memory stays bounded.
 
-Words are bytes throughout. A word that is not UTF-8 (the published word2vec file has some, cut in the middle of a
-character) keeps its row, so that counts and line numbers agree with the file; no text contains it.
+Words are bytes throughout. A word that is not UTF-8 (the published word2vec file has some, truncated in the middle of
+a character) keeps its row, so that counts and line numbers agree with the file; no text contains it.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ Format = Literal["text", "binary"]
 
 _FASTTEXT = struct.pack("<i", 793712314)
 _GZIP, _ZIP, _NUMPY = b"\x1f\x8b", b"PK\x03\x04", b"\x93NUMPY"
-#: Rows in a block.
+#: The number of rows in a block.
 _ROWS = 1024
-#: Bytes read at a time, and the longest line or word: a file with a longer one has another format.
+#: The number of bytes read at a time, and of the longest line or word: a longer one means another format.
 _CHUNK, _LONGEST = 1 << 20, 1 << 22
 _MOST_DIMENSIONS = 1 << 16
 
@@ -37,8 +37,8 @@ class Block(NamedTuple):
     """Consecutive rows of a table.
 
     Attributes:
-        words: one a row, as the bytes of the file.
-        values: float32, shape ``(len(words), dimensions)``, all finite.
+        words: one word per row, as the bytes in the file.
+        values: the vectors, float32, shape ``(len(words), dimensions)``, all finite.
     """
 
     words: list[bytes]
@@ -49,8 +49,8 @@ def read_blocks(path: Path) -> Iterator[Block]:
     """Yield the rows of a file of word vectors in order; see :func:`find_format`.
 
     Raises:
-        InputError: absent, unreadable, empty or broken, naming the file, the line (or the word, in a binary file) and
-            what was expected.
+        InputError: the file is missing, unreadable, empty or broken; the message has the file, the line (the word, in
+            a binary file) and what was expected.
     """
     binary = find_format(path) == "binary"
     with _open_unpacked(path) as stream:
@@ -58,14 +58,15 @@ def read_blocks(path: Path) -> Iterator[Block]:
 
 
 def find_format(path: Path) -> Format:
-    """Return the format of a file by its first bytes; either may be compressed with gzip.
+    """Return the format of a file, judged by its first bytes and its name; it may be compressed with gzip.
 
-    ``binary`` is that of word2vec: a line ``n d``, then each word, a space, and d little-endian float32. ``text`` has
-    one word a line with its numbers, after a line ``n d`` (word2vec, fastText's .vec) or from the first line (GloVe).
-    With a line ``n d`` a file is binary if its name ends in .bin, or a zero byte follows.
+    ``binary`` is the format of word2vec: a line ``n d``, then for each word the word, a space, and d little-endian
+    float32. ``text`` has one word per line with its numbers, after a line ``n d`` (word2vec, fastText's .vec) or from
+    the first line on (GloVe). A file with a line ``n d`` is binary if its name ends in .bin, or if its beginning has a
+    zero byte.
 
     Raises:
-        InputError: the file is absent, unreadable, empty or of another kind.
+        InputError: the file is missing, unreadable, empty or of another format.
     """
     if not path.is_file():
         raise InputError(f"{path}: there is no such file of word vectors")
@@ -85,7 +86,7 @@ def find_format(path: Path) -> Format:
 
 
 def read_words(path: Path) -> Iterator[list[bytes]]:
-    """Yield the words of a file with one a line, in blocks.
+    """Yield the words of a file with one word per line, in blocks.
 
     Raises:
         InputError: the file cannot be read, or a line is blank.
@@ -105,10 +106,16 @@ def read_words(path: Path) -> Iterator[list[bytes]]:
 
 
 def check_finite(path: Path, values: NDArray[np.float32], unit: str, first: int) -> None:
-    """Return when all *values*, shape (rows, dimensions), are finite float32; *first* is the number of the first row.
+    """Return if all values are finite.
+
+    Args:
+        path: the file, for the message.
+        values: consecutive rows of a table, shape (rows, dimensions).
+        unit: the name of a row in the message: line, word or row.
+        first: the number of the first row in the file.
 
     Raises:
-        InputError: naming the first row (as *unit*: line, word) with a number that is not.
+        InputError: a value is not finite; the message has its row.
     """
     if not np.isfinite(values).all():
         row, column = np.argwhere(~np.isfinite(values))[0]
@@ -117,9 +124,12 @@ def check_finite(path: Path, values: NDArray[np.float32], unit: str, first: int)
 
 
 def _read_text(path: Path, stream: BufferedIOBase) -> Iterator[Block]:
-    """Yield the rows of a text file in blocks, and check their number where the first line declares it.
+    """Yield the rows of a text file in blocks, and check their number if the first line declares it.
 
-    The numbers of a block are collected in one array of doubles: a list of them would take four times the memory.
+    The numbers of a block are collected in one array of doubles: a list would take four times the memory.
+
+    Raises:
+        InputError: the file is broken, or its number of rows is not the declared one.
     """
     lines = _lines(path, stream)
     first = next(lines)
@@ -153,15 +163,15 @@ def _read_text(path: Path, stream: BufferedIOBase) -> Iterator[Block]:
 
 
 def _parse_line(path: Path, line_number: int, line: bytes, dimensions: int) -> tuple[bytes, list[float]]:
-    """Return the word of a line and the numbers after it, as many as there are dimensions.
+    """Return the word of a line and the numbers after it, one per dimension.
 
     Raises:
-        InputError: the line has another number of fields, or a field that is no number.
+        InputError: the line has too few or too many fields, or one that is no number.
     """
-    # split from the right, since a few words of GloVe's 840B file have spaces in them
+    # split from the right, since a few words of GloVe's 840B file contain spaces
     fields = line.rsplit(None, dimensions)
     word = fields[0] if len(fields) == dimensions + 1 else b""
-    # a number at the end of a word with spaces is one too many, not a part of the word
+    # a number at the end of a word with spaces is a surplus number, not part of the word
     has_extra_number = b" " in word and _is_number(word.rpartition(b" ")[2])
     if not word or has_extra_number:
         count = len(line.split())
@@ -174,7 +184,11 @@ def _parse_line(path: Path, line_number: int, line: bytes, dimensions: int) -> t
 
 
 def _count_numbers(path: Path, line: bytes) -> int:
-    """Return the dimensions of a file without a header: the numbers at the end of its first line."""
+    """Return the dimensions of a file without a header: the count of numbers at the end of its first line.
+
+    Raises:
+        InputError: the line is not a word and its numbers.
+    """
     fields = line.split()
     count = 0
     while count < len(fields) - 1 and _is_number(fields[-1 - count]):
@@ -189,8 +203,11 @@ def _count_numbers(path: Path, line: bytes) -> int:
 def _read_binary(path: Path, stream: BufferedIOBase) -> Iterator[Block]:
     """Yield the rows of a binary file in blocks.
 
-    Words have no fixed length, so that the file is read in large pieces and each word is searched in what was read; a
-    read for each word would take most of the time.
+    Words have no fixed length: the file is read in large pieces, and the end of each word is searched in the buffer.
+    One read per word would take most of the time.
+
+    Raises:
+        InputError: the file is truncated or broken, or does not end after the declared number of words.
     """
     count, dimensions = _header(stream.readline(_LONGEST)) or (0, 0)
     size = 4 * dimensions
@@ -205,7 +222,7 @@ def _read_binary(path: Path, stream: BufferedIOBase) -> Iterator[Block]:
                 if len(buffer) - position > _LONGEST:
                     raise InputError(f"{path}, word {number} of {count}: expected a word and a space, found neither")
                 buffer, position = buffer[position:] + piece, 0
-            # the original program ends each vector with a newline, others do not
+            # the original program writes a newline after each vector, others do not
             word = buffer[position:end].removeprefix(b"\n")
             if not word:
                 raise InputError(f"{path}, word {number} of {count}: expected a word, found an empty one")
@@ -220,11 +237,11 @@ def _read_binary(path: Path, stream: BufferedIOBase) -> Iterator[Block]:
 
 
 def _header(line: bytes) -> tuple[int, int] | None:
-    """Return n and d of a first line ``n d``, or None for another first line."""
+    """Return the number of words and of dimensions in a first line ``n d``; None for any other line."""
     fields = line.split()
     if len(fields) != 2:
         return None
-    # 16 digits are no number of words, but may be a word
+    # 16 digits are too many for a number of words, but may be a word
     if not all(field.isdigit() and len(field) < 16 for field in fields):
         return None
     count, dimensions = int(fields[0]), int(fields[1])
@@ -234,10 +251,10 @@ def _header(line: bytes) -> tuple[int, int] | None:
 
 
 def _lines(path: Path, stream: BufferedIOBase) -> Iterator[bytes]:
-    """Yield the lines of a file with their ends.
+    """Yield the lines of a file, line ends included.
 
     Raises:
-        InputError: a line is longer than any of a file of word vectors.
+        InputError: a line is too long for a file of word vectors.
     """
     for number in itertools.count(1):
         line = stream.readline(_LONGEST)
@@ -250,10 +267,10 @@ def _lines(path: Path, stream: BufferedIOBase) -> Iterator[bytes]:
 
 @contextmanager
 def _open_unpacked(path: Path) -> Iterator[BufferedIOBase]:
-    """Open a file for reading bytes, unpacked where it is compressed with gzip.
+    """Open a file for reading bytes, decompressed if it is compressed with gzip.
 
     Raises:
-        InputError: inside or here, the file cannot be read or unpacked.
+        InputError: the file cannot be read or decompressed, on opening or within the block.
     """
     try:
         with path.open("rb") as raw:

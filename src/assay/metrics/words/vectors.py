@@ -1,10 +1,10 @@
 """A table of word vectors that stays on disk: converted once into the cache, then memory-mapped.
 
-The cache has one folder for each content, named by its digest::
+The cache has one folder per source, named by the digest of its content::
 
-    vectors.npy   float32, one row a word (absent where the source is a folder, whose own table is used)
+    vectors.npy   float32, one row per word (absent if the source is a folder, whose own table is used)
     words.bin     the concatenated words, as bytes
-    ends.npy      uint64, where each word ends in words.bin
+    ends.npy      uint64, the end of each word in words.bin
     keys.npy      uint64, a 64-bit BLAKE2b digest of each word, sorted
     rows.npy      int64, the row of each key; equal keys in the order of their rows
 """
@@ -30,7 +30,7 @@ from assay.paths import cache_dir, private_folder
 
 _TABLE, _WORDS = "vectors.npy", "words.txt"
 _INDEX = ("ends.npy", "keys.npy", "rows.npy")
-#: Rows of a folder's table that are checked at a time.
+#: The number of rows of a folder's table that are checked at a time.
 _ROWS = 4096
 
 
@@ -38,13 +38,13 @@ _ROWS = 4096
 class WordVectors:
     """Word vectors by word, as :func:`open_vectors` returns them.
 
-    ``len()`` is the number of rows. Of several rows of a word, the first counts.
+    ``len()`` is the number of rows. If a word has several rows, the first is used.
 
     Attributes:
-        digest: the SHA-256 of the source in hexadecimal; of a folder, over the digests of its two files.
-        table: shape ``(len, dimensions)``, floating point, memory-mapped.
+        digest: the SHA-256 digest of the source in hexadecimal; for a folder, the digest of its two files' digests.
+        table: the vectors, floating point, shape ``(len, dimensions)``, memory-mapped.
         words: the concatenated words, uint8.
-        ends: where each word ends in *words*, shape ``(len,)``.
+        ends: the end of each word in *words*, shape ``(len,)``.
         keys: the sorted keys of the words, shape ``(len,)``.
         order: the row of each key, shape ``(len,)``.
     """
@@ -61,15 +61,15 @@ class WordVectors:
 
     @property
     def dimensions(self) -> int:
-        """The length of a vector."""
+        """The number of dimensions of a vector."""
         return int(self.table.shape[1])
 
     def lookup(self, words: Sequence[str]) -> NDArray[np.intp]:
-        """Return the row of each word, -1 where it is unknown, shape ``(len(words),)``.
+        """Return the row of each word, -1 if it is unknown, shape ``(len(words),)``.
 
-        A word is compared by its UTF-8 bytes: neither case nor Unicode form is changed.
+        Words are compared by their UTF-8 bytes: neither case nor Unicode form is changed.
         """
-        # a text may have half of a surrogate pair, which is no word of any file, but no error either
+        # "surrogatepass", since a text may have an unpaired surrogate: an unknown word, but not an error
         encoded = [word.encode("utf-8", "surrogatepass") for word in words]
         keys = np.fromiter(map(_key, encoded), dtype=np.uint64, count=len(encoded))
         positions = np.searchsorted(self.keys, keys)
@@ -79,11 +79,12 @@ class WordVectors:
         return rows
 
     def find(self, words: Sequence[str], case: Literal["lower", "keep", "auto"] = "auto") -> dict[str, int]:
-        """Return the row of each distinct word, -1 where it is unknown.
+        """Return the row of each distinct word, -1 if it is unknown.
 
         Args:
-            words: as written in a text.
-            case: look them up in lower case, as written, or as written and then in lower case.
+            words: words as a text has them.
+            case: the form to look up: in ``lower`` case, as written (``keep``), or as written and then, if unknown,
+                in lower case (``auto``).
         """
         distinct = list(dict.fromkeys(words))
         forms: dict[str, list[Callable[[str], str]]] = {"keep": [str], "lower": [str.lower], "auto": [str, str.lower]}
@@ -94,11 +95,17 @@ class WordVectors:
         return rows
 
     def _row(self, word: bytes, key: np.uint64, position: int) -> int:
-        """Return the row of a word whose key, if there is one, is at a position of the sorted keys; otherwise -1."""
+        """Return the row of a word, -1 if it is unknown.
+
+        Args:
+            word: the UTF-8 bytes of the word.
+            key: the key of the word.
+            position: the first index in the sorted keys at which the key can be.
+        """
         for index in range(position, len(self.keys)):
             if self.keys[index] != key:
                 break
-            # two words can have the same key, so their bytes are compared
+            # different words can have the same key, so the bytes are compared
             row = int(self.order[index])
             start = int(self.ends[row - 1]) if row else 0
             if self.words[start : int(self.ends[row])].tobytes() == word:
@@ -109,7 +116,7 @@ class WordVectors:
         """Return the vectors at *indices*, float32, shape ``(len(indices), dimensions)``.
 
         Raises:
-            IndexError: an index is negative (an unknown word) or beyond the table.
+            IndexError: an index is negative (an unknown word) or past the end of the table.
         """
         if len(indices) and indices.min() < 0:
             raise IndexError("an unknown word has no row")
@@ -117,10 +124,10 @@ class WordVectors:
 
 
 def check_source(path: Path) -> None:
-    """Return when there are word vectors at *path*, judged by the beginning of the file.
+    """Return if *path* has word vectors, judged by the beginning of the file or the names in the folder.
 
     Raises:
-        InputError: it is absent, or has an unsupported format.
+        InputError: the file or folder is missing, or has an unsupported format.
     """
     if not path.is_dir():
         find_format(path)
@@ -131,7 +138,7 @@ def check_source(path: Path) -> None:
 
 
 def source_digest(path: Path) -> str:
-    """Return the SHA-256, in hexadecimal, of a file, or over the digests of ``vectors.npy`` and ``words.txt``."""
+    """Return the SHA-256 digest of a file in hexadecimal; for a folder, the digest of its two files' digests."""
     if not path.is_dir():
         return file_digest(path)
     both = file_digest(path / _TABLE) + file_digest(path / _WORDS)
@@ -139,35 +146,50 @@ def source_digest(path: Path) -> str:
 
 
 def open_vectors(path: Path) -> WordVectors:
-    """Return the word vectors of a file or folder, converted into the cache at the first opening.
+    """Open the word vectors of a file or folder; on first use they are converted into the cache.
 
     Formats: word2vec, text and binary; GloVe; fastText's .vec; any of them compressed with gzip; a folder with
-    ``vectors.npy`` (floating point, two axes) and ``words.txt`` (one word a line).
+    ``vectors.npy`` (floating point, two axes) and ``words.txt`` (one word per line).
 
     Raises:
-        InputError: the source is missing or broken: with file, line and what was expected.
+        InputError: the source is missing or broken; the message has the file, the line and what was expected.
     """
     check_source(path)
     digest = source_digest(path)
     target = cache_dir() / "vectors" / digest
     if not target.is_dir():
         _convert_into(path, digest, target)
-    return _open(path.resolve() if path.is_dir() else target, digest, target)
+    # the table of a folder is used in place, only its index is in the cache
+    table_folder = path.resolve() if path.is_dir() else target
+    return _open(table_folder, digest, target)
 
 
 @functools.lru_cache(maxsize=4)
-def _open(home: Path, digest: str, target: Path) -> WordVectors:
-    """Map the table in *home* and the index in *target*."""
+def _open(table_folder: Path, digest: str, target: Path) -> WordVectors:
+    """Return word vectors with the table in *table_folder* and the index in *target*, both memory-mapped.
+
+    Raises:
+        InputError: the files are damaged.
+    """
     try:
         ends, keys, rows = (np.asarray(np.load(target / name, mmap_mode="r")) for name in _INDEX)
         words = np.asarray(np.memmap(target / "words.bin", dtype=np.uint8, mode="r"))
-        return WordVectors(digest, np.load(home / _TABLE, mmap_mode="r"), words, ends, keys, rows)
+        return WordVectors(digest, np.load(table_folder / _TABLE, mmap_mode="r"), words, ends, keys, rows)
     except (OSError, ValueError, EOFError) as error:
         raise InputError(f"{target}: the converted vectors are damaged ({error}); delete this folder") from None
 
 
 def _convert_into(path: Path, digest: str, target: Path) -> None:
-    """Convert a source into *target*: under another name first, so that a folder of this name is complete."""
+    """Convert a source into the folder *target*, which gets its name only when it is complete.
+
+    Args:
+        path: the source, a file or folder.
+        digest: the digest of the source before the conversion.
+        target: the folder to create.
+
+    Raises:
+        InputError: the source is broken, or changed during the conversion.
+    """
     private_folder(target.parent)
     with tempfile.TemporaryDirectory(prefix=".making-", dir=target.parent, ignore_cleanup_errors=True) as parent:
         fresh = Path(parent) / digest
@@ -181,13 +203,13 @@ def _convert_into(path: Path, digest: str, target: Path) -> None:
         try:
             fresh.rename(target)
         except OSError:
-            # another process was quicker, and its folder is as good
+            # another process has converted the same content meanwhile, and its folder serves as well
             if not target.is_dir():
                 raise
 
 
 def _convert_file(path: Path, folder: Path) -> None:
-    """Write table and index of a file, block by block, so that no table is in memory as a whole."""
+    """Write the table and the index of a file into *folder*, block by block, so that memory stays bounded."""
     index = _Index(folder)
     with (folder / _TABLE).open("wb") as table:
         dimensions = 0
@@ -196,24 +218,28 @@ def _convert_file(path: Path, folder: Path) -> None:
                 dimensions = block.values.shape[1]
                 _write_header(table, 0, dimensions)
             table.write(np.ascontiguousarray(block.values, dtype="<f4").tobytes())
-            index.add(block.words)
-        # the number of rows is known only now; the header has room for any
+            index.add_words(block.words)
+        # the number of rows is known only now; the header has the same length for any number
         table.seek(0)
         _write_header(table, len(index.ends), dimensions)
     index.save()
 
 
 def _write_header(stream: Any, rows: int, dimensions: int) -> None:
-    """Write the 128 bytes before the numbers of a .npy file (NumPy format 1.0)."""
+    """Write the header of a .npy file of float32, 128 bytes (NumPy format 1.0)."""
     text = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({rows}, {dimensions}), }}"
     stream.write(b"\x93NUMPY\x01\x00" + (118).to_bytes(2, "little") + text.ljust(117).encode() + b"\n")
 
 
 def _index_folder(path: Path, folder: Path) -> None:
-    """Write the index of a folder's words, and check its table, which is used where it is."""
+    """Write the index of a source folder's words into *folder*, and check its table, which is used in place.
+
+    Raises:
+        InputError: the table is broken, or has not one row per word.
+    """
     index = _Index(folder)
     for words in read_words(path / _WORDS):
-        index.add(words)
+        index.add_words(words)
     index.save()
     table = _check_table(path / _TABLE)
     rows, count = len(table), len(index.ends)
@@ -221,13 +247,18 @@ def _index_folder(path: Path, folder: Path) -> None:
         line = min(rows, count) + 1
         raise InputError(f"{path / _WORDS}, line {line}: expected {rows} words as {_TABLE} has rows, found {count}")
     for start in range(0, len(table), _ROWS):
+        # numbers beyond float32 become infinite, which check_finite reports
         with np.errstate(over="ignore"):
             values = np.asarray(table[start : start + _ROWS], dtype=np.float32)
         check_finite(path / _TABLE, values, "row", start + 1)
 
 
 def _check_table(path: Path) -> NDArray[Any]:
-    """Return a mapped table with two axes of floating-point numbers."""
+    """Return the memory-mapped table of a .npy file.
+
+    Raises:
+        InputError: it is no table with two axes of floating-point numbers.
+    """
     try:
         table: NDArray[Any] = np.load(path, mmap_mode="r")
     except (OSError, ValueError, EOFError) as error:
@@ -238,7 +269,7 @@ def _check_table(path: Path) -> NDArray[Any]:
 
 
 class _Index:
-    """The index of a table while it is converted: sixteen bytes a word in memory, the words themselves on disk."""
+    """The index of a table during conversion: sixteen bytes per word in memory, the words themselves on disk."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -246,8 +277,8 @@ class _Index:
         self.ends = array("Q")
         self._end = 0
 
-    def add(self, words: Iterable[bytes]) -> None:
-        """Add the words of the next rows."""
+    def add_words(self, words: Iterable[bytes]) -> None:
+        """Add the words of the next rows to the index, and append them to ``words.bin``."""
         words = list(words)
         for word in words:
             self._end += len(word)
@@ -257,11 +288,11 @@ class _Index:
             stream.write(b"".join(words))
 
     def save(self) -> None:
-        """Write the three arrays."""
+        """Write the three arrays; nothing if there are no words."""
         if not self.ends:
             return
         keys = np.frombuffer(self.keys, dtype=np.uint64)
-        # stable, so that of several rows of a word the first comes first
+        # a stable sort keeps the rows of a duplicate word in order, so that the first one is found
         rows = np.argsort(keys, kind="stable").astype(np.int64)
         arrays: dict[str, NDArray[Any]] = {
             "ends.npy": np.frombuffer(self.ends, dtype=np.uint64),
