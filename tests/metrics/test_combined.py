@@ -310,3 +310,13 @@ def test_the_judge_that_comes_with_assay_is_data_and_stays_what_was_learned(tmp_
     assert own.files() == ("answer-judge",) and own.file.digest == metric.file.digest
     with pytest.raises(InputError, match=r"is no folder of assay combine .*; assay has answer-judge"):
         load_metric("combined:answer-judges").check_available()
+
+
+def test_verify_of_a_sample_gives_each_member_of_several_gold_answers_its_best(learned, tmp_path):
+    """A combination reads all gold answers of a pair at once, the other metrics one at a time."""
+    name = f"combined:{learned}"
+    assay.run(
+        answers(30, seed=3, golds=3), ["f1", name, "contains"], resamples=0, buckets=["none"], out=tmp_path / "run"
+    )
+    metrics = assay.verify(tmp_path / "run", sample=10).found.metrics
+    assert [metric.scores.outcome for metric in metrics] == ["same"] * 3

@@ -157,7 +157,7 @@ class Excerpt(PreparedDataset):
         super().__init__(pairs, {}, 0, None)
         self._metrics = frozenset(metrics)
         self._all = sample is None or sample >= len(pairs)
-        self._sampled_singles: dict[tuple[bool, bool, bytes], Singles] = {}
+        self._sampled_singles: dict[tuple[bool, bool, bool, bytes], Singles] = {}
         self.rows = np.arange(len(pairs)) if sample is None or self._all else _sampled_rows(pairs, sample, seed)
 
     def parts(self, metric: Metric) -> list[DatasetPart]:
@@ -182,7 +182,12 @@ class Excerpt(PreparedDataset):
         if not isinstance(part, _SampledPart) or part.rows is None:
             return super().singles(metric, part)
         declaration = metric.declaration
-        key = declaration.reads_question, declaration.reads_graphs, part.rows.tobytes()
+        key = (
+            declaration.reads_question,
+            declaration.reads_graphs,
+            declaration.reads_all_references,
+            part.rows.tobytes(),
+        )
         if key not in self._sampled_singles:
             self._sampled_singles[key] = Singles.read_by(metric, self.pairs.take(part.rows))
         return self._sampled_singles[key]
