@@ -227,7 +227,7 @@ class Coefficients:
         return bool(self.statistics) and STATISTICS[self.statistics[index]].interval is not None
 
     def undefined_without(self, index: int) -> list[str]:
-        """Return a list with one note if the statistic at *index* is undefined without some units, else an empty list."""
+        """Return one note if the statistic at *index* is undefined without some of the units, else an empty list."""
         if self.resampled is not None:
             undefined = int(np.isnan(self.resampled[index]).sum())
             return [f"undefined in {undefined} of {len(self.resampled[index])} resamples"] if undefined else []
