@@ -30,11 +30,11 @@ MANY = 65536
 
 
 class Workers(InProcess):
-    """Lets worker processes score metrics without an engine, and scores other metrics in this process.
+    """Lets worker processes score metrics without an engine, or whose engine has ``in_processes``; others stay here.
 
     Below :data:`MANY` pairs, units are scored in this process until workers are ready, which are started when they
     would save more than :data:`START_SECONDS`. Metrics that cannot be sent to a worker, such as functions of a script,
-    are scored in this process as well, and engines with ``in_processes`` by the workers.
+    are scored in this process as well.
 
     Args:
         number: the largest number of processes; None for the number of free cores.
@@ -119,7 +119,7 @@ class Workers(InProcess):
                 yield unit.number, scores
 
     def cost(self, engine: Engine | None) -> dict[str, Any]:
-        """See :meth:`assay.benchmark.executor.Executor.cost`; with the number of workers if they scored the last unit."""
+        """See :meth:`assay.benchmark.executor.Executor.cost`; with the number of workers of the last unit."""
         if engine is None:
             return self._cost
         costs = [super().cost(engine), *self._costs.get(engine, {}).values()]
