@@ -235,7 +235,7 @@ class Coefficients:
             return [f"no interval: undefined without one of the {self.units[index][1]}"]
         return []
 
-    def sampling_variance(self, index: int) -> float:
+    def variance_of(self, index: int) -> float:
         """Return the variance of the statistic at *index* from sample to sample; NaN if unavailable."""
         if self.variance is not None:
             return float(self.variance.variances[index])
@@ -251,7 +251,7 @@ class Coefficients:
         """
         if self.variance is not None:
             return self.variance
-        variances = np.array([self.sampling_variance(index) for index in range(len(self.values))])
+        variances = np.array([self.variance_of(index) for index in range(len(self.values))])
         degrees = np.array([units - 1.0 for units, _ in self.units])
         return JackknifeVariance(variances, degrees)
 
@@ -267,7 +267,7 @@ class Coefficients:
         statistic = STATISTICS[self.statistics[index]] if self.statistics else None
         if statistic is not None and statistic.interval is not None and self.labels is not None:
             labels = self.labels
-            variance = self.sampling_variance(index)
+            variance = self.variance_of(index)
             observed = ObservedValue(value, labels.pairs, labels.units, variance, units, labels.grouped)
             return statistic.interval(observed, confidence)
         if self.resampled is not None:

@@ -116,7 +116,7 @@ def over_datasets(parts: Sequence[Coefficients], index: int, statistic: str, con
         values.append(float(np.arctanh(value)))
         if part.resampled is None:
             slope = 2 / (1 - lowest) / (1 - float(value) ** 2)
-            variances.append(part.sampling_variance(index) * slope**2)
+            variances.append(part.variance_of(index) * slope**2)
             continue
         resampled = _stretched(part.resampled[index], lowest)
         inside = resampled[np.abs(resampled) < 1]
