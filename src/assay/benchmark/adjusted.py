@@ -1,8 +1,8 @@
-"""Agreement over all pairs that is adjusted: for quantities held constant, and for the noise in labels.
+"""Adjusted agreement over all pairs: with quantities held constant, or corrected for the noise in labels.
 
-A control names quantities as a bucket does: ``length``, ``f1``, ``number``, a column, joined by ``+``. It gives two
-blocks of the agreement table: ``all given length``, the partial correlation, and ``all within length``, the mean over
-strata. Where the data has several labels a pair, ``all disattenuated`` is corrected for their noise.
+A control names quantities as a bucket rule does: ``length``, ``f1``, ``number`` or a column, joined by ``+``. It adds
+two blocks to the agreement table: ``all given length``, the partial correlation, and ``all within length``, the mean
+over strata. If pairs have several labels, ``all disattenuated`` is corrected for their noise.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from assay.statistics.reliability import are_means
 if TYPE_CHECKING:
     from assay.datasets import Pairs
 
-#: Values of a numeric column that are strata by themselves; of more, its quarters are.
+#: A numeric column with at most this many values has one stratum per value, any other has its quarters as strata.
 MOST_VALUES = 10
 
 
 @dataclass(frozen=True)
 class Control:
-    """What agreement is adjusted for.
+    """The quantities of n pairs that agreement is adjusted for.
 
     Attributes:
-        rule: as it was asked for.
-        quantities: of the n pairs, by name, shape (n,), NaN where unknown; empty where one of them is no number.
-        strata: by name, which pairs each holds, shape (n,).
+        rule: the rule as it was requested.
+        quantities: the quantities by name, shape (n,), NaN where unknown; empty if one of them is not numeric.
+        strata: the mask of the pairs in each stratum by its name, shape (n,).
     """
 
     rule: str
@@ -45,7 +45,14 @@ class Control:
 
 @dataclass(frozen=True)
 class AdjustedBlock:
-    """A block of the agreement table: its name, what it is, its estimates, and the pairs that they rest on."""
+    """A block of the agreement table.
+
+    Attributes:
+        name: the name of the block, which takes the place of a bucket.
+        about: an explanation for readers.
+        estimates: the adjusted estimates.
+        n: the number of pairs that they rest on.
+    """
 
     name: str
     about: str
@@ -54,7 +61,7 @@ class AdjustedBlock:
 
 
 def check_controls(rules: Sequence[str]) -> None:
-    """Raise InputError for a control that cannot be read, appears twice, or has a condition or the label."""
+    """Raise InputError for a control that cannot be parsed, is a duplicate, has a condition, or names the label."""
     for rule in rules:
         if rules.count(rule) > 1:
             raise InputError(f"`controls={rule}`: is asked for twice")
@@ -73,8 +80,8 @@ def read_controls(
 
     Args:
         pairs: n pairs.
-        rules: whose columns the dataset has.
-        token_f1: gives the token F1 of every pair, shape (n,); called only where a control needs it.
+        rules: the rules of the controls, whose columns the dataset has.
+        token_f1: a function that returns the token F1 of every pair, shape (n,); called only if a control needs it.
     """
     return tuple(_read_control(pairs, rule, token_f1) for rule in rules)
 
@@ -85,8 +92,9 @@ def _read_control(pairs: Pairs, rule: str, token_f1: Callable[[], NDArray[np.flo
     terms = []
     for term in parse_rule(rule):
         values = numbers.get(term.name)
-        own = values is not None and not term.edges and term.name not in ("f1", "length", "number")
-        edges = _quarters(values) if own and values is not None else ""
+        # computed quantities have default ranges of their own
+        is_column = term.name not in ("f1", "length", "number")
+        edges = _quarters(values) if values is not None and not term.edges and is_column else ""
         terms.append(term.text + edges)
     buckets = split_into_buckets(pairs, ("+".join(terms),), token_f1)
     strata = {bucket.name: bucket.mask for bucket in buckets if bucket.name != ALL}
@@ -94,12 +102,12 @@ def _read_control(pairs: Pairs, rule: str, token_f1: Callable[[], NDArray[np.flo
 
 
 def _quarters(values: NDArray[np.float64]) -> str:
-    """Return the edges of a rule that cuts a column of many values into quarters; empty for one of few values."""
+    """Return the edges, for a rule, that divide a column of many values into quarters; empty for few values."""
     known = values[np.isfinite(values)]
     if len(np.unique(known)) <= MOST_VALUES:
         return ""
     edges = np.unique(np.quantile(known, [0, 0.25, 0.5, 0.75, 1]))
-    # in full, or the highest value could lie above the last edge
+    # with all digits, since a rounded last edge could be below the highest value
     return ":" + ",".join(repr(float(edge)) for edge in edges)
 
 
@@ -110,23 +118,23 @@ def adjusted_blocks(
     annotations: NDArray[np.float64] | None,
     **settings: Any,
 ) -> list[AdjustedBlock]:
-    """Return the blocks of controls, in order, and that of disattenuated agreement where labels have a reliability.
+    """Return the blocks of all controls in order, and then the block of disattenuated agreement if it is defined.
 
-    Labels that are not the means of the annotations have one that nobody knows.
+    It is undefined for labels that are not the means of the annotations, since their reliability is unknown.
 
     Args:
-        controls: of these n pairs.
-        scores: by metric, shape (n,).
-        labels: shape (n,).
-        annotations: shape (n, annotators), NaN where there is none; None for data without them.
-        **settings: statistics, confidence, resamples, seed and groups of the agreement over all pairs.
+        controls: the controls of the n pairs.
+        scores: the scores by metric, shape (n,).
+        labels: the labels, shape (n,).
+        annotations: the annotators' labels, shape (n, annotators), NaN for a missing label; None without any.
+        **settings: the statistics, confidence, resamples, seed and groups of the agreement over all pairs.
     """
     blocks = []
     for control in controls:
         if control.quantities:
-            blocks.append(_given(control, scores, labels, settings))
+            blocks.append(_given_block(control, scores, labels, settings))
         if control.strata:
-            blocks.append(_within(control, scores, labels, settings))
+            blocks.append(_within_block(control, scores, labels, settings))
     if annotations is not None and are_means(labels, annotations):
         estimates = disattenuated_agreement(scores, labels, annotations, **settings)
         about = "corrected for the noise in the labels: over the root of their reliability, which may exceed 1"
@@ -135,7 +143,7 @@ def adjusted_blocks(
     return blocks
 
 
-def _given(
+def _given_block(
     control: Control, scores: dict[str, NDArray[np.float64]], labels: NDArray[np.float64], settings: dict[str, Any]
 ) -> AdjustedBlock:
     covariates = list(control.quantities.values())
@@ -145,7 +153,7 @@ def _given(
     return AdjustedBlock(f"{ALL} given {control.rule}", about, estimates, int(known.sum()))
 
 
-def _within(
+def _within_block(
     control: Control, scores: dict[str, NDArray[np.float64]], labels: NDArray[np.float64], settings: dict[str, Any]
 ) -> AdjustedBlock:
     inside = np.any(list(control.strata.values()), axis=0)

@@ -6,12 +6,12 @@ Rules, alone or joined by ``+`` (their cross product):
 ``f1``                ``f1=0`` and ``f1>0``: no token, or some, in common
 ``f1:0,0.5,1``        ``0<=f1<0.5`` and ``0.5<=f1<=1``
 ``label<0.5``         ``label<0.5`` and the rest, ``label>=0.5``; also with <=, >, >=, =, !=
-``subset``            one bucket a value; likewise ``split``, ``language``, or any text column
+``subset``            one bucket per value; likewise ``split``, ``language``, or any text column
 ``length``            words of the longer text: ``length<6``, ``6<=length<16``, ``length>=16``
 ``number``            ``number=yes``: the reference has a digit; ``number=no``
 ====================  ==================================================================
 
-A rule is left out, with a note, on a dataset of several that lacks its column.
+With several datasets, a dataset without the column of a rule skips that rule with a note.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
 
 ALL = "all"
 _NUMERIC = ("f1", "label", "length")
-#: What is not read from a column of that name as it stands.
+#: Names of computed quantities; a column of that name is not read as it is.
 QUANTITIES = (*_NUMERIC, "number")
-#: Buckets that one rule may make.
+#: The most buckets that one rule may make.
 MOST = 200
-#: Combinations of joined rules; each bucket takes a mask of all pairs.
+#: The most combinations of joined rules; each bucket stores a mask of all pairs.
 MOST_COMBINED = 1_000
 _DEFAULT_EDGES = {"length": (6.0, 16.0)}
 _TERM = re.compile(r"(?P<name>[^\s<>=!:+]+)(?:(?P<op><=|>=|!=|<|>|=)(?P<value>[^+]+)|:(?P<edges>[^+]+))?")
@@ -58,7 +58,13 @@ _COMPARE: dict[str, tuple[Callable[..., NDArray[np.bool_]], str]] = {
 
 @dataclass(frozen=True)
 class Bucket:
-    """A named subset: the condition, which of the n pairs fulfil it, and the rule that made it."""
+    """A named subset of the pairs of a dataset.
+
+    Attributes:
+        name: the condition, such as ``f1>0``.
+        mask: True for each of the n pairs that fulfils it, shape (n,).
+        rule: the rule that made the bucket; empty for the bucket of all pairs.
+    """
 
     name: str
     mask: NDArray[np.bool_]
@@ -67,7 +73,15 @@ class Bucket:
 
 @dataclass(frozen=True)
 class Term:
-    """One part of a rule: what it reads, with a condition or edges where it has them."""
+    """One part of a rule, such as ``label<0.5`` or ``f1:0,0.5,1``.
+
+    Attributes:
+        text: the part as it was written.
+        name: the quantity or column that it reads.
+        op: the comparison operator; empty without a condition.
+        value: the value after the operator; empty without a condition.
+        edges: the rising edges of ranges; empty without ranges.
+    """
 
     text: str
     name: str
@@ -77,57 +91,57 @@ class Term:
 
 
 def check_rules(rules: Sequence[str]) -> None:
-    """Raise InputError for a rule that cannot be read; columns are checked later."""
+    """Raise InputError for a rule that cannot be parsed; :func:`check_columns` checks its columns."""
     for rule in rules:
         parse_rule(rule)
 
 
 def check_distinct(rules: Sequence[str]) -> None:
-    """Raise InputError for a rule that appears twice."""
+    """Raise InputError for a duplicate rule."""
     for rule in rules:
         if rules.count(rule) > 1:
             raise InputError(f"the bucket {rule} is asked for twice")
 
 
 def check_columns(datasets: Sequence[Pairs], rules: Sequence[str]) -> None:
-    """Raise InputError for a rule whose column no dataset has, or is of a kind that the rule cannot read."""
+    """Raise InputError for a rule whose column no dataset has, or has a type that the rule cannot read."""
     for rule in rules:
-        terms = _read_from_columns(rule)
-        having = [pairs for pairs in datasets if not _lacks(pairs, rule)]
-        if not having and len(datasets) > 1:
+        terms = _column_terms(rule)
+        with_columns = [pairs for pairs in datasets if not _missing_columns(pairs, rule)]
+        if not with_columns and len(datasets) > 1:
             raise _no_such_column(rule, [term.name for term in terms], datasets)
-        # where the only dataset lacks it, this raises the error that names the column
-        for pairs in having or datasets:
+        # if the only dataset lacks the column, _column raises the error that names it
+        for pairs in with_columns or datasets:
             for term in terms:
                 _column(pairs, term)
 
 
 def rules_for(pairs: Pairs, rules: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:
     """Return the rules whose columns a dataset has, and a note on each of the others."""
-    lacks = {rule: _lacks(pairs, rule) for rule in rules}
+    missing_columns = {rule: _missing_columns(pairs, rule) for rule in rules}
     notes = [
         f"no bucket {rule!r}: there is no column {' and no column '.join(map(repr, names))}"
-        for rule, names in lacks.items()
+        for rule, names in missing_columns.items()
         if names
     ]
-    return tuple(rule for rule in rules if not lacks[rule]), notes
+    return tuple(rule for rule in rules if not missing_columns[rule]), notes
 
 
-def _read_from_columns(rule: str) -> list[Term]:
-    """Return the terms of a rule that read a column of that name, and no quantity that is computed."""
+def _column_terms(rule: str) -> list[Term]:
+    """Return the terms of a rule that read a column of their name instead of a computed quantity."""
     if rule in ("none", ALL):
         return []
+    # a dataset without the column "language" has one language for all pairs
     return [term for term in parse_rule(rule) if term.name not in (*QUANTITIES, "language")]
 
 
-def _lacks(pairs: Pairs, rule: str) -> list[str]:
-    """Return the columns that a rule reads and a dataset does not have."""
+def _missing_columns(pairs: Pairs, rule: str) -> list[str]:
     known = pairs.source_columns
-    return [term.name for term in _read_from_columns(rule) if term.name not in known]
+    return [term.name for term in _column_terms(rule) if term.name not in known]
 
 
 def reads_texts(rules: Sequence[str]) -> str | None:
-    """Return the first rule that reads the texts of the pairs, or None."""
+    """Return the first rule that reads the texts of the pairs; None if no rule does."""
     names = {*QUANTITIES, "reference", "candidate"} - {"label"}
     return next((rule for rule in rules if any(term.name in names for term in parse_rule(rule))), None)
 
@@ -135,15 +149,15 @@ def reads_texts(rules: Sequence[str]) -> str | None:
 def split_into_buckets(
     pairs: Pairs, rules: tuple[str, ...], token_f1: Callable[[], NDArray[np.float64]]
 ) -> list[Bucket]:
-    """Return ``all`` and then the buckets of each rule, in order, empty ones included.
+    """Return the bucket ``all`` and then the buckets of each rule in order, including empty ones.
 
     Args:
         pairs: a table of n pairs.
-        rules: see the module.
-        token_f1: gives the token F1 of every pair, shape (n,); called only where a rule needs it.
+        rules: the bucket rules, as described in the module.
+        token_f1: a function that returns the token F1 of every pair, shape (n,); called only if a rule needs it.
 
     Raises:
-        InputError: a rule that cannot be read, or a column that the data does not have.
+        InputError: a rule that cannot be parsed or makes too many buckets, or a missing column.
     """
     buckets = {ALL: Bucket(ALL, np.ones(len(pairs), dtype=bool))}
     for rule in rules:
@@ -168,7 +182,11 @@ def split_into_buckets(
 
 
 def parse_rule(rule: str) -> list[Term]:
-    """Return the terms of a rule, which are joined by ``+``; raise InputError where one cannot be read."""
+    """Return the terms of a rule, which ``+`` joins.
+
+    Raises:
+        InputError: a term that cannot be parsed.
+    """
     terms = []
     for text in rule.split("+"):
         match = _TERM.fullmatch(text.strip())
@@ -193,12 +211,12 @@ def parse_rule(rule: str) -> list[Term]:
 
 
 def plain(value: float) -> str:
-    """Return a number in full, without ``.0`` or an exponent where it can do without."""
+    """Return a number with up to 15 digits, without a trailing ``.0``, and without an exponent if possible."""
     return f"{value:.15g}"
 
 
 def _number(rule: str, text: str) -> float:
-    """Return a number of a rule; raise InputError where it is none, or not finite."""
+    """Return the number that *text*, a part of *rule*, stands for; raise InputError unless it is finite."""
     try:
         value = float(text)
     except ValueError:
@@ -209,7 +227,7 @@ def _number(rule: str, text: str) -> float:
 
 
 def _partition(pairs: Pairs, term: Term, token_f1: Callable[[], NDArray[np.float64]]) -> list[Bucket]:
-    """Return the buckets of one term: disjoint, and of all pairs but those with an empty cell or outside the edges."""
+    """Return the disjoint buckets of one term; pairs with an empty cell or outside the edges are in none of them."""
     if term.name == "number":
         has = has_number(pairs.table.column("reference"))
         return [Bucket("number=yes", has), Bucket("number=no", ~has)]
@@ -218,7 +236,7 @@ def _partition(pairs: Pairs, term: Term, token_f1: Callable[[], NDArray[np.float
     if term.op:
         compare, opposite = _COMPARE[term.op]
         mask = compare(values, _number(term.text, term.value) if numeric else term.value)
-        rest = ~mask & ~np.isnan(values) if numeric else ~mask  # an empty cell is on neither side
+        rest = ~mask & ~np.isnan(values) if numeric else ~mask  # an empty cell of numbers is in neither bucket
         return [Bucket(term.text, mask), Bucket(f"{term.name}{opposite}{term.value}", rest)]
     if not numeric:
         return [Bucket(f"{term.name}={value}", values == value) for value in _distinct(values, term)]
@@ -238,8 +256,8 @@ def _partition(pairs: Pairs, term: Term, token_f1: Callable[[], NDArray[np.float
 
 
 def _distinct(values: NDArray[np.float64], term: Term) -> list[Any]:
-    """Return the values a column has, in order, without empty cells of numbers."""
-    # NaN, an empty cell, is the one value that does not equal itself
+    """Return the sorted distinct values of a column, without empty cells of numbers; raise InputError for too many."""
+    # NaN, an empty cell of numbers, is the only value that does not equal itself
     distinct = sorted({value for value in values.tolist() if value == value})
     if len(distinct) > MOST:
         raise InputError(
@@ -250,7 +268,7 @@ def _distinct(values: NDArray[np.float64], term: Term) -> list[Any]:
 
 
 def _between(term: Term, values: NDArray[np.float64]) -> list[Bucket]:
-    """Return a bucket for each range between two edges; the upper edge belongs to the last range alone."""
+    """Return one bucket per range between neighbouring edges; only the last range includes its upper edge."""
     buckets = []
     for low, high in pairwise(term.edges):
         last = high == term.edges[-1]
@@ -260,7 +278,7 @@ def _between(term: Term, values: NDArray[np.float64]) -> list[Bucket]:
 
 
 def _no_such_column(rule: str, columns: Sequence[str], datasets: Sequence[Pairs]) -> InputError:
-    """Return the error for a rule when no dataset has all the columns that it reads."""
+    """Return the error for a rule if no dataset has all the columns that it reads."""
     known = list(dict.fromkeys((*QUANTITIES, *(name for pairs in datasets for name in pairs.table.column_names))))
     suggestions = [suggest(name, known) for name in columns if name not in known]
     near = next(filter(None, suggestions), "")
@@ -271,7 +289,13 @@ def _no_such_column(rule: str, columns: Sequence[str], datasets: Sequence[Pairs]
 
 
 def _column(pairs: Pairs, term: Term) -> pa.ChunkedArray:
-    """Return the column of a term by its name in the pairs table or in the source."""
+    """Return the column of a term, by its name in the pairs table or in the source, in a type that the term can read.
+
+    Integers that floats cannot hold exactly become text. Text becomes numbers if the term has a condition on numbers.
+
+    Raises:
+        InputError: a missing column, a column of lists, or text that is no number under a condition on numbers.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -286,10 +310,10 @@ def _column(pairs: Pairs, term: Term) -> pa.ChunkedArray:
     if pa.types.is_nested(column.type):
         raise InputError(f"bucket {term.text!r}: column {term.name!r} holds lists, which make no buckets")
     if pa.types.is_integer(column.type) and not has_exact_floats(column):
-        # such as identifiers of 64 bits, which as floats would become one value
+        # such as 64-bit identifiers: several would become the same float
         column = column.cast(pa.string())
     if not _is_numeric(column) and (term.edges or term.op not in ("", "=", "!=")):
-        # cells of a CSV are text; a condition that needs numbers reads them as such
+        # the cells of a CSV are text, so a condition on numbers converts them
         try:
             column = pc.cast(pc.if_else(pc.equal(column, ""), None, column), pa.float64())
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
@@ -308,7 +332,7 @@ def _is_numeric(column: pa.ChunkedArray) -> bool:
 
 
 def _values(pairs: Pairs, term: Term, token_f1: Callable[[], NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Return a numeric or text quantity of every pair, shape (n,)."""
+    """Return the quantity or column cell of every pair, shape (n,): floats with NaN for an empty cell, or text."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -327,16 +351,16 @@ def _values(pairs: Pairs, term: Term, token_f1: Callable[[], NDArray[np.float64]
         return np.asarray(pc.cast(column, pa.float64()).to_numpy(zero_copy_only=False))
     parts: list[NDArray[Any]] = [np.zeros(0, dtype=object)]
     for chunk in pc.fill_null(pc.cast(column, pa.string()), "").chunks:
-        # equal cells of a chunk are one string
+        # the dictionary makes equal cells of a chunk share one string object
         encoded = chunk.dictionary_encode()
         parts.append(np.array(encoded.dictionary.to_pylist(), dtype=object)[np.asarray(encoded.indices)])
     return np.concatenate(parts)
 
 
 def quantity(pairs: Pairs, term: Term, token_f1: Callable[[], NDArray[np.float64]]) -> NDArray[Any]:
-    """Return what a term reads of every pair, shape (n,): floats, NaN for an empty cell, or text as objects.
+    """Return the value of a term for every pair, shape (n,): floats with NaN for an empty cell, or text as objects.
 
-    A column of text is one of numbers where all its cells are; ``number`` is 1 or 0.
+    A text column whose cells are all numbers is returned as floats. ``number`` is 1 or 0.
     """
     if term.name == "number":
         return has_number(pairs.table.column("reference")).astype(np.float64)
@@ -351,10 +375,10 @@ def quantity(pairs: Pairs, term: Term, token_f1: Callable[[], NDArray[np.float64
 
 
 def _words(pairs: Pairs, name: str) -> NDArray[np.int64]:
-    """Return the number of words of each text of a side, shape (n,); of several gold answers, of the longest."""
+    """Return the number of words of each text in a column, shape (n,); for several gold answers the largest number."""
     import pyarrow.compute as pc
 
-    most = np.zeros(len(pairs), dtype=np.int64)
+    counts = np.zeros(len(pairs), dtype=np.int64)
     for texts, rows in laid_flat(pairs.table.column(name)):
-        np.maximum.at(most, rows, np.asarray(pc.count_substring_regex(texts, r"\S+"), dtype=np.int64))
-    return most
+        np.maximum.at(counts, rows, np.asarray(pc.count_substring_regex(texts, r"\S+"), dtype=np.int64))
+    return counts

@@ -1,4 +1,4 @@
-"""Metrics that are computed from others in a run: their members are scored first, as if they had been asked for."""
+"""Metrics that a run computes from other metrics: their members are scored first, as if they had been requested."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 def combinations(
     metrics: Sequence[Metric], datasets: Sequence[PreparedDataset], records: MetricRecords
 ) -> tuple[list[Combined], list[Metric]]:
-    """Return the metrics that are computed from others, and all others with those that they are computed from.
+    """Return the combined metrics, and all other metrics to score, including the members of the combined ones.
 
-    One whose members cannot be told has a record of that instead.
+    A combined metric whose members cannot be determined is left out, and the error is recorded for every dataset.
     """
     combined: list[Combined] = []
     others = {str(metric): metric for metric in metrics if not isinstance(metric, Combined)}
@@ -44,20 +44,23 @@ def combinations(
 
 
 def combine(metric: Combined, dataset: PreparedDataset, records: MetricRecords) -> None:
-    """Compute a metric from the scores of its members on a dataset, and add its record."""
+    """Add the scores of a combined metric to a dataset, computed from its members' scores, and add its record.
+
+    A metric that fails has a record of the error and no scores.
+    """
     name, dataset_name = str(metric), dataset.pairs.name
     members = [str(member) for member in metric.members()]
-    found = [records.of(member, dataset_name) for member in members]
-    for member, record in zip(members, found, strict=True):
+    member_records = [records.of(member, dataset_name) for member in members]
+    for member, record in zip(members, member_records, strict=True):
         if record.status == "not applicable":
             records.skip(name, dataset_name, f"its member {member} is {record.reason}")
             return
     try:
-        for member, record in zip(members, found, strict=True):
+        for member, record in zip(members, member_records, strict=True):
             if not record.is_done:
                 raise UnavailableError(f"its member {member} has no scores: {record.reason}", record.remedy)
         metric.check_available()
-        metric.check_members([record.signature for record in found])
+        metric.check_members([record.signature for record in member_records])
         texts = _texts(dataset) if metric.file.properties else []
         begun = time.perf_counter()
         scores = metric.combine([dataset.scores[member] for member in members], texts)
@@ -68,7 +71,7 @@ def combine(metric: Combined, dataset: PreparedDataset, records: MetricRecords) 
         records.fail(name, dataset_name, error)
         return
     dataset.scores[name] = scores
-    lacking = int(np.isnan(scores).sum())
+    without_score = int(np.isnan(scores).sum())
     records.add(
         MetricRecord(
             dataset=dataset_name,
@@ -76,21 +79,21 @@ def combine(metric: Combined, dataset: PreparedDataset, records: MetricRecords) 
             status="done",
             reason="",
             remedy="",
-            seconds=seconds + sum(record.seconds for record in found),
-            scored=max(record.scored for record in found),
-            stored=min(record.stored for record in found),
+            seconds=seconds + sum(record.seconds for record in member_records),
+            scored=max(record.scored for record in member_records),
+            stored=min(record.stored for record in member_records),
             short_signature=metric.short_signature(),
             signature=metric.signature(),
             declared=recorded_declaration(metric),
-            says=_says(metric, dataset),
-            flags={"without a score of some member, no score": lacking} if lacking else {},
-            cost=_cost_of_members(found, seconds / max(1, len(scores))),
+            says=_remark_on(metric, dataset),
+            flags={"without a score of some member, no score": without_score} if without_score else {},
+            cost=_cost_of_members(member_records, seconds / max(1, len(scores))),
         )
     )
 
 
-def _says(metric: Combined, dataset: PreparedDataset) -> str:
-    """Return what the metric is made of, and whether it was learned from these pairs."""
+def _remark_on(metric: Combined, dataset: PreparedDataset) -> str:
+    """Return the metric's remark on its members, with a warning if it was learned from these pairs."""
     if metric.file.learned_from.get("digest") != dataset.pairs.digest:
         return metric.says()
     return f"{metric.says()}; it was learned from these very pairs: its agreement with them is no test of it"
@@ -104,9 +107,13 @@ def _texts(dataset: PreparedDataset) -> list[TextPair]:
 
 
 def _cost_of_members(members: Sequence[MetricRecord], own_seconds: float) -> Cost:
-    """Return speed and price of several metrics, one after the other, with what it takes to combine a pair.
+    """Return the speed and price of a combined metric, whose members are computed one after the other.
 
-    What is not known of one of them is left out.
+    The speed is left out if the speed of a member is unknown. The price is the sum of the known prices.
+
+    Args:
+        members: the records of the members.
+        own_seconds: the time that it takes to combine the scores of one pair.
     """
     costs: dict[str, Any] = {}
     speeds = [record.cost.pairs_per_second for record in members]

@@ -30,17 +30,19 @@ log = logging.getLogger(__name__)
 
 
 class RayExecutor:
-    """Scores units on a Ray cluster, in one process for each GPU or for each so many CPUs.
+    """Scores units on a Ray cluster, with one process (slot) per GPU or per ``runtime.threads`` CPUs.
 
-    A metric that stays in the driver, such as a judge, is scored here; so is one that cannot be pickled, and what is
-    asked for after :meth:`close` and needs no model, such as the F1 of a bucket.
+    The driver itself scores metrics that must stay with it, such as judges, metrics that cannot be pickled, and metrics
+    without a model that are needed after :meth:`close`, such as the token F1 for a bucket.
 
     Args:
-        address: of the head node, see :class:`~assay.cluster.connection.Connection`.
-        runtime: of the user's settings: ``threads`` are the CPUs of a slot, 1 by default.
-        most: slots at most; on this machine alone, where no address is given, its CPUs. None for all there are.
+        address: the address of the head node, see :class:`~assay.cluster.connection.Connection`; None for a cluster on
+            this machine alone.
+        runtime: the settings of the user; ``threads`` is the number of CPUs of a slot, 1 by default.
+        most: the largest number of slots, and the number of CPUs of a cluster on this machine alone; None for all that
+            are available.
         keep_models: whether models of several engines stay in memory.
-        say: receives a line on what is tried again.
+        say: receives one line about each retry.
 
     Raises:
         ClusterError: the cluster cannot be used.
@@ -66,9 +68,9 @@ class RayExecutor:
         self._threads = runtime.threads or 1
         self._pools: dict[bool, Pool] = {}
         self._was_closed = False
-        # what scored last; None for this process
+        # the pool and job that scored the last unit; None for this process
         self._last: tuple[Pool, SharedJob] | None = None
-        # by metrics: the job, or None for metrics that are scored here
+        # the job of each group of metrics; None for metrics that are scored in this process
         self._jobs: dict[tuple[Metric, ...], SharedJob | None] = {}
         self._connection = Connection(address, most or free_cores())
         try:
@@ -104,7 +106,7 @@ class RayExecutor:
                 yield number, _as_outcome(result)
 
     def _pool_for(self, unit: Unit) -> Pool | None:
-        """Return the pool whose slots score a unit; None where this process does."""
+        """Return the pool whose slots score a unit; None for this process."""
         if self._job(unit.metrics) is None or (self._was_closed and unit.engine is None):
             return None
         devices = getattr(unit.engine, "devices", ())
@@ -120,12 +122,13 @@ class RayExecutor:
             yield Work(unit.number, job, unit.batch, title)
 
     def _job(self, metrics: tuple[Metric, ...]) -> SharedJob | None:
-        """Return what slots need to score with some metrics, made once; None for metrics that are scored here."""
+        """Return the cached job with which slots score metrics; None for metrics that this process scores."""
         if metrics not in self._jobs:
             self._jobs[metrics] = None if any(metric.stays_here for metric in metrics) else self._shared(metrics)
         return self._jobs[metrics]
 
     def _shared(self, metrics: tuple[Metric, ...]) -> SharedJob | None:
+        """Return the pickled job of some metrics with their models and files; None if it cannot be pickled."""
         from ray import cloudpickle
 
         models, files = _models_of(metrics), _files_of(metrics)
@@ -133,7 +136,7 @@ class RayExecutor:
         job = NodeScoring(metrics, signatures, self.runtime, self._keep_models, models, files)
         try:
             data = cloudpickle.dumps(job)
-        except Exception as error:  # noqa: BLE001 - what cannot be pickled raises whatever it likes
+        except Exception as error:  # noqa: BLE001 - pickling can raise any error of the metric's own code
             self._say(f"{', '.join(map(str, metrics))}: scored in this process, since it cannot be sent ({error})")
             return None
         contents = {content.digest: content for content in files.values()}
@@ -141,7 +144,7 @@ class RayExecutor:
         return SharedJob(hashlib.sha256(data).hexdigest(), data, contents)
 
     def cost(self, engine: Any) -> dict[str, Any]:
-        """See :meth:`Executor.cost`; with the nodes and the number of units that each scored."""
+        """See :meth:`Executor.cost`; with the number of units per node, and the units that were retried."""
         if self._last is None:
             return self._here.cost(engine)
         pool, job = self._last
@@ -160,13 +163,13 @@ class RayExecutor:
         self._here.close()
 
     def leave(self) -> None:
-        """Close, and leave the cluster."""
+        """Close the executor and disconnect from the cluster."""
         self.close()
         self._connection.close()
 
 
 def _as_outcome(result: Any) -> Scores | Exception:
-    """Return a result of a pool as an executor gives it."""
+    """Return the result of a pool with errors of the cluster converted to errors of an executor."""
     if isinstance(result, WorkerDiedError):
         return UnitLostError(str(result))
     if isinstance(result, NodeError):
@@ -176,7 +179,7 @@ def _as_outcome(result: Any) -> Scores | Exception:
 
 
 def _models_of(metrics: tuple[Metric, ...]) -> dict[str, LocatedModel]:
-    """Return the models of metrics, by the names that the metrics have for them."""
+    """Return the models of metrics by the names under which the metrics refer to them."""
     return {
         metric.subject: metric.located()
         for metric in metrics
@@ -185,20 +188,20 @@ def _models_of(metrics: tuple[Metric, ...]) -> dict[str, LocatedModel]:
 
 
 def _files_of(metrics: tuple[Metric, ...]) -> dict[str, Content]:
-    """Return the files that metrics name, by the names that they have for them."""
-    return {named: Content.of(user_path(named)) for metric in metrics for named in metric.files()}
+    """Return the contents of the files that metrics read, by the names under which the metrics refer to them."""
+    return {name: Content.of(user_path(name)) for metric in metrics for name in metric.files()}
 
 
 @dataclass
 class NodeScoring:
-    """What a slot needs to score with some metrics; see :class:`assay.cluster.slot.Job`.
+    """The job of scoring with some metrics in a slot; see :class:`assay.cluster.slot.Job`.
 
     Attributes:
-        metrics: bound, all of one engine.
-        signatures: theirs, as the driver has them.
-        runtime: the settings in force.
+        metrics: the bound metrics, all of one engine.
+        signatures: the signatures of the metrics in the driver.
+        runtime: the runtime settings.
         keep_models: whether models of several engines stay in memory.
-        models, files: what they read, as the driver has it, by the names that the metrics have for it.
+        models, files: the driver's models and files that the metrics read, by the names that the metrics use.
     """
 
     metrics: tuple[Metric, ...]
@@ -209,26 +212,26 @@ class NodeScoring:
     files: Mapping[str, Content]
 
     def open(self) -> None:
-        """Find the models and files here, and compare the signatures.
+        """Locate the models and files on this node, and compare the signatures with those of the driver.
 
         Raises:
-            MissingFilesError: the driver has to send some.
-            NodeError: something is here in another state.
+            MissingFilesError: models or files that the driver has to send.
+            NodeError: a model, file or library differs from the driver's.
         """
         missing = []
-        for named, model in self.models.items():
-            folder = _folder_here(named, model)
+        for name, model in self.models.items():
+            folder = _folder_here(name, model)
             if folder is None:
                 missing.append(model.digest)
             else:
-                use_model(named, replace(model, folder=folder))
-                use_copy(named, folder)
-        for named, content in self.files.items():
-            path = _file_here(named, content)
+                use_model(name, replace(model, folder=folder))
+                use_copy(name, folder)
+        for name, content in self.files.items():
+            path = _file_here(name, content)
             if path is None:
                 missing.append(content.digest)
             else:
-                use_copy(named, path)
+                use_copy(name, path)
         if missing:
             raise MissingFilesError(missing)
         with use_runtime(self.runtime):
@@ -242,19 +245,19 @@ class NodeScoring:
             return score_unit(Unit(0, self._engine, self.metrics, payload), keep_models=self.keep_models)
 
     def cost(self) -> dict[str, Any]:
-        """Return what the session of this process has cost, and the most memory that it had."""
+        """Return the cost of this process's session, with its peak memory."""
         session = None if self._engine is None else session_if_open(self._engine)
         return ({} if session is None else session.cost()) | {"peak_memory_mb": peak_memory()}
 
 
-def _folder_here(named: str, model: LocatedModel) -> Path | None:
-    """Return the folder of a model on this node; None where the driver has to send it.
+def _folder_here(name: str, model: LocatedModel) -> Path | None:
+    """Return the folder of a model on this node; None if the driver has to send it.
 
     Raises:
-        NodeError: the folder that was named has other weights here.
+        NodeError: the metric names a folder, and it contains other weights on this node.
     """
     try:
-        own = locate(named, offline=True)
+        own = locate(name, offline=True)
     except AssayError:
         own = None
     if own is not None and own.digest == model.digest:
@@ -269,10 +272,10 @@ def _folder_here(named: str, model: LocatedModel) -> Path | None:
 
 
 def _file_here(named: str, content: Content) -> Path | None:
-    """Return the path of a file or folder on this node; None where the driver has to send it.
+    """Return the path of a file or folder on this node; None if the driver has to send it.
 
     Raises:
-        NodeError: the one that was named is another here.
+        NodeError: the path exists on this node with other content.
     """
     path = user_path(named)
     if path.exists():
@@ -283,7 +286,7 @@ def _file_here(named: str, content: Content) -> Path | None:
 
 
 def _compare(metric: Metric, expected: Mapping[str, str]) -> None:
-    """Raise NodeError where a metric would not give the driver's scores on this node."""
+    """Raise NodeError if the signature of a metric on this node differs from the driver's."""
     try:
         signature = metric.signature()
     except AssayError as error:
@@ -292,8 +295,8 @@ def _compare(metric: Metric, expected: Mapping[str, str]) -> None:
     was_sent = getattr(sys.modules.get(kind.__module__), kind.__qualname__, None) is not kind
     for key in {**expected, **signature}:
         if was_sent and key == "code":
-            # of a class that came with its code, there is no file here
+            # the file of a class that was sent with its code does not exist on this node
             continue
-        there, driver = signature.get(key, "nothing"), expected.get(key, "nothing")
-        if there != driver:
-            raise NodeError(f"{here()} has {key} {there}, not {driver}", "install there what the driver has")
+        on_node, on_driver = signature.get(key, "nothing"), expected.get(key, "nothing")
+        if on_node != on_driver:
+            raise NodeError(f"{here()} has {key} {on_node}, not {on_driver}", "install there what the driver has")

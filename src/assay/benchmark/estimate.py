@@ -1,4 +1,4 @@
-"""What a run would have to compute, and what its judges would cost, before anything is computed."""
+"""Estimates, before anything is computed, of the work of a run and the price of its judges."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from assay.metrics.judge.judge import Judge
 
 @dataclass(frozen=True)
 class Work:
-    """What a metric would take on a dataset.
+    """The estimated work of a metric on a dataset.
 
     Attributes:
-        dataset, metric: names.
-        pairs: distinct pairs.
-        stored: scores or replies that are there.
-        calls: that judges at an endpoint would make.
-        tokens_in, tokens_out: of these calls; the first are estimated, the others the most there can be.
-        price: of these tokens; None without prices, or where there are no calls.
-        note: why nothing is known.
+        dataset, metric: the names of the dataset and the metric.
+        pairs: the number of distinct pairs.
+        stored: the number of scores or replies that are already stored.
+        calls: the number of calls that a judge at an endpoint would make.
+        tokens_in, tokens_out: the tokens of these calls: estimated input tokens and the most output tokens possible.
+        price: the price of these tokens; None without prices or without calls.
+        note: why there is no estimate, or an empty string.
     """
 
     dataset: str
@@ -46,43 +46,43 @@ class Work:
 
 
 def estimate_work(request: Request, store: Path | None, *, fresh: bool) -> list[Work]:
-    """Return what each metric of a run would take on each dataset, metric by metric.
+    """Return the estimated work of each metric of a run on each dataset, metric by metric.
 
     Args:
         request: the run.
         store: the SQLite file with scores; None for the shared one.
-        fresh: whether scores that are there would be computed anew.
+        fresh: whether stored scores would be computed again.
 
     Raises:
         InputError: a budget without prices, or data that the run would refuse.
     """
-    works = []
+    estimates = []
     datasets = prepare(request)
     with ScoreStore(store or default_store()) as opened:
         for metric in _with_members(request.metrics):
             for dataset in datasets:
-                works.append(_work(metric, dataset, opened, fresh=fresh))
+                estimates.append(_estimate_metric(metric, dataset, opened, fresh=fresh))
     for name, absent in request.absent.items():
-        works += [Work(dataset.pairs.name, name, note=absent.reason) for dataset in datasets]
-    return works
+        estimates += [Work(dataset.pairs.name, name, note=absent.reason) for dataset in datasets]
+    return estimates
 
 
 def _with_members(metrics: Sequence[Metric]) -> list[Metric]:
-    """Return metrics with those that they are computed from, each once."""
-    every: dict[str, Metric] = {}
+    """Return the metrics, each after the metrics that it is computed from, without duplicates."""
+    by_name: dict[str, Metric] = {}
     for metric in metrics:
         try:
             members = metric.members()
         except InputError:
-            # the run will say why
+            # an unreadable combination has no estimate; the run itself will report the error
             members = ()
-        for each in (*members, metric):
-            every.setdefault(str(each), each)
-    return list(every.values())
+        for member_or_metric in (*members, metric):
+            by_name.setdefault(str(member_or_metric), member_or_metric)
+    return list(by_name.values())
 
 
-def _work(metric: Metric, dataset: PreparedDataset, store: ScoreStore, *, fresh: bool) -> Work:
-    """Return what a metric would take on a dataset, over all languages that it picks by."""
+def _estimate_metric(metric: Metric, dataset: PreparedDataset, store: ScoreStore, *, fresh: bool) -> Work:
+    """Return the estimated work of a metric on all parts of a dataset."""
     name = dataset.pairs.name
     if isinstance(metric, ColumnMetric):
         return Work(name, str(metric), note="read from the data")
@@ -97,7 +97,7 @@ def _work(metric: Metric, dataset: PreparedDataset, store: ScoreStore, *, fresh:
             bound.check_available()
             singles = dataset.singles(bound, part)
             if isinstance(bound, Judge) and bound.endpoint is not None:
-                return _calls(bound, name, singles)
+                return _estimate_judge(bound, name, singles)
             pairs += len(singles.digests)
             if not fresh:
                 scores, _ = store.get(store.metric_id(bound.signature()), singles.digests)
@@ -107,27 +107,27 @@ def _work(metric: Metric, dataset: PreparedDataset, store: ScoreStore, *, fresh:
     return Work(name, str(metric), pairs, stored)
 
 
-def _calls(judge: Judge, dataset: str, singles: Singles) -> Work:
-    """Return what a judge at an endpoint would take."""
+def _estimate_judge(judge: Judge, dataset: str, singles: Singles) -> Work:
+    """Return the calls, tokens and price of a judge at an endpoint on distinct pairs."""
     from assay.metrics.judge.endpoint import Endpoint
     from assay.metrics.judge.request import estimate
     from assay.metrics.judge.spending import current_purse
 
     price = Endpoint.of(judge).price_by(current_purse())
-    asked = estimate(judge, _batches(singles), price)
+    estimated = estimate(judge, _batches(singles), price)
     return Work(
         dataset,
         str(judge),
         len(singles.digests),
-        asked.kept,
-        asked.calls,
-        asked.tokens_in,
-        asked.tokens_out,
-        asked.price,
+        estimated.kept,
+        estimated.calls,
+        estimated.tokens_in,
+        estimated.tokens_out,
+        estimated.price,
     )
 
 
 def _batches(singles: Singles) -> Iterator[Batch]:
-    """Yield the distinct pairs, a chunk at a time."""
+    """Yield the distinct pairs in chunks."""
     for start in range(0, len(singles.digests), CHUNK):
         yield singles.batch(np.arange(start, min(start + CHUNK, len(singles.digests))))

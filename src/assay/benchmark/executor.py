@@ -1,7 +1,7 @@
-"""Who scores: units of work, what an executor of them is, and the one that works in this process.
+"""Units of work, the interface of their executors, and the executor that works in this process.
 
-A unit is one chunk of distinct pairs, and the metrics of one engine that score it. It can be pickled, and its result
-depends on nothing else: every executor gives the same scores.
+A unit is one chunk of distinct pairs with the metrics of one engine that score it. It can be pickled, and its result
+depends on nothing else: every executor returns the same scores.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ class EngineUnavailableError(UnavailableError):
 
 
 class UnitLostError(AssayError):
-    """A unit ended the process that scored it, as often as it was tried.
+    """A unit ended the process that scored it in every attempt.
 
     Attributes:
-        rows: of the table that was scored, those with a pair of the unit; set by the scorer.
+        rows: the rows of the scored table with a pair of the unit; set by the scorer.
     """
 
     rows: NDArray[np.intp] | None = None
@@ -34,15 +34,15 @@ class UnitLostError(AssayError):
 
 @dataclass(frozen=True)
 class Unit:
-    """One chunk of distinct pairs, and what scores it.
+    """One chunk of distinct pairs and the metrics that score it.
 
     Attributes:
-        number: position in the plan.
-        engine: what the metrics share, or None.
-        metrics: what scores.
-        batch: the texts.
-        again: those of the texts that a later unit of the same engine has as well.
-        left: pairs that may have to be scored after this unit, over all metrics of the engine, or without one.
+        number: the number of the unit within one call of :meth:`Executor.map`.
+        engine: the engine that the metrics share, or None.
+        metrics: the metrics that score the pairs.
+        batch: the texts of the pairs.
+        again: the texts that occur in a later unit of the same engine as well.
+        left: the largest number of pairs that may follow this unit, over all jobs of the same call.
     """
 
     number: int
@@ -54,32 +54,32 @@ class Unit:
 
 
 class Executor(Protocol):
-    """Runs units; may run several at once and return them in any order."""
+    """Runs units, possibly several at once, and returns their results in any order."""
 
     def map(self, units: Iterable[Unit]) -> Generator[tuple[int, Scores | Exception]]:
-        """Yield (number, scores, or what was raised) for every unit.
+        """Yield (number, scores or the error that was raised) for every unit.
 
-        Units are taken one by one, when there is room for another: what a failure makes needless is left out of those
-        that are still to come. The caller may close the iterator before its end. Units without an engine are of
-        several metrics, one after the other.
+        Units are consumed lazily, one by one when another can start, so that the caller can drop units that a failure
+        has made pointless. The caller may close the iterator before its end. Units without an engine belong to several
+        metrics, one metric after the other.
         """
         ...
 
     def cost(self, engine: Engine | None) -> dict[str, Any]:
-        """Return what an engine has cost since it was opened, over all processes; empty where it never was.
+        """Return the cost of an engine since it was opened, over all processes; empty if it was never opened.
 
-        For None, what is to be known of metrics without an engine, such as the number of processes. A
-        ``peak_memory_mb`` is of the largest process.
+        For None, return facts about metrics without an engine, such as the number of processes. ``peak_memory_mb`` is
+        the peak of the largest process.
         """
         ...
 
     def close(self) -> None:
-        """Release models, and end at once what still runs; after an interrupt as well."""
+        """Release models and stop running units at once; also called after an interrupt."""
         ...
 
 
 class InProcess:
-    """Runs units one after the other, here.
+    """Runs units one after the other in this process.
 
     Args:
         keep_models: whether models of several engines stay in memory.
@@ -104,7 +104,7 @@ class InProcess:
 
 
 def outcome_of(unit: Unit, *, keep_models: bool = False) -> Scores | Exception:
-    """Return the scores of one unit, or what was raised, see :func:`score_unit`."""
+    """Return the scores of one unit, or the error that :func:`score_unit` raised."""
     try:
         return score_unit(unit, keep_models=keep_models)
     except Exception as error:  # noqa: BLE001 - whatever a metric raises must not cost the others
@@ -112,12 +112,14 @@ def outcome_of(unit: Unit, *, keep_models: bool = False) -> Scores | Exception:
 
 
 def score_unit(unit: Unit, *, keep_models: bool = False) -> Scores:
-    """Return the scores of one unit, computed in this process, finite and of the right shape.
+    """Return the scores of one unit, computed in this process and checked for shape and finiteness.
+
+    A score may be NaN only with a flag that says why.
 
     Raises:
-        AssayError: a metric gave another number of scores, or one that is not finite without a flag that says why.
+        AssayError: a metric returned a wrong number of scores, or a score that is not finite without such a flag.
         EngineUnavailableError: the engine cannot be opened.
-        UnitLostError: it ended the processes of its engine.
+        UnitLostError: the unit ended the processes of its engine.
     """
     try:
         session = open_session(unit.engine, keep=keep_models)
@@ -140,12 +142,15 @@ def score_unit(unit: Unit, *, keep_models: bool = False) -> Scores:
     return scores
 
 
-#: Costs of which the largest of several processes counts; other numbers are summed.
+#: Costs whose largest value over several processes counts; other numbers are summed.
 _LARGEST = frozenset({"load_seconds", "parameters", "threads", "processes", "peak_memory_mb", "peak_gpu_memory_mb"})
 
 
 def joined_costs(costs: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return what one engine has cost in several processes: counts summed, of other values the largest or the first."""
+    """Return the cost of one engine over several processes.
+
+    Numbers are summed, except for the largest of each of :data:`_LARGEST`; of any other value the first is kept.
+    """
     joined: dict[str, Any] = {}
     for cost in costs:
         for key, value in cost.items():

@@ -1,20 +1,21 @@
-"""Writes the run folder: whole under a temporary name, then renamed.
+"""Writes the run folder: completely under a temporary name, then renamed.
 
 ``run.json``
     the manifest, see :class:`assay.manifest.Manifest`
 ``agreement.json``, ``agreement.csv``
     the agreement table, see :class:`assay.manifest.AgreementRow`; undefined values are null in JSON, empty in CSV
 ``scores.parquet``
-    dataset, pair_id, metric, score: a row a pair and metric
+    dataset, pair_id, metric, score: one row per pair and metric
 ``pairs.parquet``
     the pairs as they were scored, with their dataset, their buckets, the group that was resampled, and further columns
     of the source that hold names or counts
 ``table.md``, ``table.tex``
-    what a reader sees; written by the reports
+    the agreement tables for readers; written by the reports
 ``report.html``
-    the page to look at, but for very large runs; written last, by the reports
+    the report page, except for very large runs; written last, by the reports
 ``stress.json``
-    how its metrics did under perturbations; written by ``assay stress --run``, and removed when the run is replaced
+    the results of the run's metrics under perturbations; written by ``assay stress --run``, and removed when the run is
+    replaced
 """
 
 from __future__ import annotations
@@ -40,9 +41,9 @@ from assay.output import is_unfinished, json_text, one_at_a_time, put_folder, re
 from assay.statistics.coefficients import influence_signature, interval_method
 from assay.tables import GRAPH_COLUMNS, RUN_SCHEMA
 
-#: The page to look at.
+#: The report page.
 PAGE = "report.html"
-#: What a run folder holds; any other file is the user's own and is never removed.
+#: The files of a run folder; any other file is the user's own and is never removed.
 FILES = (
     "run.json",
     "agreement.json",
@@ -57,12 +58,12 @@ FILES = (
 
 
 def write_run(outcome: Outcome, folder: Path, *, finish: Callable[[Path], None] | None = None) -> Path:
-    """Write a run folder in one step; a run of the same request that stands there is replaced.
+    """Write a run folder in one step and return its absolute path; an existing run of the same request is replaced.
 
     Args:
         outcome: the finished run.
-        folder: what to write; its parents are created.
-        finish: called with the temporary folder before it is renamed, to add files.
+        folder: the run folder; its parents are created.
+        finish: a function that adds files; called with the temporary folder before it is renamed.
 
     Raises:
         InputError: the folder holds something else, or cannot be written.
@@ -72,7 +73,7 @@ def write_run(outcome: Outcome, folder: Path, *, finish: Callable[[Path], None] 
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with unfinished_folder(folder) as scratch:
-            _fill(scratch, outcome)
+            _write_files(scratch, outcome)
             if finish:
                 finish(scratch)
             with one_at_a_time(folder.parent):
@@ -83,11 +84,11 @@ def write_run(outcome: Outcome, folder: Path, *, finish: Callable[[Path], None] 
     return folder
 
 
-def _fill(scratch: Path, outcome: Outcome) -> None:
+def _write_files(scratch: Path, outcome: Outcome) -> None:
     """Write the manifest and the tables of a run into a folder."""
-    _dump(scratch / "run.json", describe_run(outcome).plain())
+    _write_json(scratch / "run.json", describe_run(outcome).plain())
     rows = [row.plain() for row in outcome.agreement]
-    _dump(scratch / "agreement.json", rows)
+    _write_json(scratch / "agreement.json", rows)
     with (scratch / "agreement.csv").open("w", encoding="utf-8", newline="") as file:
         write_records(file, AGREEMENT_COLUMNS, rows)
     write_scores(outcome.datasets, scratch / "scores.parquet")
@@ -100,8 +101,8 @@ def _unwritable(folder: Path, error: OSError) -> InputError:
     return InputError(f"{folder}: cannot be written ({error.strerror or error}); give `out` another place")
 
 
-def _dump(path: Path, value: object) -> None:
-    # a name that is no UTF-8 is escaped
+def _write_json(path: Path, value: object) -> None:
+    # file names may hold bytes that are no UTF-8: they are escaped
     path.write_text(json_text(value), encoding="utf-8", errors="backslashreplace")
 
 
@@ -151,9 +152,9 @@ def describe_run(outcome: Outcome) -> Manifest:
 
 
 def _run_signature(outcome: Outcome) -> str:
-    """Return one line that says how the numbers were resampled, in the manner of a metric's signature."""
+    """Return the settings that determine the agreement values in one line, formatted like a metric's signature."""
     request = outcome.request
-    # neither means over buckets nor adjusted values have labels of their own
+    # means over buckets and adjusted values are listed as buckets without labels of their own
     sizes = [bucket.n for bucket in outcome.buckets if bucket.labels]
     parts = {
         "bootstrap": interval_method(request.statistics) if request.resamples else "none",
@@ -194,7 +195,7 @@ def _describe_dataset(dataset: DatasetScores, request: Request) -> DatasetRecord
 
 
 def _is_command_line(program: Path) -> bool:
-    """Tell whether this process is ``assay`` or ``python -m assay``, and no program that imports it."""
+    """Tell whether *program* is ``assay`` or ``python -m assay``, and not another program that imports it."""
     return program.name == "assay" or program.parts[-2:] == ("assay", "__main__.py")
 
 
@@ -216,15 +217,15 @@ def check_target(folder: Path, digest: str | None) -> None:
     """Raise InputError unless *folder* is absent, empty, or holds a run of the same request, which may be replaced.
 
     Args:
-        folder: where a run is to be written.
-        digest: of the request; None to accept a run of any request.
+        folder: the folder that a run will be written to.
+        digest: the digest of the request; None to accept a run of any request.
     """
     with one_at_a_time(folder.absolute().parent):
         _check_alone(folder, digest)
 
 
 def _check_alone(folder: Path, digest: str | None) -> None:
-    """Do as :func:`check_target`, where no other run replaces the folder meanwhile."""
+    """Check as :func:`check_target` does; the caller holds the lock that keeps other runs from replacing the folder."""
     if folder.is_symlink() or folder.is_file():
         raise InputError(f"{folder}: is a file; give `out` another name")
     if folder.exists() and folder.resolve() in (Path.cwd(), *Path.cwd().parents):
@@ -237,7 +238,7 @@ def _check_alone(folder: Path, digest: str | None) -> None:
     if not manifest.exists():
         raise InputError(f"{folder}: is not empty and holds no run; give `out` another name")
     try:
-        # two keys alone: a damaged manifest of the same request may be replaced
+        # only two keys are read, so that a damaged manifest of the same request can be replaced
         values = json.loads(manifest.read_text(encoding="utf-8", errors="surrogatepass"))
         is_newer, old_digest = int(values.get("schema", 0)) > RUN_SCHEMA, values.get("request_digest")
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
@@ -252,19 +253,19 @@ def _check_alone(folder: Path, digest: str | None) -> None:
 
 
 def _is_own(path: Path) -> bool:
-    """Tell whether this is a file that a run writes, and no folder or link of the user's that has such a name."""
+    """Tell whether *path* is a file that a run writes, and not the user's folder or link of that name."""
     return path.name in FILES and path.is_file() and not path.is_symlink()
 
 
 def check_writable(path: Path) -> None:
     """Raise InputError unless *path* can be created.
 
-    It cannot where its name is no UTF-8, or a folder above it is a file or may not be written to.
+    Its name must be valid UTF-8, and the nearest existing parent must be a writable folder.
     """
     try:
         str(path.absolute()).encode()
     except UnicodeEncodeError:
-        # PyArrow opens no such file
+        # PyArrow cannot open such a file
         raise InputError(f"{str(path.absolute())!r}: this name is no UTF-8; give `out` another place") from None
     above = next(parent for parent in path.absolute().parents if parent.exists())
     if not above.is_dir():
@@ -275,7 +276,7 @@ def check_writable(path: Path) -> None:
 
 #: Scores written at a time.
 _ROWS = 1 << 16
-#: Columns of the pairs table that are kept as they are.
+#: Columns of the pairs table that are written with their own types; further columns are written as text.
 _KEPT = (
     "pair_id",
     "question",
@@ -292,7 +293,7 @@ _KEPT = (
 
 
 def write_scores(datasets: tuple[DatasetScores, ...], path: Path) -> None:
-    """Write ``scores.parquet``: dataset, pair_id, metric, score; null where a pair has none."""
+    """Write ``scores.parquet``: dataset, pair_id, metric and score, which is null for a pair without a score."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -314,7 +315,7 @@ def write_scores(datasets: tuple[DatasetScores, ...], path: Path) -> None:
 
 
 def _repeated(value: str, times: int) -> Any:
-    """Return an Arrow column of one text, as a dictionary that holds it once."""
+    """Return an Arrow column that repeats one text, dictionary-encoded so that the text is stored once."""
     import numpy as np
     import pyarrow as pa
 
@@ -326,28 +327,34 @@ def write_pairs(datasets: tuple[DatasetScores, ...], path: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    kept = [_kept_names(dataset) for dataset in datasets]
-    empty = [_part(dataset, names, 0, 0) for dataset, names in zip(datasets, kept, strict=True)]
+    kept = [_columns_to_keep(dataset) for dataset in datasets]
+    empty = [_written_rows(dataset, names, 0, 0) for dataset, names in zip(datasets, kept, strict=True)]
     schema = pa.concat_tables(empty, promote_options="default").schema if empty else pa.schema([])
     with pq.ParquetWriter(path, schema) as writer:
         for dataset, names in zip(datasets, kept, strict=True):
             for start in range(0, len(dataset.pairs), _ROWS):
-                part = _part(dataset, names, start, _ROWS)
-                # a column of another dataset is null
+                part = _written_rows(dataset, names, start, _ROWS)
+                # promotion fills the columns that only other datasets have with null
                 writer.write_table(pa.concat_tables([schema.empty_table(), part], promote_options="default"))
 
 
-def _kept_names(dataset: DatasetScores) -> list[str]:
-    """Return the columns that go into the run folder; those that agreement was adjusted for whatever they hold."""
+def _columns_to_keep(dataset: DatasetScores) -> list[str]:
+    """Return the names of the columns that go into the run folder, including all that agreement was adjusted for."""
     controls = {term.name for control in dataset.controls for term in parse_rule(control.rule)}
     table = dataset.pairs.table
     return [name for name in table.column_names if name in controls or _is_kept(name, table.column(name))]
 
 
-def _part(dataset: DatasetScores, names: Sequence[str], start: int, size: int) -> Any:
-    """Return some rows as they go into the run folder, in types that are equal for all datasets of a run.
+def _written_rows(dataset: DatasetScores, names: Sequence[str], start: int, size: int) -> Any:
+    """Return rows of a dataset as an Arrow table for the run folder, with the same column types for all datasets.
 
-    References are lists of gold answers, and columns beyond the pair columns text.
+    References become lists of gold answers, and columns beyond the pair columns become text.
+
+    Args:
+        dataset: the pairs with their groups and buckets.
+        names: the columns to keep.
+        start: the first row.
+        size: the number of rows at most.
     """
     import numpy as np
     import pyarrow as pa
@@ -367,45 +374,45 @@ def _part(dataset: DatasetScores, names: Sequence[str], start: int, size: int) -
         table = table.drop_columns(["group"]) if "group" in table.column_names else table
         table = table.append_column("group", group)
     table = table.add_column(0, "dataset", _repeated(dataset.pairs.name, len(table)).cast(pa.string()))
-    return table.append_column("buckets", _memberships(dataset, slice(start, start + size)))
+    return table.append_column("buckets", _bucket_names(dataset, slice(start, start + size)))
 
 
 def _is_kept(name: str, column: Any) -> bool:
-    """Tell whether a column goes into the run folder: the pair, and further names or counts.
+    """Tell whether a column goes into the run folder: the columns of a pair, and further names or counts.
 
-    Further columns of measured numbers are recorded scores, which are in ``scores.parquet``. The cells of a CSV are
-    text even where they are numbers.
+    Further columns of measured numbers are recorded scores, which are in ``scores.parquet``. They may be text columns,
+    as the cells of a CSV are, so that cells of text are converted to see whether they are fractional numbers.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
 
     if name in _KEPT:
         return True
-    texts = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
-    if not name.strip() or not (texts or pa.types.is_integer(column.type) or pa.types.is_boolean(column.type)):
+    is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+    if not name.strip() or not (is_text or pa.types.is_integer(column.type) or pa.types.is_boolean(column.type)):
         return False
-    if not texts:
+    if not is_text:
         return True
-    measured = False
+    has_fractions = False
     for chunk in column.chunks:
         try:
             values = pc.cast(chunk.filter(pc.not_equal(chunk, "")), pa.float64())
         except pa.ArrowInvalid:
             return True
         if not pc.fill_null(pc.all(pc.equal(values, pc.floor(values))), True).as_py():
-            measured = True
-    return not measured
+            has_fractions = True
+    return not has_fractions
 
 
-def _memberships(dataset: DatasetScores, rows: slice) -> Any:
-    """Return the names of the buckets of each of some pairs, in order, but for the bucket of all pairs."""
+def _bucket_names(dataset: DatasetScores, rows: slice) -> Any:
+    """Return an Arrow column with the list of bucket names of each pair in *rows*, without the bucket of all pairs."""
     import numpy as np
     import pyarrow as pa
 
     buckets = [bucket for bucket in dataset.buckets if bucket.name != ALL]
     masks = [bucket.mask[rows] for bucket in buckets]
     n = len(range(*rows.indices(len(dataset.pairs))))
-    inside = np.stack(masks, axis=1) if masks else np.zeros((n, 0), dtype=bool)
-    offsets = np.concatenate([[0], np.cumsum(inside.sum(axis=1))]).astype(np.int32)
-    names = pa.array([bucket.name for bucket in buckets], pa.string()).take(pa.array(np.nonzero(inside)[1]))
+    is_in_bucket = np.stack(masks, axis=1) if masks else np.zeros((n, 0), dtype=bool)
+    offsets = np.concatenate([[0], np.cumsum(is_in_bucket.sum(axis=1))]).astype(np.int32)
+    names = pa.array([bucket.name for bucket in buckets], pa.string()).take(pa.array(np.nonzero(is_in_bucket)[1]))
     return pa.ListArray.from_arrays(pa.array(offsets), names)

@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DatasetScores:
-    """A dataset as it was used.
+    """The pairs of a dataset that a run used, with their scores.
 
     Attributes:
-        pairs: the rows.
-        duplicates_dropped: rows left out.
-        group_column: column whose values were resampled whole, or None.
-        scores: of every pair under every metric that was done, shape (n,); NaN where none was recorded.
-        buckets: which pairs each bucket holds.
-        controls: what agreement is adjusted for.
+        pairs: the n pairs that were used.
+        duplicates_dropped: the number of duplicate rows left out.
+        group_column: the column whose values were resampled as whole groups, or None.
+        scores: the scores by name of each metric that succeeded, shape (n,); NaN for a pair without a score.
+        buckets: the buckets with the pairs that each contains.
+        controls: the quantities that agreement is adjusted for.
     """
 
     pairs: Pairs
@@ -41,7 +41,7 @@ class DatasetScores:
 
     @cached_property
     def suggested_groups(self) -> SuggestedGroups | None:
-        """The column by which they should have been resampled; see :func:`~assay.datasets.grouping.suggest_groups`."""
+        """The column whose groups should have been resampled; see :func:`~assay.datasets.grouping.suggest_groups`."""
         return suggest_groups(self.pairs)
 
 
@@ -50,12 +50,12 @@ class Outcome:
     """A finished run.
 
     Attributes:
-        request: what it was asked to do.
-        datasets: pairs and scores.
-        metrics: how each metric fared on each dataset.
-        buckets: what each bucket holds.
-        agreement: the agreement table.
-        seconds: wall time by phase.
+        request: the request of the run.
+        datasets: the pairs and scores of each dataset.
+        metrics: one record per metric and dataset.
+        buckets: one record per bucket.
+        agreement: the rows of the agreement table.
+        seconds: the wall time of each phase, by name.
     """
 
     request: Request
@@ -67,7 +67,7 @@ class Outcome:
 
     @property
     def failures(self) -> list[str]:
-        """Lines about what was asked for and could not be done (what is optional or not applicable is no failure)."""
+        """One line per requested dataset or metric that failed; optional and inapplicable metrics do not count."""
         lines = [f"dataset {name}: {reason}" for name, reason in self.request.unavailable.items()]
         for metric in self.metrics:
             optional = metric.metric in self.request.optional

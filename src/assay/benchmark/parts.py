@@ -1,8 +1,8 @@
-"""Scores in Parquet: what the store keeps of a metric beyond the size that suits SQLite.
+"""Scores in Parquet files: the storage for metrics with too many scores for SQLite.
 
-A row of SQLite goes to a random page of its tree, so that from a hundred thousand rows on each takes three times the
-time and many thousand bytes to write. A part is written once, whole, and never changed; several runs add parts to one
-folder without harm. Each part has a checksum of its rows, with the signature of its metric in it.
+SQLite writes each row to a random page of its tree, so that beyond a hundred thousand rows each takes three times as
+long and many thousand bytes. A part is one file that is written once and never changed; several runs can safely add
+parts to one folder. The checksum of a part covers its rows and the signature of its metric.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from assay.paths import private_folder
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: Scores of a part, and seconds after which a smaller part is written: what a kill can lose.
+#: The number of scores in a part, and the seconds after which a smaller part is written. A killed run can lose no more.
 ROWS, SECONDS = 1 << 16, 30.0
 _CHECKSUM = b"assay.checksum"
 
@@ -37,20 +37,21 @@ class ScoreParts:
     """The parts of one metric.
 
     Args:
-        folder: of its parts; made with the first of them.
-        checksum: of the metric's signature, where that of each part starts.
-        damaged: makes the error for a part that was damaged or changed, from its path and the reason.
+        folder: the folder of the parts, created with the first of them.
+        checksum: the checksum of the metric's signature, which is the initial value of each part's checksum.
+        damaged: a function that makes the error for a damaged or changed part from its path and the reason.
     """
 
     def __init__(self, folder: Path, checksum: int, damaged: Callable[[Path, str], DamagedStoreError]) -> None:
         self._folder = folder
         self._checksum = checksum
         self._damaged = damaged
+        #: rows that are not in a file yet
         self._waiting: list[Rows] = []
         self._last_written = time.monotonic()
 
     def add(self, rows: Rows) -> None:
-        """Keep scores; they are in a file when there are :data:`ROWS`, or :data:`SECONDS` have passed.
+        """Add scores; they are written once :data:`ROWS` are waiting or :data:`SECONDS` have passed.
 
         Raises:
             OSError: a part cannot be written.
@@ -61,10 +62,10 @@ class ScoreParts:
             self.flush()
 
     def flush(self) -> None:
-        """Write what waits as one part, in the order of its digests.
+        """Write the waiting rows as one part, sorted by digest.
 
         Raises:
-            OSError: it cannot be written; it still waits.
+            OSError: the part cannot be written; its rows stay in memory.
         """
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -78,21 +79,21 @@ class ScoreParts:
         table = pa.table({"pair": digests, "score": scores, "flags": flags})
         checksum = str(self._checksum_of((pairs, scores, flags)))
         private_folder(self._folder)
-        # by name they are in the order in which they were written
+        # sorted by name, the files are in the order in which they were written
         path = self._folder / f"{time.time_ns():020}-{uuid.uuid4().hex}.parquet"
         table = table.replace_schema_metadata({_CHECKSUM: checksum})
         with written_whole(path) as scratch, scratch.open("wb") as file:
-            # nothing compresses digests
+            # digests are random bytes, which do not compress
             compression = {"pair": "none", "score": "zstd", "flags": "zstd"}
             pq.write_table(table, file, use_dictionary=["score", "flags"], compression=compression)
         self._waiting.clear()
         self._last_written = time.monotonic()
 
     def read(self) -> Iterator[Rows]:
-        """Yield the rows of each part, a later one last; what waits comes after them.
+        """Yield the rows of each part, the oldest first, and then the rows that are not in a file yet.
 
         Raises:
-            DamagedStoreError: a part cannot be read, or a checksum does not fit.
+            DamagedStoreError: a part cannot be read, or its checksum does not match.
         """
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -105,7 +106,7 @@ class ScoreParts:
                 pairs = np.concatenate([np.zeros(0, DIGEST), *map(_digests_of, table.column("pair").chunks)])
                 rows = pairs, table.column("score").to_numpy(), table.column("flags").to_numpy()
             except FileNotFoundError:
-                # pruned meanwhile
+                # another process has pruned the store since the folder was listed
                 continue
             except (pa.ArrowException, OSError, KeyError, ValueError) as error:
                 raise self._damaged(path, str(error).partition("\n")[0] or "no Parquet") from error

@@ -1,4 +1,4 @@
-"""Pairs under perturbations, scored like all others: through the store, and with the metrics of an engine together."""
+"""Pairs under perturbations, scored like any others: through the store, with the metrics of an engine together."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Changed:
-    """The scores of changed pairs.
+    """The scores of the pairs that one perturbation changed.
 
     Attributes:
-        perturbation: what changed them.
-        rows: which of the n pairs it applies to, ascending, shape (k,).
-        scores: by metric, shape (k,); NaN where there is none.
-        texts: the changed pairs, k rows; None where an option was changed and no text.
+        perturbation: the perturbation.
+        rows: the indices of the k pairs that it applies to, ascending, shape (k,).
+        scores: the scores of the changed pairs by metric, shape (k,); NaN for a pair without a score.
+        texts: the changed pairs, k rows; None if the perturbation changed an option of metrics and no text.
     """
 
     perturbation: Perturbation
@@ -42,14 +42,14 @@ class Changed:
 
 @dataclass(frozen=True)
 class PerturbedScores:
-    """A dataset before and after.
+    """The scores of a dataset before and after each perturbation.
 
     Attributes:
-        pairs: as they were, n of them.
-        metrics: those that gave scores, by name.
-        scores: of the pairs as they were, by metric, shape (n,).
-        changed: one for each perturbation that applies to some pair.
-        skipped: perturbations that apply to none, by name with the reason.
+        pairs: the n original pairs.
+        metrics: the metrics that returned scores, by name.
+        scores: the scores of the original pairs by metric, shape (n,).
+        changed: one entry per perturbation that applies to some pair.
+        skipped: the reasons why other perturbations were skipped, by name of the perturbation.
     """
 
     pairs: Pairs
@@ -62,13 +62,13 @@ class PerturbedScores:
 def perturb(
     pairs: Pairs, perturbation: Perturbation, right: NDArray[np.bool_] | None, seed: int
 ) -> tuple[Pairs, NDArray[np.intp]]:
-    """Return the changed pairs that a perturbation makes of a dataset, and their rows.
+    """Return the pairs of a dataset that a perturbation changes, with their new texts, and their rows.
 
     Args:
         pairs: n pairs.
-        perturbation: one that changes texts.
-        right: which of the pairs people judged right, shape (n,); None where that is unknown.
-        seed: of what it draws.
+        perturbation: a perturbation of texts.
+        right: True for each pair that people judged right, shape (n,); None if unknown.
+        seed: the seed of the perturbation's random choices.
 
     Raises:
         UnavailableError: a perturbation of another package raised an error.
@@ -77,13 +77,13 @@ def perturb(
     languages = [pairs.language] * len(pairs)
     if "language" in pairs.table.column_names:
         languages = pairs.table.column("language").to_pylist()
-    whose = np.ones(len(pairs), dtype=bool)
+    eligible = np.ones(len(pairs), dtype=bool)
     if right is not None and perturbation.pairs != "all":
-        whose = right if perturbation.pairs == "right" else ~right
+        eligible = right if perturbation.pairs == "right" else ~right
     rows: list[int] = []
     changed: list[TextPair] = []
     with code_of_others(f"the perturbation {perturbation.name!r} failed"):
-        for row in np.flatnonzero(whose).tolist():
+        for row in np.flatnonzero(eligible).tolist():
             golds = references[row]
             before = TextPair(
                 (golds,) if isinstance(golds, str) else tuple(golds),
@@ -95,12 +95,12 @@ def perturb(
             if after is not None:
                 rows.append(row)
                 changed.append(after)
-    taken = pairs.take(rows)
-    return _with_texts(taken, changed, f"{pairs.name} · {perturbation.name}"), np.array(rows, dtype=np.intp)
+    originals = pairs.take(rows)
+    return _with_texts(originals, changed, f"{pairs.name} · {perturbation.name}"), np.array(rows, dtype=np.intp)
 
 
 def _with_texts(pairs: Pairs, texts: Sequence[TextPair], name: str) -> Pairs:
-    """Return the pairs with other texts, under another name and without graphs, which are those of the old texts."""
+    """Return the pairs with new texts and a new name; graphs, which belong to the old texts, are dropped."""
     import pyarrow as pa
 
     graphs = [column for column in GRAPH_COLUMNS if column in pairs.table.column_names]
@@ -116,14 +116,14 @@ def _with_texts(pairs: Pairs, texts: Sequence[TextPair], name: str) -> Pairs:
 
 @dataclass(frozen=True)
 class PerturbedPlan:
-    """What is scored: datasets before and after changes of their texts, then metrics with other options.
+    """What to score: datasets before and after changes of their texts, then metrics with changed options.
 
     Attributes:
-        request: the datasets as they were, with their rows chosen, and the metrics.
-        changed: by dataset, each perturbation with the changed pairs that it makes and their rows.
-        skipped: by dataset, perturbations that apply to none of its pairs, or to no metric, with the reason.
-        others: each perturbation of an option, with the metrics that have its other value, by the metric's own name.
-        failures: lines on perturbations that failed.
+        request: the original datasets, with their rows chosen, and the metrics.
+        changed: for each dataset, each perturbation with the changed pairs and their rows.
+        skipped: for each dataset, why perturbations are skipped, by name of the perturbation.
+        others: each perturbation of an option with the changed metrics, by the name of the original metric.
+        failures: one line per failed perturbation.
     """
 
     request: Request
@@ -135,11 +135,11 @@ class PerturbedPlan:
     @property
     def of_texts(self) -> Request:
         """The request for the pairs before and after changes of texts."""
-        everything = [pairs for of_one in self.changed.values() for _, pairs, _ in of_one]
-        return replace(self.request, pairs=(*self.request.pairs, *everything))
+        changed_pairs = [pairs for changes in self.changed.values() for _, pairs, _ in changes]
+        return replace(self.request, pairs=(*self.request.pairs, *changed_pairs))
 
     def of_metrics(self, others: Mapping[str, Metric]) -> Request:
-        """Return the request for the pairs as they were under other metrics."""
+        """Return the request for the original pairs under changed metrics."""
         return replace(self.request, metrics=tuple(others.values()), absent={})
 
 
@@ -149,13 +149,13 @@ def plan_perturbed(
     right: Mapping[str, NDArray[np.bool_] | None],
     seed: int,
 ) -> PerturbedPlan:
-    """Return what perturbations make of the datasets and the metrics of a request.
+    """Return the changed datasets and metrics that perturbations make from a request.
 
     Args:
         request: the datasets, with their rows chosen, and the metrics.
-        perturbations: changes of texts, and of options of metrics.
-        right: by dataset, which pairs people judged right, or None.
-        seed: of what perturbations draw.
+        perturbations: perturbations of texts and of options of metrics.
+        right: for each dataset, True for each pair that people judged right, or None if unknown.
+        seed: the seed of the perturbations' random choices.
     """
     names = [pairs.name for pairs in request.pairs]
     plan = PerturbedPlan(request, {name: [] for name in names}, {name: {} for name in names}, [], [])
@@ -177,7 +177,7 @@ def plan_perturbed(
 
 
 def _plan_option(plan: PerturbedPlan, perturbation: Perturbation) -> None:
-    """Add the metrics that have an option with another value of it to a plan, or why there are none."""
+    """Add the metrics with a changed option to a plan, or the reason why no metric has that option."""
     others: dict[str, Metric] = {}
     for metric in plan.request.metrics:
         if perturbation.option in describe_options(type(metric)) and metric.takes(perturbation.option):
@@ -193,10 +193,10 @@ def _plan_option(plan: PerturbedPlan, perturbation: Perturbation) -> None:
 
 
 def _rebuilt(metric: Metric, perturbation: Perturbation) -> Metric:
-    """Return the metric with the other value of an option.
+    """Return the metric with a perturbation's other value of an option.
 
     Raises:
-        InputError: the metric cannot have it.
+        InputError: there is no other value, or the metric does not accept it.
     """
     if perturbation.other is None:
         raise InputError(f"perturbation {perturbation.name!r}: has no other value of {perturbation.option}")
@@ -206,26 +206,29 @@ def _rebuilt(metric: Metric, perturbation: Perturbation) -> Metric:
 def score_perturbed(
     plan: PerturbedPlan, score: Callable[[Request], Outcome]
 ) -> tuple[list[PerturbedScores], list[str]]:
-    """Return the scores of each dataset before and after each perturbation, and lines on what failed.
+    """Return the scores of each dataset before and after each perturbation, and one line per failure.
 
     Args:
-        plan: what is scored.
-        score: scores a request, see :func:`~assay.benchmark.runner.score_pairs`.
+        plan: the datasets and metrics to score.
+        score: a function that scores a request, such as :func:`~assay.benchmark.runner.score_pairs`.
     """
     request = plan.request
     outcome = score(plan.of_texts)
     failures = [*plan.failures, *_failures(outcome, request)]
     scores = {dataset.pairs.name: dataset.scores for dataset in outcome.datasets}
     changed = {
-        name: [Changed(perturbation, rows, scores[texts.name], texts) for perturbation, texts, rows in of_one]
-        for name, of_one in plan.changed.items()
+        name: [Changed(perturbation, rows, scores[texts.name], texts) for perturbation, texts, rows in changes]
+        for name, changes in plan.changed.items()
     }
     for perturbation, others in plan.others:
         outcome = score(plan.of_metrics(others))
         failures += _failures(outcome, request)
         for dataset in outcome.datasets:
-            known = {name: dataset.scores[str(other)] for name, other in others.items() if str(other) in dataset.scores}
-            changed[dataset.pairs.name].append(Changed(perturbation, np.arange(len(dataset.pairs)), known))
+            # under the name of the original metric, for comparison with its scores
+            by_metric = {
+                name: dataset.scores[str(other)] for name, other in others.items() if str(other) in dataset.scores
+            }
+            changed[dataset.pairs.name].append(Changed(perturbation, np.arange(len(dataset.pairs)), by_metric))
     results = []
     for pairs in request.pairs:
         base = scores[pairs.name]
@@ -235,13 +238,13 @@ def score_perturbed(
 
 
 def _failures(outcome: Outcome, request: Request) -> list[str]:
-    """Return a line for each metric that gave no scores of a dataset as it was, or of a changed one."""
+    """Return one line per metric without scores of an original or changed dataset, with the first such dataset."""
     lines = {}
     originals = {pairs.name for pairs in request.pairs}
-    # changed texts have no graphs
-    of_graphs = {str(metric) for metric in request.metrics if metric.declaration.reads_graphs}
+    graph_metrics = {str(metric) for metric in request.metrics if metric.declaration.reads_graphs}
     for record in sorted(outcome.metrics, key=lambda record: record.dataset not in originals):
-        if record.is_done or (record.metric in of_graphs and record.dataset not in originals):
+        # changed texts have no graphs, so that a metric of graphs is expected to fail on them
+        if record.is_done or (record.metric in graph_metrics and record.dataset not in originals):
             continue
         if record.metric not in lines:
             remedy = f" -> {record.remedy}" if record.remedy else ""

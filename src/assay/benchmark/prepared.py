@@ -1,4 +1,4 @@
-"""A dataset as a run uses it: the rows chosen, scores recorded for them, and distinct texts per language."""
+"""A dataset as a run uses it: the chosen rows, their recorded scores, and distinct pairs of texts per language."""
 
 from __future__ import annotations
 
@@ -26,12 +26,13 @@ if TYPE_CHECKING:
 
 
 def read_recorded(metric: ColumnMetric, pairs: Pairs) -> NDArray[np.float64] | None:
-    """Return the recorded score of every pair, shape (n,), NaN where the cell is empty; None without that column.
+    """Return the recorded score of every pair, shape (n,), NaN for an empty cell; None if the data lacks the column.
 
-    A file of its own is joined by ``pair_id`` where it has that column, else by row.
+    A separate score file is joined by ``pair_id`` if it has that column, else by row.
 
     Raises:
-        InputError: a file without that column, with another number of rows or a repeated pair; a cell without a number.
+        InputError: a score file without the column, with another number of rows or a duplicate pair; a cell that is no
+            number.
     """
     if metric.file is None:
         if metric.column not in pairs.source_columns:
@@ -44,10 +45,10 @@ def read_recorded(metric: ColumnMetric, pairs: Pairs) -> NDArray[np.float64] | N
 
 
 def _score_file_rows(metric: ColumnMetric, pairs: Pairs) -> pa.Table:
-    """Return the rows of a metric's own file in the order of the pairs, joined by ``pair_id`` where it has that column.
+    """Return the rows of a metric's score file in the order of the pairs, joined by ``pair_id`` if it has that column.
 
     Raises:
-        InputError: a repeated ``pair_id``, a pair without row, or without ``pair_id`` another number of rows.
+        InputError: a duplicate ``pair_id``, a pair without a row, or without ``pair_id`` another number of rows.
     """
     from assay.datasets import read_table_file
 
@@ -67,7 +68,7 @@ def _score_file_rows(metric: ColumnMetric, pairs: Pairs) -> pa.Table:
 
 
 def _check_ids(ids: pa.ChunkedArray, rows: NDArray[np.int64], file: str) -> None:
-    """Raise InputError for a row without pair_id, which belongs to no pair."""
+    """Raise InputError, with the row's number in the file, for a row without a pair_id."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -94,18 +95,18 @@ def _joined_by_id(table: pa.Table, metric: ColumnMetric, pairs: Pairs) -> pa.Tab
     return table.take(rows)
 
 
-#: Cells of a text that say that there is no score.
+#: Lower-case text cells that stand for no score.
 _MISSING = ("", "nan")
 
 
 def _numbers(column: pa.ChunkedArray, where: str, name: str, pairs: Pairs) -> NDArray[np.float64]:
-    """Return the numbers in a column, shape (n,), NaN for an empty cell; numbers written as text are read.
+    """Return the numbers in a column, shape (n,), NaN for an empty cell; text is converted to numbers.
 
     Args:
-        column: in the order of the pairs.
-        where: file or dataset, for the message.
-        name: of the column, for the message.
-        pairs: name the pair in the message.
+        column: the cells in the order of the pairs.
+        where: the file or dataset, for the message.
+        name: the name of the column, for the message.
+        pairs: the pairs, whose identifiers the message names.
 
     Raises:
         InputError: a cell is no number, or infinite.
@@ -114,14 +115,14 @@ def _numbers(column: pa.ChunkedArray, where: str, name: str, pairs: Pairs) -> ND
     import pyarrow.compute as pc
 
     if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
-        # whole numbers beyond 2**53 are rounded, as a score that was computed would be
+        # unsafe, so that whole numbers beyond 2**53 are rounded like computed scores instead of refused
         numbers = pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
         values = np.asarray(numbers, dtype=np.float64)
         wrong = np.flatnonzero(np.isinf(values)).tolist()
     else:
         cells = [str(cell).strip() for cell in pc.fill_null(column.cast(pa.string()), "").to_pylist()]
-        found = [None if cell.lower() in _MISSING else finite_number(cell) for cell in cells]
-        values = np.array([np.nan if number is None else number for number in found], dtype=np.float64)
+        numbers_or_none = [None if cell.lower() in _MISSING else finite_number(cell) for cell in cells]
+        values = np.array([np.nan if number is None else number for number in numbers_or_none], dtype=np.float64)
         wrong = [row for row in np.flatnonzero(np.isnan(values)).tolist() if cells[row].lower() not in _MISSING]
     if wrong:
         raise InputError(
@@ -131,7 +132,7 @@ def _numbers(column: pa.ChunkedArray, where: str, name: str, pairs: Pairs) -> ND
     return values
 
 
-#: Name of the passing column that carries row numbers through the choice of rows.
+#: The name of a temporary column that carries row numbers through the choice of rows.
 _ROW = "assay row number"
 
 
@@ -140,8 +141,8 @@ class DatasetPart:
     """Rows of a dataset that one metric scores.
 
     Attributes:
-        rows: their numbers, or None for all.
-        language: of their texts, or None where it is unknown.
+        rows: the row numbers; None for all rows.
+        language: the language of their texts; None if unknown.
     """
 
     rows: NDArray[np.intp] | None
@@ -153,11 +154,11 @@ class PreparedDataset:
 
     Attributes:
         pairs: the rows that are used.
-        recorded: recorded scores of those rows by metric, NaN where the cell is empty.
-        dropped: duplicates left out.
-        group_column: column whose values are resampled whole, or None.
-        rules: of the buckets that the data has the columns for.
-        scores: scores so far, by metric.
+        recorded: the recorded scores of these rows by metric, NaN for an empty cell.
+        dropped: the number of duplicates left out.
+        group_column: the column whose values are resampled as whole groups, or None.
+        rules: the bucket rules whose columns the data has.
+        scores: the scores so far by metric, shape (n,).
     """
 
     def __init__(
@@ -178,7 +179,7 @@ class PreparedDataset:
         self._rows: dict[frozenset[str], NDArray[np.intp] | None] = {}
 
     def parts(self, metric: Metric) -> list[DatasetPart]:
-        """Return the rows that a metric can score; one part a language for a metric that picks by it."""
+        """Return the rows that a metric can score, as one part per language for a metric that depends on it."""
         if not metric.picks_by_language or "language" not in self.pairs.table.column_names:
             return [DatasetPart(self._rows_for(metric), self.pairs.language)]
         column = self.pairs.table.column("language").to_pylist()
@@ -189,7 +190,10 @@ class PreparedDataset:
         return [DatasetPart(np.flatnonzero(language_of == language), language) for language in languages]
 
     def singles(self, metric: Metric, part: DatasetPart) -> Singles:
-        """Return the distinct pairs of a part, with the question and the graphs for metrics that read them."""
+        """Return the distinct pairs of a part, with questions and graphs if the metric reads them.
+
+        They are cached until :meth:`finished`, so that metrics which read the same columns share them.
+        """
         reads = metric.declaration
         rows = None if part.rows is None else part.rows.tobytes()
         key = reads.reads_question, reads.reads_graphs, reads.reads_all_references, rows
@@ -202,14 +206,14 @@ class PreparedDataset:
         return self.pairs if part.rows is None else self.pairs.take(part.rows)
 
     def references(self, part: DatasetPart) -> list[str]:
-        """Return all references of a part, each of several gold answers by itself: a metric's corpus."""
+        """Return all references of a part, with several gold answers as separate texts: the corpus of a metric."""
         references: list[str] = []
         for cell in self.taken(part).column("reference").to_pylist():
             references.extend(cell if isinstance(cell, list) else [cell])
         return references
 
     def _rows_for(self, metric: Metric) -> NDArray[np.intp] | None:
-        """Return the rows whose language the metric is made for; None for all."""
+        """Return the rows in a language that the metric is made for; None for all rows."""
         languages = metric.declaration.languages
         if languages is None or "language" not in self.pairs.table.column_names:
             return None
@@ -223,13 +227,13 @@ class PreparedDataset:
         return self._rows[languages]
 
     def finished(self) -> DatasetScores:
-        """Return the pairs with their scores, and forget the distinct pairs, which were only for scoring."""
+        """Return the pairs with their scores, and free the distinct pairs, which only scoring needs."""
         self._singles.clear()
         return DatasetScores(self.pairs, self.dropped, self.group_column, self.scores)
 
 
 def is_made_for(metric: Metric, language: str | None) -> bool:
-    """Tell whether a metric can score texts of a language (None: unknown, taken as yes)."""
+    """Tell whether a metric can score texts of a language; None, an unknown language, is for the metric to accept."""
     try:
         metric.for_language(language)
     except UnavailableError:
@@ -238,13 +242,13 @@ def is_made_for(metric: Metric, language: str | None) -> bool:
 
 
 def prepare(request: Request) -> list[PreparedDataset]:
-    """Return the datasets of a run with their rows chosen and the scores that are recorded for them.
+    """Return the datasets of a run with their chosen rows and recorded scores.
 
     Recorded scores are read before any row is left out, so that a file without pair ids matches the data row by row.
 
     Raises:
         InputError: a recorded column that no dataset has, or a cell of it that is not a number; a group column that a
-            dataset lacks; a statistic within groups where no dataset has groups.
+            dataset lacks; a statistic within groups if no dataset has groups.
     """
     recorded = _recorded_scores(request)
     prepared = [_prepare(request, pairs, scores) for pairs, scores in zip(request.pairs, recorded, strict=True)]
@@ -253,7 +257,7 @@ def prepare(request: Request) -> list[PreparedDataset]:
 
 
 def _recorded_scores(request: Request) -> list[dict[str, NDArray[np.float64]]]:
-    """Return for each dataset its recorded scores by metric, of the metrics whose column it has.
+    """Return one dictionary per dataset with its recorded scores by metric, for the metrics whose column it has.
 
     Raises:
         InputError: a column that no dataset has, or a cell of it that is not a number.
@@ -276,7 +280,7 @@ def _recorded_scores(request: Request) -> list[dict[str, NDArray[np.float64]]]:
 
 
 def _check_groups(request: Request, datasets: list[PreparedDataset]) -> None:
-    """Raise InputError for a statistic within groups where no dataset has groups."""
+    """Raise InputError for a statistic within groups if no dataset has groups."""
     within_groups = [name for name in request.statistics if STATISTICS[name].labels is LabelKind.grouped]
     if within_groups and all(dataset.group_column is None for dataset in datasets):
         without = ", ".join(dataset.pairs.name for dataset in datasets)
@@ -287,7 +291,7 @@ def _check_groups(request: Request, datasets: list[PreparedDataset]) -> None:
 
 
 def _prepare(request: Request, pairs: Pairs, recorded: dict[str, NDArray[np.float64]]) -> PreparedDataset:
-    """Return one dataset with the rows that are requested, and with its usable rules."""
+    """Return one dataset with the requested rows and with the bucket rules whose columns it has."""
     kept, dropped = pairs, 0
     if request.drop_duplicates or request.limit is not None or request.sample is not None:
         numbered, dropped = request.choose_rows(pairs.with_column(_ROW, np.arange(len(pairs))))

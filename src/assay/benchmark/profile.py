@@ -1,4 +1,4 @@
-"""What metrics cost by themselves: each in a process of its own, over growing numbers of pairs and longer texts."""
+"""Time, memory and price of single metrics, each measured in its own process over more pairs and longer texts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from assay.metrics import Batch
     from assay.metrics.judge.spending import Price
 
-#: Called with the measuring process's own interpreter; -P keeps a user's own statistics.py from being imported.
+#: Arguments of this process's own interpreter; -P keeps a user's file named statistics.py from being imported.
 WORKER = ("-P", "-m", "assay.benchmark.profile_worker")
 
 
@@ -27,13 +27,13 @@ class Point:
     """One measurement.
 
     Attributes:
-        pairs: how many were scored.
-        length: how many texts were joined to one.
-        characters: mean length of a pair, both texts together.
-        seconds: wall time of a call, the median of the repeats; nothing is loaded in it.
-        cpu_seconds: CPU time of all threads in that call, the median.
-        pairs_per_second: pairs over seconds.
-        truncated: pairs of which a text was cut at the model's limit.
+        pairs: the number of pairs that were scored.
+        length: the number of texts that were joined to one.
+        characters: the mean number of characters of a pair, both texts together.
+        seconds: the wall time of a call without loading, the median of the repeats.
+        cpu_seconds: the CPU time of all threads in a call, the median of the repeats.
+        pairs_per_second: *pairs* divided by *seconds*.
+        truncated: the number of pairs with a text that was truncated at the model's limit.
     """
 
     pairs: int
@@ -50,9 +50,10 @@ class Fit:
     """A power law, seconds ∝ size ** exponent, by least squares of the logarithms.
 
     Attributes:
-        exponent: 1 where twice the size takes twice the time, 2 where it takes four times.
-        r_squared: share of the variance of log seconds that it explains; None for two points, which it always meets.
-        points: how many it was fitted to.
+        exponent: 1 if twice the size takes twice the time, 2 if it takes four times.
+        r_squared: the share of the variance of log seconds that the law explains; None for two points, which any law
+            fits, and if the seconds are all equal.
+        points: the number of points that the law was fitted to.
     """
 
     exponent: float
@@ -62,26 +63,26 @@ class Fit:
 
 @dataclass(frozen=True)
 class MetricProfile:
-    """What one metric costs.
+    """The measured cost of one metric.
 
     Attributes:
         metric: the name as it was typed.
-        status: ``done``, ``failed`` or ``unavailable``; a failed one has the points that were measured before.
-        reason: why it is not done.
-        remedy: the line that mends it.
-        says: what a reader should know, such as the model that a preset took.
-        signature: everything that decides the scores, on one line.
-        load_seconds: from the start of the imports until the first pair is scored; fetching and the start of the
-            interpreter are not in it.
-        parameters: of the model; None for a metric without one.
-        peak_memory_mb: of the process, libraries included, in 10⁶ bytes.
-        peak_gpu_memory_mb: that torch took, in 10⁶ bytes; None without a GPU.
-        price_per_1000: price of 1,000 distinct pairs, in the currency of the user's price list; None where unknown.
-        device: torch's name, or the card's; an empty string for a metric without a model.
-        threads: of the CPU, for a model.
+        status: ``done``, ``failed`` or ``unavailable``; a failed profile keeps the points that were measured before.
+        reason: why the status is not ``done``.
+        remedy: the command or advice that resolves the problem.
+        says: a remark for readers, such as the model that a preset chose.
+        signature: everything that determines the scores, in one line.
+        load_seconds: the time from the start of the imports until the first pair is scored, without downloads and the
+            start of the interpreter.
+        parameters: the number of the model's parameters; None for a metric without a model.
+        peak_memory_mb: the peak memory of the process, including libraries, in 10⁶ bytes.
+        peak_gpu_memory_mb: the peak GPU memory of torch, in 10⁶ bytes; None without a GPU.
+        price_per_1000: the price of 1,000 distinct pairs, in the currency of the user's price list; None if unknown.
+        device: the name of the torch device or of the graphics card; an empty string for a metric without a model.
+        threads: the number of CPU threads; None for a metric without a model.
         points: the measurements.
-        over_pairs: how seconds grow with the number of pairs.
-        over_length: how seconds grow with the characters of a pair, at a fixed number of pairs.
+        over_pairs: the growth of seconds with the number of pairs.
+        over_length: the growth of seconds with the characters of a pair, at a fixed number of pairs.
     """
 
     metric: str
@@ -102,19 +103,19 @@ class MetricProfile:
     over_length: Fit | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain values."""
+        """Return the profile as a dictionary of plain values."""
         return asdict(self)
 
 
 def fit_power(sizes: Sequence[float], seconds: Sequence[float]) -> Fit | None:
-    """Fit seconds ∝ size ** exponent by least squares in log-log.
+    """Return the power law seconds ∝ size ** exponent, fitted by least squares of the logarithms.
 
     Args:
-        sizes: positive, shape (n,).
-        seconds: positive, shape (n,).
+        sizes: the sizes, shape (n,), positive.
+        seconds: the time that each size took, shape (n,), positive.
 
     Returns:
-        None where fewer than two sizes differ, or a value is not positive.
+        The fit; None with fewer than two distinct sizes, or if a value is not positive.
 
     Example:
         >>> fit_power([1, 2, 4], [3.0, 12.0, 48.0]).exponent
@@ -126,7 +127,7 @@ def fit_power(sizes: Sequence[float], seconds: Sequence[float]) -> Fit | None:
     x, y = np.log(x), np.log(y)
     x, y = x - x.mean(), y - y.mean()
     exponent = float((x @ y) / (x @ x))
-    # rounded so that noise of the last bits does not stand in the files
+    # rounded, so that the noise of the last bits does not change the files
     total, residual = float(y @ y), float(((y - exponent * x) ** 2).sum())
     r_squared = None if len(x) < 3 or total == 0 else round(1 - residual / total, 6)
     return Fit(round(exponent, 6), r_squared, len(x))
@@ -141,15 +142,15 @@ def profile_metric(
     prices: Mapping[str, Price] | None = None,
     advance: Callable[[int], None] = lambda units: None,
 ) -> MetricProfile:
-    """Measure one metric in a process of its own; what goes wrong there is in the result.
+    """Return the profile of one metric, measured in its own process; errors of that process are in the result.
 
     Args:
-        metric: its name; what it needs must be on this machine.
-        pairs: distinct pairs, in an order in which each beginning is a fair sample.
-        settings: what to measure; which metrics and which data is not read.
-        language: of the texts.
-        prices: of the tokens of judges, by model.
-        advance: told of each point.
+        metric: the name of the metric, whose models and files must be on this machine.
+        pairs: distinct pairs, in an order in which the first k are a fair sample for any k.
+        settings: the settings of the measurement; their metrics and dataset are ignored.
+        language: the language of the texts.
+        prices: the token prices of judges by model.
+        advance: called with 1 after each point.
     """
     job: dict[str, Any] = {
         "metric": metric,
@@ -177,7 +178,7 @@ def profile_metric(
                     profile = replace(profile, **answer)
                 code = child.wait()
             finally:
-                # an interrupted measurement must not go on alone
+                # after an interrupt the process would continue alone
                 child.kill()
         if not ended:
             profile = replace(profile, status="failed", reason=_why_it_ended(code, errors))
@@ -185,9 +186,9 @@ def profile_metric(
 
 
 def _send(stream: IO[bytes], job: dict[str, Any], pairs: Batch) -> None:
-    """Write the job, then a line a pair: the reader never holds more than one line beside its texts."""
+    """Write the job and then one line per pair, so that the reader never holds more than one line beside its texts."""
     questions = pairs.questions or [""] * len(pairs)
-    # a process that died early says why elsewhere
+    # a process that died early has reported why in its answers, or on stderr
     with contextlib.suppress(BrokenPipeError), stream:
         stream.write(json.dumps(job).encode() + b"\n")
         for row in zip(pairs.references, pairs.candidates, questions, strict=True):
@@ -195,7 +196,7 @@ def _send(stream: IO[bytes], job: dict[str, Any], pairs: Batch) -> None:
 
 
 def _why_it_ended(code: int, errors: IO[bytes]) -> str:
-    """Return how a process ended that reported nothing itself: its signal, or its code and last line of stderr."""
+    """Return how a process ended that did not report its end: the signal, or the exit code and last line of stderr."""
     if code < 0:
         return f"its process was ended by signal {-code}" + (" (out of memory?)" if code == -9 else "")
     errors.seek(0)
@@ -204,7 +205,7 @@ def _why_it_ended(code: int, errors: IO[bytes]) -> str:
 
 
 def _with_fits(profile: MetricProfile, settings: ProfileSettings) -> MetricProfile:
-    """Return a profile with the power laws of its points, each None where no point was measured for it."""
+    """Return a profile with the power laws of its points, each None without points for it."""
     by_pairs = [point for point in profile.points if point.length == 1]
     by_length = [point for point in profile.points if point.pairs == settings.middle]
     over_pairs = over_length = None

@@ -1,6 +1,7 @@
 """The process in which one metric is measured: ``python -m assay.benchmark.profile_worker``.
 
-Standard input has the job and the pairs, a JSON line each; standard output gets facts and points, a JSON line each.
+It reads the job and then the pairs from standard input, and writes facts and points to standard output, each as one
+line of JSON.
 """
 
 from __future__ import annotations
@@ -21,29 +22,29 @@ Tell = Callable[[dict[str, Any]], None]
 
 
 def grow(texts: Sequence[str], n: int, times: int = 1) -> list[str]:
-    """Return n texts, each joined with those that follow it, *times* in all.
+    """Return n texts, each made of *times* consecutive texts.
 
-    Where n exceeds the texts, they come again with a running number, so that the same *i* gives different texts.
+    If n exceeds the number of texts, they are repeated with a running number, so that all results differ.
 
     Args:
-        texts: at least one.
-        n: how many to make.
-        times: how many texts become one.
+        texts: the source texts, at least one.
+        n: the number of texts to return.
+        times: the number of source texts that are joined to one.
 
     Example:
         >>> grow(["a", "b"], 3, 2)
         ['a b', 'b a', 'a b 1']
     """
-    found = []
+    grown = []
     for i in range(n):
         joined = " ".join(texts[(i + step) % len(texts)] for step in range(times))
-        found.append(f"{joined} {i // len(texts)}".lstrip() if i >= len(texts) else joined)
-    return found
+        grown.append(f"{joined} {i // len(texts)}".lstrip() if i >= len(texts) else joined)
+    return grown
 
 
 def main() -> None:
-    """Measure what standard input asks for."""
-    # a library that prints must not come between the lines of the answer
+    """Measure the metric of the job on standard input, and report the results or the error on standard output."""
+    # libraries that print must not mix with the answer lines: their output is redirected to standard error
     answers = os.fdopen(os.dup(1), "w", encoding="ascii")
     os.dup2(2, 1)
 
@@ -59,20 +60,20 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit(130)
     except Exception as error:  # noqa: BLE001 - whatever a metric raises is reported, the others go on
-        tell(_trouble(error) | {"ended": True})
+        tell(_status_of(error) | {"ended": True})
     finally:
         # the thread of a session that calls a server would keep the process from ending
         _release_sessions()
 
 
 def _release_sessions() -> None:
-    # an import at the start would be no part of what loading takes
+    # imported here, since the time of imports is measured as part of loading
     from assay.metrics.work import release_sessions
 
     release_sessions()
 
 
-def _trouble(error: Exception) -> dict[str, Any]:
+def _status_of(error: Exception) -> dict[str, Any]:
     from assay.errors import AssayError, UnavailableError
 
     if isinstance(error, UnavailableError):
@@ -82,6 +83,13 @@ def _trouble(error: Exception) -> dict[str, Any]:
 
 
 def _measure(job: dict[str, Any], rows: list[list[str]], tell: Tell) -> None:
+    """Measure a metric, and report facts and points as soon as they are known.
+
+    Args:
+        job: the metric and settings, as :func:`~assay.benchmark.profile.profile_metric` sends them.
+        rows: reference, candidate and question of each pair.
+        tell: the function that reports some fields of the profile, or one point.
+    """
     begun = time.perf_counter()
     # imported here, so that importing counts as loading
     from assay.benchmark.memory import peak_memory
@@ -92,23 +100,23 @@ def _measure(job: dict[str, Any], rows: list[list[str]], tell: Tell) -> None:
 
     references, candidates, questions = ([row[column] for row in rows] for column in range(3))
     prices = {model: Price(**price) for model, price in job["prices"].items()}
-    # replies that were kept would be measured as a reading of files
+    # fresh, since stored replies would be timed as a reading of files
     purse = Purse(prices=prices, fresh=True)
     with use_runtime(Runtime(job["device"], job["threads"])), use_purse(purse):
         metric = load_metric(job["metric"]).bind(Context(job["language"], lambda: references))
         metric.check_available()
         engine = metric.needs()
-        # what is loaded when it is first used, such as WordNet, is loaded now
+        # a first pair, so that resources loaded on first use, such as WordNet, count as loading
         _score(metric, engine, Batch(references[:1], candidates[:1], questions[:1]))
         tell({"load_seconds": round(time.perf_counter() - begun, 3)})
-        # what calls a server is timed once: each call may be paid for
+        # a metric that calls a server is timed once, because each call may cost money
         repeats = 1 if "calls" in open_session(engine).cost() else job["repeats"]
-        # only a preset has more to say than its name does
+        # the remark on a metric other than a preset repeats its name
         says = metric.says() if str(metric) != job["metric"] else ""
         tell({"signature": metric.short_signature(), "says": says})
         for n, times in job["points"]:
-            asked = [questions[i % len(questions)] for i in range(n)]
-            batch = Batch(grow(references, n, times), grow(candidates, n, times), asked)
+            repeated_questions = [questions[i % len(questions)] for i in range(n)]
+            batch = Batch(grow(references, n, times), grow(candidates, n, times), repeated_questions)
             tell({"point": _point(metric, engine, batch, times, repeats)})
         facts = _facts(open_session(engine).cost())
         price = metric.price_per_1000()
@@ -118,12 +126,12 @@ def _measure(job: dict[str, Any], rows: list[list[str]], tell: Tell) -> None:
 
 
 def _point(metric: Metric, engine: Engine | None, batch: Batch, times: int, repeats: int) -> dict[str, Any]:
-    """Return what a :class:`~assay.benchmark.profile.Point` is made of."""
+    """Return the fields of a :class:`~assay.benchmark.profile.Point`."""
     seconds, cpu, truncated = [], [], 0
     for _ in range(repeats):
-        taken, worked, truncated = _score(metric, engine, batch)
-        seconds.append(taken)
-        cpu.append(worked)
+        wall_seconds, cpu_seconds, truncated = _score(metric, engine, batch)
+        seconds.append(wall_seconds)
+        cpu.append(cpu_seconds)
     median = statistics.median(seconds)
     characters = sum(map(len, batch.references)) + sum(map(len, batch.candidates))
     return {
@@ -138,21 +146,21 @@ def _point(metric: Metric, engine: Engine | None, batch: Batch, times: int, repe
 
 
 def _score(metric: Metric, engine: Engine | None, batch: Batch) -> tuple[float, float, int]:
-    """Score a batch in the units of a run, without a store; return wall seconds, CPU seconds and pairs cut."""
+    """Score a batch in the units of a run, without a store; return wall seconds, CPU seconds and truncated pairs."""
     from assay.benchmark.executor import score_unit
     from assay.metrics.work import Flag
 
     units = list(_units(metric, engine, batch))
     truncated = 0
-    begun, worked = time.perf_counter(), time.process_time()
+    begun, cpu_begun = time.perf_counter(), time.process_time()
     for unit in units:
         flags = score_unit(unit).flags
         truncated += int(((flags & (Flag.REFERENCE_CUT | Flag.CANDIDATE_CUT)) > 0).sum())
-    return time.perf_counter() - begun, time.process_time() - worked, truncated
+    return time.perf_counter() - begun, time.process_time() - cpu_begun, truncated
 
 
 def _units(metric: Metric, engine: Engine | None, batch: Batch) -> Iterator[Any]:
-    """Yield the batch in units; texts that a later unit has as well are kept by a session, as in a run."""
+    """Yield the units of a batch; a session caches texts that occur in a later unit as well, as in a run."""
     from assay.benchmark.executor import Unit
     from assay.benchmark.scoring import CHUNK
 
@@ -166,19 +174,19 @@ def _units(metric: Metric, engine: Engine | None, batch: Batch) -> Iterator[Any]
 
 
 def _facts(cost: dict[str, Any]) -> dict[str, Any]:
-    """Return what a session says of itself, under the names of a profile."""
-    found: dict[str, Any] = {}
+    """Return those facts of a session's cost that a profile has, under the profile's names."""
+    facts: dict[str, Any] = {}
     if "parameters" in cost:
-        found["parameters"] = cost["parameters"]
+        facts["parameters"] = cost["parameters"]
     if "threads" in cost:
-        found["threads"] = cost["threads"]
+        facts["threads"] = cost["threads"]
     if "price_per_1000" in cost:
-        found["price_per_1000"] = cost["price_per_1000"]
+        facts["price_per_1000"] = cost["price_per_1000"]
     if "peak_gpu_memory_mb" in cost:
-        found["peak_gpu_memory_mb"] = cost["peak_gpu_memory_mb"]
+        facts["peak_gpu_memory_mb"] = cost["peak_gpu_memory_mb"]
     if "devices" in cost:
-        found["device"] = cost.get("device_name") or ", ".join(cost["devices"])
-    return found
+        facts["device"] = cost.get("device_name") or ", ".join(cost["devices"])
+    return facts
 
 
 if __name__ == "__main__":

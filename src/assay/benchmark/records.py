@@ -1,4 +1,4 @@
-"""What came of each metric on each dataset of a run, collected while it is scored."""
+"""Records of each metric on each dataset of a run, collected during scoring."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class MetricRecords:
     """The outcome of each metric on each dataset: collected as metrics finish, returned in the order of the request."""
 
     def __init__(self) -> None:
-        # by metric and dataset: a record for each part of the dataset
+        # keys are metric and dataset; one record per part of the dataset
         self._records: dict[tuple[str, str], list[MetricRecord]] = {}
 
     def add(self, record: MetricRecord) -> None:
@@ -30,7 +30,7 @@ class MetricRecords:
         """Record that a metric raised an error on a dataset.
 
         The status is "unavailable", with the reason and the remedy, for an UnavailableError, and "failed" for any
-        other. Of errors that are not assay's own the reason includes the type.
+        other error. The reason includes the type of an error that is not assay's own.
         """
         if isinstance(error, UnavailableError):
             self._add_without_scores(metric, dataset, "unavailable", error.reason, error.remedy)
@@ -61,7 +61,7 @@ class MetricRecords:
 
 
 def recorded_declaration(metric: Metric) -> RecordedDeclaration:
-    """Return what a metric declares of its scores, as the manifest records it: an infinite bound is None."""
+    """Return a metric's declaration of its scores in the manifest's form, in which an infinite bound is None."""
     declaration = metric.declaration
     low, high = (bound if math.isfinite(bound) else None for bound in (declaration.low, declaration.high))
     values: dict[str, Any] = {
@@ -76,7 +76,7 @@ def recorded_declaration(metric: Metric) -> RecordedDeclaration:
 
 
 def _joined_record(records: list[MetricRecord]) -> MetricRecord:
-    """Return one record for all parts of a dataset; that of the first part without scores, where there is one."""
+    """Return one record for all parts of a dataset: the first part without scores decides, else they are merged."""
     first = next((record for record in records if not record.is_done), records[0])
     if len(records) == 1 or not first.is_done:
         return first

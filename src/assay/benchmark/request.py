@@ -1,4 +1,4 @@
-"""What a run is asked to do, with data and metrics loaded."""
+"""The request of a run, with its data and metrics loaded."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ if TYPE_CHECKING:
     from assay.datasets import Pairs
     from assay.metrics import Metric
 
-#: Bucket rules where none is named.
+#: The bucket rules of a request that names none.
 DEFAULT_BUCKETS = ("f1",)
 
 
 @dataclass(frozen=True)
 class Request(AdjustedAgreement, Limited, GoldAnswers, Offline):
-    """Everything that decides the numbers of a run.
+    """Everything that determines the numbers of a run.
 
     Attributes:
-        pairs: the datasets, loaded.
+        pairs: the loaded datasets.
         metrics: the metrics, in the order of the table.
-        optional: metrics whose absence is reported without failing the run.
-        unavailable: datasets that are unavailable: name to reason.
-        absent: metrics that are unavailable: name to what is missing.
-        suite: name of the suite, or None.
-        graphs: files of AMR graphs that were joined to the pairs, by side.
+        optional: the names of metrics whose absence is reported without failing the run.
+        unavailable: the reason why each unavailable dataset is missing, by its name.
+        absent: the error of each unavailable metric, by its name.
+        suite: the name of the suite, or None.
+        graphs: the files of AMR graphs that were joined to the pairs, by side.
 
     Raises:
         InputError: a value outside its range.
@@ -53,8 +53,8 @@ class Request(AdjustedAgreement, Limited, GoldAnswers, Offline):
     graphs: Mapping[str, Sequence[str | Path]] = field(default_factory=dict)
 
     def check(self) -> None:
-        """Fill in the default rules and coefficients, and refuse what is asked for twice."""
-        # whether the draws suffice for the level is checked when it runs: a run of old is verified as it is
+        """Set the default rules and coefficients; raise InputError for invalid values and duplicates."""
+        # only a run checks whether its resamples suffice for the level: requests of earlier runs must stay readable
         check_resamples(self.resamples, none_allowed=True)
         check_level(self.confidence)
         check_seed(self.seed)
@@ -74,7 +74,7 @@ class Request(AdjustedAgreement, Limited, GoldAnswers, Offline):
             raise InputError(f"two datasets are called {dataset}; leave one out or give it another name")
 
     def group_column(self, pairs: Pairs) -> str | None:
-        """Return the column whose values are resampled whole: the requested one, else ``group``; None for neither.
+        """Return the column whose values are resampled as whole groups: the requested one, else ``group``, else None.
 
         Raises:
             InputError: the data lacks the requested column.
@@ -90,7 +90,7 @@ class Request(AdjustedAgreement, Limited, GoldAnswers, Offline):
         return self.group_by
 
     def choose_rows(self, pairs: Pairs) -> tuple[Pairs, int]:
-        """Return the pairs that the run uses, and how many duplicates were left out."""
+        """Return the pairs that the run uses, and the number of duplicates that were left out."""
         dropped = 0
         if self.drop_duplicates:
             pairs, dropped = pairs.drop_duplicates()
@@ -99,7 +99,7 @@ class Request(AdjustedAgreement, Limited, GoldAnswers, Offline):
         return pairs.limit(self.limit), dropped
 
     def record(self) -> RequestRecord:
-        """Return the request as the manifest records it."""
+        """Return the request in the form of the manifest."""
         datasets = [
             RequestedDataset(
                 name=pairs.name,
@@ -137,13 +137,13 @@ class Request(AdjustedAgreement, Limited, GoldAnswers, Offline):
         )
 
     def digest(self) -> str:
-        """Return a digest of :meth:`record`: two runs with the same one may share a folder.
+        """Return a digest of :meth:`record`; a run may replace the folder of another run with the same digest.
 
-        Paths of files of graphs are left out; the graphs are in the digests of the datasets.
+        The paths of graph files are left out, because the digests of the datasets cover the graphs.
         """
         decisive = self.record().model_dump(exclude={"graphs"})
+        # defaults of later settings are left out, so that folders of an older assay keep the digest of their request
         if self.sample is None:
-            # so that folders of an assay that did not record it are still those of the same request
             del decisive["sample"]
         if not self.controls:
             del decisive["controls"]

@@ -46,22 +46,22 @@ def run(
 ) -> Outcome:
     """Return the scores of every dataset under every metric, and their agreement with the labels.
 
-    A metric that fails or is unavailable is reported in the outcome and costs the others nothing.
+    A metric that fails or is unavailable is reported in the outcome and does not affect the others.
 
     Args:
-        request: what to do.
+        request: the datasets, metrics and settings.
         store: the SQLite file with scores; None for the shared one.
-        executor: who scores; None for this process.
-        fresh: compute scores anew even where the store has them.
-        progress: told how far the run is.
+        executor: the executor that computes scores; None for this process.
+        fresh: whether to compute scores again that the store has.
+        progress: the progress display; None for none.
 
     Raises:
-        InputError: a level that the resamples cannot resolve; a bucket given twice; a bucket or column that no dataset
-            has; a recorded score that none has; a name that no table can hold.
-        StoreError: scores can no longer be kept.
+        InputError: a level that the resamples cannot resolve; a duplicate bucket; a bucket or column that no dataset
+            has; a recorded score that none has; a name that no table can hold; a pair without a label.
+        StoreError: scores can no longer be stored.
     """
     progress = progress or Silent()
-    # not in the request: one that was read from the folder of an earlier run is verified as it is
+    # checked here and not in the request, because the request of an earlier run is read and verified as it was
     check_level(request.confidence, request.resamples)
     check_distinct(request.buckets)
     _check_names([*(pairs.name for pairs in request.pairs), *map(str, request.metrics)])
@@ -84,7 +84,7 @@ def run(
             buckets = split_into_buckets(dataset.pairs, dataset.rules, token_f1)
             controls = read_controls(dataset.pairs, rules_for(dataset.pairs, request.controls)[0], token_f1)
             finished.append(replace(dataset.finished(), buckets=tuple(buckets), controls=controls))
-    # agreement takes memory of its own, and reads no texts
+    # agreement needs memory of its own, and no longer the texts
     release_pages()
     for scored_dataset in finished:
         dataset_rows, dataset_summaries = tabulate(request, scored_dataset, progress)
@@ -103,9 +103,9 @@ def score_pairs(
     fresh: bool = False,
     progress: Progress | None = None,
 ) -> Outcome:
-    """Score every dataset with every metric; labels are not looked at, and the outcome has no agreement.
+    """Return the scores of every dataset under every metric; labels are not read, and the outcome has no agreement.
 
-    Arguments and errors as for :func:`run`.
+    See :func:`run` for arguments and errors.
     """
     _check_names(map(str, request.metrics))
     begun = time.perf_counter()
@@ -117,7 +117,7 @@ def score_pairs(
 
 
 def _check_names(names: Iterable[str]) -> None:
-    """Raise InputError for a name that was taken from a file whose name is no UTF-8."""
+    """Raise InputError for a name that is no valid UTF-8, as the name of a file can be."""
     for name in names:
         try:
             name.encode()
@@ -136,7 +136,7 @@ def _check_labels(pairs: Pairs) -> None:
 
 
 def _score(request: Request, scorer: Scorer) -> tuple[list[PreparedDataset], list[MetricRecord]]:
-    """Return the datasets with their scores and the record of each metric; models are released in any case."""
+    """Return the scored datasets and the record of each metric; the executor is closed even after an error."""
     datasets = prepare(request)
     try:
         return datasets, score_all(request, datasets, scorer, scorer.progress.say)
@@ -145,7 +145,7 @@ def _score(request: Request, scorer: Scorer) -> tuple[list[PreparedDataset], lis
 
 
 def _token_f1(dataset: PreparedDataset, scorer: Scorer) -> Callable[[], NDArray[np.float64]]:
-    """Return a function that gives the token F1 of each pair: that of the run, or computed when a bucket needs it."""
+    """Return a function that returns the token F1 of each pair, shape (n,): from the run, or computed on demand."""
 
     def compute() -> NDArray[np.float64]:
         metric = load_metric("f1")

@@ -1,4 +1,4 @@
-"""Scores of metrics: from the store, or computed now by an executor, in units that are kept as they come back."""
+"""Scores of metrics: from the store, or computed now by an executor, in units that are stored as they arrive."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from assay.progress import Progress, shares_told_to
 log = logging.getLogger(__name__)
 
 
-#: Distinct pairs in a unit of work, where the engine does not say: what a kill can lose.
+#: Distinct pairs in a unit of work of a metric without an engine: the most that a killed run has to compute again.
 CHUNK = 1024
 
 
@@ -36,15 +36,16 @@ class ScoringJob:
 
 @dataclass(frozen=True)
 class Scored:
-    """Scores of all pairs under one metric, shape (n,), and what they cost.
+    """Scores of all pairs under one metric, with their cost.
 
     Attributes:
-        seconds: wall time, work that is shared with other metrics of the engine included.
-        scored: distinct pairs scored now.
-        stored: distinct pairs whose score the store had.
-        flags: number of pairs by what a reader should know of them.
-        asymmetry: distance between the scores of the two orders of the texts; None where the metric reads one order, or
-            the store had all.
+        scores: the score of each pair, shape (n,), NaN for a pair without one.
+        seconds: the wall time, including work that is shared with other metrics of the engine.
+        scored: the number of distinct pairs scored now.
+        stored: the number of distinct pairs whose score came from the store.
+        flags: the number of flagged pairs by the phrase of the flag.
+        asymmetry: the distances between the scores of the two orders of the texts; None if the metric reads one order,
+            or if all scores came from the store.
     """
 
     scores: NDArray[np.float64]
@@ -57,17 +58,19 @@ class Scored:
 
 @dataclass
 class _JobState:
-    """A job under way: arrays of shape (metrics, distinct pairs).
+    """The state of a job in progress.
 
     Attributes:
-        position: among the jobs.
-        job: what is scored.
-        keys: the number of each metric in the store.
-        missing: what the store lacked.
-        seconds: spent so far, shape (metrics,).
-        units: by number, the distinct pairs of each unit that is still to be scored.
-        asymmetry: by metric, distances between the two orders of the texts, an array a unit.
-        failed: whether a unit raised: those still to come are left out.
+        position: the index of the job.
+        job: the pairs and metrics to score.
+        keys: the key of each metric in the store.
+        scores: the scores so far, shape (metrics, distinct pairs), NaN where unknown.
+        flags: the flags so far as bits, shape (metrics, distinct pairs).
+        missing: True where the store had no score, shape (metrics, distinct pairs).
+        seconds: the time spent so far, shape (metrics,).
+        units: the distinct pairs of each pending unit, by its number.
+        asymmetry: the distances between the two orders of the texts by metric index, one array per unit.
+        failed: whether a unit raised an error; the remaining units are then skipped.
     """
 
     position: int
@@ -83,7 +86,7 @@ class _JobState:
 
 
 class _InFlight:
-    """Turns the shares that the unit being scored reports into pairs, each counted once."""
+    """Counts the pairs of the unit in progress from the shares that it reports, each pair once."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
@@ -91,20 +94,23 @@ class _InFlight:
         self._counted = 0
 
     def watched(self, units: Iterable[Unit]) -> Iterator[Unit]:
-        """Yield units; the last one is in flight."""
+        """Yield *units* unchanged, and remember the size of the unit last yielded, which is the one in progress."""
         for unit in units:
             self._size = len(unit.batch)
             yield unit
 
     def share(self, share: float) -> None:
-        """Count the pairs of the unit that are done and were not counted; the last one counts once it is kept."""
+        """Count the newly finished pairs of the unit, of which a share in [0, 1] is done.
+
+        The last pair is counted only by :meth:`finish`, when the scores are stored.
+        """
         done = min(int(share * self._size), self._size - 1)
         if done > self._counted:
             self._progress.advance(done - self._counted)
             self._counted = done
 
-    def kept(self, size: int) -> None:
-        """Count the rest of a unit."""
+    def finish(self, size: int) -> None:
+        """Count the remaining pairs of a unit of *size* pairs, whose scores are back."""
         self._progress.advance(size - self._counted)
         self._counted = 0
 
@@ -114,11 +120,11 @@ class Scorer:
     """Scores texts through the store.
 
     Attributes:
-        store: where scores are kept.
-        executor: who computes them.
-        references: how several gold answers become one score.
-        fresh: compute anew what the store has.
-        progress: told of every distinct pair.
+        store: the store that scores are read from and written to.
+        executor: the executor that computes missing scores.
+        references: the rule that reduces the scores of several gold answers to one.
+        fresh: whether to compute scores again that the store has.
+        progress: the progress display, advanced for every distinct pair.
     """
 
     store: ScoreStore
@@ -131,7 +137,7 @@ class Scorer:
         """Return the scores of every pair under one metric that needs no engine.
 
         Raises:
-            Exception: whatever the metric raises.
+            Exception: any error that the metric raises.
         """
         [(_, outcome)] = self.score_jobs(None, [ScoringJob(singles, (metric,))])
         if isinstance(outcome, Exception):
@@ -141,49 +147,50 @@ class Scorer:
     def score_jobs(
         self, engine: Engine | None, jobs: Sequence[ScoringJob]
     ) -> Generator[tuple[int, list[Scored] | Exception]]:
-        """Score every pair of every job; what the store lacks is computed, in units that are kept at once.
+        """Score every pair of every job; missing scores are computed in units, and stored unit by unit.
 
         Yields:
-            The position of a job, as soon as it ends, with the scores under each of its metrics, or with what one of
-            them raised. The units of a job before that are kept, and those of other jobs are scored all the same.
+            The position of each job as soon as it ends, with the scores under each of its metrics or the error that one
+            of them raised. After an error the finished units of the job stay in the store, and other jobs continue.
 
         Raises:
-            StoreError: scores can no longer be kept.
+            StoreError: scores can no longer be stored.
         """
         owners: dict[int, _JobState] = {}
-        whole: list[_JobState] = []
+        complete: list[_JobState] = []
         in_flight = _InFlight(self.progress)
-        units = in_flight.watched(self._units(engine, jobs, owners, whole))
+        units = in_flight.watched(self._units(engine, jobs, owners, complete))
         with shares_told_to(in_flight.share), closing(self.executor.map(units)) as outcomes:
             for number, outcome in outcomes:
                 state = owners.pop(number)
                 rows = state.units.pop(number)
                 if isinstance(outcome, StoreError):
                     raise outcome
-                in_flight.kept(len(rows))
+                in_flight.finish(len(rows))
                 if not isinstance(outcome, Exception):
                     self._keep(state, rows, outcome)
                     if not state.units and not state.failed:
-                        whole.append(state)
+                        complete.append(state)
                 elif not state.failed:
                     state.failed = True
                     if isinstance(outcome, UnitLostError):
                         outcome.rows = state.job.singles.rows(rows)
                     yield state.position, outcome
-                yield from self._finished(whole)
-        yield from self._finished(whole)
+                yield from self._finished(complete)
+        # jobs whose scores all came from the store, after the last unit
+        yield from self._finished(complete)
 
     def _units(
-        self, engine: Engine | None, jobs: Sequence[ScoringJob], owners: dict[int, _JobState], whole: list[_JobState]
+        self, engine: Engine | None, jobs: Sequence[ScoringJob], owners: dict[int, _JobState], complete: list[_JobState]
     ) -> Iterator[Unit]:
-        """Yield the units of all jobs, each with the texts that an engine should keep for a later one.
+        """Yield the units of all jobs, each with the texts that the engine should cache for a later unit.
 
         Args:
-            engine: what the metrics share.
-            jobs: looked up in the store when it is their turn; those of an engine at once, since it has to know which
-                texts recur.
-            owners: gets the job of each unit.
-            whole: gets the jobs of which the store has everything.
+            engine: the engine that the metrics share, or None.
+            jobs: the jobs. Without an engine each is looked up in the store when its turn comes; with one all are
+                looked up at once, to find the texts that recur.
+            owners: receives the job of each unit by the unit's number.
+            complete: receives the jobs whose scores all came from the store.
         """
         states: Iterable[_JobState] = (self._look_up(position, job) for position, job in enumerate(jobs))
         numbered: Iterable[_JobState] = self._numbered(states, CHUNK if engine is None else engine.pairs)
@@ -191,24 +198,24 @@ class Scorer:
         if engine is not None:
             numbered = known = list(numbered)
             recurrence = _RecurringTexts(known)
-        # what jobs lack whose turn has not come is not known yet
-        left = sum(len(job.singles.digests) for job in jobs)
+        # an upper bound at first: pairs in the store are subtracted when the turn of their job comes
+        remaining = sum(len(job.singles.digests) for job in jobs)
         for state in numbered:
-            left -= state.scores.shape[1] - sum(map(len, state.units.values()))
+            remaining -= state.scores.shape[1] - sum(map(len, state.units.values()))
             if not state.units:
-                whole.append(state)
+                complete.append(state)
             for number, rows in list(state.units.items()):
-                left -= len(rows)
+                remaining -= len(rows)
                 if state.failed:
                     self.progress.advance(len(rows))
                     continue
                 owners[number] = state
                 metrics = tuple(state.job.metrics[index] for index in _lacking(state, rows))
-                again = frozenset() if recurrence is None else recurrence.after(number, _texts(state, rows))
-                yield Unit(number, engine, metrics, state.job.singles.batch(rows), again, left)
+                recurring = frozenset() if recurrence is None else recurrence.after(number, _texts(state, rows))
+                yield Unit(number, engine, metrics, state.job.singles.batch(rows), recurring, remaining)
 
     def _numbered(self, states: Iterable[_JobState], size: int) -> Iterator[_JobState]:
-        """Divide the pairs that the store lacks into units of at most *size*, numbered through all jobs."""
+        """Yield jobs with their missing pairs divided into units of at most *size*, numbered across all jobs."""
         number = 0
         for state in states:
             rows = np.flatnonzero(state.missing.any(axis=0))
@@ -220,14 +227,14 @@ class Scorer:
                 number += 1
             yield state
 
-    def _finished(self, whole: list[_JobState]) -> Iterator[tuple[int, list[Scored]]]:
-        """Yield position and scores of the jobs that have all of them, and take them off the list."""
-        while whole:
-            state = whole.pop(0)
+    def _finished(self, complete: list[_JobState]) -> Iterator[tuple[int, list[Scored]]]:
+        """Yield position and scores of complete jobs, and remove them from the list."""
+        while complete:
+            state = complete.pop(0)
             yield state.position, [self._finish(state, index) for index in range(len(state.keys))]
 
     def _look_up(self, position: int, job: ScoringJob) -> _JobState:
-        """Return a job with the scores that the store has."""
+        """Return the state of a job with the scores from the store, and announce the number of missing ones to it."""
         keys = [self.store.metric_id(metric.signature()) for metric in job.metrics]
         shape = len(keys), len(job.singles.digests)
         scores, flags = np.full(shape, np.nan), np.zeros(shape, dtype=np.uint8)
@@ -242,22 +249,22 @@ class Scorer:
         return _JobState(position, job, keys, scores, flags, missing, np.zeros(len(keys)))
 
     def _keep(self, state: _JobState, rows: NDArray[np.intp], scores: Scores) -> None:
-        """Put the scores of a unit into the store and into its job, where the store lacked them.
+        """Add the new scores of a unit to the store and to its job; scores that the store had are ignored.
 
         Args:
-            state: the job.
+            state: the job of the unit.
             rows: the distinct pairs of the unit.
-            scores: of those pairs, a column for each metric that lacked one of them.
+            scores: the scores of these pairs, one column for each metric that lacked one of them.
         """
         for column, index in enumerate(_lacking(state, rows)):
             missing = state.missing[index, rows]
             new = rows[missing]
             values, flags = scores.values[missing, column], scores.flags[missing, column]
             if state.job.metrics[index].is_stored:
-                # a pair without a score is asked for again by the next run
-                given = np.isfinite(values)
-                digests = state.job.singles.digests[new[given]]
-                self.store.put(state.keys[index], digests, values[given], flags[given])
+                # a pair without a score is not stored, so that the next run tries it again
+                has_score = np.isfinite(values)
+                digests = state.job.singles.digests[new[has_score]]
+                self.store.put(state.keys[index], digests, values[has_score], flags[has_score])
             state.scores[index, new], state.flags[index, new] = values, flags
             state.seconds[index] += scores.seconds[column]
             if scores.asymmetry is not None:
@@ -283,7 +290,7 @@ class Scorer:
 
 
 def _asymmetry(parts: list[NDArray[np.float64]]) -> Asymmetry | None:
-    """Return mean and maximum of the distances between the two orders of the texts; None where there are none."""
+    """Return mean and maximum of the distances between the two orders of the texts; None without distances."""
     distances = np.concatenate([np.zeros(0), *parts])
     if not len(distances):
         return None
@@ -291,20 +298,21 @@ def _asymmetry(parts: list[NDArray[np.float64]]) -> Asymmetry | None:
 
 
 def _lacking(state: _JobState, rows: NDArray[np.intp]) -> list[int]:
-    """Return the indices of the metrics that lack one of the pairs."""
+    """Return the indices of the metrics without a stored score for at least one of the pairs in *rows*."""
     return np.flatnonzero(state.missing[:, rows].any(axis=1)).tolist()
 
 
 def _texts(state: _JobState, rows: NDArray[np.intp]) -> list[str]:
-    """Return the references and then the candidates of some distinct pairs of a job."""
+    """Return the references and then the candidates of the distinct pairs *rows* of a job."""
     batch = state.job.singles.batch(rows)
     return [*batch.references, *batch.candidates]
 
 
 class _RecurringTexts:
-    """The texts that occur in several units, with the last unit of each: an engine keeps what it computed for them.
+    """The texts that occur in several units, with the last unit of each, so that an engine can cache their results.
 
-    Texts are told apart by their hash in this process; two with the same hash are kept a little longer than need be.
+    Texts are identified by their hash in this process. After a collision a text is cached longer than needed, which
+    does no harm.
     """
 
     def __init__(self, states: Sequence[_JobState]) -> None:
@@ -316,7 +324,7 @@ class _RecurringTexts:
         all_hashes, all_units = np.concatenate(hashes), np.concatenate(units)
         order = np.lexsort((all_units, all_hashes))
         all_hashes, all_units = all_hashes[order], all_units[order]
-        # of equal hashes the last one has the last unit; a hash that stands alone occurs in one unit only
+        # the last of equal hashes has the last unit; a hash without an equal neighbour occurs in one unit only
         same_as_before = all_hashes[1:] == all_hashes[:-1]
         is_repeat = np.zeros(len(all_hashes), dtype=bool)
         is_repeat[1:] = same_as_before
@@ -329,6 +337,6 @@ class _RecurringTexts:
         if not len(self._hashes):
             return frozenset()
         hashes = np.fromiter(map(hash, texts), dtype=np.int64, count=len(texts))
-        index = np.searchsorted(self._hashes, hashes).clip(max=len(self._hashes) - 1)
-        recurs = (self._hashes[index] == hashes) & (self._last_units[index] > number)
+        hash_index = np.searchsorted(self._hashes, hashes).clip(max=len(self._hashes) - 1)
+        recurs = (self._hashes[hash_index] == hashes) & (self._last_units[hash_index] > number)
         return frozenset(texts[i] for i in np.flatnonzero(recurs).tolist())

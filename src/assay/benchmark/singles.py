@@ -1,8 +1,8 @@
-"""Single (reference, candidate) pairs behind a pairs table: what metrics score and the store keeps.
+"""Single (reference, candidate) pairs of a pairs table, which metrics score and the store keeps.
 
-A reference may be several gold answers; each is scored alone, and the scores of a pair are then reduced to the best
-one or their mean, except for a metric that reads them all at once. A single that stands in the table many times is
-scored once.
+A reference may be several gold answers. Each is scored separately, and the scores of a pair are then reduced to the
+best one or their mean, except for a metric that reads all of them at once. A single that occurs several times in the
+table is scored once.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ class Singles:
     """The distinct singles of a pairs table.
 
     Args:
-        pairs: the table; it is not copied.
+        pairs: the pairs; their table is not copied.
         with_question: whether the question is part of a single (for metrics that read it).
-        with_graphs: whether the AMR graphs are.
-        together: whether several gold answers are one single.
+        with_graphs: whether the AMR graphs are part of a single.
+        together: whether all gold answers of a pair form one single.
 
     Attributes:
-        digests: one a distinct single, 16 bytes each, shape (u,), in order of first appearance.
-        inverse: for each single of the table, the index of its digest, shape (s,).
+        digests: the digest of each distinct single, 16 bytes each, shape (u,), in order of first appearance.
+        inverse: the index of the digest of each single of the table, shape (s,).
     """
 
     def __init__(
         self, pairs: Pairs, *, with_question: bool = False, with_graphs: bool = False, together: bool = False
     ) -> None:
         self._rows = len(pairs)
-        #: for each single of the table, the row of its pair; None where every pair has one reference
+        #: the row of the pair of each single, shape (s,); None if every pair is one single
         self._parents: NDArray[np.int64] | None = None
         self._columns = _columns_read(pairs, with_question=with_question, with_graphs=with_graphs)
         has_lists = _is_list(self._columns["reference"])
@@ -52,18 +52,18 @@ class Singles:
             _check_not_empty(self._columns["reference"], pairs.name)
         self._together = together and has_lists
         if has_lists and not together:
-            self._columns, self._parents = _one_row_a_gold_answer(self._columns)
+            self._columns, self._parents = _one_row_per_gold_answer(self._columns)
         text_columns = [name for name in self._columns if name not in GRAPH_COLUMNS]
-        # both graph columns even where one is absent: a graph of one side is another single than that of the other
-        self._keyed = (*text_columns, *(GRAPH_COLUMNS if with_graphs else ()))
-        digests = row_digests([self._columns.get(name) for name in self._keyed], len(self._columns["reference"]))
+        # both graph columns even if one is absent: the same graph on the other side makes another single
+        self._key_columns = (*text_columns, *(GRAPH_COLUMNS if with_graphs else ()))
+        digests = row_digests([self._columns.get(name) for name in self._key_columns], len(self._columns["reference"]))
         # in order of first appearance, so that neighbours in the file are scored together
         self._first_rows, self.inverse = distinct_rows(digests)
         self.digests: NDArray[np.void] = digests[self._first_rows].view(DIGEST)
 
     @classmethod
     def read_by(cls, metric: Metric, pairs: Pairs) -> Singles:
-        """Return the singles of a table with the columns that a metric reads."""
+        """Return the singles of a table, made from the columns that a metric reads."""
         reads = metric.declaration
         return cls(
             pairs,
@@ -73,7 +73,9 @@ class Singles:
         )
 
     def rows(self, indices: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Return the rows of the table in which the distinct singles at *indices* stand first, ascending."""
+        """Return the rows of the table where the distinct singles at *indices* first occur, ascending, without
+        duplicates.
+        """
         rows = self._first_rows[indices]
         return np.unique(rows if self._parents is None else self._parents[rows])
 
@@ -93,12 +95,12 @@ class Singles:
     def reduce(
         self, scores: NDArray[np.float64], choice: ReferenceChoice, *, higher_is_better: bool
     ) -> NDArray[np.float64]:
-        """Return the scores of the pairs, shape (n,), from those of the distinct singles, shape (u,).
+        """Return the scores of the pairs, shape (n,), from the scores of the distinct singles.
 
         Args:
-            scores: of the distinct singles, in the order of ``digests``.
-            choice: what becomes of a pair with several gold answers: its best score, or their mean.
-            higher_is_better: of the metric; the best score is the lowest where it is false.
+            scores: the scores of the distinct singles, shape (u,), in the order of ``digests``.
+            choice: the score of a pair with several gold answers: the best of their scores, or the mean.
+            higher_is_better: whether the best score is the highest; else it is the lowest.
         """
         single_scores = scores[self.inverse]
         if self._parents is None:
@@ -114,7 +116,7 @@ class Singles:
 
 
 def _columns_read(pairs: Pairs, *, with_question: bool, with_graphs: bool) -> dict[str, pa.ChunkedArray]:
-    """Return the columns that make up a single, those of them that the table has."""
+    """Return those of the columns of a single that the table has, by name."""
     names = ["reference", "candidate"]
     if with_question:
         names.append("question")
@@ -137,10 +139,10 @@ def _check_not_empty(lists: pa.ChunkedArray, dataset: str) -> None:
         raise InputError(f"{dataset}: a pair has no gold answer (an empty list)")
 
 
-def _one_row_a_gold_answer(
+def _one_row_per_gold_answer(
     columns: dict[str, pa.ChunkedArray],
 ) -> tuple[dict[str, pa.ChunkedArray], NDArray[np.int64]]:
-    """Return the columns with one row a gold answer, and for each of those rows the row of its pair."""
+    """Return the columns with one row per gold answer, and for each new row the row of its pair."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -149,5 +151,5 @@ def _one_row_a_gold_answer(
     parents = np.repeat(np.arange(len(lists)), sizes)
     others = {name: column for name, column in columns.items() if name != "reference"}
     flat = take_table(pa.table(others), parents)
-    laid_flat = pa.chunked_array([chunk.flatten() for chunk in lists.chunks], lists.type.value_type)
-    return {"reference": laid_flat} | {name: flat.column(name) for name in others}, parents
+    flat_references = pa.chunked_array([chunk.flatten() for chunk in lists.chunks], lists.type.value_type)
+    return {"reference": flat_references} | {name: flat.column(name) for name in others}, parents

@@ -1,12 +1,12 @@
-"""Scores that were computed once, kept for every later run.
+"""The store of scores, which later runs reuse.
 
-A score is found by the full signature of its metric and a digest of the pair's texts, so that a changed option,
-library, model or text never finds an old one. SQLite in WAL mode: runs in parallel share one store, and a killed run
-loses the unit in flight. Each score has a checksum, since SQLite has none: a damaged file or a score that was
-changed ends a run with an error instead of a wrong number.
+The key of a score is the full signature of its metric and a digest of the pair's texts, so that a changed option,
+library, model or text never finds an old score. SQLite runs in WAL mode: parallel runs share one store, and a killed
+run loses only the unit in progress. Each score has a checksum, since SQLite has none: a damaged file or a changed score
+ends a run with an error instead of a wrong number.
 
-SQLite suits few scores. Of a metric that gets many at once, they lie in Parquet in a folder beside the file
-(``parts.py``), and those in SQLite, which came later, go first.
+SQLite suits few scores. If a metric gets many at once, they are stored in Parquet files in a folder beside the database
+(``parts.py``). Scores of the same metric in SQLite are newer, and take precedence.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from assay.benchmark.parts import ROWS, Rows, ScoreParts
 from assay.database import DamagedStoreError, Database
 from assay.paths import cache_dir
 
-#: New scores of a metric from which on they go to Parquet: those that fill a part. A row takes SQLite 11 µs up to
-#: 100,000 of them and 29 µs, with 9 kB written, from 500,000 on; Parquet takes 1 µs.
+#: From this many new scores on, enough to fill a part, a metric's scores go to Parquet. A row takes SQLite 11 µs below
+#: 100,000 rows and 29 µs, with 9 kB written, from 500,000 on; Parquet takes 1 µs.
 MANY = ROWS
-#: Digests looked up in one statement; SQLite's own default limit was 999 for long.
+#: Digests looked up in one statement; older versions of SQLite allow at most 999 parameters.
 LOOKUP = 900
 
 _SCHEMA = """
@@ -54,8 +54,8 @@ def default_store() -> Path:
     return cache_dir() / "scores-2.sqlite"
 
 
-class _Kept:
-    """What is found of some distinct digests, shape (n,): scores, NaN where there is none, and flags."""
+class _FoundScores:
+    """The scores found for distinct digests, shape (n,), NaN where none is found, and their flags, shape (n,)."""
 
     def __init__(self, pairs: NDArray[np.void]) -> None:
         self.scores, self.flags = np.full(len(pairs), np.nan), np.zeros(len(pairs), dtype=np.uint8)
@@ -69,23 +69,23 @@ class _Kept:
     def _sorted(self) -> NDArray[np.bytes_]:
         return self._pairs[self._order]
 
-    def take(self, rows: Rows) -> None:
-        """Put scores and flags where their digests are."""
+    def add(self, rows: Rows) -> None:
+        """Set the scores and flags of those digests that are in *rows*; later rows replace earlier ones."""
         if not len(self._pairs):
             return
         pairs, scores, flags = rows
-        known = pairs.view("S16")
-        places = np.searchsorted(self._sorted, known).clip(max=len(self._sorted) - 1)
-        found = self._sorted[places] == known
-        index = self._order[places[found]]
-        self.scores[index], self.flags[index] = scores[found], flags[found]
+        digests = pairs.view("S16")
+        sorted_index = np.searchsorted(self._sorted, digests).clip(max=len(self._sorted) - 1)
+        is_requested = self._sorted[sorted_index] == digests
+        index = self._order[sorted_index[is_requested]]
+        self.scores[index], self.flags[index] = scores[is_requested], flags[is_requested]
 
 
 class ScoreStore(Database):
-    """A store on disk; use as a context manager, one a process.
+    """A store of scores on disk; a context manager, of which each process needs its own.
 
     Args:
-        path: the SQLite file; made, with its folder, where absent.
+        path: the SQLite file, created with its folder if absent.
 
     Raises:
         InputError: the file is no score store, or cannot be written.
@@ -97,25 +97,25 @@ class ScoreStore(Database):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        #: By metric: of its signature, where the checksum of each row starts.
+        #: The checksum of each metric's signature, the initial value for the checksums of its rows.
         self._checksums: dict[int, int] = {}
-        #: By metric: what lies in Parquet.
+        #: The Parquet files of each metric.
         self._parts: dict[int, ScoreParts] = {}
-        #: The metrics whose new scores go there.
-        self._many: set[int] = set()
+        #: The metrics whose new scores go to Parquet.
+        self._in_parquet: set[int] = set()
 
     def metric_id(self, signature: Mapping[str, str]) -> int:
-        """Return the key of a metric with this full signature.
+        """Return the key of the metric with this full signature; a new metric is added to the store.
 
         Raises:
             StoreError: the store cannot be read or written.
         """
         text = json.dumps(signature, sort_keys=True, ensure_ascii=False)
-        row = self._find(text)
+        row = self._metric_row(text)
         if row is None:
             with self._writing():
                 self._connection.execute("INSERT OR IGNORE INTO metrics (signature) VALUES (?)", (text,))
-            row = self._find(text)
+            row = self._metric_row(text)
         metric = int(row[0])
         content = text.encode("utf-8", "surrogatepass")
         self._checksums[metric] = zlib.crc32(content)
@@ -131,44 +131,46 @@ class ScoreStore(Database):
         )
 
     def expect(self, metric: int, scores: int) -> None:
-        """Say how many scores of a metric are to come: from :data:`MANY` on they go to Parquet, with those it has.
+        """Announce the number of new scores of a metric.
+
+        From :data:`MANY` on, the new scores go to Parquet, and the metric's scores in SQLite are moved there.
 
         Raises:
             StoreError: the store is damaged, or cannot be written.
         """
-        if scores < MANY or metric in self._many:
+        if scores < MANY or metric in self._in_parquet:
             return
-        self._many.add(metric)
+        self._in_parquet.add(metric)
         if not self.count(metric, limit=1):
             return
         with self._writing(), self._writing_parts():
-            for rows in self._all_of(metric):
+            for rows in self._all_rows(metric):
                 self._parts[metric].add(rows)
             self._parts[metric].flush()
             self._connection.execute("DELETE FROM scores WHERE metric = ?", (metric,))
 
-    def _all_of(self, metric: int) -> Iterator[Rows]:
-        """Yield what SQLite has of a metric.
+    def _all_rows(self, metric: int) -> Iterator[Rows]:
+        """Yield the scores of a metric in SQLite, at most :data:`~assay.benchmark.parts.ROWS` at a time.
 
         Raises:
-            DamagedStoreError: a checksum does not fit.
+            DamagedStoreError: a checksum does not match.
         """
-        found = self._connection.execute("SELECT pair, score, flags, checksum FROM scores WHERE metric = ?", (metric,))
-        while rows := found.fetchmany(ROWS):
-            known = self._checked(metric, rows)
-            values = np.array(list(known.values()), dtype=np.float64).reshape(-1, 2)
-            yield np.frombuffer(b"".join(known), dtype=DIGEST), values[:, 0], values[:, 1].astype(np.uint8)
+        cursor = self._connection.execute("SELECT pair, score, flags, checksum FROM scores WHERE metric = ?", (metric,))
+        while rows := cursor.fetchmany(ROWS):
+            score_and_flags = self._checked(metric, rows)
+            values = np.array(list(score_and_flags.values()), dtype=np.float64).reshape(-1, 2)
+            yield np.frombuffer(b"".join(score_and_flags), dtype=DIGEST), values[:, 0], values[:, 1].astype(np.uint8)
 
     @contextmanager
     def _writing_parts(self) -> Iterator[None]:
-        """Turn errors of the file system in this block into one that a user can act on."""
+        """Turn file system errors in this block into a StoreError that a user can act on."""
         try:
             yield
         except OSError as error:
             raise self.unwritten(error, is_full=error.errno == errno.ENOSPC) from error
 
     def close(self) -> None:
-        """Write what waits, and close the files."""
+        """Write the scores that are not in a file yet, and close the store."""
         try:
             with self._writing_parts():
                 for parts in self._parts.values():
@@ -176,52 +178,53 @@ class ScoreStore(Database):
         finally:
             super().close()
 
-    def _find(self, signature: str) -> Any:
+    def _metric_row(self, signature: str) -> Any:
         with self._explaining():
             return self._connection.execute("SELECT id FROM metrics WHERE signature = ?", (signature,)).fetchone()
 
     def get(self, metric: int, pairs: NDArray[np.void]) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
-        """Return what is kept of some pairs: their scores, NaN where there is none yet, and their flags.
+        """Return the stored scores and flags of distinct pairs.
 
         Args:
-            metric: what :meth:`metric_id` returned.
-            pairs: digests, shape (n,).
+            metric: the key that :meth:`metric_id` returned.
+            pairs: the digests of the pairs, shape (n,).
 
         Returns:
-            Scores and flags, shape (n,) each; the flags are 0 where there is no score.
+            Scores and flags, shape (n,) each; a pair without a stored score has NaN and 0.
 
         Raises:
             StoreError: the store is damaged, or cannot be read.
         """
-        kept = _Kept(pairs)
-        scores, flags = kept.scores, kept.flags
+        found = _FoundScores(pairs)
+        scores, flags = found.scores, found.flags
         if metric in self._parts:
             for rows in self._parts[metric].read():
-                kept.take(rows)
+                found.add(rows)
         with self._explaining():
+            # reading all rows is faster than looking up more digests than there are rows
             if self.count(metric, limit=len(pairs)) < len(pairs):
-                for rows in self._all_of(metric):
-                    kept.take(rows)
+                for rows in self._all_rows(metric):
+                    found.add(rows)
                 return scores, flags
             for start in range(0, len(pairs), LOOKUP):
                 known = self._look_up(metric, [bytes(pair) for pair in pairs[start : start + LOOKUP]])
                 for row, pair in enumerate(pairs[start : start + LOOKUP], start):
-                    if (found := known.get(bytes(pair))) is not None:
-                        scores[row], flags[row] = found
+                    if (score_and_flags := known.get(bytes(pair))) is not None:
+                        scores[row], flags[row] = score_and_flags
         return scores, flags
 
     def _look_up(self, metric: int, keys: list[bytes]) -> dict[bytes, tuple[float, int]]:
-        """Return score and flags of those of at most :data:`LOOKUP` digests that the store has.
+        """Return score and flags by digest for at most :data:`LOOKUP` digests, as far as SQLite has them.
 
         Raises:
-            DamagedStoreError: a checksum does not fit.
+            DamagedStoreError: a checksum does not match.
         """
         marks = ",".join("?" * len(keys))
         select = f"SELECT pair, score, flags, checksum FROM scores WHERE metric = ? AND pair IN ({marks})"
         return self._checked(metric, self._connection.execute(select, (metric, *keys)))
 
     def _checked(self, metric: int, rows: Iterable[tuple[Any, ...]]) -> dict[bytes, tuple[float, int]]:
-        """Return score and flags by digest of rows with their checksums, see :meth:`_look_up`."""
+        """Return score and flags by digest from database rows; raise DamagedStoreError if a checksum does not match."""
         known = {}
         for pair, score, flags, checksum in rows:
             if not isinstance(score, float) or checksum != self._checksum(metric, pair, score, flags):
@@ -230,7 +233,7 @@ class ScoreStore(Database):
         return known
 
     def _checksum(self, metric: int, pair: bytes, score: float, flags: int) -> int:
-        """Return the checksum of a row, with the signature of its metric in it."""
+        """Return the checksum of a row, which also covers the signature of its metric."""
         return zlib.crc32(pair + struct.pack("<dq", score, flags), self._checksums[metric])
 
     def put(
@@ -240,15 +243,19 @@ class ScoreStore(Database):
         scores: NDArray[np.float64],
         flags: NDArray[np.uint8] | None = None,
     ) -> None:
-        """Keep finite scores of shape (n,) for digests of shape (n,), with flags where there are any; all or none.
+        """Store scores of pairs in one transaction; earlier scores of the same pairs are replaced.
 
-        What was kept of these pairs before is replaced.
+        Args:
+            metric: the key that :meth:`metric_id` returned.
+            pairs: the digests of the pairs, shape (n,).
+            scores: the scores, shape (n,), finite.
+            flags: the flags as bits, shape (n,); None for no flags.
 
         Raises:
             StoreError: the store cannot be written.
         """
         flags = np.zeros(len(pairs), dtype=np.uint8) if flags is None else flags
-        if metric in self._many:
+        if metric in self._in_parquet:
             with self._writing_parts():
                 self._parts[metric].add((pairs, scores, flags))
             return
@@ -262,6 +269,6 @@ class ScoreStore(Database):
             )
 
     def count(self, metric: int, *, limit: int = -1) -> int:
-        """Return how many scores SQLite has of *metric*, counted up to *limit* where it is positive."""
+        """Return the number of scores of *metric* in SQLite, counted up to *limit* unless it is negative."""
         rows = "SELECT 1 FROM scores WHERE metric = ? LIMIT ?"
         return int(self._connection.execute(f"SELECT count(*) FROM ({rows})", (metric, limit)).fetchone()[0])

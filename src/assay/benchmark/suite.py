@@ -13,17 +13,17 @@ from assay.paths import user_path
 
 
 class Suite(BaseModel):
-    """A named set of things to run.
+    """A named set of datasets, metrics and bucket rules to run.
 
     Attributes:
-        name: what ``assay run NAME`` takes.
-        description: one line.
-        datasets: dataset specs, such as ``stsb:test``.
+        name: the name for ``assay run NAME``.
+        description: a description in one line.
+        datasets: dataset specifications, such as ``stsb:test``.
         metrics: metric names.
-        optional: metrics out of *metrics* whose absence does not fail the run.
+        optional: those of *metrics* whose absence does not fail the run.
         buckets: bucket rules.
-        statistics: names of coefficients; empty for the default three.
-        drop_duplicates: see the request.
+        statistics: names of coefficients; empty for the default ones.
+        drop_duplicates: whether duplicate pairs are left out.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -52,10 +52,10 @@ def shipped_suites() -> dict[str, Traversable]:
 
 
 def load_suite(name: str) -> Suite:
-    """Return the shipped suite *name*, or the one in the TOML file of that path.
+    """Return the shipped suite *name*, or the suite in the TOML file at that path.
 
     Raises:
-        InputError: no such suite, or a file that describes none.
+        InputError: there is no such suite, or the file is no valid suite.
     """
     shipped = shipped_suites()
     if name in shipped:
@@ -74,14 +74,14 @@ def load_suite(name: str) -> Suite:
     )
 
 
-def _read(text: str, where: str) -> Suite:
+def _read(text: str, source: str) -> Suite:
     try:
-        held = tomllib.loads(text)
+        content = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{where}: is not valid TOML: {error}") from error
+        raise InputError(f"{source}: is not valid TOML: {error}") from error
     try:
-        return Suite.model_validate(held)
+        return Suite.model_validate(content)
     except ValidationError as error:
         first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise InputError(f"{where}: {place}: {first['msg']}{suggest(place, Suite.model_fields)}") from error
+        location = ".".join(str(part) for part in first["loc"])
+        raise InputError(f"{source}: {location}: {first['msg']}{suggest(location, Suite.model_fields)}") from error

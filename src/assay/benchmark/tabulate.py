@@ -1,4 +1,4 @@
-"""From scores to the agreement table: buckets, groups, means over buckets, and what each bucket holds."""
+"""The agreement table of scores and labels: buckets, groups, means over buckets, and a summary of each bucket."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from assay.datasets import Pairs
 
 NEGATED = "sign turned: lower is better"
-#: Labels listed one by one in the summary of a bucket.
+#: The most distinct labels that the summary of a bucket lists; with more it gives their quartiles.
 MAX_LISTED_LABELS = 10
 
 
@@ -37,12 +37,12 @@ def tabulate(
     """Return the agreement of one dataset's scores with its labels, bucket by bucket, and a record of each bucket.
 
     Scores of a metric for which lower is better are negated, so that agreement is positive for every good metric. The
-    means over the buckets of a column come last.
+    means over the buckets of a column follow, and adjusted agreement comes last.
 
     Args:
-        request: the settings.
-        dataset: the pairs, labelled, their scores and buckets.
-        progress: advanced with every resample.
+        request: the settings of the run.
+        dataset: the labelled pairs with their scores and buckets.
+        progress: the progress display, advanced with every resample.
     """
     pairs = dataset.pairs
     negated = {str(metric) for metric in request.metrics if not metric.declaration.higher_is_better}
@@ -52,7 +52,7 @@ def tabulate(
     buckets = dataset.buckets
     labels = pairs.labels
     groups = None if dataset.group_column is None else _group_codes(pairs, dataset.group_column)
-    annotations, named = _annotations(pairs)
+    annotations, columns_are_annotators = _annotations(pairs)
     progress.begin(f"agreement on {pairs.name}", len(buckets) * len(scores) * request.resamples)
     rows, summaries = [], []
     for bucket in buckets:
@@ -72,11 +72,13 @@ def tabulate(
         )
         for estimate in estimates:
             rows.append(_row(pairs, bucket, estimate, NEGATED if estimate.metric in negated else ""))
-        reliability = None if annotations is None else _reliability(annotations[inside], labels[inside], named)
+        reliability = None
+        if annotations is not None:
+            reliability = _reliability(annotations[inside], labels[inside], columns_are_annotators)
         summaries.append(_summarise(request, dataset, bucket, bucket_groups, reliability))
     for rule in request.buckets:
         if rule.isidentifier() and rule not in QUANTITIES:
-            # the rule names a column, and makes one bucket a value of it
+            # the rule names a column, and makes one bucket per value of it
             value_buckets = {bucket.name for bucket in buckets if bucket.rule == rule}
             mean_rows, mean_summaries = mean_over(rule, value_buckets, rows, summaries)
             rows += mean_rows
@@ -101,15 +103,20 @@ def tabulate(
 
 
 class ScoresInside(Mapping[str, NDArray[np.float64]]):
-    """The scores of the pairs of a bucket by metric, taken out of those of all pairs when they are asked for."""
+    """The scores of the pairs of a bucket by metric, selected from the scores of all pairs on access.
+
+    Args:
+        scores: the scores of all n pairs by metric, shape (n,).
+        inside: True for each pair in the bucket, shape (n,).
+    """
 
     def __init__(self, scores: Mapping[str, NDArray[np.float64]], inside: NDArray[np.bool_]) -> None:
         self._scores = scores
         self._inside = slice(None) if inside.all() else inside
 
     def __getitem__(self, metric: str) -> NDArray[np.float64]:
-        taken: NDArray[np.float64] = self._scores[metric][self._inside]
-        return taken
+        selected: NDArray[np.float64] = self._scores[metric][self._inside]
+        return selected
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._scores)
@@ -119,7 +126,7 @@ class ScoresInside(Mapping[str, NDArray[np.float64]]):
 
 
 def _record_of(block: AdjustedBlock, whole: BucketRecord) -> BucketRecord:
-    """Return the record of an adjusted block, which holds no pairs by itself; *whole* is that of all pairs."""
+    """Return the record of an adjusted block, which is not a subset of pairs; *whole* is the record of all pairs."""
     return BucketRecord(
         dataset=whole.dataset,
         split=whole.split,
@@ -137,16 +144,16 @@ def _record_of(block: AdjustedBlock, whole: BucketRecord) -> BucketRecord:
 def mean_over(
     column: str, buckets: Collection[str], rows: Sequence[AgreementRow], summaries: Sequence[BucketRecord]
 ) -> tuple[list[AgreementRow], list[BucketRecord]]:
-    """Return the agreement rows and the record of a bucket ``mean over COLUMN``; both empty below two filled buckets.
+    """Return the agreement rows and the record of a bucket ``mean over COLUMN``; none below two non-empty buckets.
 
     The mean of a coefficient over buckets differs from the coefficient over all pairs. The STS tasks of 2012 to 2016
     were ranked by a mean over their sources, and papers since then report either; here each has its own name.
 
     Args:
-        column: whose values the buckets are.
-        buckets: their names.
-        rows: of one dataset, those of the buckets among them.
-        summaries: likewise.
+        column: the column whose values make the buckets.
+        buckets: the names of these buckets.
+        rows: the agreement rows of the dataset, including the rows of these buckets.
+        summaries: the bucket records of the dataset, including the records of these buckets.
     """
     filled = [summary for summary in summaries if summary.bucket in buckets and summary.n]
     if len(filled) < 2:
@@ -172,7 +179,10 @@ def mean_over(
 
 
 def _mean_row(bucket: str, parts: Sequence[AgreementRow]) -> AgreementRow:
-    """Return the mean of one metric's rows of one statistic, without interval; undefined where one of them is."""
+    """Return the row with the mean of one metric's values of one statistic, without an interval.
+
+    The mean is undefined if one of the values is.
+    """
     first = parts[0]
     undefined = [part.bucket for part in parts if part.value is None]
     if undefined:
@@ -195,14 +205,14 @@ def _mean_row(bucket: str, parts: Sequence[AgreementRow]) -> AgreementRow:
 
 
 def _mean_ceiling(summaries: Sequence[BucketRecord], statistic: str) -> float | None:
-    """Return the mean of the buckets' ceilings of a statistic; None where one of them is undefined."""
+    """Return the mean of the buckets' ceilings of a statistic; None if one of them is undefined."""
     ceilings = [summary.ceiling[statistic] for summary in summaries]
     defined = [ceiling for ceiling in ceilings if ceiling is not None]
     return fmean(defined) if len(defined) == len(ceilings) else None
 
 
 def _row(pairs: Pairs, bucket: Bucket, estimate: Estimate, remark: str) -> AgreementRow:
-    """Return the agreement row of an estimate, with a remark (or "") added to its note."""
+    """Return the agreement row of an estimate; *remark*, which may be empty, is added to its note."""
     return AgreementRow(
         dataset=pairs.name,
         split=pairs.split,
@@ -218,7 +228,7 @@ def _row(pairs: Pairs, bucket: Bucket, estimate: Estimate, remark: str) -> Agree
 
 
 def _group_codes(pairs: Pairs, column: str) -> NDArray[np.intp]:
-    """Return an integer for each pair, shape (n,), equal for equal cells; an empty cell is a group of its own.
+    """Return one integer per pair, shape (n,), equal for equal cells; each empty cell is a group of its own.
 
     Raises:
         InputError: the column holds lists.
@@ -239,7 +249,7 @@ def _summarise(
     groups: NDArray[np.intp] | None,
     reliability: AnnotatorReliability | None,
 ) -> BucketRecord:
-    """Return what a bucket holds: pairs, labels, ties, groups, and the ceilings that its ties set."""
+    """Return the record of a bucket: its number of pairs, its labels, ties and groups, and the ceilings due to ties."""
     pairs = dataset.pairs
     labels = pairs.labels[bucket.mask]
     undefined: dict[str, float | None] = dict.fromkeys(request.statistics)
@@ -257,7 +267,7 @@ def _summarise(
 
 
 def _label_distribution(labels: NDArray[np.float64]) -> dict[str, float]:
-    """Return the count of each label, by label; of more than :data:`MAX_LISTED_LABELS` their quartiles, by ``50%``."""
+    """Return the count of each label; with more than :data:`MAX_LISTED_LABELS` the quartiles, with keys as ``50%``."""
     values, counts = np.unique(labels, return_counts=True)
     if len(values) <= MAX_LISTED_LABELS:
         return {plain(value): float(count) for value, count in zip(values, counts, strict=True)}
@@ -265,10 +275,11 @@ def _label_distribution(labels: NDArray[np.float64]) -> dict[str, float]:
 
 
 def _annotations(pairs: Pairs) -> tuple[NDArray[np.float64] | None, bool]:
-    """Return the annotators' labels and whether a column is an annotator.
+    """Return the annotators' labels and whether each column is one annotator.
 
-    The labels have the shape (n, most labels of a pair), NaN-padded; None for data without them. Lists of different
-    lengths do not say who gave which label; those of several columns are equally long, with an empty cell as null.
+    The labels have the shape (n, most labels of a pair), padded with NaN; None for data without annotators' labels.
+    Lists of different lengths do not say who gave which label. Lists made from one column per annotator are equally
+    long, with null for an empty cell.
     """
     if "annotations" not in pairs.table.column_names:
         return None, False
@@ -282,19 +293,19 @@ def _annotations(pairs: Pairs) -> tuple[NDArray[np.float64] | None, bool]:
 
 
 def _reliability(
-    annotations: NDArray[np.float64], labels: NDArray[np.float64], named: bool
+    annotations: NDArray[np.float64], labels: NDArray[np.float64], columns_are_annotators: bool
 ) -> AnnotatorReliability | None:
-    """Return how reliable the labels are and how far annotators agree; None where that is undefined.
+    """Return the reliability of the labels and the agreement among annotators; None if undefined.
 
     Args:
-        annotations: shape (n, annotators), NaN where there is none.
-        labels: shape (n,).
-        named: whether a column is an annotator.
+        annotations: the annotators' labels, shape (n, annotators), NaN for a missing label.
+        labels: the labels of the pairs, shape (n,).
+        columns_are_annotators: whether each column is one annotator.
     """
     reliability = split_half_reliability(annotations)
     if reliability is None:
         return None
-    each = each_with_the_others(annotations) if named else []
+    each = each_with_the_others(annotations) if columns_are_annotators else []
     return AnnotatorReliability(
         **asdict(reliability) | {"lengths": list(reliability.lengths)},
         alpha={level: krippendorff_alpha(annotations, level) for level in LEVELS},

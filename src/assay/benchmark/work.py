@@ -1,5 +1,6 @@
-"""The order of work in a run: metrics that share an engine are scored together over all datasets, one engine after
-the other. So a model is in memory once, only while it is needed, and each text passes through it once.
+"""The order of work in a run: metrics that share an engine are scored together over all datasets, engine by engine.
+
+So a model is loaded once, is in memory only while it is needed, and reads each text once.
 """
 
 from __future__ import annotations
@@ -34,11 +35,11 @@ class Task:
     """One metric on one part of one dataset.
 
     Attributes:
-        name: the metric as it was asked for.
-        metric: bound to the data.
-        dataset: where the scores go.
-        part: which rows.
-        engine: what the metric shares with others, or None.
+        name: the metric as it was requested.
+        metric: the metric, bound to the data.
+        dataset: the dataset that receives the scores.
+        part: the rows to score.
+        engine: the engine that the metric shares with others, or None.
     """
 
     name: str
@@ -49,12 +50,12 @@ class Task:
 
     @property
     def key(self) -> tuple[str, str]:
-        """Metric and dataset."""
+        """The names of metric and dataset."""
         return self.name, self.dataset.pairs.name
 
     @property
     def singles(self) -> Singles:
-        """The distinct pairs."""
+        """The distinct pairs to score."""
         return self.dataset.singles(self.metric, self.part)
 
 
@@ -77,16 +78,16 @@ def _record_of_task(task: Task, scored: Scored, engine_cost: Cost, together: lis
     """Return the record of a task that was scored.
 
     Args:
-        task: what was scored.
-        scored: the scores, and what they took.
-        engine_cost: empty where the engine was not needed.
-        together: the metrics that were scored in one pass, this one among them.
+        task: the metric with its part of a dataset.
+        scored: the scores with their cost.
+        engine_cost: the cost of the engine; empty if the engine was not needed.
+        together: the metrics that were scored in one pass, including this one.
 
     Raises:
         AssayError: no pair has a score.
     """
     metric = task.metric
-    _check_some_score(scored, engine_cost)
+    _check_has_scores(scored, engine_cost)
     return MetricRecord(
         dataset=task.dataset.pairs.name,
         metric=task.name,
@@ -100,13 +101,13 @@ def _record_of_task(task: Task, scored: Scored, engine_cost: Cost, together: lis
         signature=metric.signature(),
         declared=recorded_declaration(metric),
         says=_remark_on(task),
-        flags=scored.flags | _outside(metric, scored),
+        flags=scored.flags | _out_of_range_flags(metric, scored),
         cost=_cost_of_metric(task, scored, engine_cost, together),
     )
 
 
-def _check_some_score(scored: Scored, engine_cost: Cost) -> None:
-    """Raise AssayError, with the reasons, where no pair has a score."""
+def _check_has_scores(scored: Scored, engine_cost: Cost) -> None:
+    """Raise AssayError with the reasons if there are pairs and none of them has a score."""
     if not len(scored.scores) or not np.isnan(scored.scores).all():
         return
     reasons = ", ".join(scored.flags) or "no reason given"
@@ -115,8 +116,8 @@ def _check_some_score(scored: Scored, engine_cost: Cost) -> None:
     raise AssayError(f"none of {len(scored.scores):,} pairs has a score: {reasons}{such_as}")
 
 
-def _outside(metric: Metric, scored: Scored) -> dict[str, int]:
-    """Return how many scores are outside of the range that their metric declares, as a flag; empty where none is."""
+def _out_of_range_flags(metric: Metric, scored: Scored) -> dict[str, int]:
+    """Return the number of scores outside the range that their metric declares, by flag phrase; empty if none is."""
     declared = metric.declaration
     low, high = declared.low - declared.tolerance, declared.high + declared.tolerance
     outside = int(((scored.scores < low) | (scored.scores > high)).sum())
@@ -125,28 +126,28 @@ def _outside(metric: Metric, scored: Scored) -> dict[str, int]:
 
 
 def _cost_of_metric(task: Task, scored: Scored, engine_cost: Cost, together: list[str]) -> Cost:
-    """Return the cost of the engine with what is the metric's own: speed, price, asymmetry, who shared the pass."""
-    own: dict[str, Any] = {}
+    """Return the engine's cost with the metric's own speed, price, asymmetry, and the metrics that shared the pass."""
+    own_values: dict[str, Any] = {}
     if scored.scored and scored.seconds > 0:
-        own["pairs_per_second"] = round(scored.scored / scored.seconds, 1)
+        own_values["pairs_per_second"] = round(scored.scored / scored.seconds, 1)
     if scored.asymmetry:
-        own["asymmetry"] = scored.asymmetry
-    cost = engine_cost.model_copy(update=own)
+        own_values["asymmetry"] = scored.asymmetry
+    cost = engine_cost.model_copy(update=own_values)
     others = [other for other in together if other != task.name]
     if others and not cost.is_empty:
         cost = cost.model_copy(update={"shared_with": others})
-    # known also where the store had all scores and nothing was spent
+    # the price is reported even if the store had all scores and nothing was spent
     price = task.metric.price_per_1000()
     return cost if price is None else Cost.model_validate(cost.model_dump() | {"price_per_1000": price})
 
 
 def _remark_on(task: Task) -> str:
-    """Return what a reader should know of the bound metric, such as the model that a preset took; "" for nothing."""
+    """Return a remark on the bound metric, such as the model that a preset chose; "" without one."""
     metric = task.metric
     if str(metric) == task.name:
         return ""
     remark = metric.says()
-    # of a preset with several models, each scores the pairs of some languages
+    # a preset with several models uses each of them for the pairs of some languages
     has_own_language = task.part.rows is not None and metric.name != task.name and task.part.language
     return f"{task.part.language}: {remark}" if remark and has_own_language else remark
 
@@ -156,24 +157,31 @@ def score_all(
 ) -> list[MetricRecord]:
     """Score every dataset with every metric and return one record per metric and dataset.
 
-    The scores are put into the datasets. An error in one metric stops no other.
+    The scores are added to the datasets. An error in one metric does not stop the others.
 
-    A metric that failed on a part of a dataset has no scores there: agreement on the rest alone would be of other pairs
-    than that of the others. The store keeps what was scored.
+    A metric that failed on a part of a dataset has no scores on that dataset: agreement on the other parts would not be
+    comparable with metrics that scored all pairs. The store keeps what was scored.
+
+    Args:
+        request: the metrics and settings.
+        datasets: the prepared datasets; their scores are set.
+        scorer: the scorer of all metrics that are computed.
+        say: receives one line before anything is downloaded.
 
     Raises:
-        StoreError: scores can no longer be kept.
+        StoreError: scores can no longer be stored.
+        ClusterError: no machine is left to compute scores.
     """
     records = MetricRecords()
-    # by engine; None for the metrics without one
-    groups: dict[Engine | None, list[Task]] = {}
+    # None is the key of all metrics without an engine
+    tasks_by_engine: dict[Engine | None, list[Task]] = {}
     obtainer = _Obtainer(request.offline, say)
     combined, others = combinations(request.metrics, datasets, records)
     for metric in others:
         for dataset in datasets:
             for task in _plan(metric, dataset, obtainer, records):
-                groups.setdefault(task.engine, []).append(task)
-    for tasks in groups.values():
+                tasks_by_engine.setdefault(task.engine, []).append(task)
+    for tasks in tasks_by_engine.values():
         _score_group(tasks, scorer, records)
     for metric in combined:
         for dataset in datasets:
@@ -184,18 +192,18 @@ def score_all(
     in_order = records.in_order(request, datasets)
     done = {(record.metric, record.dataset) for record in in_order if record.is_done}
     for dataset in datasets:
-        # in the order of the request, whichever was scored first
+        # the order of the request, not the order of scoring
         names = [str(metric) for metric in request.metrics if (str(metric), dataset.pairs.name) in done]
         dataset.scores = {name: dataset.scores[name] for name in names}
     return in_order
 
 
 class _Obtainer:
-    """Fetches what metrics need; what failed once is not tried again in a run.
+    """Fetches the models and files that metrics need; a failure is remembered and not retried in the same run.
 
     Args:
-        offline: fetch nothing.
-        say: receives a line before anything is fetched.
+        offline: whether downloads are forbidden.
+        say: receives one line before anything is fetched.
     """
 
     def __init__(self, offline: bool, say: Callable[[str], None]) -> None:
@@ -207,7 +215,7 @@ class _Obtainer:
         """Fetch what a metric needs.
 
         Raises:
-            AssayError: it is unavailable.
+            AssayError: it is unavailable, now or in an earlier attempt.
         """
         name = str(metric)
         if name in self._failed:
@@ -222,7 +230,7 @@ class _Obtainer:
 
 
 def _has_to_be_fetched(metric: Metric) -> bool:
-    """Tell whether a metric is unavailable for want of what it fetches itself."""
+    """Tell whether a metric is unavailable only until :meth:`Metric.obtain` has fetched what it needs."""
     if type(metric).obtain is Metric.obtain:
         return False
     try:
@@ -235,10 +243,10 @@ def _has_to_be_fetched(metric: Metric) -> bool:
 
 
 def _plan(metric: Metric, dataset: PreparedDataset, obtainer: _Obtainer, records: MetricRecords) -> list[Task]:
-    """Return a task for each part of a dataset that a metric scores.
+    """Return one task for each part of a dataset that a metric has to score.
 
-    Where there is nothing to compute, the list is empty and a record says why: the metric does not apply, its scores
-    were read from the data, or it raised an error.
+    The list is empty if there is nothing to compute. A record then says why: the metric does not apply, its scores were
+    read from the data, or it raised an error.
     """
     name, dataset_name, language = str(metric), dataset.pairs.name, dataset.pairs.language
     try:
@@ -247,7 +255,7 @@ def _plan(metric: Metric, dataset: PreparedDataset, obtainer: _Obtainer, records
             records.skip(name, dataset_name, _why_not(metric, language))
             return []
         if isinstance(metric, ColumnMetric):
-            _take_recorded(metric, dataset, records)
+            _copy_recorded_scores(metric, dataset, records)
             return []
         tasks = []
         for part in parts:
@@ -264,7 +272,7 @@ def _plan(metric: Metric, dataset: PreparedDataset, obtainer: _Obtainer, records
 
 
 def _why_not(metric: Metric, language: str | None) -> str:
-    """Return the reason why a metric does not apply to a dataset of that language (None: several, or unknown)."""
+    """Return why a metric does not apply to a dataset of this language; None stands for several or unknown."""
     made_for = ", ".join(sorted(metric.declaration.languages or ()))
     if made_for or language is None:
         return f"not available for {language or 'the languages of this data'} (made for {made_for or 'others'})"
@@ -275,8 +283,8 @@ def _why_not(metric: Metric, language: str | None) -> str:
     return f"not available for {language}"
 
 
-def _take_recorded(metric: ColumnMetric, dataset: PreparedDataset, records: MetricRecords) -> None:
-    """Copy the scores that a dataset records for a metric, and add the record of that."""
+def _copy_recorded_scores(metric: ColumnMetric, dataset: PreparedDataset, records: MetricRecords) -> None:
+    """Use the scores that a dataset has in a column as the scores of a metric, and add a record for them."""
     name, dataset_name = str(metric), dataset.pairs.name
     if name not in dataset.recorded:
         records.skip(name, dataset_name, f"{dataset_name} has no column {metric.column!r}")
@@ -287,14 +295,14 @@ def _take_recorded(metric: ColumnMetric, dataset: PreparedDataset, records: Metr
 
 
 def _score_group(tasks: list[Task], scorer: Scorer, records: MetricRecords) -> None:
-    """Score tasks of one engine together; where that fails, one by one, so that only the cause of the error fails.
+    """Score tasks of one engine together; after an error one by one, so that only its cause fails.
 
     Metrics without an engine share nothing: each fails by itself.
     """
     engine = tasks[0].engine
     names = list(dict.fromkeys(task.name for task in tasks))
     dataset_names = list(dict.fromkeys(task.dataset.pairs.name for task in tasks))
-    left = list(tasks)
+    pending = list(tasks)
     try:
         jobs = _jobs(tasks)
         total = sum(len(job.singles.digests) for job, _ in jobs)
@@ -310,46 +318,49 @@ def _score_group(tasks: list[Task], scorer: Scorer, records: MetricRecords) -> N
                         raise outcome
                     _fail(members, outcome, records)
                 elif engine is None:
-                    _record(list(zip(members, outcome, strict=True)), [], scorer, records)
-                    # each has a peak of its own
+                    _record_finished(list(zip(members, outcome, strict=True)), [], scorer, records)
+                    # the peak memory is reported for each metric without an engine
                     reset_peak()
                 else:
                     finished += zip(members, outcome, strict=True)
                     continue
-                left.remove(members[0])
-        _record(finished, names, scorer, records)
+                # without an engine, each job has one task
+                pending.remove(members[0])
+        _record_finished(finished, names, scorer, records)
     except (StoreError, ClusterError):
-        # what is scored could no longer be kept, or nobody is left who scores: the run ends
+        # scores can no longer be stored, or no machine is left to compute them: the run ends
         raise
     except Exception as error:  # noqa: BLE001 - whatever a metric raises must not cost the others
-        # one by one, an engine that is unavailable would fail for each of them alike
-        if len(left) == 1 or isinstance(error, EngineUnavailableError):
-            _fail(left, error, records)
+        # an engine that is unavailable would fail again for each task
+        if len(pending) == 1 or isinstance(error, EngineUnavailableError):
+            _fail(pending, error, records)
             return
-        for task in left:
+        for task in pending:
             _score_group([task], scorer, records)
 
 
 def _fail(tasks: Sequence[Task], error: Exception, records: MetricRecords) -> None:
-    """Record that tasks failed, with the pairs of a unit that no process survived."""
+    """Record that tasks failed; if a unit killed every process that scored it, the reason names its pairs."""
     for task in tasks:
-        told = error
+        reported = error
         if isinstance(error, UnitLostError) and error.rows is not None:
             rows = error.rows if task.part.rows is None else task.part.rows[error.rows]
             ids = task.dataset.pairs.column("pair_id")
             first, last = (ids[int(row)].as_py() for row in (rows[0], rows[-1]))
-            told = AssayError(f"{error} (pairs {first} to {last})")
-        records.fail(*task.key, told)
+            reported = AssayError(f"{error} (pairs {first} to {last})")
+        records.fail(*task.key, reported)
 
 
-def _record(finished: list[tuple[Task, Scored]], together: list[str], scorer: Scorer, records: MetricRecords) -> None:
-    """Put the scores of tasks that were scored into their datasets, and add their records.
+def _record_finished(
+    finished: list[tuple[Task, Scored]], together: list[str], scorer: Scorer, records: MetricRecords
+) -> None:
+    """Add the scores of finished tasks to their datasets, and their records to *records*.
 
     Args:
-        finished: tasks of one engine.
-        together: the metrics that were scored in one pass; none where there is no engine.
-        scorer: knows what the engine cost.
-        records: the outcome.
+        finished: the tasks of one engine with their scores.
+        together: the metrics that were scored in one pass; empty without an engine.
+        scorer: the scorer, whose executor reports the cost of the engine.
+        records: the records of the run, to which the new ones are added.
     """
     if not finished:
         return
@@ -370,8 +381,9 @@ def _first_and_count(names: list[str]) -> str:
 
 
 def _jobs(tasks: list[Task]) -> list[tuple[ScoringJob, list[Task]]]:
-    """Return one job for all tasks of an engine that score the same distinct pairs, with its tasks in the order of its
-    metrics; without an engine, one for each task.
+    """Return the scoring jobs of tasks, each with its tasks in the order of its metrics.
+
+    Tasks of an engine that score the same distinct pairs share a job. Without an engine each task has its own.
     """
     by_singles: dict[int, list[Task]] = {}
     for position, task in enumerate(tasks):
@@ -383,7 +395,7 @@ def _jobs(tasks: list[Task]) -> list[tuple[ScoringJob, list[Task]]]:
 
 
 def _engine_cost(engine: Engine | None, results: list[Scored], scorer: Scorer) -> Cost:
-    """Return what an engine took and the peak memory of the largest process; empty where the store had every score."""
+    """Return the cost of an engine, with the peak memory of the largest process; empty if the store had all scores."""
     if not any(scored.scored for scored in results):
         return Cost()
     details = scorer.executor.cost(engine)
@@ -392,7 +404,7 @@ def _engine_cost(engine: Engine | None, results: list[Scored], scorer: Scorer) -
 
 
 def _keep_scores(task: Task, scored: Scored) -> None:
-    """Put the scores of a task into its dataset; rows of other parts stay NaN until they are scored."""
+    """Add the scores of a task to its dataset; rows of other parts stay NaN until they are scored."""
     by_metric, rows = task.dataset.scores, task.part.rows
     if rows is None:
         by_metric[task.name] = scored.scores

@@ -1,4 +1,4 @@
-"""Units scored by several processes of this machine, where there is enough to do for them."""
+"""An executor that lets several processes of this machine score units if there is enough work for them."""
 
 from __future__ import annotations
 
@@ -21,22 +21,23 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-#: Seconds that workers must save before they are started: one takes about half a second of a core to be up, and then
-#: reads what a metric needs, such as WordNet, which this process has read already.
+#: Seconds that workers must save to be started: a worker takes about half a second of a core to start, and then loads
+#: what a metric needs, such as WordNet, which this process has loaded already.
 START_SECONDS = 1.0
-#: Pairs that are handed to workers at once, without a look at how fast they are scored here: it takes any metric longer
-#: than workers take to be up.
+#: From this many pairs on, workers are started at once, without measuring the speed in this process: any metric takes
+#: longer for them than workers take to start.
 MANY = 65536
 
 
 class Workers(InProcess):
-    """Lets worker processes score the metrics that need no engine; the others are scored here.
+    """Lets worker processes score metrics without an engine, or whose engine has ``in_processes``; others stay here.
 
-    Up to :data:`MANY` pairs, units are scored here until workers are up, which start when they would save more than
-    :data:`START_SECONDS`. Metrics that no worker can take, such as functions of a script, are scored here as well.
+    Below :data:`MANY` pairs, units are scored in this process until workers are ready, which are started when they
+    would save more than :data:`START_SECONDS`. Metrics that cannot be sent to a worker, such as functions of a script,
+    are scored in this process as well.
 
     Args:
-        number: the most processes; None for the cores that are free.
+        number: the largest number of processes; None for the number of free cores.
         keep_models: whether models of several engines stay in memory.
     """
 
@@ -45,7 +46,7 @@ class Workers(InProcess):
         self._number = number
         self._crew: Crew[Unit] | None = None
         self._cost: dict[str, Any] = {}
-        #: by engine and process, what it has cost there
+        #: the cost of each engine in each process, by process id
         self._costs: dict[Engine, dict[int, dict[str, Any]]] = {}
 
     def map(self, units: Iterable[Unit]) -> Generator[tuple[int, Scores | Exception]]:
@@ -61,11 +62,11 @@ class Workers(InProcess):
         try:
             yield from self._spread(first.left >= MANY, source)
         finally:
-            # none of them takes memory while a model is loaded
+            # idle workers would occupy memory that the model of the next engine may need
             self._end_crew()
 
     def _spread(self, are_many: bool, units: Iterator[Unit]) -> Iterator[tuple[int, Scores | Exception]]:
-        """Score units here until workers are up, where they are worth it, and let those score the others."""
+        """Score units in this process until workers are worth their start and ready; they score the other units."""
         if are_many:
             self._start(at_least=2)
         while self._crew is None or not (are_many or self._crew.is_ready):
@@ -76,20 +77,21 @@ class Workers(InProcess):
         yield from self._by_workers(self._crew, units)
 
     def _score_here(self, unit: Unit) -> Scores | Exception:
-        """Score a unit in this process, and start workers where that took so long that they are worth it."""
+        """Return the outcome of a unit in this process, and start workers if its time shows that they are worth it."""
         self._cost = {}
         began = time.perf_counter()
         outcome = outcome_of(unit)
         if self._crew is None and isinstance(outcome, Scores):
             seconds = float(outcome.seconds.sum())
             loading = max(0.0, time.perf_counter() - began - seconds)
-            left = seconds / max(1, len(unit.batch)) * unit.left
-            if left > START_SECONDS + loading:
-                self._start(at_least=left / (left - START_SECONDS - loading))
+            remaining = seconds / max(1, len(unit.batch)) * unit.left
+            if remaining > START_SECONDS + loading:
+                # k workers take start + loading + remaining / k seconds, which must be less than remaining
+                self._start(at_least=remaining / (remaining - START_SECONDS - loading))
         return outcome
 
     def _start(self, *, at_least: float) -> None:
-        """Start workers where there may be so many of them, two at least."""
+        """Start the workers unless fewer than *at_least*, or fewer than two, are allowed."""
         from assay.processes import Crew
 
         number = self._number or free_cores()
@@ -99,7 +101,7 @@ class Workers(InProcess):
             self._crew.start()
 
     def _by_workers(self, crew: Crew[Unit], units: Iterator[Unit]) -> Iterator[tuple[int, Scores | Exception]]:
-        """Let workers score units, and this process those that they cannot take."""
+        """Let workers score units, and score in this process the units that cannot be sent to them."""
         from assay.processes import NotForWorkersError
 
         for unit, outcome in crew.map(units):
@@ -117,7 +119,7 @@ class Workers(InProcess):
                 yield unit.number, scores
 
     def cost(self, engine: Engine | None) -> dict[str, Any]:
-        """See :meth:`assay.benchmark.executor.Executor.cost`; the number of workers where the last unit was theirs."""
+        """See :meth:`assay.benchmark.executor.Executor.cost`; with the number of workers of the last unit."""
         if engine is None:
             return self._cost
         costs = [super().cost(engine), *self._costs.get(engine, {}).values()]
@@ -135,12 +137,15 @@ class Workers(InProcess):
 
 
 def executor_of(settings: Scoring) -> Executor:
-    """Return who scores by the settings of a verb."""
+    """Return the executor that the settings of a verb ask for."""
     return settings.executor or Workers(settings.workers, keep_models=settings.keep_models)
 
 
 def _score(unit: Unit) -> tuple[Scores, int, int, dict[str, Any]] | Exception:
-    """Return the scores of a unit, the peak memory of this process in MB, its id, and what the engine has cost here."""
+    """Return the scores of a unit with the peak memory in MB, the id and the engine's cost of this worker process.
+
+    If scoring fails, the error is returned.
+    """
     reset_peak()
     outcome = outcome_of(unit)
     if isinstance(outcome, Exception):

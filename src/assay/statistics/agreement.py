@@ -1,7 +1,7 @@
 """Agreement of several scores with one label: values, and intervals from resamples or from influence values.
 
-Resamples are the same for all scores. The influence of a pair, or of a group of pairs, is what a statistic changes
-without it; the variance of all influences is that of the statistic, and costs one pass whatever the number of pairs.
+Resamples are the same for all scores. The influence of a pair, or of a group of pairs, is the change of a statistic
+when it is left out. The variance of a statistic follows from all influences in one pass, whatever the number of pairs.
 Sources: Efron & Tibshirani, An Introduction to the Bootstrap (1993); Efron, Nonparametric estimates of standard error:
 the jackknife, the bootstrap and other methods (1981); Fisher (1921) for the scale on which intervals are symmetric.
 """
@@ -23,14 +23,14 @@ from assay.statistics.prepared import PreparedScore, chance_levels
 from assay.statistics.resampling import Resampler
 from assay.statistics.tie_calibration import FOLDS, Thresholds
 
-#: Memory for the sorted orders of the scores that are resampled together.
+#: Bytes for the sorted orders of the scores that are resampled together.
 PREPARED_BYTES = 1 << 29
 #: Pairs, or groups of pairs, that an interval needs.
 FEWEST = 10
-#: Pairs, or groups of pairs, outside of the most frequent label below which bootstrap intervals are too narrow:
+#: With fewer pairs, or groups of pairs, outside the most frequent label, bootstrap intervals are too narrow:
 #: ``docs/statistics.md`` has the simulation.
 FEWEST_RARE = 10
-#: A value is at the end of its range, or does not vary, if no more than this is left.
+#: A value nearer than this to the end of its range counts as at the end; a smaller half-width counts as none.
 NOISE = 1e-12
 
 
@@ -41,11 +41,11 @@ class Estimate:
     Attributes:
         metric: name of the score.
         statistic: name of the statistic.
-        value: on the pairs themselves; None where undefined, with the reason in *note*.
-        low: lower bound of the interval; None where there is none.
-        high: upper bound.
-        n: pairs that were counted.
-        note: reason or reservation, or an empty string.
+        value: the value on the observed pairs; None if undefined, with the reason in *note*.
+        low: the lower bound of the interval; None without an interval.
+        high: the upper bound; None without an interval.
+        n: the number of pairs that have a score.
+        note: why the value is undefined, or reservations; may be empty.
     """
 
     metric: str
@@ -69,11 +69,11 @@ def agreement(
     interval: str = "bootstrap",
     advance: Callable[[int], None] | None = None,
 ) -> list[Estimate]:
-    """Return how far every score agrees with the labels: one estimate per score and statistic, in the order given.
+    """Return one estimate per score and statistic of their agreement with the labels, in the order of the arguments.
 
     Args:
-        scores, labels, statistics, resamples, seed, groups, interval, advance: as for :func:`measure`.
-        confidence: level of the intervals, in (0, 1).
+        scores, labels, statistics, resamples, seed, groups, interval, advance: see :func:`measure`.
+        confidence: the level of the intervals, in (0, 1).
     """
     measured = measure(
         scores,
@@ -95,14 +95,15 @@ def agreement(
 def estimate(
     metric: str, statistic: str, coefficients: Coefficients, index: int, confidence: float, pairs: int
 ) -> Estimate:
-    """Return the estimate of the statistic at *index*, with its reservations; *pairs* have a label.
+    """Return the estimate of one statistic of one score, with its interval and reservations.
 
     Args:
-        metric, statistic: names.
-        coefficients: what was measured.
-        index: of the statistic in them.
-        confidence: level of the interval, in (0, 1).
-        pairs: how many have a label.
+        metric: the name of the score.
+        statistic: the name of the statistic.
+        coefficients: all statistics of the score.
+        index: the position of the statistic in *coefficients*.
+        confidence: the level of the interval, in (0, 1).
+        pairs: the number of labelled pairs.
     """
     n = coefficients.n
     value = float(coefficients.values[index])
@@ -126,17 +127,17 @@ def estimate(
     return Estimate(metric, statistic, value, low, high, n, "; ".join(notes))
 
 
-# What is measured of each score: values on the pairs and on each resample.
+# The statistics of each score: values on the pairs and on each resample.
 
 
 @dataclass(frozen=True)
 class LabelUnits:
-    """How many pairs have each label, from the lowest.
+    """The number of pairs, and of groups of pairs, with each label, from the lowest label.
 
     Attributes:
-        pairs: pairs with each label.
-        units: groups that hold each label; the pairs again where there are no groups.
-        rarer: groups, or pairs without groups, that hold a label other than the most frequent one.
+        pairs: the number of pairs with each label.
+        units: the number of groups that contain each label; equal to *pairs* without groups.
+        rarer: the number of groups (pairs, without groups) with a label other than the most frequent one.
         grouped: whether there are groups.
     """
 
@@ -147,33 +148,33 @@ class LabelUnits:
 
     @classmethod
     def of(cls, labels: Labels, groups: NDArray[np.intp] | None) -> LabelUnits:
-        """Count sorted labels of n > 0 pairs, in groups given by codes of shape (n,) or in none."""
+        """Count the labels of n > 0 pairs; *groups* are codes of shape (n,), or None."""
         pairs = np.bincount(labels.codes, minlength=labels.levels)
         rarer_pairs = labels.codes != np.argmax(pairs)
-        counted = tuple(pairs.tolist())
+        pair_counts = tuple(pairs.tolist())
         if groups is None:
-            return cls(counted, counted, int(rarer_pairs.sum()), False)
+            return cls(pair_counts, pair_counts, int(rarer_pairs.sum()), False)
         labels_of_groups = np.unique(np.stack([labels.codes, groups]), axis=1)[0]
         units = np.bincount(labels_of_groups, minlength=labels.levels)
-        return cls(counted, tuple(units.tolist()), len(np.unique(groups[rarer_pairs])), True)
+        return cls(pair_counts, tuple(units.tolist()), len(np.unique(groups[rarer_pairs])), True)
 
     @property
     def few_rarer(self) -> bool:
         """Whether at least half of the pairs share a label and fewer than :data:`FEWEST_RARE` units have another one.
 
-        Where labels are continuous, or spread over several levels, no label is that frequent.
+        False for labels that are continuous or spread over several levels: none of them is that frequent.
         """
         return self.rarer < FEWEST_RARE and 2 * max(self.pairs) >= sum(self.pairs)
 
     @property
     def rarity(self) -> str:
-        """How many units have the rarer label, in words."""
+        """The number of units with the rarer label, in words."""
         unit = "group" if self.grouped else "pair"
         return f"{self.rarer} {unit}{'' if self.rarer == 1 else 's'} with the rarer label"
 
     @property
     def reservation(self) -> str:
-        """What a reader should know of intervals; empty where they keep their level."""
+        """A warning that intervals are too narrow; empty if they keep their level."""
         return f"{self.rarity}: intervals are too narrow" if self.few_rarer else ""
 
 
@@ -182,18 +183,21 @@ class Coefficients:
     """The statistics of one score.
 
     Attributes:
-        values: shape (statistics,), NaN where undefined.
-        chance: their means over permutations of the labels, shape (statistics,), NaN where no two pairs are compared.
-        resampled: on each resample, shape (statistics, resamples), NaN where undefined; None without resamples.
-        n: pairs that have a score.
-        units: for each statistic, how many pairs or groups of pairs it rests on, and what they are called.
-        reasons: for each statistic, why it is undefined; empty where it is not.
-        statistics: their names; empty for means over datasets.
-        labels: how many pairs have each label; None for means over datasets.
-        ties: share of the comparisons of two pairs that are ties in the score, NaN where there are none.
-        tie_thresholds: up to which difference the calibrated statistics take two scores as tied; None without such a
+        values: the values on all pairs, shape (statistics,), NaN where undefined.
+        chance: the mean of each statistic over permutations of the labels, shape (statistics,); NaN if no two pairs
+            are compared.
+        resampled: the values on each resample, shape (statistics, resamples), NaN where undefined; None without
+            resamples.
+        n: the number of pairs that have a score.
+        units: for each statistic, the number of pairs or groups of pairs that it rests on, and their name.
+        reasons: for each statistic, why it is undefined; empty if it is defined.
+        statistics: the names of the statistics; empty for means over datasets.
+        labels: the number of pairs with each label; None for means over datasets.
+        ties: the share of comparisons of two pairs that are ties in the score; NaN without comparisons.
+        tie_thresholds: the largest differences that the calibrated statistics treat as ties; None without such a
             statistic, and for means over datasets.
-        variance: from the influence of each pair or group; None with resamples, or where no interval is asked for.
+        variance: variances from the influence of each pair or group; None with resamples, or if no intervals were
+            requested.
     """
 
     values: Floats
@@ -210,20 +214,20 @@ class Coefficients:
 
     @property
     def tie_threshold(self) -> float | None:
-        """The best threshold for ties on all pairs."""
+        """The tie threshold chosen on all pairs; None without a calibrated statistic."""
         return None if self.tie_thresholds is None else self.tie_thresholds.shown
 
     @property
     def has_intervals(self) -> bool:
-        """Whether intervals were asked for."""
+        """Whether intervals were requested."""
         return self.resampled is not None or self.variance is not None
 
     def has_own_interval(self, index: int) -> bool:
-        """Tell whether the statistic at *index* has an interval of its own; no mean over datasets has."""
+        """Tell whether the statistic at *index* defines its own interval; False for means over datasets."""
         return bool(self.statistics) and STATISTICS[self.statistics[index]].interval is not None
 
     def undefined_without(self, index: int) -> list[str]:
-        """Return a note where the statistic at *index* is undefined without some of the units, else none."""
+        """Return one note if the statistic at *index* is undefined without some of the units, else an empty list."""
         if self.resampled is not None:
             undefined = int(np.isnan(self.resampled[index]).sum())
             return [f"undefined in {undefined} of {len(self.resampled[index])} resamples"] if undefined else []
@@ -232,7 +236,7 @@ class Coefficients:
         return []
 
     def variance_of(self, index: int) -> float:
-        """Return the variance of the statistic at *index* from sample to sample; NaN where there is none."""
+        """Return the variance of the statistic at *index* from sample to sample; NaN if unavailable."""
         if self.variance is not None:
             return float(self.variance.variances[index])
         if self.resampled is None or np.isnan(self.resampled[index]).all():
@@ -240,15 +244,23 @@ class Coefficients:
         return float(np.nanvar(self.resampled[index], ddof=1))
 
     @property
-    def as_variance(self) -> JackknifeVariance:
-        """The variances with their degrees of freedom; of resamples, as many as there are units but one."""
+    def variance_with_degrees(self) -> JackknifeVariance:
+        """Variance of each statistic with its degrees of freedom, each of shape (statistics,).
+
+        Variances over resamples have one degree of freedom fewer than there are units.
+        """
         if self.variance is not None:
             return self.variance
         variances = np.array([self.variance_of(index) for index in range(len(self.values))])
-        return JackknifeVariance(variances, np.array([units - 1.0 for units, _ in self.units]))
+        degrees = np.array([units - 1.0 for units, _ in self.units])
+        return JackknifeVariance(variances, degrees)
 
     def interval(self, index: int, confidence: float) -> tuple[float, float] | None:
-        """Return the interval of the statistic at *index*, None where there is none."""
+        """Return the interval of the statistic at *index*; None if it has none, as below :data:`FEWEST` units.
+
+        The statistic's own interval comes first, then the percentiles of the resamples, then the jackknife's standard
+        error: on Fisher's scale for a statistic, symmetric for a mean over datasets, which has no range of its own.
+        """
         value, units = float(self.values[index]), self.units[index][0]
         if not self.has_intervals or np.isnan(value) or units < FEWEST:
             return None
@@ -266,7 +278,7 @@ class Coefficients:
         return (value - reach, value + reach) if statistic is None else fisher_interval(value, reach, statistic.lowest)
 
     def reservation(self, index: int) -> str:
-        """Return what a reader should know of the interval of the statistic at *index*, or an empty string."""
+        """Return a warning about rare labels for the interval of the statistic at *index*, or an empty string."""
         if not self.has_intervals or self.labels is None or not self.labels.few_rarer:
             return ""
         return self.labels.rarity if self.has_own_interval(index) else self.labels.reservation
@@ -283,17 +295,18 @@ def measure(
     interval: str = "bootstrap",
     advance: Callable[[int], None] | None = None,
 ) -> dict[str, Coefficients]:
-    """Return the statistics of every score, and how far they vary: on resamples that are the same for all scores, or by
-    the influence of each pair or group.
+    """Return the statistics of every score with their variation, by score name.
+
+    The variation comes from resamples, which are the same for all scores, or from the influence of each pair or group.
 
     Args:
-        scores: by name, arrays of shape (n,); NaN marks a pair without a score, which that score leaves out.
-        labels: shape (n,), finite.
-        statistics: names out of :data:`~assay.statistics.coefficients.STATISTICS`.
-        resamples: bootstrap resamples of all n pairs; 0 for none.
+        scores: arrays of shape (n,) by name; NaN marks a pair without a score, which is left out for that score.
+        labels: the labels, shape (n,), finite.
+        statistics: names from :data:`~assay.statistics.coefficients.STATISTICS`.
+        resamples: the number of bootstrap resamples of all n pairs; 0 for no intervals.
         seed: non-negative integers; the same seed gives the same resamples.
-        groups: None, or integer codes of shape (n,): whole groups are resampled, and statistics within groups,
-            undefined without them, compare the pairs of one group.
+        groups: None, or integer codes of shape (n,): whole groups are resampled, and statistics within groups, which
+            are undefined without them, compare pairs of the same group.
         interval: one of :data:`~assay.statistics.coefficients.INTERVALS`.
         advance: called with the number of (score, resample) units done.
     """
@@ -317,11 +330,14 @@ def measure(
 def influences(
     scores: Mapping[str, Floats], labels: Floats, groups: NDArray[np.intp] | None, statistics: Sequence[str]
 ) -> Iterator[tuple[str, Coefficients, tuple[Floats, ...]]]:
-    """Yield each score's name, its statistics with their variance, and what they are without each pair or group.
+    """Yield the name of each score, its statistics with their variance, and the leave-one-out values.
 
     Args:
-        scores, labels, statistics: as for :func:`measure`; scores that no pair has are left out.
+        scores, labels, statistics: see :func:`measure`; a score without a finite value is left out.
         groups: None, or integer codes 0 … k-1 of shape (n,).
+
+    Yields:
+        The leave-one-out values as in :func:`~assay.statistics.jackknife.leave_one_out`.
     """
     for score in _prepare(scores, labels, groups):
         left_out = LeftOut.of(score.prepared, statistics)
@@ -349,7 +365,7 @@ def _measure_resampled(
     resampler: Resampler,
     advance: Callable[[int], None] | None,
 ) -> dict[str, Coefficients]:
-    """Return by metric its statistics on the pairs and on each resample, if there are any."""
+    """Return the statistics of each metric on the pairs and, if any are drawn, on each resample."""
     measured = {}
     for batch in _batches(scores, labels, groups, statistics):
         resampled = _resample(batch, resampler, statistics, advance) if resampler.resamples else {}
@@ -374,7 +390,7 @@ def _measure_resampled(
 def _resample(
     batch: list[_Score], resampler: Resampler, statistics: Sequence[str], advance: Callable[[int], None] | None
 ) -> dict[str, Floats]:
-    """Return by metric its statistics on each resample, shape (statistics, resamples)."""
+    """Return the statistics of each metric on each resample, shape (statistics, resamples)."""
     blocks: dict[str, list[Floats]] = {score.metric: [] for score in batch}
     for all_weights in resampler.blocks():
         for score, weights, label_counts in _with_label_counts(batch, all_weights):
@@ -385,7 +401,7 @@ def _resample(
 
 
 def _reasons(score: _Score, statistics: Sequence[str], values: Floats) -> tuple[str, ...]:
-    """Return for each statistic why its value is undefined, or an empty string."""
+    """Return one string per statistic: why its value is undefined, or empty."""
     reasons = []
     for name, value in zip(statistics, values, strict=True):
         reasons.append(score.prepared.why_undefined(name) if np.isnan(value) else "")
@@ -393,19 +409,19 @@ def _reasons(score: _Score, statistics: Sequence[str], values: Floats) -> tuple[
 
 
 def _undefined_coefficients(statistics: Sequence[str], reason: str) -> Coefficients:
-    """Return the coefficients of a score that no pair has: all undefined, for one reason."""
+    """Return the coefficients of a score without a finite value: all undefined, for the same reason."""
     undefined, count = np.full(len(statistics), np.nan), len(statistics)
     return Coefficients(undefined, undefined, None, 0, ((0, "pairs"),) * count, (reason,) * count)
 
 
 @dataclass(frozen=True)
 class _KnownRows:
-    """The pairs that have a score: often the same for many scores.
+    """The pairs that have a score, often shared by many scores.
 
     Attributes:
-        mask: which of all pairs, shape (all pairs,); None for all of them.
-        labels: theirs, sorted.
-        groups: codes of their groups, shape (n,), or None.
+        mask: True for each such pair, shape (all pairs,); None if all pairs have a score.
+        labels: the sorted labels of the n pairs.
+        groups: the group codes of the n pairs, shape (n,), or None.
     """
 
     mask: NDArray[np.bool_] | None
@@ -414,7 +430,7 @@ class _KnownRows:
 
     @cached_property
     def label_units(self) -> LabelUnits:
-        """How many of these pairs have each label."""
+        """The number of these pairs with each label."""
         return LabelUnits.of(self.labels, self.groups)
 
     @classmethod
@@ -425,7 +441,7 @@ class _KnownRows:
         return cls(known, Labels.of(labels[known]), None if groups is None else groups[known])
 
     def take(self, values: Floats) -> Floats:
-        """Return the rows of an array whose first axis is all pairs."""
+        """Return the rows of these pairs from an array whose first axis is all pairs."""
         return values if self.mask is None else values[self.mask]
 
 
@@ -438,18 +454,18 @@ class _Score:
     prepared: PreparedScore = field(repr=False)
 
     def units(self, statistic: str) -> tuple[int, str]:
-        """Return how many pairs, or groups of pairs, a statistic rests on, and what they are called."""
+        """Return the number of pairs, or groups of pairs, that a statistic rests on, and their name."""
         groups = self.rows.groups
         if groups is None:
             return len(self.prepared.scores), "pairs"
         if STATISTICS[statistic].labels is LabelKind.grouped and self.prepared.within is not None:
-            # of many groups, few may be such that a score can be right or wrong in them
+            # only groups with two different labels can be ordered rightly or wrongly
             return self.prepared.within.units, "groups"
         return len(np.unique(groups)), "groups"
 
 
 def _prepare(scores: Mapping[str, Floats], labels: Floats, groups: NDArray[np.intp] | None) -> Iterator[_Score]:
-    """Yield scores prepared on the pairs that have them; scores that no pair has are left out."""
+    """Yield each score, prepared on the pairs that have it; a score without a finite value is left out."""
     rows_by_mask: dict[bytes, _KnownRows] = {}
     for metric, values in scores.items():
         known = np.isfinite(values)
@@ -465,12 +481,12 @@ def _prepare(scores: Mapping[str, Floats], labels: Floats, groups: NDArray[np.in
 def _batches(
     scores: Mapping[str, Floats], labels: Floats, groups: NDArray[np.intp] | None, statistics: Sequence[str]
 ) -> Iterator[list[_Score]]:
-    """Yield prepared scores, as many at a time as :data:`PREPARED_BYTES` holds."""
+    """Yield prepared scores in batches that fit into :data:`PREPARED_BYTES`."""
     is_calibrated = any(STATISTICS[name].is_calibrated for name in statistics)
     batch: list[_Score] = []
     batch_bytes = 0
     for score in _prepare(scores, labels, groups):
-        # about what Cells holds: more for each bit of the label codes, and with thresholds for each fold
+        # the approximate size of Cells, which grows with the bits of the label codes, and with the folds if calibrated
         bits = score.rows.labels.levels.bit_length()
         score_bytes = len(labels) * (120 + 32 * bits)
         if is_calibrated:
@@ -485,13 +501,13 @@ def _batches(
 
 
 def _with_label_counts(batch: list[_Score], all_weights: Floats) -> Iterator[tuple[_Score, Floats, LabelCounts]]:
-    """Yield each score with the multiplicities of its pairs, shape (its pairs, b), and the label counts under them.
+    """Yield each score with the multiplicities of its own n pairs, shape (n, b), and the label counts under them.
 
     Scores of the same rows share one label count.
 
     Args:
         batch: prepared scores.
-        all_weights: multiplicities of all pairs in b resamples, shape (all pairs, b).
+        all_weights: the multiplicities of all pairs in b resamples, shape (all pairs, b).
     """
     counts_by_rows: dict[int, tuple[Floats, LabelCounts]] = {}
     for score in batch:
@@ -507,15 +523,15 @@ def _with_label_counts(batch: list[_Score], all_weights: Floats) -> Iterator[tup
 
 
 def expanded_tail(units: int, confidence: float) -> float:
-    """Return the share to cut off at either end of the resampled values.
+    """Return the share of resampled values beyond each end of an expanded percentile interval.
 
-    The bootstrap's spread is that of a variance divided by the number of units, not by one less, and a normal quantile
-    is used where Student's belongs: the plain percentile interval is too short for few units. Source: Hesterberg, What
-    Teachers Should Know About the Bootstrap (2015), "expanded percentile" intervals.
+    The plain percentile interval is too short for few units: its variance is divided by the number of units instead of
+    one less, and its quantile is the normal one instead of Student's. Source: Hesterberg, What Teachers Should Know
+    About the Bootstrap (2015), "expanded percentile" intervals.
 
     Args:
-        units: pairs, or groups of pairs, that were drawn; at least 2.
-        confidence: level of the interval.
+        units: the number of pairs, or groups of pairs, that were drawn; at least 2.
+        confidence: the level of the interval, in (0, 1).
     """
     from scipy.special import ndtr, stdtrit
 
@@ -526,8 +542,8 @@ def expanded_tail(units: int, confidence: float) -> float:
 def percentile_interval(resampled: Floats, units: int, confidence: float) -> tuple[float, float] | None:
     """Return the expanded percentile interval of values of shape (resamples,), NaN where undefined.
 
-    None where fewer than :data:`FEWEST` units were drawn: the few distinct resamples would feign certainty (three pairs
-    in order give [1, 1]); and where most of the values are undefined: a minority describes another population.
+    Returns None below :data:`FEWEST` units, whose few distinct resamples would feign certainty (three pairs in order
+    give [1, 1]), and if most of the values are undefined, since the rest does not represent the sample.
     """
     defined = resampled[~np.isnan(resampled)]
     if units < FEWEST or 2 * len(defined) < len(resampled):
@@ -538,21 +554,22 @@ def percentile_interval(resampled: Floats, units: int, confidence: float) -> tup
 
 
 def fisher_interval(value: float, reach: float, lowest: float) -> tuple[float, float]:
-    """Return the interval that is symmetric on Fisher's scale and reaches so far near the value.
+    """Return an interval around *value* that is symmetric on Fisher's scale, with a half-width of about *reach*.
 
-    On that scale, the inverse hyperbolic tangent for correlations and the logit for shares, the spread hardly depends
-    on the value, so that bounds stay inside the range and have the value off their middle where it is near its end. At
-    the end itself, where no unit changes the value, it is the value.
+    The scale is the inverse hyperbolic tangent for correlations and the logit for shares. On it the spread hardly
+    depends on the value, so that the bounds stay inside the range and become asymmetric near its ends. At an end of
+    the range the scale is infinite, and the bounds are ``value ± reach``, clipped to the range.
 
     Args:
-        value: between *lowest* and 1.
-        reach: quantile times standard error, on the scale of the value.
-        lowest: the lowest value, -1 or 0.
+        value: the observed value, between *lowest* and 1.
+        reach: the quantile times the standard error, on the scale of the value.
+        lowest: the lowest possible value, -1 or 0.
     """
-    middle, half = (1 + lowest) / 2, (1 - lowest) / 2
-    scaled = (value - middle) / half
+    middle, half_range = (1 + lowest) / 2, (1 - lowest) / 2
+    scaled = (value - middle) / half_range
+    # the derivative of tanh at the value: a half-width on Fisher's scale shrinks by this factor on the value's scale
     slope = 1 - scaled**2
     if slope < NOISE or reach < NOISE:
         return max(lowest, value - reach), min(1.0, value + reach)
-    bounds = middle + half * np.tanh(np.arctanh(scaled) + np.array([-1, 1]) * reach / half / slope)
+    bounds = middle + half_range * np.tanh(np.arctanh(scaled) + np.array([-1, 1]) * reach / half_range / slope)
     return float(bounds[0]), float(bounds[1])

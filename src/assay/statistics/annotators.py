@@ -1,4 +1,4 @@
-"""How far annotators agree with each other: Krippendorff's alpha, and each with the mean of the others."""
+"""Agreement among annotators: Krippendorff's alpha, and the correlation of each with the mean of the others."""
 
 from __future__ import annotations
 
@@ -11,24 +11,23 @@ from assay.statistics.agreement import measure
 from assay.statistics.concordance import Floats
 from assay.statistics.reliability import are_sorted
 
-#: Levels of measurement, and what they take from two labels: whether they differ, by how many ranks, or by how much.
+#: Levels of measurement, which compare two labels by whether they differ, by how many ranks, or by how much.
 LEVELS = ("nominal", "ordinal", "interval")
 
 
 def krippendorff_alpha(annotations: Floats, level: str) -> float | None:
-    """Return Krippendorff's alpha: 1 less the disagreement within pairs over that expected by chance, at most 1.
+    """Return Krippendorff's alpha: 1 less the ratio of observed to expected disagreement within pairs, at most 1.
 
-    Any number of annotators, and labels that are missing; a pair with one label has nothing to compare and is left out.
-    Source: Krippendorff, Computing Krippendorff's Alpha-Reliability (2011), whose coincidence matrix is summed here
-    without making it: the ordinal difference of two labels is that of their mid-ranks among all labels, so that the sum
-    of its squares, as that of the interval difference, follows from sums and sums of squares.
+    Labels may be missing; a pair with a single label is left out. Source: Krippendorff, Computing Krippendorff's
+    Alpha-Reliability (2011). The coincidence matrix is not built: the ordinal difference of two labels is the
+    difference of their mid-ranks among all labels, so that squared differences follow from sums and sums of squares.
 
     Args:
-        annotations: shape (n, annotators), NaN where an annotator gave no label.
+        annotations: the annotators' labels, shape (n, annotators), NaN for a missing label.
         level: one of :data:`LEVELS`.
 
     Returns:
-        None where no pair has two labels, or all labels are equal.
+        Alpha; None if no pair has two labels, or all labels are equal.
 
     Raises:
         ValueError: there is no such level.
@@ -79,11 +78,11 @@ def _squared_differences(values: Floats, rows: NDArray[np.intp], counts: NDArray
 
 @dataclass(frozen=True)
 class OneAnnotator:
-    """How far one annotator agrees with the mean of the others, over the n pairs that have both.
+    """The agreement of one annotator with the mean of the others, over the pairs that have both.
 
     Attributes:
-        pearson, spearman: None where undefined.
-        n: pairs.
+        pearson, spearman: the correlations; None if undefined.
+        n: the number of such pairs.
     """
 
     pearson: float | None
@@ -92,28 +91,28 @@ class OneAnnotator:
 
 
 def each_with_the_others(annotations: Floats) -> list[OneAnnotator]:
-    """Return how each annotator agrees with the mean label of the others: what one more annotator would reach.
+    """Return the agreement of each annotator with the mean label of the others.
 
     Args:
-        annotations: shape (n, annotators), a column an annotator, NaN where one gave no label.
+        annotations: the labels, shape (n, annotators), one column per annotator, NaN for a missing label.
 
     Returns:
-        One a column; empty where somebody sorted the labels of each pair, so that a column is nobody's.
+        One entry per column; empty if the labels of each pair are sorted, so that no column is one annotator's.
     """
     if are_sorted(annotations):
         return []
     known = ~np.isnan(annotations)
     counts = known.sum(axis=1)
     sums = np.where(known, annotations, 0.0).sum(axis=1)
-    found = []
+    agreements = []
     for column in range(annotations.shape[1]):
         rows = known[:, column] & (counts >= 2)
         if not rows.any():
-            found.append(OneAnnotator(None, None, 0))
+            agreements.append(OneAnnotator(None, None, 0))
             continue
         own = annotations[rows, column]
         others = (sums[rows] - own) / (counts[rows] - 1)
         coefficients = measure({"one": own}, others, statistics=("pearson", "spearman"), resamples=0, seed=(0,))
         r, rho = (None if np.isnan(value) else float(value) for value in coefficients["one"].values)
-        found.append(OneAnnotator(r, rho, int(rows.sum())))
-    return found
+        agreements.append(OneAnnotator(r, rho, int(rows.sum())))
+    return agreements

@@ -1,4 +1,4 @@
-"""Agreement with what annotators have in common: correlations corrected for the noise in the labels."""
+"""Disattenuated agreement: correlations corrected for the annotators' noise in the labels."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from assay.statistics.reliability import Halves, split_half_reliability, step_up
 
 #: Statistics to which the correction applies: to Pearson exactly, to Spearman approximately.
 CORRECTED = ("pearson", "spearman")
-#: Splits whose correlation is taken on every resample.
+#: The number of random halvings of the labels whose correlation is computed on every resample.
 RESAMPLED_SPLITS = 10
 
 
@@ -31,20 +31,20 @@ def disattenuated_agreement(
 ) -> list[Estimate]:
     """Return the correlation of every score with the true score behind the labels: r over the root of the reliability.
 
-    Source: Spearman, The Proof and Measurement of Association between Two Things (1904). The reliability is estimated,
-    too, so that a value may exceed 1; the interval resamples both, with the same resamples. Noise in the score is part
-    of the metric and is not corrected for.
+    Source: Spearman, The Proof and Measurement of Association between Two Things (1904). The reliability is an estimate
+    too, so that a value may exceed 1; the interval uses the same resamples for both. Noise in the score is part of the
+    metric and is not corrected for.
 
     Args:
-        scores: by name, arrays of shape (n,); NaN marks a pair without a score.
+        scores: arrays of shape (n,) by name; NaN marks a pair without a score.
         labels: the mean labels, shape (n,).
-        annotations: shape (n, annotators), NaN where an annotator gave no label.
-        statistics: names; those outside of :data:`CORRECTED` are undefined.
-        confidence: level of the intervals, in (0, 1).
-        **draws: resamples, seed and groups, as for :func:`~assay.statistics.agreement.measure`.
+        annotations: the annotators' labels, shape (n, annotators), NaN for a missing label.
+        statistics: the names of the statistics; those outside :data:`CORRECTED` are undefined.
+        confidence: the level of the intervals, in (0, 1).
+        **draws: resamples, seed and groups, see :func:`~assay.statistics.agreement.measure`.
 
     Returns:
-        One a score and statistic; empty where the labels have no reliability.
+        One estimate per score and statistic; empty if the labels have no reliability.
     """
     computed = [name for name in statistics if name in CORRECTED]
     reliability = split_half_reliability(annotations)
@@ -71,13 +71,13 @@ def disattenuated_agreement(
 
 
 def _resampled_roots(annotations: Floats, statistics: Sequence[str], **draws: Any) -> Floats:
-    """Return the root of the reliability on each resample, shape (statistics, resamples), NaN where it is unknown."""
+    """Return the root of the reliability on each resample, shape (statistics, resamples), NaN where unknown."""
     halves = Halves.of(annotations)
     if halves is None or not draws["resamples"]:
         return np.full((len(statistics), 1), np.nan)
     correlations = []
     for first, second in halves.draw(RESAMPLED_SPLITS, np.random.default_rng(0)):
-        # as arrays of all pairs, of which the same are drawn as for the scores
+        # arrays of all pairs, so that the resamples are the same as for the scores
         score, label = np.full(len(annotations), np.nan), np.zeros(len(annotations))
         score[halves.rows], label[halves.rows] = first, second
         measured = measure({"half": score}, label, statistics=statistics, **draws)["half"].resampled

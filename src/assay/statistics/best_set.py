@@ -35,13 +35,13 @@ def could_be_best(
     of the tests is drawn from normal variables at these points.
 
     Args:
-        names: the metrics among which the best is looked for.
-        differences: of every two of them, the first less the second, in one of both orders.
-        level: of the family, in (0, 1): how often one of the best is missing at most.
-        corrected: whether the number of tests counts; else each has the level by itself.
+        names: the metrics to choose from.
+        differences: the pairwise differences, the first metric less the second, each pair in one of both orders.
+        level: the level of the family, in (0, 1): the largest probability that one of the best metrics is missing.
+        corrected: whether to correct for the number of tests; else each test has the level by itself.
 
     Returns:
-        In the order of *names*; a metric without a test stays.
+        The metrics that may be the best, in the order of *names*; a metric without a test stays.
     """
     tests = _Tests(names, differences)
     remaining = list(tests.names)
@@ -54,27 +54,27 @@ def could_be_best(
 
 
 class _Tests:
-    """The tests of every two metrics, and draws of them without any true difference.
+    """The pairwise tests of metrics, and draws of the tests under the hypothesis of no true differences.
 
     Attributes:
-        names: metrics that have tests, k of them.
-        p: two-sided, by first and second name, only where the first is higher.
+        names: the k metrics that have tests.
+        p: the two-sided p-value of each pair of names, the metric with the higher value first.
     """
 
     def __init__(self, names: Sequence[str], differences: Mapping[MetricPair, Difference]) -> None:
         # an undefined test is one metric's, which has no value without some pair: such a metric has no test at all
         known = {}
-        for pair, found in differences.items():
-            if found.p_jackknife is not None and pair[0] in names and pair[1] in names:
-                known[pair] = found
+        for pair, difference in differences.items():
+            if difference.p_jackknife is not None and pair[0] in names and pair[1] in names:
+                known[pair] = difference
         self.names = [name for name in names if any(name in pair for pair in known)]
         self.p: dict[MetricPair, float] = {}
         squared = np.zeros((len(self.names), len(self.names)))
-        for pair, found in known.items():
-            winner, loser = pair if (found.value or 0.0) >= 0 else pair[::-1]
-            self.p[winner, loser] = 1.0 if found.p_jackknife is None else found.p_jackknife
+        for pair, difference in known.items():
+            winner, loser = pair if (difference.value or 0.0) >= 0 else pair[::-1]
+            self.p[winner, loser] = 1.0 if difference.p_jackknife is None else difference.p_jackknife
             i, j = self.names.index(winner), self.names.index(loser)
-            squared[i, j] = squared[j, i] = (found.error or 0.0) ** 2
+            squared[i, j] = squared[j, i] = (difference.error or 0.0) ** 2
         self._points = _points_of(squared)
 
     def losers(self, remaining: Sequence[str], level: float, corrected: bool) -> set[str]:
@@ -85,7 +85,7 @@ class _Tests:
         return {loser for (_, loser), p in pairs.items() if p <= limit + NOISE}
 
     def _limit(self, pairs: Sequence[MetricPair], level: float) -> float:
-        """Return the p-value below which the smallest of the tests lies with probability *level* by chance."""
+        """Return the p-value that the smallest p-value of the tests falls below by chance with probability *level*."""
         from scipy.special import ndtr
 
         normal = np.random.default_rng(0).normal(size=(DRAWS, self._points.shape[1])) @ self._points.T

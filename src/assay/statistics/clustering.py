@@ -1,4 +1,4 @@
-"""Pairs in groups: how much less they tell than as many independent pairs."""
+"""The design effect of grouped pairs: the loss of precision compared with the same number of independent pairs."""
 
 from __future__ import annotations
 

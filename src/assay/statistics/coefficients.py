@@ -1,8 +1,8 @@
-"""The statistics of agreement: their names and titles, how they are computed, and what chance reaches.
+"""The statistics of agreement: their names and titles, their computation, and their chance levels.
 
-Everything else reads :data:`STATISTICS`: checks, help, tables, ceilings, tests, comparisons and the readers of run
-folders. To add a statistic, write a function of :class:`ResampledScore` at the end of this file and register it; there
-is nothing else to change. Its test belongs into ``tests/statistics``, where the tests of all statistics find it, too.
+All other code reads :data:`STATISTICS`: checks, help, tables, ceilings, tests, comparisons and the readers of run
+folders. To add a statistic, write a function of :class:`ResampledScore` at the end of this file and register it;
+nothing else has to change. Its own test belongs in ``tests/statistics``, where general tests also cover it.
 
 NumPy is imported inside the functions, because ``assay --help`` reads this file.
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class Comparisons(Protocol):
     """Comparisons of two pairs, counted under b resamples; all arrays have shape (b,).
 
-    Either as the scores are, or with small differences of the score as ties: the same formulas serve both.
+    Ties are equal scores, or scores with a small difference: the same formulas serve both.
     """
 
     @property
@@ -57,23 +57,23 @@ class Comparisons(Protocol):
 
 
 class RankSums(Comparisons, Protocol):
-    """What rank statistics are made of, under b resamples; arrays have shape (b,)."""
+    """The counts and sums that rank statistics are computed from, under b resamples; arrays have shape (b,)."""
 
     @property
     def score_levels(self) -> Floats:
-        """Distinct scores in the resample."""
+        """Number of distinct scores in the resample."""
 
     @property
     def label_levels(self) -> Floats:
-        """Distinct labels in the resample."""
+        """Number of distinct labels in the resample."""
 
     @property
     def labels_in_all(self) -> int:
-        """Distinct labels of all pairs, drawn or not."""
+        """Number of distinct labels of all pairs, drawn or not."""
 
 
 class ResampledScore(Protocol):
-    """One score and the labels under b resamples, as the sums that statistics are made of."""
+    """One score and the labels under b resamples, as the counts and sums that statistics are computed from."""
 
     @property
     def ranks(self) -> RankSums:
@@ -81,9 +81,9 @@ class ResampledScore(Protocol):
 
     @property
     def calibrated(self) -> Comparisons:
-        """The same where differences up to a threshold are ties, see :mod:`~assay.statistics.tie_calibration`.
+        """Counts with differences up to a threshold as ties, see :mod:`~assay.statistics.tie_calibration`.
 
-        NaN where there are too few pairs or groups to choose a threshold out of fold.
+        NaN if there are too few pairs or groups to choose a threshold out of fold.
         """
 
     @property
@@ -94,12 +94,12 @@ class ResampledScore(Protocol):
     def ordered_within_groups(self) -> Floats:
         """Share of the comparisons within groups that the score orders as the labels do, shape (b,), in [0, 1].
 
-        NaN without groups, or where no group has two labels.
+        NaN without groups, or if no group has two labels.
         """
 
 
 class LabelKind(Enum):
-    """What labels must be like for a statistic to be defined."""
+    """The kind of labels that a statistic needs to be defined."""
 
     any = auto()  #: Two or more levels.
     binary = auto()  #: Exactly two levels.
@@ -108,14 +108,14 @@ class LabelKind(Enum):
 
 @dataclass(frozen=True)
 class ObservedValue:
-    """One value with what an interval of a statistic's own may use.
+    """One value of a statistic with the data for the statistic's own interval.
 
     Attributes:
-        value: on the pairs themselves, not NaN.
-        label_counts: pairs with each label, from the lowest label.
-        label_units: groups that hold each label; the same as *label_counts* without groups.
-        variance: from sample to sample, by the bootstrap or by influence values; NaN where undefined.
-        units: how many pairs, or groups of pairs, it rests on.
+        value: the value on the observed pairs, not NaN.
+        label_counts: the number of pairs with each label, from the lowest label.
+        label_units: the number of groups that contain each label; equal to *label_counts* without groups.
+        variance: the variance from sample to sample, by the bootstrap or by influence values; NaN where undefined.
+        units: the number of pairs, or groups of pairs, that the value rests on.
         grouped: whether pairs depend on each other within groups.
     """
 
@@ -132,23 +132,23 @@ class Statistic:
     """One statistic of agreement between a score and labels; the highest value is 1.
 
     Attributes:
-        name: on the command line and in run folders.
-        title: in the head of a table, such as ``Kendall τ-b``.
-        symbol: where there is little room, such as ``τ-b``.
-        help: what it is, in a few words.
-        compute: returns the values under b resamples, shape (b,), NaN where undefined. For scores without ties it must
-            be linear in the balance and the rank product of :class:`RankSums`: permutation tests rely on it, and
-            ``tests/statistics/test_comparison.py`` checks it for every statistic that is not calibrated.
+        name: the name on the command line and in run folders.
+        title: the title in table headings, such as ``Kendall τ-b``.
+        symbol: a short title for narrow columns, such as ``τ-b``.
+        help: a description in a few words.
+        compute: the function that returns the values under b resamples, shape (b,), NaN where undefined. For scores
+            without ties it must be linear in the balance and the rank product of :class:`RankSums`: permutation tests
+            rely on it, and ``tests/statistics/test_comparison.py`` checks it for every statistic without calibration.
         lowest: the lowest value, -1 or 0.
-        labels: what labels it is defined for.
-        chance: its mean over all permutations of the labels: a number, or a function of the share of comparisons that
+        labels: the kind of labels that the statistic is defined for.
+        chance: the mean over all permutations of the labels: a number, or a function of the share of comparisons that
             are ties in the labels and of the share that are ties in the score.
         tied_labels_cap_it: whether tied labels keep a score without ties below 1 even if it orders them perfectly.
-        interval: returns the interval of an observed value at a level in (0, 1), for a statistic that has a better one
-            than the percentiles of its resamples; None for these.
-        interval_name: what signatures and reports call that interval, in one word.
-        calibrates: name of the statistic of which this one is the form with calibrated ties; empty where it is no such
-            form. Calibrated ones have no permutation test: an exchange mixes two scores of different thresholds.
+        interval: the function that returns the interval of an observed value at a level in (0, 1), for a statistic with
+            a better interval than the percentiles of its resamples; else None.
+        interval_name: the name of that interval in signatures and reports, one word.
+        calibrates: the name of the statistic whose form with calibrated ties this one is, or an empty string. Such a
+            statistic has no permutation test, since an exchange mixes two scores with different thresholds.
     """
 
     name: str
@@ -166,19 +166,19 @@ class Statistic:
 
     @property
     def is_calibrated(self) -> bool:
-        """Whether small differences of the score are ties, up to a threshold that is chosen by the labels."""
+        """Whether score differences up to a threshold, which is chosen by the labels, are ties."""
         return bool(self.calibrates)
 
     def chance_level(self, label_ties: float | None, score_ties: float = 0.0) -> float | None:
-        """Return what a score that ignores the pairs reaches on average: the mean over permutations of the labels.
+        """Return the mean value of a score that is unrelated to the labels: the mean over permutations of the labels.
 
         Args:
-            label_ties: share of the comparisons (pairs of items) that are ties in the labels, in [0, 1]; None where it
-                is unknown.
-            score_ties: share that are ties in the score; 0 for a score without ties.
+            label_ties: the share of comparisons (pairs of items) that are ties in the labels, in [0, 1]; None if
+                unknown.
+            score_ties: the share of comparisons that are ties in the score; 0 for a score without ties.
 
         Returns:
-            None where it depends on the ties in the labels, and these are unknown.
+            The level; None if it depends on the ties in the labels and these are unknown.
         """
         if not callable(self.chance):
             return self.chance
@@ -189,9 +189,9 @@ class Statistic:
 
 #: All statistics by name, in the order of this file.
 STATISTICS: Final[dict[str, Statistic]] = {}
-#: Those that are computed where none is named; see :func:`default_statistics`.
+#: The statistics that are computed if none is named; see :func:`default_statistics`.
 DEFAULT_STATISTICS: Final = ("pearson", "spearman", "kendall")
-#: The one that comes first where labels have two values, and why, in one line.
+#: The statistic that comes first if labels have two values, and the reason in one line.
 OF_TWO_LABELS: Final = "auc"
 WHY_AUC: Final = (
     "two labels: AUC is the share of pairs of a higher and a lower label that the score orders rightly; ties in the "
@@ -200,10 +200,10 @@ WHY_AUC: Final = (
 
 
 def register(statistic: Statistic) -> Statistic:
-    """Return *statistic*, which all verbs know by its name from now on.
+    """Add *statistic* to :data:`STATISTICS`, so that all verbs support it, and return it.
 
     Raises:
-        ValueError: there is a statistic of that name.
+        ValueError: a duplicate name.
     """
     if statistic.name in STATISTICS:
         raise ValueError(f"there are two statistics called {statistic.name}")
@@ -212,10 +212,10 @@ def register(statistic: Statistic) -> Statistic:
 
 
 def check_statistics(names: Sequence[str]) -> tuple[str, ...]:
-    """Return *names* without repetitions, or :data:`DEFAULT_STATISTICS` where there are none.
+    """Return *names* without duplicates, or :data:`DEFAULT_STATISTICS` if there are none.
 
     Raises:
-        InputError: for a name that is no statistic.
+        InputError: an unknown name.
     """
     for name in names:
         if name not in STATISTICS:
@@ -224,19 +224,19 @@ def check_statistics(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def have_two_values(labels: Floats) -> bool:
-    """Tell whether labels have exactly two values; NaN, of pairs without a label, is none."""
+    """Tell whether labels have exactly two values; NaN, for a pair without a label, does not count."""
     import numpy as np
 
     return len(np.unique(labels[np.isfinite(labels)])) == 2
 
 
 def default_statistics(two_values: Sequence[bool]) -> tuple[str, ...]:
-    """Return what is computed where no statistic is named: the AUC first where all labels have two values.
+    """Return the default statistics, with the AUC if some datasets have two label values.
 
-    Where only some datasets are such, it comes last: it is undefined on the others.
+    The AUC comes first if all datasets do, and last otherwise, since it is undefined on the other datasets.
 
     Args:
-        two_values: for each dataset whether its labels have exactly two values.
+        two_values: whether the labels have exactly two values, for each dataset.
     """
     if not any(two_values):
         return DEFAULT_STATISTICS
@@ -244,24 +244,24 @@ def default_statistics(two_values: Sequence[bool]) -> tuple[str, ...]:
 
 
 def deciding_statistic(two_values: Sequence[bool], *, calibrate_ties: bool = False) -> str:
-    """Return the coefficient that ranks metrics where none is named.
+    """Return the coefficient that ranks metrics by default: the AUC if all labels have two values, else Spearman's.
 
     Args:
-        two_values: of each dataset, whether its labels have two values: where all of them have, it is the AUC.
-        calibrate_ties: whether ties are calibrated, which the AUC has no form for: then it is Spearman's.
+        two_values: whether the labels have two values, for each dataset.
+        calibrate_ties: whether ties are calibrated; the AUC has no such form, so that the result is then Spearman's.
     """
     return OF_TWO_LABELS if two_values and all(two_values) and not calibrate_ties else "spearman"
 
 
 def main_statistic(statistics: Sequence[str]) -> str:
-    """Return the statistic that is shown first: the AUC where it leads, else Spearman's where it was computed."""
+    """Return the statistic to show first: the AUC if it is the first, else Spearman's if computed, else the first."""
     if statistics[0] == OF_TWO_LABELS or "spearman" not in statistics:
         return statistics[0]
     return "spearman"
 
 
 def statistics_help() -> str:
-    """Return the help of an option that takes names of statistics: the default ones, then the others explained."""
+    """Return the help text of an option for names of statistics: the defaults, and the others with explanations."""
     others = []
     for statistic in STATISTICS.values():
         if statistic.name not in DEFAULT_STATISTICS:
@@ -270,9 +270,9 @@ def statistics_help() -> str:
 
 
 def calibrated_form(name: str) -> str | None:
-    """Return the name of the statistic that is *name* with calibrated ties; None where ties neither help nor harm it.
+    """Return the name of the form of a statistic with calibrated ties; None if it has no such form.
 
-    That of a calibrated statistic is itself.
+    The form of a calibrated statistic is the statistic itself.
     """
     for statistic in STATISTICS.values():
         if statistic.is_calibrated and name in (statistic.name, statistic.calibrates):
@@ -281,63 +281,66 @@ def calibrated_form(name: str) -> str | None:
 
 
 def calibrate(names: Sequence[str]) -> tuple[str, ...]:
-    """Return *names*, those that have a form with calibrated ties in that form, without repetitions."""
+    """Return *names* without duplicates, each replaced by its form with calibrated ties if there is one."""
     return tuple(dict.fromkeys(calibrated_form(name) or name for name in names))
 
 
-#: What the usual intervals are called in a signature.
+#: The name of the default intervals in a signature.
 PERCENTILE: Final = "expanded-percentile"
-#: How intervals are made: by size, by resamples, or by influence values.
+#: The methods of intervals: chosen by the number of pairs, by resamples, or by influence values.
 INTERVALS: Final = ("auto", "bootstrap", "influence")
-#: With ``auto``, buckets of so many pairs have intervals from influence values. From here on the bootstrap of a metric
-#: takes seconds, and both have the same coverage: ``docs/statistics.md`` has the simulation.
+#: With ``auto``, buckets of at least this many pairs have intervals from influence values. There the bootstrap of one
+#: metric takes seconds, and both methods have the same coverage: ``docs/statistics.md`` has the simulation.
 INFLUENCE_FROM: Final = 10_000
 
 
 def is_by_influence(interval: str, pairs: int) -> bool:
-    """Tell whether intervals of so many pairs come from influence values, by a choice out of :data:`INTERVALS`."""
+    """Tell whether intervals for this many pairs come from influence values; *interval* is one of :data:`INTERVALS`."""
     return interval == "influence" or (interval == "auto" and pairs >= INFLUENCE_FROM)
 
 
 def is_permuted(interval: str, pairs: int) -> bool:
-    """Tell whether a permutation test of so many pairs is affordable, or asked for with the bootstrap."""
+    """Tell whether to make permutation tests: for few enough pairs, or if the bootstrap was requested."""
     return interval == "bootstrap" or pairs < INFLUENCE_FROM
 
 
 def influence_signature(interval: str, resamples: int, sizes: Sequence[int]) -> dict[str, str]:
-    """Return the part of a signature that says which intervals come from influence values; empty where none do.
+    """Return the part of a signature that says which intervals come from influence values; empty if none do.
 
     Args:
-        interval: out of :data:`INTERVALS`.
-        resamples: 0 for no intervals.
-        sizes: pairs of each bucket.
+        interval: one of :data:`INTERVALS`.
+        resamples: the number of resamples; 0 for no intervals.
+        sizes: the number of pairs of each bucket.
     """
-    chosen = [is_by_influence(interval, pairs) for pairs in sizes]
-    if not resamples or not any(chosen):
+    by_influence = [is_by_influence(interval, pairs) for pairs in sizes]
+    if not resamples or not any(by_influence):
         return {}
-    return {"influence": "all" if all(chosen) else f"n>={INFLUENCE_FROM}"}
+    return {"influence": "all" if all(by_influence) else f"n>={INFLUENCE_FROM}"}
 
 
 def interval_method(names: Sequence[str]) -> str:
-    """Return how intervals of statistics are made, as in ``expanded-percentile,auc=Newcombe`` of a signature."""
+    """Return the interval methods of statistics for a signature, such as ``expanded-percentile,auc=Newcombe``."""
     own = [f",{name}={STATISTICS[name].interval_name}" for name in names if STATISTICS[name].interval is not None]
     return PERCENTILE + "".join(own)
 
 
 def interval_words(method: str) -> str:
-    """Return such a method in words: ``expanded percentile; AUC: Newcombe``."""
+    """Return the result of :func:`interval_method` in words, such as ``expanded percentile; AUC: Newcombe``."""
     percentile, *own = method.split(",")
-    named = [(title_of(name), interval) for name, _, interval in (part.partition("=") for part in own)]
-    return "; ".join([percentile.replace("-", " "), *(f"{title}: {interval}" for title, interval in named)])
+    words = [percentile.replace("-", " ")]
+    for part in own:
+        name, _, interval = part.partition("=")
+        words.append(f"{title_of(name)}: {interval}")
+    return "; ".join(words)
 
 
 def title_of(name: str) -> str:
-    """Return the title of a statistic; a name that is none, such as ``accuracy`` in a table of results, is its own."""
+    """Return the title of a statistic; another name, such as ``accuracy`` in a table, is returned as it is."""
     return STATISTICS[name].title if name in STATISTICS else name
 
 
 def symbol_of(name: str) -> str:
-    """Return the symbol of a statistic; a name that is none is its own."""
+    """Return the symbol of a statistic; any other name is returned as it is."""
     return STATISTICS[name].symbol if name in STATISTICS else name
 
 
@@ -375,7 +378,9 @@ def _kendall(score: ResampledScore) -> Floats:
 
 
 def _tau_b(ranks: Comparisons) -> Floats:
-    """Return concordant less discordant comparisons, over the geometric mean of those that either side does not tie."""
+    """Return tau-b: concordant less discordant comparisons, over the geometric mean of the comparisons without a tie in
+    the score and of those without a tie in the labels.
+    """
     import numpy as np
 
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -400,7 +405,7 @@ register(
 
 
 def _tau_c(score: ResampledScore) -> Floats:
-    """Return Stuart's tau-c, made for tables that are not square, such as many scores against three labels."""
+    """Return Stuart's tau-c, for a different number of levels on each side, such as many scores and three labels."""
     import numpy as np
 
     ranks = score.ranks
@@ -441,7 +446,7 @@ def _share_that_agrees(ranks: Comparisons) -> Floats:
 
 
 def _chance_of_pairwise_accuracy(label_ties: float, score_ties: float) -> float:
-    """Return how often a score agrees that ties independently of the labels, and else orders at random."""
+    """Return the mean share of agreements of a score whose ties and order are independent of the labels."""
     return label_ties * score_ties + (1 - label_ties) * (1 - score_ties) / 2
 
 
@@ -466,14 +471,14 @@ def _auc(score: ResampledScore) -> Floats:
     ranks = score.ranks
     if ranks.labels_in_all != 2:
         return np.full(ranks.balance.shape, np.nan)
-    # a comparison of two labels that differ is one of a lower with a higher label
+    # with two levels, every comparison without a tie in the labels is one of the lower with the higher label
     with np.errstate(invalid="ignore", divide="ignore"):
         area: Floats = (ranks.balance / (ranks.comparisons - ranks.label.tied) + 1) / 2
     return area
 
 
 def _auc_interval(observed: ObservedValue, confidence: float) -> tuple[float, float]:
-    """Return Newcombe's interval; for grouped pairs with the design effect of the resampled groups."""
+    """Return Newcombe's interval of an AUC; for grouped pairs it includes the design effect of the groups."""
     from assay.statistics.auc_interval import newcombe_interval, newcombe_interval_of_groups
 
     if observed.grouped:
@@ -520,10 +525,10 @@ register(
 
 
 def _somers_d(score: ResampledScore) -> Floats:
-    """Return concordant less discordant comparisons, over those that are no ties in the labels.
+    """Return Somers' D: concordant less discordant comparisons, over the comparisons without a tie in the labels.
 
-    This is the D of the score given the label, D(Y|X) with the label as X (Somers, 1962): of two items that people
-    tell apart, how much more frequently the score orders them as they do than the other way round. A tie in the score
+    This is the D of the score given the label, D(Y|X) with the label as X (Somers, 1962): the share of items with
+    different labels that the score orders as the labels do, less the share in the opposite order. A tie in the score
     counts as neither, and lowers the value; ties in the labels are left out, so that a perfect order reaches 1. With
     two labels it is 2 AUC - 1.
     """
@@ -550,7 +555,10 @@ register(
 
 
 def _acc_eq(score: ResampledScore) -> Floats:
-    """Return the share that agrees; NaN for a constant label, where the largest threshold would always be right."""
+    """Return acc-eq, the share of agreements with calibrated ties; NaN for a constant label.
+
+    With a constant label the largest threshold would always be right.
+    """
     import numpy as np
 
     ranks = score.calibrated
@@ -559,11 +567,11 @@ def _acc_eq(score: ResampledScore) -> Floats:
 
 
 def _chance_of_acc_eq(label_ties: float, score_ties: float) -> float:
-    """Return how often a score agrees that ignores the pairs, under the better of no and of the largest threshold.
+    """Return the expected share of agreements of a score unrelated to the labels, under its best threshold.
 
-    The share of right comparisons is then linear in the share of ties, so that the best threshold is at either end.
-    Where both ends are about equal, the few pairs of a sample choose between them by chance, and the mean over permuted
-    labels is a little lower.
+    The share of agreements is then linear in the share of ties, so that the best threshold is 0 or the largest one. If
+    both are about equally good, small samples choose between them by chance, and the mean over permuted labels is a
+    little lower.
     """
     return max(label_ties, _chance_of_pairwise_accuracy(label_ties, score_ties))
 

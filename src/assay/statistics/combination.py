@@ -1,9 +1,9 @@
-"""One score learned from several metrics: which of them, by which learner, and how good it is on other pairs.
+"""One score learned from several metrics: the choice of metrics and learner, and its agreement on held-out pairs.
 
-All choices are made within the pairs that are learned from: metrics are added one by one as long as agreement grows,
-then the learner is taken that agrees best, both by cross-validation. How good the result is, a second, outer
-cross-validation tells, in which every choice is made anew (Varma & Simon, Bias in error estimation when using
-cross-validation for model selection, 2006). Pairs that share a group or their texts are never on both sides.
+All choices are made on the training pairs by cross-validation: metrics are added one by one as long as agreement grows,
+and then the learner with the best agreement is chosen. A second, outer cross-validation, in which every choice is made
+anew, measures the quality of the result (Varma & Simon, Bias in error estimation when using cross-validation for model
+selection, 2006). Pairs that share a group or their texts are never on both sides of a fold.
 """
 
 from __future__ import annotations
@@ -23,26 +23,27 @@ from assay.statistics.trees import Trees
 
 #: Folds of the inner and of the outer cross-validation.
 FOLDS = 5
-#: Labelled pairs that learning needs.
+#: The fewest labelled pairs to learn from.
 FEWEST = 50
-#: Metrics at most, and what another one, or a less simple learner, must add to the agreement to be taken.
+#: The most metrics, and the gain in agreement that another metric or a more complex learner must bring to be chosen.
 MOST, GAIN = 4, 0.002
-#: The smallest number of pairs of the learning curve; each next one is twice that.
+#: The smallest number of pairs of the learning curve; each next point has twice as many.
 CURVE_START = 50
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """What is learned from.
+    """The data to learn from: m inputs of n labelled pairs.
 
     Attributes:
-        names: of the inputs, m of them.
-        values: shape (n, m), finite; a higher value of a metric means more similar.
-        are_metrics: which inputs are metrics; the others are properties of the texts, which may count either way.
-        speeds: pairs a second by name of metric, where it is known.
-        prices: what 1,000 pairs cost by name of metric, where it is known; 0 where nothing is paid.
-        labels: shape (n,), finite.
-        codes: pairs with the same one stay together, shape (n,), integers.
+        names: the names of the inputs.
+        values: the inputs, shape (n, m), finite; a higher value of a metric means more similar.
+        are_metrics: for each input, whether it is a metric; other inputs are properties of the texts, whose effect may
+            have either sign.
+        labels: the labels, shape (n,), finite.
+        codes: integers, shape (n,); pairs with the same code stay on the same side of a fold.
+        speeds: the known speeds in pairs per second, by name of the metric.
+        prices: the known prices of 1,000 pairs by name of the metric; 0 for a free metric.
     """
 
     names: tuple[str, ...]
@@ -54,43 +55,43 @@ class Inputs:
     prices: Mapping[str, float] = field(default_factory=dict)
 
     def take(self, rows: Rows) -> Inputs:
-        """Return some of the pairs."""
+        """Return the inputs of the pairs at *rows*."""
         return replace(self, values=self.values[rows], labels=self.labels[rows], codes=self.codes[rows])
 
     def speed_of(self, names: Sequence[str]) -> float | None:
-        """Return the pairs a second of several metrics, one after the other; None where that of one is unknown."""
+        """Return the pairs per second of metrics that run one after the other; None if one speed is unknown."""
         speeds = [self.speeds.get(name) for name in names]
         if not speeds or any(not speed for speed in speeds):
             return None
         return 1 / sum(1 / speed for speed in speeds if speed)
 
     def price_of(self, names: Sequence[str]) -> float | None:
-        """Return what 1,000 pairs cost with several metrics; None where that of one is unknown."""
+        """Return the price of 1,000 pairs under several metrics; None if one price is unknown."""
         prices = [self.prices.get(name) for name in names]
         return None if None in prices else sum(price for price in prices if price)
 
     @property
     def metrics(self) -> list[int]:
-        """The inputs that are metrics, by their number."""
+        """The indices of the inputs that are metrics."""
         return [number for number, is_metric in enumerate(self.are_metrics) if is_metric]
 
     @property
     def properties(self) -> list[int]:
-        """The other inputs."""
+        """The indices of the inputs that are properties of the texts."""
         return [number for number, is_metric in enumerate(self.are_metrics) if not is_metric]
 
 
 @dataclass(frozen=True)
 class Options:
-    """How a combination is chosen.
+    """The criteria by which a combination is chosen.
 
     Attributes:
-        by: the coefficient that decides.
-        most: metrics at most.
-        budget: pairs a second that the metrics must reach together; None for any.
-        price: the most that 1,000 pairs may cost with all of them; None for any.
-        learners: which are tried.
-        seed: deals pairs to folds.
+        by: the name of the coefficient to maximise.
+        most: the largest number of metrics.
+        budget: the lowest speed of all metrics together, in pairs per second; None for no limit.
+        price: the highest price of 1,000 pairs under all metrics; None for no limit.
+        learners: the learners to try.
+        seed: the seed of the folds and of the trees.
     """
 
     by: str
@@ -103,12 +104,12 @@ class Options:
 
 @dataclass(frozen=True)
 class Addition:
-    """A metric that was chosen.
+    """A metric that was added to a combination.
 
     Attributes:
-        name: of the metric.
-        value: agreement of a linear function of it and those before, by cross-validation.
-        alone: agreement of the metric by itself.
+        name: the name of the metric.
+        value: the cross-validated agreement of a linear function of this metric and the ones added before.
+        alone: the agreement of the metric by itself.
     """
 
     name: str
@@ -118,13 +119,13 @@ class Addition:
 
 @dataclass(frozen=True)
 class Combination:
-    """What was learned.
+    """A learned combination of metrics.
 
     Attributes:
-        learned: the function.
+        learned: the learned function.
         additions: the metrics that it reads, in the order in which they were chosen.
-        learner: its name; with ``properties`` where it reads those of the texts.
-        tried: agreement of each learner by cross-validation, by name.
+        learner: the name of the learner, followed by ``with properties`` if it reads properties of the texts.
+        tried: the cross-validated agreement of each learner by its name.
     """
 
     learned: Learned
@@ -134,23 +135,23 @@ class Combination:
 
     @property
     def members(self) -> list[str]:
-        """The metrics that it reads."""
+        """The names of the metrics that the function reads."""
         return [addition.name for addition in self.additions]
 
 
 def agreement_of(scores: Floats, labels: Floats, by: str, groups: Rows | None = None) -> float:
-    """Return one coefficient; that of chance, 0 of a correlation and .5 of a share, where it is undefined."""
+    """Return the agreement of scores and labels by one coefficient; its chance level if undefined, or 0 without one."""
     values = measure({"x": scores}, labels, statistics=(by,), resamples=0, seed=(0,), groups=groups)["x"]
     value, chance = float(values.values[0]), float(values.chance[0])
     return value if np.isfinite(value) else chance if np.isfinite(chance) else 0.0
 
 
 def learn(inputs: Inputs, options: Options) -> Combination:
-    """Choose metrics and a learner by cross-validation, and learn from all pairs.
+    """Return a combination learned from all pairs, with metrics and learner chosen by cross-validation.
 
     Args:
-        inputs: at least :data:`FEWEST` pairs with two labels, one metric at least.
-        options: see there.
+        inputs: at least one metric of at least :data:`FEWEST` pairs with at least two distinct labels.
+        options: the criteria of the choice.
     """
     with _one_blas_thread():
         return _learn(inputs, options)
@@ -183,7 +184,7 @@ def _learn(inputs: Inputs, options: Options) -> Combination:
 
 
 class _Search:
-    """Chooses by cross-validation within one set of pairs."""
+    """Chooses metrics and a learner by cross-validation within one set of pairs."""
 
     def __init__(self, inputs: Inputs, options: Options) -> None:
         self._inputs, self._options = inputs, options
@@ -192,7 +193,7 @@ class _Search:
         self._targets = Targets.of(inputs.labels)
 
     def out_of_fold(self, recipe: Recipe) -> list[Floats]:
-        """Return the margins of each step, shape (n,), of pairs that the function did not learn from."""
+        """Return the held-out margins of each step, shape (n,): each pair's from the fold that tests it."""
         margins = [np.empty(len(self._inputs.labels)) for _ in self._targets.columns]
         for fold in self._folds:
             functions = recipe.learn(self._inputs.values[fold.train], self._targets.take(fold.train))
@@ -201,10 +202,10 @@ class _Search:
         return margins
 
     def _value(self, recipe: Recipe) -> float:
-        """Return the agreement of what a recipe gives by cross-validation."""
+        """Return the cross-validated agreement of the functions that a recipe learns."""
         margins = self.out_of_fold(recipe)
         if self._targets.are_classes:
-            # the expected label, each step by its probability
+            # the expected label up to a constant: the sum over steps of the gap times the probability to exceed it
             gaps = np.diff(self._targets.levels)
             scores = sum(gap / (1 + np.exp(-np.clip(step, -500, 500))) for gap, step in zip(gaps, margins, strict=True))
         else:
@@ -212,10 +213,10 @@ class _Search:
         return self._mean_over_folds(np.asarray(scores))
 
     def _mean_over_folds(self, scores: Floats) -> float:
-        """Return the mean agreement of scores, shape (n,), within the folds, each counted by its pairs.
+        """Return the mean agreement of scores, shape (n,), within the folds, weighted by their numbers of pairs.
 
-        Scores of different folds are not compared: each fold has a function of its own, and what one ties, such as
-        the pairs without a common word, would be apart.
+        Scores of different folds are not compared: each fold has its own function, which would separate pairs that each
+        function ties, such as pairs without a common word.
         """
         labels, by = self._inputs.labels, self._options.by
         values = [agreement_of(scores[fold.test], labels[fold.test], by) for fold in self._folds]
@@ -225,10 +226,10 @@ class _Search:
         return Recipe(name, tuple(columns), self._inputs.are_metrics, self._options.seed)
 
     def metrics(self) -> list[Addition]:
-        """Return the metrics to combine: the best one, and each next one that adds most, as long as it adds enough.
+        """Return the metrics to combine: first the best one, then greedily the one that adds most, down to a gain.
 
-        A metric that would make the combination slower than the budget, or more expensive than the price, is not taken,
-        nor one whose speed or price is not known where it is limited.
+        A metric is excluded if with it the combination would be slower than the budget or more expensive than the
+        price, or if a limited speed or price is unknown.
         """
         inputs, options = self._inputs, self._options
         alone = {number: self._mean_over_folds(inputs.values[:, number]) for number in inputs.metrics}
@@ -251,13 +252,13 @@ class _Search:
 
     def _is_within_limits(self, numbers: Sequence[int]) -> bool:
         names = [self._inputs.names[number] for number in numbers]
-        budget, most = self._options.budget, self._options.price
+        budget, price_limit = self._options.budget, self._options.price
         speed, price = self._inputs.speed_of(names), self._inputs.price_of(names)
         is_fast_enough = budget is None or (speed is not None and speed >= budget)
-        return is_fast_enough and (most is None or (price is not None and price <= most))
+        return is_fast_enough and (price_limit is None or (price is not None and price <= price_limit))
 
     def learner(self, members: Sequence[int]) -> tuple[Recipe, str, dict[str, float]]:
-        """Return the simplest learner of those that agree best, its name, and the agreement of each.
+        """Return the recipe of the simplest of the best learners, its name, and the agreement of each learner by name.
 
         Properties of the texts are tried beside the metrics, by all learners but the mean.
         """
@@ -265,7 +266,7 @@ class _Search:
         recipes: dict[str, Recipe] = {}
         for learner in self._options.learners:
             if learner == "mean" and len(members) < 2 and len(self._options.learners) > 1:
-                # a linear function of one metric is the same
+                # the mean of one metric is a linear function of it, which is tried anyway
                 continue
             recipes[learner] = self._recipe(learner, members)
             if properties and learner != "mean":
@@ -278,16 +279,16 @@ class _Search:
         return recipes[best], best, tried
 
 
-# How good it is on pairs that it was not learned from.
+# The quality of combinations on held-out pairs.
 
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """Agreement of combinations learned from so many pairs.
+    """A point of the learning curve: the agreement of combinations learned from a number of pairs.
 
     Attributes:
-        pairs: learned from, on average over the folds.
-        value: agreement on the pairs of all folds that were not learned from.
+        pairs: the number of pairs learned from, averaged over the folds.
+        value: the agreement on the held-out pairs of all folds.
     """
 
     pairs: int
@@ -296,14 +297,14 @@ class CurvePoint:
 
 @dataclass(frozen=True)
 class Study:
-    """A combination learned from all pairs, and what the same way of learning gives on others.
+    """A combination learned from all pairs, with held-out results of the same way of learning.
 
     Attributes:
-        combination: learned from all pairs.
-        scores: of each pair, by a combination that was not learned from it, on the scale of the one learned from all,
-            shape (n,).
+        combination: the combination learned from all pairs.
+        scores: the held-out score of each pair, from a combination that was not learned from it, on the scale of the
+            one learned from all pairs, shape (n,).
         folds: the combinations of the folds.
-        curve: agreement against the number of labels, ascending.
+        curve: the learning curve, by ascending numbers of pairs.
     """
 
     combination: Combination
@@ -315,12 +316,12 @@ class Study:
 def study(
     inputs: Inputs, options: Options, *, curve: bool = True, advance: Callable[[int], None] = lambda units: None
 ) -> Study:
-    """Learn a combination, and tell by cross-validation how good it is.
+    """Return a combination with its held-out scores, and the learning curve.
 
     Args:
-        inputs, options: as for :func:`learn`.
-        curve: whether to learn from fewer pairs as well.
-        advance: told of each combination that was learned, see :func:`work_of`.
+        inputs, options: see :func:`learn`.
+        curve: whether to compute the learning curve.
+        advance: called with 1 for each learned combination; :func:`work_of` returns their number.
     """
     rng = np.random.default_rng([options.seed, 0])
     outer = make_folds(inputs.codes, min(FOLDS, len(np.unique(inputs.codes))), rng)
@@ -337,7 +338,7 @@ def study(
     for size in curve_sizes(len(inputs.labels)) if curve else ():
         of_size, sizes = np.empty(len(scores)), []
         for fold in outer:
-            part = inputs.take(_some(inputs.codes, fold.train, size, rng))
+            part = inputs.take(_sample_rows(inputs.codes, fold.train, size, rng))
             sizes.append(len(part.labels))
             if len(np.unique(part.labels)) < 2:
                 of_size[fold.test] = part.labels.mean()
@@ -351,26 +352,28 @@ def study(
 
 
 def _on_one_scale(learned: Learned, train: Floats, test: Floats, whole: Floats) -> Floats:
-    """Return the scores of tested pairs on the scale of the combination that was learned from all, shape (tested,).
+    """Return the scores of a fold's tested pairs on the scale of the combination learned from all pairs, (tested,).
 
-    Each gets the score that the same share of all pairs exceeds. A fold with more right answers leaves fewer to learn
-    from, so that its combination gives all of them lower probabilities: pooled as they are, scores of several folds
-    agree less with the labels than those of any of them (Forman & Scholz, Apples-to-apples in cross-validation studies,
-    2010). Within a fold the order stays.
+    Each score is mapped to the same quantile of the scores of all pairs. Without that, the pooled scores of several
+    folds agree less with the labels than the scores of any fold: a fold that tests more right answers leaves fewer to
+    learn from, so that its combination returns lower probabilities (Forman & Scholz, Apples-to-apples in
+    cross-validation studies, 2010). The order within a fold stays.
 
     Args:
-        learned: in the fold.
-        train, test: inputs of the pairs outside of the fold and in it.
-        whole: scores of all pairs, by the combination that was learned from all.
+        learned: the function that was learned in the fold.
+        train, test: the inputs of the fold's training pairs and tested pairs.
+        whole: the scores of all pairs by the combination learned from all pairs.
     """
-    known, values = np.sort(learned.values(train)), learned.values(test)
-    share = (np.searchsorted(known, values, "left") + np.searchsorted(known, values, "right")) / (2 * len(known))
+    train_scores, values = np.sort(learned.values(train)), learned.values(test)
+    below = np.searchsorted(train_scores, values, "left")
+    not_above = np.searchsorted(train_scores, values, "right")
+    share = (below + not_above) / (2 * len(train_scores))
     scores: Floats = np.interp(share, (np.arange(len(whole)) + 0.5) / len(whole), np.sort(whole))
     return scores
 
 
 def curve_sizes(n: int) -> list[int]:
-    """Return the numbers of pairs of the learning curve, of n pairs in all."""
+    """Return the numbers of pairs of the learning curve, ascending, for n pairs in all."""
     sizes = []
     size = CURVE_START
     while size <= n * (FOLDS - 1) / FOLDS / 1.5:
@@ -380,16 +383,23 @@ def curve_sizes(n: int) -> list[int]:
 
 
 def work_of(n: int) -> int:
-    """Return how many combinations :func:`study` learns from n pairs."""
+    """Return the number of combinations that :func:`study` learns from n pairs with the learning curve."""
     return FOLDS * (1 + len(curve_sizes(n))) + 1
 
 
-def _some(codes: Rows, rows: Rows, size: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Return about so many of some rows, whole units of them drawn at random."""
+def _sample_rows(codes: Rows, rows: Rows, size: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Return about *size* of *rows*, ascending: random whole units, until there are at least as many.
+
+    Args:
+        codes: the unit of each pair, shape (n,).
+        rows: the rows to draw from.
+        size: the number of rows to reach.
+        rng: the generator of the order of units.
+    """
     units = rng.permutation(np.unique(codes[rows]))
-    place = np.empty(int(codes.max()) + 1, dtype=np.intp)
-    place[units] = np.arange(len(units))
-    order = rows[np.argsort(place[codes[rows]], kind="stable")]
-    last = place[codes[order[min(size, len(order)) - 1]]]
-    chosen: NDArray[np.intp] = np.sort(order[place[codes[order]] <= last])
+    rank_of_unit = np.empty(int(codes.max()) + 1, dtype=np.intp)
+    rank_of_unit[units] = np.arange(len(units))
+    order = rows[np.argsort(rank_of_unit[codes[rows]], kind="stable")]
+    last = rank_of_unit[codes[order[min(size, len(order)) - 1]]]
+    chosen: NDArray[np.intp] = np.sort(order[rank_of_unit[codes[order]] <= last])
     return chosen

@@ -15,29 +15,29 @@ from assay.statistics.jackknife import JackknifeVariance
 
 #: Differences nearer than this to the observed one count as equal to it.
 NOISE = 1e-12
-#: With this probability the smallest difference that the data could have shown would have been shown.
+#: The power at which the smallest detectable difference is reported.
 POWER = 0.8
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A coefficient of a first score less that of a second one.
+    """A coefficient of a first score less the same coefficient of a second score.
 
     Attributes:
-        statistic: name of the coefficient.
-        first: of the first score; None where undefined.
-        second: of the second score.
-        low: lower bound of the interval of the difference, by the paired bootstrap or by the influence of each pair on
-            it; None where there is none.
-        high: upper bound.
-        p_permutation: two-sided, by PERM-BOTH; None where undefined or not asked for.
-        p_jackknife: two-sided, by Student's t of the difference over its jackknife standard error; None where undefined
-            or below :data:`~assay.statistics.agreement.FEWEST` units.
-        p_williams: two-sided, for Pearson only, and only where pairs are independent.
-        error: the jackknife standard error; None where there is no such test.
-        degrees: degrees of freedom of that test: units less one; None where there is no such test.
-        n: pairs with both scores.
-        note: reason or reservation, or an empty string.
+        statistic: the name of the coefficient.
+        first: the coefficient of the first score; None if undefined.
+        second: the coefficient of the second score; None if undefined.
+        low: the lower bound of the interval of the difference, from the paired bootstrap or from the influence of each
+            pair; None without an interval.
+        high: the upper bound; None without an interval.
+        p_permutation: the two-sided p-value of PERM-BOTH; None if undefined or not requested.
+        p_jackknife: the two-sided p-value of Student's t, the difference over its jackknife standard error; None if
+            undefined or below :data:`~assay.statistics.agreement.FEWEST` units.
+        p_williams: the two-sided p-value of Williams' test; only for Pearson and independent pairs, else None.
+        error: the jackknife standard error; None without the t-test.
+        degrees: the degrees of freedom of the t-test, units less one for a single dataset; None without the test.
+        n: the number of pairs with both scores.
+        note: a reason or reservation; may be empty.
     """
 
     statistic: str
@@ -55,15 +55,15 @@ class Difference:
 
     @property
     def value(self) -> float | None:
-        """The difference, or None where one of the coefficients is undefined."""
+        """The difference, or None if one of the coefficients is undefined."""
         return None if self.first is None or self.second is None else self.first - self.second
 
     def detectable(self, level: float) -> float | None:
-        """Return the smallest difference that so many pairs would have shown with probability :data:`POWER`.
+        """Return the smallest difference that this many pairs detect with probability :data:`POWER`.
 
-        By the two-sided t-test at *level*, which is that of one test: where several are corrected, the level of the
-        family divided by their number. None without the test, or where no leave-one-out value differs, which tells
-        nothing of the size of a difference.
+        The test is the two-sided t-test at *level*, the level of a single test: for several corrected tests, the
+        level of the family divided by their number. None without the test, or if the standard error is 0, which says
+        nothing about detectable sizes.
         """
         from scipy.special import stdtrit
 
@@ -73,7 +73,7 @@ class Difference:
 
 
 def compare(first: Floats, second: Floats, labels: Floats, **settings: Any) -> list[Difference]:
-    """Compare two scores of the same pairs, each of shape (n,), one :class:`Difference` a statistic.
+    """Compare two scores of the same pairs, each of shape (n,): one :class:`Difference` per statistic.
 
     The settings are those of :func:`compare_all`.
     """
@@ -83,31 +83,31 @@ def compare(first: Floats, second: Floats, labels: Floats, **settings: Any) -> l
 def compare_all(
     scores: Mapping[str, Floats], labels: Floats, *, statistics: Sequence[str], confidence: float, **draws: Any
 ) -> dict[MetricPair, list[Difference]]:
-    """Compare scores of the same pairs two by two.
+    """Compare scores of the same pairs pairwise.
 
     Args:
-        scores: by name, arrays of shape (n,); NaN marks a pair without a score.
-        labels: shape (n,), finite.
-        statistics: names of coefficients.
-        confidence: level of the intervals, in (0, 1).
-        **draws: as for :func:`~assay.statistics.draws.draw_all`.
+        scores: arrays of shape (n,) by name; NaN marks a pair without a score.
+        labels: the labels, shape (n,), finite.
+        statistics: the names of the coefficients.
+        confidence: the level of the intervals, in (0, 1).
+        **draws: the further arguments of :func:`~assay.statistics.draws.draw_all`.
 
     Returns:
-        By metric pair, one difference a statistic.
+        For each pair of metrics, one difference per statistic.
     """
     drawn = draw_all(scores, labels, statistics=statistics, **draws)
     return {metric_pair: summarise(draws, statistics, confidence) for metric_pair, draws in drawn.items()}
 
 
 def average(parts: Sequence[Coefficients]) -> Coefficients:
-    """Return the mean of each coefficient over datasets that count the same and were drawn independently."""
+    """Return the unweighted mean of each coefficient over independent datasets."""
     units_of_parts = [part.units for part in parts]
     # the dataset with the fewest units decides whether a mean has an interval
     fewest_units = tuple(min(units) for units in zip(*units_of_parts, strict=True))
     resampled = _mean_or_none([part.resampled for part in parts])
     variance = None
     if resampled is None and all(part.has_intervals for part in parts):
-        variance = JackknifeVariance.of_mean([part.as_variance for part in parts])
+        variance = JackknifeVariance.of_mean([part.variance_with_degrees for part in parts])
     return Coefficients(
         np.mean([part.values for part in parts], axis=0),
         np.mean([part.chance for part in parts], axis=0),
@@ -120,7 +120,7 @@ def average(parts: Sequence[Coefficients]) -> Coefficients:
 
 
 def average_drawn(parts: Sequence[Drawn]) -> Drawn:
-    """Return two scores compared by the mean of each coefficient over datasets; without Williams' test."""
+    """Return the draws of two scores averaged over datasets, coefficient by coefficient; without Williams' test."""
     first = average([part.first for part in parts])
     second = average([part.second for part in parts])
     variances = [part.variance for part in parts if part.variance is not None]
@@ -129,18 +129,18 @@ def average_drawn(parts: Sequence[Drawn]) -> Drawn:
 
 
 def _mean_or_none(arrays: Sequence[Floats | None]) -> Floats | None:
-    """Return the mean of arrays of one shape, None where one of them is missing."""
+    """Return the mean of arrays of one shape; None if one of them is missing."""
     present = [array for array in arrays if array is not None]
     return np.mean(present, axis=0) if len(present) == len(arrays) else None
 
 
 def summarise(drawn: Drawn, statistics: Sequence[str], confidence: float) -> list[Difference]:
-    """Return one :class:`Difference` a statistic, with intervals at a level in (0, 1)."""
+    """Return one :class:`Difference` per statistic, with intervals at a level in (0, 1)."""
     return [_difference(name, index, drawn, confidence) for index, name in enumerate(statistics)]
 
 
 def _difference(name: str, index: int, drawn: Drawn, confidence: float) -> Difference:
-    """Return the difference in the statistic *name*, which is at *index* of what was drawn."""
+    """Return the difference of two scores in the statistic *name*, whose position in the draws is *index*."""
     first, second = drawn.first.values[index], drawn.second.values[index]
     difference = Difference(
         statistic=name,
@@ -180,29 +180,38 @@ def _difference(name: str, index: int, drawn: Drawn, confidence: float) -> Diffe
 
 
 def _with_t_test(difference: Difference, variance: JackknifeVariance, index: int) -> Difference:
-    """Return the difference with its t-test, from the variance of the statistic at *index*.
+    """Return a defined difference with its t-test, by the jackknife variance of the statistic at *index*.
 
-    Arvesen (1969) tests the mean of the pseudo-values. The difference itself stands here instead, which is what the
-    tables show; the two differ by a bias of the order of one in the number of units.
+    Arvesen (1969) tests the mean of the pseudo-values. This tests the observed difference instead, which is what the
+    tables show. The two differ by the jackknife's estimate of bias, which shrinks as one over the number of units.
     """
     from scipy.special import stdtr
 
     squared_error, degrees = float(variance.variances[index]), float(variance.degrees[index])
-    size = abs(difference.value or 0.0)
     if np.isnan(squared_error):
         return replace(difference, note="no t-test: undefined without one of the pairs or groups")
+    assert difference.value is not None  # noqa: S101 - the caller returns undefined differences as they are
+    observed = abs(difference.value)
     error = float(np.sqrt(squared_error))
-    if error <= NOISE:
-        # a perfect metric and a perfectly wrong one: no more certain than if the sign of each unit had been counted
-        p = 1.0 if size <= NOISE else float(2.0**-degrees)
-        return replace(difference, p_jackknife=p, error=0.0, degrees=degrees)
-    return replace(difference, p_jackknife=float(2 * stdtr(degrees, -size / error)), error=error, degrees=degrees)
+    if error > NOISE:
+        p = float(2 * stdtr(degrees, -observed / error))
+    else:
+        # No unit changes the difference, so that t is infinite, as for a perfect metric and a perfectly wrong one. The
+        # p-value is then that of a two-sided sign test in which all units, degrees + 1 of them, have the same sign.
+        error = 0.0
+        p = 1.0 if observed <= NOISE else float(2.0**-degrees)
+    return replace(difference, p_jackknife=p, error=error, degrees=degrees)
 
 
 def _p_permutation(observed: float, permuted: Floats) -> float | None:
-    """Return the two-sided p-value of an observed difference among those after exchanges, NaN where undefined.
+    """Return the two-sided p-value of an observed difference among the permuted differences.
 
-    None where it is undefined after all of them.
+    Args:
+        observed: the observed difference.
+        permuted: the difference after each random exchange, shape (permutations,), NaN where undefined.
+
+    Returns:
+        A value in (0, 1]; None if all permuted differences are undefined.
     """
     null = permuted[~np.isnan(permuted)]
     if not len(null):

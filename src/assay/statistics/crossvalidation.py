@@ -23,9 +23,9 @@ class Fold:
     """One division of n pairs.
 
     Attributes:
-        name: what messages call the pairs tested, such as ``fold 2``.
-        train: rows to train or tune on, ascending.
-        test: rows to test on, ascending; none of them in *train*.
+        name: the name of the tested pairs in messages, such as ``fold 2``.
+        train: the rows to train or tune on, ascending.
+        test: the rows to test on, ascending; none of them in *train*.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Fold:
 
 
 def codes_of(keys: Iterable[Hashable]) -> Rows:
-    """Return codes from 0 on that are equal where keys are, in the order in which keys first occur, shape (n,)."""
+    """Return one code per key, numbered from 0 in the order of first occurrence, shape (n,)."""
     code_of: dict[Hashable, int] = {}
     return np.array([code_of.setdefault(key, len(code_of)) for key in keys], dtype=np.intp)
 
@@ -46,13 +46,13 @@ def codes_of_groups(names: Iterable[Hashable]) -> Rows:
     all reports on them take it from here.
     """
     code_of: dict[Hashable, int] = {}
-    listed = []
+    named_codes = []
     for name in names:
         unnamed = name in (None, "")
-        listed.append(-1 if unnamed else code_of.setdefault(name, len(code_of)))
-    codes = np.array(listed, dtype=np.intp)
-    alone = codes < 0
-    codes[alone] = len(code_of) + np.arange(int(alone.sum()))
+        named_codes.append(-1 if unnamed else code_of.setdefault(name, len(code_of)))
+    codes = np.array(named_codes, dtype=np.intp)
+    is_unnamed = codes < 0
+    codes[is_unnamed] = len(code_of) + np.arange(int(is_unnamed.sum()))
     return codes
 
 
@@ -121,18 +121,18 @@ def join_codes(first: Rows, second: Rows) -> Rows:
 
 # Coefficients over folds.
 
-#: Takes the rows trained on and the rows tested; returns a score of each tested one, NaN where it has none.
+#: A function of the training rows and the tested rows that returns one score per tested row, NaN for no score.
 ScoresOf = Callable[[Rows, Rows], Floats]
 
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """How n pairs are divided.
+    """A division of n pairs into folds and sources.
 
     Attributes:
-        folds: test every pair once.
-        sources: rows of each source, by name; empty where sources are not told apart.
-        left_out: a fold for each source, which trains on the others; named as in *sources*.
+        folds: folds that together test every pair once.
+        sources: the rows of each source by name; empty if sources are not distinguished.
+        left_out: one fold per source that trains on the other sources, named as in *sources*.
     """
 
     folds: Sequence[Fold]
@@ -145,9 +145,9 @@ class Average:
     """One coefficient over folds.
 
     Attributes:
-        value: mean over the folds in which it is defined, in [-1, 1]; None where it is in none.
-        deviation: standard deviation over them (n - 1); None for fewer than two.
-        folds: of each fold, its name and the estimate there, with the reason where it is undefined.
+        value: the mean over the folds in which the coefficient is defined, in [-1, 1]; None if it is in none.
+        deviation: the standard deviation over these folds (n - 1); None for fewer than two.
+        folds: the name of each fold with its estimate, whose note says why it is undefined.
     """
 
     value: float | None
@@ -169,13 +169,13 @@ class Average:
 
 @dataclass(frozen=True)
 class SourceAgreement:
-    """One source.
+    """The agreement of one method on one source.
 
     Attributes:
-        name: of the source.
-        n: its pairs, with or without a score.
-        tested: by statistic, average over the folds of the coefficient on the source's pairs in that fold.
-        left_out: by statistic, the coefficient on all pairs of the source, scored without training on any of them.
+        name: the name of the source.
+        n: the number of its pairs, with or without a score.
+        tested: for each statistic, the average over folds of the coefficient on the source's tested pairs.
+        left_out: for each statistic, the coefficient on all pairs of the source, without training on any of them.
     """
 
     name: str
@@ -189,11 +189,11 @@ class Validated:
     """The agreement of one method.
 
     Attributes:
-        average: by statistic, over the folds.
-        pooled: by statistic, on the tested scores of all folds together.
-        sources: in the order of the partition.
-        n: pairs.
-        missing: pairs that were tested and have no score; coefficients leave them out.
+        average: for each statistic, the average over the folds.
+        pooled: for each statistic, the coefficient on the pooled scores of all folds.
+        sources: the agreement on each source, in the order of the partition.
+        n: the number of pairs.
+        missing: the number of pairs without a score, which coefficients leave out.
     """
 
     average: dict[str, Average]
@@ -209,16 +209,16 @@ def recorded_scores(scores: Floats) -> ScoresOf:
 
 
 def cross_validate(labels: Floats, partition: Partition, scores_of: ScoresOf, statistics: Sequence[str]) -> Validated:
-    """Return how far scores agree with the labels of pairs that were not trained on.
+    """Return the agreement of scores with the labels of held-out pairs.
 
     Args:
-        labels: shape (n,), finite.
-        partition: who is trained on and tested.
-        scores_of: trains on some rows and scores others; called once a fold, then once a source left out.
-        statistics: names out of :data:`~assay.statistics.coefficients.STATISTICS`.
+        labels: the labels, shape (n,), finite.
+        partition: the folds and sources of the pairs.
+        scores_of: the method, which trains on some rows and scores others; called once per fold, then once per source.
+        statistics: names from :data:`~assay.statistics.coefficients.STATISTICS`.
 
     Raises:
-        ValueError: *scores_of* does not return one score a tested row.
+        ValueError: *scores_of* does not return one score per tested row.
     """
     fold_scores = _held_out_scores(len(labels), partition.folds, scores_of)
     left_out_scores = _held_out_scores(len(labels), partition.left_out, scores_of)
@@ -238,7 +238,7 @@ def cross_validate(labels: Floats, partition: Partition, scores_of: ScoresOf, st
 
 
 def _estimates(scores: Floats, labels: Floats, statistics: Sequence[str]) -> dict[str, Estimate]:
-    """Return by statistic how far scores agree with labels, both of shape (n,), without an interval."""
+    """Return the agreement of scores and labels, both of shape (n,), for each statistic, without intervals."""
     estimates = agreement({"": scores}, labels, statistics=statistics, resamples=0, confidence=0.95, seed=(0,))
     return {estimate.statistic: estimate for estimate in estimates}
 
@@ -246,7 +246,7 @@ def _estimates(scores: Floats, labels: Floats, statistics: Sequence[str]) -> dic
 def _averages(
     scores: Floats, labels: Floats, folds: Sequence[Fold], rows: Rows, statistics: Sequence[str]
 ) -> dict[str, Average]:
-    """Return by statistic its average over folds, of each of which only the tested pairs among *rows* count."""
+    """Return the average of each statistic over folds, computed in each fold on the tested pairs among *rows*."""
     folds_of: dict[str, list[tuple[str, Estimate]]] = {statistic: [] for statistic in statistics}
     for fold in folds:
         tested = np.intersect1d(fold.test, rows)

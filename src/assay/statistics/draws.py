@@ -1,4 +1,4 @@
-"""What compares metrics two by two: resamples and leave-one-out values that all share, and exchanges of each two.
+"""Draws for pairwise comparisons of metrics: shared resamples and leave-one-out values, and exchanges of two scores.
 
 The permutation test exchanges the two scores of a pair, or of a whole group of pairs, with probability one half, both
 scores standardised: PERM-BOTH of Deutsch, Dror & Roth, A Statistical Analysis of Summarization Evaluation Metrics using
@@ -32,12 +32,12 @@ MetricPair = tuple[str, str]
 
 @dataclass(frozen=True)
 class Swaps:
-    """Which pairs are exchanged, the same ones each time it is asked.
+    """Random choices of the pairs whose two scores are exchanged; the same choices in each iteration.
 
     Attributes:
-        n: number of pairs.
-        permutations: number of draws.
-        seed: what seeds the generator.
+        n: the number of pairs.
+        permutations: the number of draws.
+        seed: the seed of the generator.
         groups: None, or integer codes 0 … k-1 of shape (n,): whole groups are exchanged.
     """
 
@@ -64,14 +64,14 @@ class Swaps:
 
 @dataclass(frozen=True)
 class Drawn:
-    """Two scores compared, as drawn: what :func:`~assay.statistics.comparison.summarise` reads.
+    """The draws of two scores, which :func:`~assay.statistics.comparison.summarise` turns into differences.
 
     Attributes:
-        first: of the first score.
-        second: of the second score, on the same pairs and under the same resamples.
+        first: the coefficients of the first score.
+        second: the coefficients of the second score, on the same pairs and under the same resamples.
         permuted: first less second after each exchange, shape (statistics, permutations), or None.
-        p_williams: of Pearson's r, NaN where undefined, not asked for, or pairs are not independent.
-        variance: of the differences, by the jackknife over pairs or groups; None where no pair has both scores.
+        p_williams: the p-value of Williams' test; NaN if undefined or not requested, or for dependent pairs.
+        variance: the jackknife variance of the differences over pairs or groups; None if no pair has both scores.
     """
 
     first: Coefficients
@@ -99,19 +99,19 @@ def draw_all(
     metric_pairs: Sequence[MetricPair] | None = None,
     advance: Callable[[int], None] | None = None,
 ) -> dict[MetricPair, Drawn]:
-    """Return by metric pair what was drawn of it: resamples and exchanges of the pairs of texts that have both scores.
+    """Return the draws of each metric pair: resamples and exchanges over the pairs of texts that have both scores.
 
     Args:
-        scores: by name, arrays of shape (n,); NaN marks a pair of texts without a score: those that lack one of two
-            scores are left out where these are compared.
-        labels: shape (n,), finite.
-        statistics: names out of :data:`~assay.statistics.coefficients.STATISTICS`.
-        permutations: draws of the permutation test; 0 for none.
-        resamples: draws of the paired bootstrap; 0 for no intervals.
+        scores: arrays of shape (n,) by name; NaN marks a pair of texts without a score, which is left out of
+            comparisons with that score.
+        labels: the labels, shape (n,), finite.
+        statistics: names from :data:`~assay.statistics.coefficients.STATISTICS`.
+        permutations: the number of draws of the permutation test; 0 for none.
+        resamples: the number of draws of the paired bootstrap; 0 for no intervals.
         seed: non-negative integers; the same seed gives the same draws for all metric pairs with the same rows.
         groups: None, or integer codes of shape (n,): groups are drawn and exchanged as a whole.
         interval: one of :data:`~assay.statistics.coefficients.INTERVALS`.
-        metric_pairs: what is compared; by default every two scores, in the order of *scores*.
+        metric_pairs: the metric pairs to compare; by default all pairs, in the order of *scores*.
         advance: called with the number of (metric pair, permutation) units done.
     """
     compared = list(combinations(scores, 2)) if metric_pairs is None else list(metric_pairs)
@@ -152,7 +152,7 @@ def _draw_on_same_rows(
     interval: str,
     advance: Callable[[int], None] | None,
 ) -> dict[MetricPair, Drawn]:
-    """Return what is drawn of metrics that all have a score of every row, shape (n,); n may be 0."""
+    """Return the draws of metric pairs whose scores have no gaps, shape (n,); n may be 0."""
     n = len(labels)
     if n and is_by_influence(interval, n):
         coefficients, left_out = {}, {}
@@ -169,7 +169,7 @@ def _draw_on_same_rows(
     drawn = {}
     for first, second in metric_pairs:
         p_williams = np.nan
-        # the test supposes that pairs are independent
+        # the test assumes independent pairs
         if groups is None and "pearson" in statistics:
             index = list(statistics).index("pearson")
             first_r, second_r = coefficients[first].values[index], coefficients[second].values[index]
@@ -185,7 +185,7 @@ def _draw_on_same_rows(
 
 
 def _p_williams(first: Floats, second: Floats, first_r: float, second_r: float) -> float:
-    """Return the p-value of two scores with their correlations to the label, NaN where one is undefined."""
+    """Return the p-value of Williams' test from two scores and their correlations with the label; NaN if undefined."""
     if np.isnan(first_r + second_r):
         return np.nan
     return williams(first_r, second_r, float(np.corrcoef(first, second)[0, 1]), len(first))[1]
@@ -199,12 +199,12 @@ def _permuted_differences(
     statistics: Sequence[str],
     advance: Callable[[int], None] | None,
 ) -> dict[MetricPair, Floats]:
-    """Return by metric pair the differences under each exchange, shape (statistics, permutations).
+    """Return the differences of each metric pair under each exchange, shape (statistics, permutations).
 
-    A metric pair with a constant score is left out. A block of exchanges is drawn once for as many metric pairs as
-    memory holds.
+    A metric pair with a constant score is left out. Each block of exchanges is drawn once per batch of metric pairs
+    that fits into memory.
     """
-    # what varies by rounding alone cannot be standardised
+    # a score that varies only by rounding cannot be standardised
     varying = {name for name, values in scores.items() if score_codes(values).any()}
     pairs_at_a_time = max(1, PREPARED_BYTES // (len(labels) * _EXCHANGE_BYTES))
     permuted: dict[MetricPair, Floats] = {}

@@ -1,14 +1,14 @@
-"""Statistics without one pair, or one group of pairs, at a time, and the variance that follows from them.
+"""Leave-one-out values of statistics, without one pair or one group of pairs at a time, and the jackknife variance.
 
-Every sum that a statistic is made of is one over pairs, over comparisons of two pairs, or over products of two ranks.
-Without a unit it is the sum over all, less what the unit adds to it, so that all n values cost O(n log² n) and not n
-times a whole evaluation. Only the products of ranks need more for groups: the signs of two pairs of one group against
-every other pair, at most O(n √n) of them, since groups of more than √n pairs are left out by multiplicities instead.
-From :data:`LINEAR_FROM` pairs on, one of many groups changes a statistic by the sum of what its pairs change.
+Every statistic is computed from sums over pairs, over comparisons of two pairs, or over products of two ranks. Without
+a unit, such a sum is the total less the unit's contribution, so that all n values cost O(n log² n) instead of n full
+evaluations. Only the products of ranks cost more for groups: they need the signs of two pairs of one group against
+every other pair, at most O(n √n) of them, since groups of more than √n pairs are evaluated with weights of 0 and 1.
+From :data:`LINEAR_FROM` pairs on, the effect of one of many groups is approximated by the sum of its pairs' effects.
 
 Sources: Efron & Stein, The jackknife estimate of variance (1981); Arvesen, Jackknifing U-statistics (1969), for the
-t-test; the delete-a-group form for pairs that depend on each other, as in surveys, is that of Kott (2001); the sum over
-a group's pairs is its influence, Jaeckel, The infinitesimal jackknife (1972).
+t-test; Kott (2001), for the delete-a-group form for dependent pairs, as in surveys; Jaeckel, The infinitesimal
+jackknife (1972), for the influence of a group as the sum over its pairs.
 """
 
 from __future__ import annotations
@@ -27,29 +27,30 @@ from assay.statistics.prepared import PreparedScore
 from assay.statistics.resampling import BLOCK
 from assay.statistics.tie_calibration import CalibratedCounts, without_each_block
 
-#: From so many pairs on, what a statistic is without a group follows from what it is without each of its pairs.
+#: From this many pairs on, the values without a group are approximated from the values without each of its pairs.
 LINEAR_FROM = 10_000
-#: Fewer groups are left out whole, however many pairs they hold: sums over pairs are too small for few large groups.
+#: Below this many groups, the values are exact for any number of pairs: approximated changes would be too small for
+#: few large groups.
 FEW_GROUPS = 30
-#: Pairs without each of which the statistics are computed at a time: no more is held in memory of what they rest on.
+#: The number of leave-one-out values computed at a time, which limits the memory of their intermediate sums.
 PART = 1 << 17
 
 
 def leave_one_out(
     scores: Mapping[str, Floats], labels: Floats, *, statistics: Sequence[str], groups: Indices | None = None
 ) -> dict[str, tuple[Floats, ...]]:
-    """Return the statistics of every score without each unit that they rest on.
+    """Return the leave-one-out values of the statistics of every score.
 
     Args:
-        scores: by name, finite arrays of shape (n,), n > 0.
-        labels: shape (n,), finite.
-        statistics: names out of :data:`~assay.statistics.coefficients.STATISTICS`.
+        scores: finite arrays of shape (n,) by name, n > 0.
+        labels: the labels, shape (n,), finite.
+        statistics: names from :data:`~assay.statistics.coefficients.STATISTICS`.
         groups: None, or integer codes 0 … k-1 of shape (n,): whole groups are left out.
 
     Returns:
-        By name, for each statistic an array of shape (units,), NaN where undefined. The units are the pairs, or the
-        groups; for a statistic within groups those that have two pairs to compare, and for one with calibrated ties
-        blocks of either.
+        For each score one array per statistic, of shape (units,), NaN where undefined. The units are the pairs or the
+        groups. For a statistic within groups they are the groups with two pairs to compare; for a statistic with
+        calibrated ties they are blocks of pairs or groups.
     """
     sorted_labels = Labels.of(labels)
     left_out = {}
@@ -60,11 +61,11 @@ def leave_one_out(
 
 @dataclass(frozen=True)
 class JackknifeVariance:
-    """How far statistics, or their differences, vary from sample to sample, by the jackknife; NaN where undefined.
+    """The jackknife variances of statistics or of their differences; NaN where undefined.
 
     Attributes:
-        variances: one for each statistic, shape (statistics,).
-        degrees: degrees of freedom of each, shape (statistics,).
+        variances: the variance of each statistic from sample to sample, shape (statistics,).
+        degrees: the degrees of freedom of each variance, shape (statistics,).
     """
 
     variances: Floats
@@ -72,10 +73,10 @@ class JackknifeVariance:
 
     @classmethod
     def of(cls, without_each: Sequence[Floats]) -> JackknifeVariance:
-        """Return it from the values without each unit, one array a statistic.
+        """Return the variances from the leave-one-out values, one array per statistic.
 
-        (N - 1) / N times the sum of squared deviations of the N values from their mean, with N - 1 degrees of freedom:
-        Efron & Stein's estimate.
+        Efron & Stein's estimate: (N - 1) / N times the sum of squared deviations of the N values from their mean, with
+        N - 1 degrees of freedom.
         """
         variances, degrees = [], []
         for values in without_each:
@@ -87,11 +88,11 @@ class JackknifeVariance:
 
     @classmethod
     def of_differences(cls, first: Sequence[Floats], second: Sequence[Floats]) -> JackknifeVariance:
-        """Return it for the differences of two scores, from the values of both without each unit."""
-        return cls.of([one - other for one, other in zip(first, second, strict=True)])
+        """Return the variances of the differences of two scores, from the leave-one-out values of both."""
+        return cls.of([of_first - of_second for of_first, of_second in zip(first, second, strict=True)])
 
     def reach(self, index: int, confidence: float) -> float:
-        """Return how far an interval at a level in (0, 1) extends to either side: Student's quantile of the error."""
+        """Return the half-width of an interval at a level in (0, 1): Student's quantile times the standard error."""
         from scipy.special import stdtrit
 
         quantile = stdtrit(self.degrees[index], (1 + confidence) / 2)
@@ -99,17 +100,17 @@ class JackknifeVariance:
 
     @classmethod
     def of_mean(cls, parts: Sequence[JackknifeVariance]) -> JackknifeVariance:
-        """Return it for the means over independent samples that count the same.
+        """Return the variances of unweighted means over independent samples.
 
-        The degrees of freedom are those of Satterthwaite, An approximate distribution of estimates of variance
-        components (1946).
+        The degrees of freedom follow Satterthwaite, An approximate distribution of estimates of variance components
+        (1946).
         """
         variances = np.stack([part.variances for part in parts])
         degrees = np.stack([part.degrees for part in parts])
         total = variances.sum(axis=0)
         with np.errstate(invalid="ignore", divide="ignore"):
             joint = total**2 / (variances**2 / degrees).sum(axis=0)
-        # where nothing varies any number will do
+        # 0 / 0 if nothing varies; any number will do, since the interval has no width
         joint = np.where(total == 0, degrees.sum(axis=0), joint)
         return cls(total / len(parts) ** 2, joint)
 
@@ -127,10 +128,10 @@ class LeftOut:
     """The statistics of one score, on all pairs and without each unit.
 
     Attributes:
-        values: on all pairs, shape (statistics,), NaN where undefined.
-        without_each: as of :func:`leave_one_out`.
-        label_ties: share of the comparisons of two pairs that are ties in the labels, NaN where there are none.
-        score_ties: likewise in the score.
+        values: the values on all pairs, shape (statistics,), NaN where undefined.
+        without_each: the leave-one-out values, one array per statistic as in :func:`leave_one_out`.
+        label_ties: the share of comparisons of two pairs that are ties in the labels; NaN without comparisons.
+        score_ties: the share of comparisons of two pairs that are ties in the score; NaN without comparisons.
     """
 
     values: Floats
@@ -140,40 +141,40 @@ class LeftOut:
 
     @classmethod
     def of(cls, prepared: PreparedScore, statistics: Sequence[str]) -> LeftOut:
-        """Compute statistics of these names."""
+        """Compute the statistics with these names."""
         n = len(prepared.scores)
         units = None if prepared.groups is None else _Groups.of(prepared.groups)
         are_pairs = units is None or (n >= LINEAR_FROM and units.count >= FEW_GROUPS)
-        left = _LeftOutSums.of(prepared, _Pairs(n, np.arange(0)) if units is None or are_pairs else units)
+        left_out = _LeftOutSums.of(prepared, _Pairs(n, np.arange(0)) if units is None or are_pairs else units)
         uncalibrated = [name for name in statistics if not STATISTICS[name].is_calibrated]
         if units is None or are_pairs:
-            values_of, without_of = _by_parts(left, uncalibrated)
+            values_of, without_of = _values_without_pairs(left_out, uncalibrated)
         else:
-            values_of, without_of = _by_groups(left, units, uncalibrated)
+            values_of, without_of = _values_without_groups(left_out, units, uncalibrated)
         values, without_each = np.empty(len(statistics)), []
         for index, name in enumerate(statistics):
             if name not in uncalibrated:
                 values[index] = prepared.whole.values([name])[0, 0]
-                without_each.append(STATISTICS[name].compute(left))
+                without_each.append(STATISTICS[name].compute(left_out))
                 continue
             values[index], without = values_of[name], without_of.pop(name)
             if units is not None and are_pairs:
-                without = _without_groups(without, values[index], units)
+                without = _approximate_without_groups(without, values[index], units)
             if units is not None and STATISTICS[name].labels is LabelKind.grouped and prepared.within is not None:
                 without = without[units.sum(prepared.within.comparisons)[:-1] > 0]
             without_each.append(without)
-        ranks = left.ranks
+        ranks = left_out.ranks
         with np.errstate(invalid="ignore", divide="ignore"):
             label_ties, score_ties = ranks.label.tied / ranks.comparisons, ranks.score.tied / ranks.comparisons
         return cls(values, tuple(without_each), float(label_ties[-1]), float(score_ties[-1]))
 
 
-def _by_parts(left: _LeftOutSums, statistics: Sequence[str]) -> tuple[dict[str, float], dict[str, Floats]]:
-    """Return statistics by name, on all pairs and without each pair: of :data:`PART` pairs at a time.
-
-    Pairs with the same score and label are the same to a statistic, unless it asks for their groups.
-    """
-    n, table = len(left.prepared.scores), left.ranks.all.table
+def _values_without_pairs(
+    left_out: _LeftOutSums, statistics: Sequence[str]
+) -> tuple[dict[str, float], dict[str, Floats]]:
+    """Return the statistics by name, on all pairs and without each pair, computed for :data:`PART` pairs at a time."""
+    n, table = len(left_out.prepared.scores), left_out.ranks.all.table
+    # one value serves all pairs with the same score and label, unless a statistic depends on their groups
     if any(STATISTICS[name].labels is LabelKind.grouped for name in statistics):
         table = None
     count = n if table is None else len(table.pairs)
@@ -182,34 +183,41 @@ def _by_parts(left: _LeftOutSums, statistics: Sequence[str]) -> tuple[dict[str, 
     for start in range(0, count, PART):
         chosen = slice(start, min(start + PART, count))
         pairs = np.arange(chosen.start, chosen.stop) if table is None else table.pairs[chosen]
-        part = left.of_part(_Pairs(n, pairs))
+        part = left_out.of_part(_Pairs(n, pairs))
         for name in statistics:
-            *_, values[name] = of_part = STATISTICS[name].compute(part)
+            of_part = STATISTICS[name].compute(part)
+            # the last unit is empty: without it, the value is the one on all pairs
+            values[name] = of_part[-1]
             without[name][chosen] = of_part[:-1]
     if table is not None:
         without = {name: of_cells[table.codes] for name, of_cells in without.items()}
     return values, without
 
 
-def _by_groups(
-    left: _LeftOutSums, groups: _Groups, statistics: Sequence[str]
+def _values_without_groups(
+    left_out: _LeftOutSums, groups: _Groups, statistics: Sequence[str]
 ) -> tuple[dict[str, float], dict[str, Floats]]:
-    """Return statistics by name, on all pairs and without each group."""
+    """Return the statistics by name, on all pairs and without each group."""
     values, without = {}, {}
     large = np.flatnonzero(groups.is_large) if statistics else np.empty(0, dtype=np.intp)
-    of_large = dict(zip(statistics, _without_large(left.prepared, groups, large, statistics), strict=True))
+    of_large = dict(zip(statistics, _values_without_large(left_out.prepared, groups, large, statistics), strict=True))
     for name in statistics:
-        of_all = STATISTICS[name].compute(left)
+        of_all = STATISTICS[name].compute(left_out)
         values[name], without[name] = of_all[-1], of_all[:-1].copy()
         without[name][large] = of_large[name]
     return values, without
 
 
-def _without_groups(without_pairs: Floats, value: float, groups: _Groups) -> Floats:
-    """Return a statistic without each group, shape (groups,), to first order from what it is without each pair.
+def _approximate_without_groups(without_pairs: Floats, value: float, groups: _Groups) -> Floats:
+    """Return a statistic without each group, shape (groups,), as a first-order approximation.
 
-    Without a pair, a statistic changes by its influence over n - 1 pairs; without a group, by the sum of its influences
-    over the pairs that remain.
+    Without a pair, a statistic changes by the pair's influence divided by n - 1; without a group, by the sum of its
+    pairs' influences divided by the number of pairs that remain.
+
+    Args:
+        without_pairs: the statistic without each pair, shape (n,).
+        value: the statistic on all pairs.
+        groups: the groups of the pairs.
     """
     n, sizes = len(without_pairs), groups.sizes[:-1]
     changes = groups.sum(without_pairs - value)[:-1]
@@ -220,11 +228,11 @@ def _without_groups(without_pairs: Floats, value: float, groups: _Groups) -> Flo
 
 @dataclass(frozen=True)
 class _Pairs:
-    """Some of n pairs, each left out; the last unit is empty, so that without it nothing is left out.
+    """Units of one pair each, to be left out in turn; the last of the k units is empty and leaves nothing out.
 
     Attributes:
-        n: how many pairs there are.
-        chosen: which of them, shape (k - 1,).
+        n: the number of all pairs.
+        chosen: the indices of the pairs to leave out, shape (k - 1,).
     """
 
     n: int
@@ -232,11 +240,11 @@ class _Pairs:
 
     @property
     def sizes(self) -> Indices:
-        """Pairs in each unit, shape (k,), the last one 0."""
+        """The number of pairs in each unit, shape (k,): 1, and 0 for the last unit."""
         return np.append(np.ones_like(self.chosen), 0)
 
     def sum(self, values: Floats) -> Floats:
-        """Return the sum of each unit, shape (k,), of values of shape (n,)."""
+        """Return the sum of *values*, shape (n,), over each unit, shape (k,)."""
         return np.append(values[self.chosen], 0.0)
 
     def rest(self, unit: int) -> Floats:
@@ -247,11 +255,11 @@ class _Pairs:
 
 @dataclass(frozen=True)
 class _Groups:
-    """Groups of pairs, each left out; the last one is empty, so that without it nothing is left out.
+    """Units of one group of pairs each, to be left out in turn; the last of the k units is empty.
 
     Attributes:
-        codes: of the group of each pair, 0 … k-2, shape (n,).
-        sizes: pairs in each group, shape (k,), the last one 0.
+        codes: the group of each pair as a number 0 … k-2, shape (n,).
+        sizes: the number of pairs in each group, shape (k,); 0 for the last one.
     """
 
     codes: Indices
@@ -263,7 +271,7 @@ class _Groups:
         return cls(codes, np.append(np.bincount(codes), 0))
 
     def sum(self, values: Floats) -> Floats:
-        """Return the sum of each group, shape (k,), of values of shape (n,)."""
+        """Return the sum of *values*, shape (n,), over each group, shape (k,)."""
         return np.bincount(self.codes, weights=values, minlength=len(self.sizes)).astype(np.float64)
 
     def rest(self, unit: int) -> Floats:
@@ -278,30 +286,35 @@ class _Groups:
 
     @cached_property
     def order(self) -> Indices:
-        """The pairs, sorted by group, shape (n,)."""
+        """The indices of the pairs, sorted by group, shape (n,)."""
         return np.argsort(self.codes, kind="stable")
 
     @cached_property
     def starts(self) -> Indices:
-        """Where in :attr:`order` each group begins, shape (k,)."""
+        """The start of each group in :attr:`order`, shape (k,)."""
         starts: Indices = np.cumsum(self.sizes) - self.sizes
         return starts
 
     @cached_property
     def position(self) -> Indices:
-        """Place of each pair among those of its group, from 0, shape (n,)."""
+        """The index of each pair within its group, from 0, shape (n,)."""
         position = np.empty(len(self.codes), dtype=np.intp)
         position[self.order] = np.arange(len(self.codes)) - np.repeat(self.starts, self.sizes)
         return position
 
     @cached_property
     def is_large(self) -> NDArray[np.bool_]:
-        """Whether each group has more than √n pairs, shape (k,)."""
+        """True for each group of more than √n pairs, shape (k,)."""
         return np.asarray(self.sizes > max(1.0, np.sqrt(len(self.codes))))
 
 
-def _without_large(prepared: PreparedScore, groups: _Groups, large: Indices, statistics: Sequence[str]) -> Floats:
-    """Return the statistics without each of some groups, shape (statistics, groups), by multiplicities of 0 and 1."""
+def _values_without_large(
+    prepared: PreparedScore, groups: _Groups, large: Indices, statistics: Sequence[str]
+) -> Floats:
+    """Return the statistics without each of the *large* groups, shape (statistics, large groups).
+
+    Each group is left out by weights of 0 and 1, in blocks of groups that fit into memory.
+    """
     n = len(groups.codes)
     width = max(1, BLOCK // n)
     blocks = [np.empty((len(statistics), 0))]
@@ -315,7 +328,7 @@ def _without_large(prepared: PreparedScore, groups: _Groups, large: Indices, sta
 class _LeftOutSums:
     """A score without each of k units: a :class:`~assay.statistics.coefficients.ResampledScore`, arrays of shape (k,).
 
-    What rests on :attr:`_LeftOutRanks.rank_product` holds for units that are not large.
+    Statistics that use :attr:`_LeftOutRanks.rank_product` are valid only for units that are not large.
     """
 
     prepared: PreparedScore
@@ -323,16 +336,16 @@ class _LeftOutSums:
 
     @classmethod
     def of(cls, prepared: PreparedScore, units: _Pairs | _Groups) -> _LeftOutSums:
-        """Return a score without each of some units."""
+        """Return the sums of a score without each unit."""
         return cls(prepared, _LeftOutRanks(_All(prepared.score_codes, prepared.labels.codes), units))
 
     def of_part(self, pairs: _Pairs) -> _LeftOutSums:
-        """Return the same score without each of other pairs."""
+        """Return the sums of the same score without each of *pairs*."""
         return _LeftOutSums(self.prepared, _LeftOutRanks(self.ranks.all, pairs))
 
     @cached_property
     def calibrated(self) -> CalibratedCounts:
-        """Comparisons with small differences as ties, without each of a few blocks of units: shape (blocks,)."""
+        """Counts with small differences as ties, without each of a few blocks of units, shape (blocks,)."""
         return without_each_block(self.prepared.scores, self.prepared.labels, self.prepared.groups)
 
     @property
@@ -348,7 +361,7 @@ class _LeftOutSums:
 
     @property
     def ordered_within_groups(self) -> Floats:
-        """Share of the comparisons within groups that are in order; NaN where there are none."""
+        """Share of the comparisons within groups that the score orders as the labels do; NaN without comparisons."""
         within, units = self.prepared.within, self.ranks.units
         if within is None:
             return np.full(len(units.sizes), np.nan)
@@ -361,11 +374,11 @@ class _LeftOutSums:
 
 @dataclass(frozen=True)
 class _All:
-    """What all pairs add up to, and each of them beside the others.
+    """Counts and sums over all pairs, and the contribution of each pair.
 
     Attributes:
-        scores: codes of the scores, shape (n,).
-        labels: codes of the labels, shape (n,).
+        scores: the codes of the scores, shape (n,).
+        labels: the codes of the labels, shape (n,).
     """
 
     scores: Indices
@@ -373,23 +386,25 @@ class _All:
 
     @cached_property
     def score_counts(self) -> _Counts:
-        """Equal scores."""
+        """Counts of equal scores."""
         return _Counts.of(self.scores)
 
     @cached_property
     def label_counts(self) -> _Counts:
-        """Equal labels."""
+        """Counts of equal labels."""
         return _Counts.of(self.labels)
 
     @cached_property
     def table(self) -> _Table | None:
-        """How often each score occurs with each label; None where most of them would not, as with continuous scores."""
+        """How often each score occurs with each label; None if the table would be larger than n, as for continuous
+        scores.
+        """
         shape = len(self.score_counts.counts), len(self.label_counts.counts)
         return _Table.of(self.scores, self.labels, shape) if shape[0] * shape[1] <= len(self.scores) else None
 
     @cached_property
     def cells(self) -> tuple[Indices, _Counts]:
-        """Pairs with equal score and label: codes, shape (n,), and their counts."""
+        """Cells of pairs with equal score and label: the cell of each pair, shape (n,), and the counts of cells."""
         if self.table is not None:
             return self.table.codes, _Counts.of(self.table.codes)
         stride = len(self.label_counts.counts)
@@ -398,29 +413,29 @@ class _All:
 
     @cached_property
     def balances(self) -> ItemBalance:
-        """For the balance of any point with all pairs."""
+        """The pairs, sorted for the balance of any (score, label) point with all of them."""
         return ItemBalance(self.scores, self.labels)
 
     @cached_property
     def balance_of_each(self) -> Floats:
-        """For each pair, with how many others it is concordant, less discordant, shape (n,)."""
+        """Number of other pairs that each pair is concordant with, less discordant, shape (n,)."""
         return self.balances.of_all() if self.table is None else self.table.balance[self.scores, self.labels]
 
     @cached_property
     def balance(self) -> float:
-        """Concordant less discordant comparisons."""
+        """Number of concordant less discordant comparisons."""
         return float(self.balance_of_each.sum() / 2)
 
     @cached_property
     def centred_ranks(self) -> tuple[Floats, Floats]:
-        """Mid-ranks less their mean, by code of the score, shape (g,), and by code of the label, shape (levels,)."""
+        """Mid-ranks less their mean, by score code, shape (g,), and by label code, shape (levels,)."""
         return self.score_counts.centred_ranks, self.label_counts.centred_ranks
 
     @cached_property
     def signed_sums(self) -> tuple[Floats, Floats]:
-        """The sums over all pairs i of sgn(x_i - x) y_i by code of the score, and of sgn(y_i - y) x_i by the label's.
+        """Sums over all pairs i of sgn(x_i - x) y_i for each score x, and of sgn(y_i - y) x_i for each label y.
 
-        x and y are the centred mid-ranks; shapes (g,) and (levels,).
+        x and y are centred mid-ranks; the shapes are (g,) and (levels,).
         """
         x, y = self.centred_ranks
         return _signed_sums(self.scores, y[self.labels]), _signed_sums(self.labels, x[self.scores])
@@ -429,7 +444,7 @@ class _All:
     def rank_product(self) -> float:
         """Sum of the products of the centred mid-ranks."""
         x, y = self.centred_ranks
-        # Σ x y, the labels' ranks added up for each score first
+        # Σ x y: the label ranks are first summed per score
         return float(x @ np.bincount(self.scores, weights=y[self.labels]))
 
 
@@ -438,9 +453,9 @@ class _Table:
     """How often each of g scores occurs with each label.
 
     Attributes:
-        counts: shape (g, levels).
-        codes: for each pair, the number of its score and label among those that occur, shape (n,).
-        pairs: a pair with each of these, shape (k,).
+        counts: the number of pairs with each score and label, shape (g, levels).
+        codes: the index of each pair's cell among the k non-empty cells, shape (n,).
+        pairs: the index of one pair of each non-empty cell, shape (k,).
     """
 
     counts: Indices
@@ -449,7 +464,7 @@ class _Table:
 
     @classmethod
     def of(cls, scores: Indices, labels: Indices, shape: tuple[int, int]) -> _Table:
-        """Count codes of shape (n,)."""
+        """Count score and label codes of shape (n,)."""
         keys = scores * shape[1] + labels
         counts = np.bincount(keys, minlength=shape[0] * shape[1])
         pair = np.empty_like(counts)
@@ -459,10 +474,10 @@ class _Table:
 
     @property
     def balance(self) -> Floats:
-        """With how many pairs each score and label are concordant, less discordant, shape (g, levels)."""
+        """Number of pairs that a (score, label) point is concordant with, less discordant, shape (g, levels)."""
         balance = self.counts
         for axis in (0, 1):
-            # at each place, what is below it, less what is above it
+            # along the axis, the sum of lower entries less the sum of higher entries
             balance = 2 * balance.cumsum(axis) - balance - balance.sum(axis, keepdims=True)
         return balance.astype(np.float64)
 
@@ -472,8 +487,8 @@ class _LeftOutRanks:
     """Counts without each of k units: :class:`~assay.statistics.coefficients.RankSums`, arrays of shape (k,).
 
     Attributes:
-        all: what all pairs add up to.
-        units: what is left out.
+        all: the counts and sums over all pairs.
+        units: the units that are left out.
     """
 
     all: _All
@@ -499,49 +514,49 @@ class _LeftOutRanks:
 
     @property
     def score_levels(self) -> Floats:
-        """Distinct scores that are left."""
+        """Number of distinct scores that remain."""
         return self._of_score.levels
 
     @property
     def label_levels(self) -> Floats:
-        """Distinct labels that are left."""
+        """Number of distinct labels that remain."""
         return self._of_label.levels
 
     @property
     def labels_in_all(self) -> int:
-        """Distinct labels of all pairs."""
+        """Number of distinct labels of all pairs."""
         return len(self.all.label_counts.counts)
 
     @cached_property
     def comparisons(self) -> Floats:
-        """Comparisons of two pairs that are left."""
+        """Number of comparisons of two remaining pairs."""
         comparisons: Floats = self.label.total * (self.label.total - 1) / 2
         return comparisons
 
     @cached_property
     def tied_in_both(self) -> Floats:
-        """Comparisons that are ties in both score and label."""
+        """Number of remaining comparisons that are ties in both score and label."""
         return _LeftOutTies.of(*self.all.cells, self.units).ties.tied
 
     @cached_property
     def balance(self) -> Floats:
-        """Concordant less discordant comparisons that are left."""
+        """Number of concordant less discordant comparisons that remain."""
         units = self.units
-        left: Floats = self.all.balance - units.sum(self.all.balance_of_each)
+        remaining: Floats = self.all.balance - units.sum(self.all.balance_of_each)
         if isinstance(units, _Groups):
-            # comparisons within a unit were taken away twice
+            # comparisons within a unit were subtracted for both of their pairs
             scores, labels = _codes_within(self.all.scores, units), _codes_within(self.all.labels, units)
-            left += units.sum(ItemBalance(scores, labels, units.codes).of_all()) / 2
-        return left
+            remaining += units.sum(ItemBalance(scores, labels, units.codes).of_all()) / 2
+        return remaining
 
     @cached_property
     def rank_product(self) -> Floats:
-        """Sum of products of the centred mid-ranks of what is left, for units that are not large.
+        """Sum of products of the centred mid-ranks of the remaining pairs, for units that are not large.
 
-        With x and y for score and label, the mid-rank of a pair i is half the sum of sgn(x_i - x_j) over all j, and
-        without the unit G half the sum over j in G less than that. Multiplied out, the products of the pairs outside
-        of G are those of their ranks among all, less two mixed terms, plus a quarter of the sum over pairs j, k of G
-        and i outside of it of sgn(x_i - x_j) sgn(y_i - y_k).
+        With x and y for score and label, the centred mid-rank of a pair i is half the sum of sgn(x_i - x_j) over all j.
+        Without the unit G it is lower by half the sum over j in G. Expanding the product of the ranks of x and y over
+        the pairs outside G gives the product of their ranks among all pairs, less two mixed terms, plus a quarter of
+        the sum of sgn(x_i - x_j) sgn(y_i - y_k) over the pairs j, k in G and i outside G.
         """
         whole, units = self.all, self.units
         part = units.chosen if isinstance(units, _Pairs) else slice(None)
@@ -550,36 +565,39 @@ class _LeftOutRanks:
         of_pairs = x * y + (whole.signed_sums[0][scores] + whole.signed_sums[1][labels]) / 2
         if isinstance(units, _Pairs):
             return whole.rank_product - np.append(of_pairs - whole.balance_of_each[part] / 4, 0.0)
-        left: Floats = whole.rank_product - units.sum(of_pairs)
+        remaining: Floats = whole.rank_product - units.sum(of_pairs)
         x_within, y_within = _centred_ranks_within(scores, units), _centred_ranks_within(labels, units)
-        # what the sums over all i count of i in G
-        left += units.sum(y * x_within + x * y_within - x_within * y_within)
-        return left + self._sums_over_two(units) / 4
+        # the sums over all i include the i in G, which are removed here
+        remaining += units.sum(y * x_within + x * y_within - x_within * y_within)
+        return remaining + self._products_of_signs(units) / 4
 
-    def _sums_over_two(self, units: _Groups) -> Floats:
-        """Return the sum over pairs j, k of a unit and all i of sgn(x_i - x_j) sgn(y_i - y_k); 0 for large units."""
+    def _products_of_signs(self, units: _Groups) -> Floats:
+        """Return per unit the sum of sgn(x_i - x_j) sgn(y_i - y_k) over its pairs j, k and all i; 0 for large units."""
+        # j = k first: then the sum over i is the balance of pair j with all others
         sums: Floats = np.where(units.is_large, 0.0, units.sum(self.all.balance_of_each))
-        at = np.flatnonzero(~units.is_large[units.codes])
-        # each pair with its next neighbour in the unit, the last with the first; then with the one after that; …
+        pairs = np.flatnonzero(~units.is_large[units.codes])
+        # each pair j with its next neighbour k in the unit, the last with the first; then the one after that, and so on
         step = 1
-        while len(at := at[units.sizes[units.codes[at]] > step]):
-            codes = units.codes[at]
-            neighbours = units.order[units.starts[codes] + (units.position[at] + step) % units.sizes[codes]]
-            balances = self.all.balances.at(self.all.scores[at], self.all.labels[neighbours])
+        while True:
+            pairs = pairs[units.sizes[units.codes[pairs]] > step]
+            if not len(pairs):
+                return sums
+            codes = units.codes[pairs]
+            neighbours = units.order[units.starts[codes] + (units.position[pairs] + step) % units.sizes[codes]]
+            balances = self.all.balances.at(self.all.scores[pairs], self.all.labels[neighbours])
             sums += np.bincount(codes, weights=balances, minlength=len(sums))
             step += 1
-        return sums
 
 
 @dataclass(frozen=True)
 class _Counts:
-    """How often each value occurs, and what ties add up to.
+    """How often each of g values occurs, and sums over ties.
 
     Attributes:
-        counts: of each value, shape (g,).
-        total: pairs.
-        tied: comparisons that are ties.
-        cubes: sum of the cubes of the counts.
+        counts: the number of pairs with each value, shape (g,).
+        total: the number of pairs.
+        tied: the number of comparisons that are ties.
+        cubes: the sum of the cubes of the counts.
     """
 
     counts: Floats
@@ -591,7 +609,7 @@ class _Counts:
     def of(cls, codes: Indices) -> _Counts:
         """Count values given by codes 0 … g-1 of shape (n,)."""
         counts = np.bincount(codes).astype(np.float64)
-        return cls(counts, float(len(codes)), float(_twos(counts).sum()), float((counts**3).sum()))
+        return cls(counts, float(len(codes)), float(_comparisons(counts).sum()), float((counts**3).sum()))
 
     @property
     def centred_ranks(self) -> Floats:
@@ -602,11 +620,11 @@ class _Counts:
 
 @dataclass(frozen=True)
 class _LeftOutTies:
-    """Equal values that are left without each of k units.
+    """Ties among the values that remain without each of k units.
 
     Attributes:
         ties: the sums over groups of equal values, arrays of shape (k,).
-        levels: distinct values, shape (k,).
+        levels: the number of distinct values, shape (k,).
     """
 
     ties: Ties
@@ -614,7 +632,7 @@ class _LeftOutTies:
 
     @classmethod
     def of(cls, codes: Indices, whole: _Counts, units: _Pairs | _Groups) -> _LeftOutTies:
-        """Count what is left of values given by codes 0 … g-1 of shape (n,)."""
+        """Count the remaining ties of values given by codes 0 … g-1 of shape (n,)."""
         if isinstance(units, _Pairs):
             before = whole.counts[codes[units.chosen]]
             return cls._without(whole, units.sizes, before, before - 1, lambda change: np.append(change, 0.0))
@@ -627,31 +645,32 @@ class _LeftOutTies:
     def _without(
         cls, whole: _Counts, sizes: Indices, before: Floats, after: Floats, add_up: Callable[[Floats], Floats]
     ) -> _LeftOutTies:
-        """Count what is left without units of some sizes, shape (k,).
+        """Count the ties that remain without each of k units that contain m (unit, value) combinations.
 
         Args:
-            whole: of all pairs.
-            sizes: of each unit.
-            before, after: pairs with a value that a unit holds, among all and without the unit, shape (m,).
-            add_up: adds up what the values of a unit change, shape (m,) to (k,).
+            whole: the counts over all pairs.
+            sizes: the number of pairs of each unit, shape (k,).
+            before, after: for each combination, the number of pairs with its value among all pairs and without its
+                unit, shape (m,).
+            add_up: sums changes over the values of each unit, shape (m,) to (k,).
         """
         total: Floats = (whole.total - sizes).astype(np.float64)
-        tied = whole.tied - add_up(_twos(before) - _twos(after))
+        tied = whole.tied - add_up(_comparisons(before) - _comparisons(after))
         cubes = whole.cubes - add_up(before**3 - after**3)
-        # a constant has ranks that do not vary at all, whatever the sums of cubes are rounded to
-        variation = np.where(tied == _twos(total), 0.0, (total**3 - cubes) / 12)
+        # exactly 0 for constant values, despite the rounding of the cubes
+        variation = np.where(tied == _comparisons(total), 0.0, (total**3 - cubes) / 12)
         levels = len(whole.counts) - add_up((after == 0).astype(np.float64))
         return cls(Ties(total, tied, variation), levels)
 
 
-def _twos(counts: Floats) -> Floats:
-    """Return how many choices of two there are."""
-    twos: Floats = counts * (counts - 1) / 2
-    return twos
+def _comparisons(counts: Floats) -> Floats:
+    """Return the number of comparisons of two among *counts* items."""
+    comparisons: Floats = counts * (counts - 1) / 2
+    return comparisons
 
 
 def _codes_within(codes: Indices, units: _Groups) -> Indices:
-    """Return the codes of values among those of their unit alone, 0 and up, shape (n,): small numbers."""
+    """Return codes of values that count from 0 within each unit, shape (n,), and keep the order there."""
     stride = int(codes.max()) + 1
     distinct, dense = np.unique(units.codes * stride + codes, return_inverse=True)
     first_of_unit = np.searchsorted(distinct, np.arange(len(units.sizes)) * stride)
@@ -660,7 +679,7 @@ def _codes_within(codes: Indices, units: _Groups) -> Indices:
 
 
 def _centred_ranks_within(codes: Indices, units: _Groups) -> Floats:
-    """Return mid-ranks among those of the same group less their mean, shape (n,), of values given by codes."""
+    """Return the centred mid-ranks of values, given by codes of shape (n,), within their group, shape (n,)."""
     stride = int(codes.max()) + 1
     start = units.codes * stride
     keys = start + codes
@@ -673,7 +692,7 @@ def _centred_ranks_within(codes: Indices, units: _Groups) -> Floats:
 
 def _signed_sums(codes: Indices, values: Floats) -> Floats:
     """Return for each code c the sum over all i of sgn(c_i - c) v_i, shape (g,), for codes and values of shape (n,)."""
-    of_code = np.bincount(codes, weights=values)
-    upto = np.cumsum(of_code)
-    signed: Floats = upto[-1] - upto - (upto - of_code)
+    sums = np.bincount(codes, weights=values)
+    sums_up_to = np.cumsum(sums)
+    signed: Floats = sums_up_to[-1] - sums_up_to - (sums_up_to - sums)
     return signed

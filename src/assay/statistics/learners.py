@@ -1,9 +1,10 @@
 """Functions of several inputs that are learned from labels: a mean, a linear function, trees.
 
-No metric lowers them by rising. Binary labels are learned as one class against the other, a few ordered labels step by
-step: for each but the highest the probability of more (Frank & Hall, A simple approach to ordinal classification,
-2001). Many labels are a number to predict. What a learner gives is calibrated on pairs that it did not learn from, by a
-logistic function (Platt, Probabilistic outputs for support vector machines, 1999), so that the order of pairs stays.
+A higher metric never lowers the result. Binary labels are learned as one class against the other, and a few ordered
+labels step by step: for each but the highest, the probability of a higher label (Frank & Hall, A simple approach to
+ordinal classification, 2001). Many labels are predicted as a number. The margins of a learner are calibrated on
+held-out pairs: for classes by a logistic function (Platt, Probabilistic outputs for support vector machines, 1999),
+which keeps the order of pairs.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from assay.statistics.trees import Trees, import_lightgbm, trees_of
 
 #: Labels with more distinct values are predicted as a number, others step by step.
 MOST_STEPS = 6
-#: Rounds of boosting, leaves of a tree, and pairs of a leaf at least; as a share of all pairs where that is more.
+#: Rounds of boosting, leaves of a tree, and the fewest pairs in a leaf, as a number and as a share of all pairs.
 ROUNDS, LEAVES, LEAF, LEAF_SHARE = 200, 7, 10, 0.01
-#: How far a round moves the prediction.
+#: The learning rate of boosting.
 RATE = 0.05
 
 
@@ -61,8 +62,8 @@ class Step:
     """One learned function with its calibration: ``offset + slope · margin``, through the logistic for a probability.
 
     Attributes:
-        function: of the inputs.
-        offset, slope: the calibration; the slope is not negative.
+        function: the learned function of the inputs.
+        offset, slope: the parameters of the calibration; the slope is not negative.
     """
 
     function: Linear | Trees
@@ -79,10 +80,10 @@ class Learned:
     """A score on the scale of the labels, learned from inputs.
 
     Attributes:
-        levels: the labels, ascending, where each step gives the probability of more than one of them; empty where one
-            step predicts a number.
+        levels: the labels, ascending, if each step predicts the probability of a higher label than one of them; empty
+            if a single step predicts a number.
         low, high: the lowest and the highest label.
-        steps: one for each level but the last; one where there are no levels.
+        steps: one step for each level but the last; a single one without levels.
     """
 
     levels: tuple[float, ...]
@@ -111,27 +112,27 @@ class Learned:
         return values
 
     def contributions(self, inputs: Floats, means: Floats) -> tuple[Floats, Floats]:
-        """Return how far each input moves the calibrated margin, shape (n, m), from where it is without them, (n,).
+        """Return the contribution of each input to the calibrated margin, shape (n, m), and the base margin, (n,).
 
-        Over several steps their mean. Of a linear function that is exact: the weight times the distance of the input
-        from its mean; of trees it is by SHAP values.
+        Several steps are averaged. For a linear function a contribution is the weight times the distance of the input
+        from its mean, for trees it is the SHAP value.
 
         Args:
-            inputs: shape (n, m), finite.
-            means: of the inputs, shape (m,).
+            inputs: the inputs, shape (n, m), finite.
+            means: the mean of each input, shape (m,).
         """
-        moved, base = np.zeros(inputs.shape), np.zeros(len(inputs))
+        contributions, base = np.zeros(inputs.shape), np.zeros(len(inputs))
         for step in self.steps:
             function, share = step.function, 1 / len(self.steps)
             if isinstance(function, Linear):
                 weights = np.array(function.weights)
-                moved += share * step.slope * weights * (inputs - means)
+                contributions += share * step.slope * weights * (inputs - means)
                 base += share * (step.offset + step.slope * (function.intercept + weights @ means))
             else:
                 parts = function.contributions(inputs)
-                moved[:, function.columns] += share * step.slope * parts[:, :-1]
+                contributions[:, function.columns] += share * step.slope * parts[:, :-1]
                 base += share * (step.offset + step.slope * parts[:, -1])
-        return moved, base
+        return contributions, base
 
 
 # Learning.
@@ -143,7 +144,7 @@ NAMES: tuple[Name, ...] = ("mean", "linear", "trees")
 
 @dataclass(frozen=True)
 class Targets:
-    """Labels as what is learned: a column of 0 and 1 for each step, or one of numbers.
+    """The targets of learning: one column of 0 and 1 for each step, or a single column of numbers.
 
     Attributes:
         levels: as for :class:`Learned`.
@@ -172,19 +173,19 @@ class Targets:
         return [(self.labels > level).astype(np.float64) for level in self.levels[:-1]]
 
     def take(self, rows: NDArray[np.intp]) -> Targets:
-        """Return the targets of some pairs, with the steps of all."""
+        """Return the targets of the pairs at *rows*, with the same steps."""
         return Targets(self.levels, self.labels[rows])
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """How to learn.
+    """A learner with its inputs.
 
     Attributes:
-        name: of the learner.
-        columns: the inputs that it reads, by their number.
-        are_metrics: for each of all inputs, whether it is a metric, of which more must not lower the score, shape (m,).
-        seed: of the trees.
+        name: the name of the learner.
+        columns: the indices of the inputs that it reads.
+        are_metrics: whether each of all m inputs is a metric, which must not lower the score when it rises.
+        seed: the seed of the trees.
     """
 
     name: Name
@@ -193,11 +194,11 @@ class Recipe:
     seed: int = 0
 
     def fit(self, inputs: Floats, target: Floats, *, is_class: bool) -> Linear | Trees:
-        """Return the function of all m inputs that fits a target of shape (n,), the numbers 0 and 1 for a class."""
+        """Return the function of all m inputs that fits a target of shape (n,), which is 0 or 1 for a class."""
         columns = list(self.columns)
         own = inputs[:, columns]
         if len(np.unique(target)) < 2:
-            # nothing to tell apart in this part of the data
+            # a constant target: the function is a constant, for a class the log odds of a rate inside (0, 1)
             rate = np.clip(target.mean(), 0.5 / len(target), 1 - 0.5 / len(target)) if is_class else target.mean()
             return Linear(float(np.log(rate / (1 - rate)) if is_class else rate), (0.0,) * inputs.shape[1])
         if self.name == "trees":
@@ -208,12 +209,12 @@ class Recipe:
         if self.name == "mean":
             share = 1 / len(columns)
             intercept, (slope,) = fit_linear(standard.mean(axis=1, keepdims=True), target, (True,), is_class=is_class)
-            found = np.full(len(columns), slope * share)
+            standard_weights = np.full(len(columns), slope * share)
         else:
             bounded = tuple(self.are_metrics[column] for column in columns)
-            intercept, found = fit_linear(standard, target, bounded, is_class=is_class)
+            intercept, standard_weights = fit_linear(standard, target, bounded, is_class=is_class)
         weights = np.zeros(inputs.shape[1])
-        weights[columns] = found / spread
+        weights[columns] = standard_weights / spread
         return Linear(float(intercept - weights[columns] @ middle), tuple(weights.tolist()))
 
     def _trees(self, inputs: Floats, target: Floats, *, is_class: bool) -> Trees:
@@ -243,14 +244,14 @@ def fit_linear(
 ) -> tuple[float, Floats]:
     """Return intercept and weights, shape (m,), of the linear or logistic function that fits best.
 
-    Weights have a normal prior, which matters less the more pairs there are; bounded ones are not negative.
+    The weights have a normal prior, whose influence decreases with the number of pairs.
 
     Args:
-        inputs: shape (n, m), of mean 0 and spread 1, so that one prior suits all.
-        target: shape (n,), 0 and 1 for a class.
-        bounded: which weights are not negative.
+        inputs: the inputs, shape (n, m), with mean 0 and standard deviation 1, so that one prior suits all.
+        target: the target, shape (n,), 0 or 1 for a class.
+        bounded: whether each weight is constrained to be at least 0.
         is_class: whether the logistic of the function is a probability.
-        prior: precision of the weights, in pairs; 0 for none.
+        prior: the precision of the prior in pairs; 0 for no prior.
     """
     from scipy.optimize import minimize
     from scipy.special import expit
@@ -278,18 +279,18 @@ def fit_linear(
         (None, None),
         *((0.0 if at_least_0 else None, None) for at_least_0 in bounded),
     ]
-    found = minimize(loss, np.zeros(m + 1), jac=True, method="L-BFGS-B", bounds=bounds)
-    weights: Floats = found.x[1:] * scale
-    return float(found.x[0] * scale + shift), weights
+    minimum = minimize(loss, np.zeros(m + 1), jac=True, method="L-BFGS-B", bounds=bounds)
+    weights: Floats = minimum.x[1:] * scale
+    return float(minimum.x[0] * scale + shift), weights
 
 
 def calibrate(margins: Floats, target: Floats, *, is_class: bool) -> tuple[float, float]:
-    """Return offset and slope, 0 or more, of the calibration of margins of pairs that were not learned from.
+    """Return the offset and the slope, at least 0, that calibrate margins of held-out pairs.
 
     Args:
-        margins: shape (n,).
-        target: shape (n,), 0 and 1 for a class.
-        is_class: whether the logistic of what results is a probability.
+        margins: the margins, shape (n,).
+        target: the target, shape (n,), 0 or 1 for a class.
+        is_class: whether the logistic of a calibrated margin is a probability.
     """
     spread = float(margins.std())
     if spread == 0 or len(np.unique(target)) < 2:

@@ -1,4 +1,4 @@
-"""Agreement that a third quantity, such as the length of the texts, does not explain: partial and stratified."""
+"""Partial and stratified agreement: the agreement that a third quantity, such as text length, does not explain."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from assay.statistics.concordance import Floats
 
 #: Statistics with a partial form.
 PARTIAL = ("pearson", "spearman", "kendall")
-#: The note of the others.
+#: The note of other statistics.
 NO_PARTIAL = "has no partial form"
-#: Strata that notes list by name; of more they give the number.
+#: The most strata that a note lists by name; with more it gives their number.
 MOST_NAMED = 10
-#: A share of variance that is left over by rounding alone.
+#: A remaining share of variance up to this is rounding noise.
 NOISE = 1e-9
 
 
@@ -31,19 +31,22 @@ def partial_agreement(
     confidence: float,
     **draws: Any,
 ) -> list[Estimate]:
-    """Return how far every score agrees with the labels where covariates are held constant.
+    """Return the partial agreement of every score with the labels, with covariates held constant.
 
-    Sources: Yule, On the Theory of Correlation for any Number of Variables (1907), for Pearson, whose formula of ranks
-    gives Spearman's; Kendall, Partial Rank Correlation (1942), for tau. Several covariates are held constant one after
-    the other. All correlations come from the same resamples.
+    Sources: Yule, On the Theory of Correlation for any Number of Variables (1907), for Pearson, and for Spearman by the
+    same formula of ranks; Kendall, Partial Rank Correlation (1942), for tau. Several covariates are held constant one
+    after the other. All correlations come from the same resamples.
 
     Args:
-        scores: by name, arrays of shape (n,); NaN marks a pair without a score.
-        labels: shape (n,), finite.
-        covariates: one array of shape (n,) or more; a pair without one of them is left out.
-        statistics: names; those outside of :data:`PARTIAL` are undefined.
-        confidence: level of the intervals, in (0, 1).
-        **draws: resamples, seed and groups, as for :func:`~assay.statistics.agreement.measure`.
+        scores: arrays of shape (n,) by name; NaN marks a pair without a score.
+        labels: the labels, shape (n,), finite.
+        covariates: at least one array of shape (n,); a pair without one of them (NaN) is left out.
+        statistics: the names of the statistics; those outside :data:`PARTIAL` are undefined.
+        confidence: the level of the intervals, in (0, 1).
+        **draws: resamples, seed and groups, see :func:`~assay.statistics.agreement.measure`.
+
+    Returns:
+        One estimate per score and statistic, in the order of the arguments.
     """
     computed = [name for name in statistics if name in PARTIAL]
     known = np.all([np.isfinite(covariate) for covariate in covariates], axis=0)
@@ -72,20 +75,30 @@ def _partial(
     statistics: Sequence[str],
     draws: Mapping[str, Any],
 ) -> dict[str, Coefficients]:
-    """Return partial coefficients by metric; *rows*, shape (n,), are the pairs that have all scores and covariates."""
-    held: dict[str, Floats] = {}
+    """Return the partial coefficients by metric.
+
+    Args:
+        scores: the scores by metric, which the same pairs have, shape (n,).
+        labels: the labels, shape (n,).
+        covariates: the covariates, shape (n,) each.
+        rows: True for each pair that has all scores and covariates, shape (n,).
+        statistics: names out of :data:`PARTIAL`.
+        draws: further arguments of :func:`~assay.statistics.agreement.measure`.
+    """
+    earlier_covariates: dict[str, Floats] = {}
     with_covariates = []
     for number, covariate in enumerate(covariates):
-        # of two covariates, the later one is taken as the label of the earlier one
+        # a covariate takes the place of the labels, to correlate scores and earlier covariates with it
         values = np.where(rows, covariate, 0.0)
-        with_covariates.append(measure({**scores, **held}, values, statistics=statistics, **draws))
-        held[f"covariate {number}"] = np.where(rows, covariate, np.nan)
-    with_label = measure({**scores, **held}, labels, statistics=statistics, **draws)
-    return {metric: _held_constant(metric, list(held), with_label, with_covariates) for metric in scores}
+        with_covariates.append(measure({**scores, **earlier_covariates}, values, statistics=statistics, **draws))
+        earlier_covariates[f"covariate {number}"] = np.where(rows, covariate, np.nan)
+    with_label = measure({**scores, **earlier_covariates}, labels, statistics=statistics, **draws)
+    names = list(earlier_covariates)
+    return {metric: _held_constant(metric, names, with_label, with_covariates) for metric in scores}
 
 
 def _with_equal_pairs(scores: Mapping[str, Floats]) -> list[list[str]]:
-    """Return the names of scores, those that the same pairs have together."""
+    """Return lists of names of the scores that exactly the same pairs have."""
     by_pairs: dict[bytes, list[str]] = {}
     for name, values in scores.items():
         by_pairs.setdefault(np.isfinite(values).tobytes(), []).append(name)
@@ -94,21 +107,22 @@ def _with_equal_pairs(scores: Mapping[str, Floats]) -> list[list[str]]:
 
 def _held_constant(
     metric: str,
-    held: Sequence[str],
+    covariates: Sequence[str],
     with_label: Mapping[str, Coefficients],
     with_covariates: Sequence[Mapping[str, Coefficients]],
 ) -> Coefficients:
-    """Return a metric's coefficients with the label, with the covariates held constant.
+    """Return the coefficients of a metric and the label, with the covariates held constant.
 
     Args:
-        metric: which one.
-        held: names of the covariates.
-        with_label: correlations of metrics and covariates with the label.
+        metric: the name of the metric.
+        covariates: the names of the covariates.
+        with_label: the correlations of metrics and covariates with the label.
         with_covariates: for each covariate, the correlations of metrics and earlier covariates with it.
     """
-    variables = [metric, "", *held]
+    # variable 0 is the metric, 1 the label, and the covariates follow
+    variables = [metric, "", *covariates]
     correlations: dict[tuple[int, int], Floats] = {(0, 1): _all_values(with_label[metric])}
-    for number, covariate in enumerate(held):
+    for number, covariate in enumerate(covariates):
         last = 2 + number
         correlations[0, last] = _all_values(with_covariates[number][metric])
         correlations[1, last] = _all_values(with_label[covariate])
@@ -135,7 +149,7 @@ def _held_constant(
 
 
 def _all_values(coefficients: Coefficients) -> Floats:
-    """Return the values on the pairs, and behind them those on each resample, shape (statistics, 1 + resamples)."""
+    """Return the values on the pairs and then on each resample, shape (statistics, 1 + resamples)."""
     values = coefficients.values[:, None]
     if coefficients.resampled is None:
         return values
@@ -143,11 +157,16 @@ def _all_values(coefficients: Coefficients) -> Floats:
 
 
 def _without(both: Floats, first: Floats, second: Floats) -> Floats:
-    """Return the partial correlation of two variables from theirs and that of each with a third, NaN if undefined."""
-    left = (1 - first**2) * (1 - second**2)
+    """Return the partial correlation of two variables with a third held constant, NaN where undefined.
+
+    Args:
+        both: the correlation of the two variables.
+        first, second: the correlation of each of them with the third.
+    """
+    unexplained = (1 - first**2) * (1 - second**2)
     with np.errstate(invalid="ignore", divide="ignore"):
-        partial: Floats = (both - first * second) / np.sqrt(left)
-    return np.where(left > NOISE, np.clip(partial, -1, 1), np.nan)
+        partial: Floats = (both - first * second) / np.sqrt(unexplained)
+    return np.where(unexplained > NOISE, np.clip(partial, -1, 1), np.nan)
 
 
 def stratified_agreement(
@@ -159,17 +178,17 @@ def stratified_agreement(
     confidence: float,
     **draws: Any,
 ) -> list[Estimate]:
-    """Return the mean over strata of how far every score agrees with the labels, weighted by their pairs.
+    """Return the mean agreement of every score with the labels over strata, weighted by their numbers of pairs.
 
-    A stratum in which the statistic is undefined has no weight, and the note names it; of many it has the number.
+    A stratum in which the statistic is undefined has no weight; the note names such strata, or gives their number.
 
     Args:
-        scores: by name, arrays of shape (n,); NaN marks a pair without a score.
-        labels: shape (n,), finite.
-        strata: by name, which pairs each holds, shape (n,); disjoint.
-        statistics: names.
-        confidence: level of the intervals, in (0, 1).
-        **draws: resamples, seed and groups, as for :func:`~assay.statistics.agreement.measure`.
+        scores: arrays of shape (n,) by name; NaN marks a pair without a score.
+        labels: the labels, shape (n,), finite.
+        strata: the mask of the pairs in each stratum by its name, shape (n,); disjoint.
+        statistics: the names of the statistics.
+        confidence: the level of the intervals, in (0, 1).
+        **draws: resamples, seed and groups, see :func:`~assay.statistics.agreement.measure`.
     """
     parts: dict[str, dict[str, Coefficients]] = {}
     for name, mask in strata.items():
@@ -197,23 +216,33 @@ def _units(rows: NDArray[np.bool_], groups: NDArray[np.intp] | None) -> tuple[in
 def _weighted_mean(
     parts: Mapping[str, Coefficients], index: int, units: tuple[int, str], n: int
 ) -> tuple[Coefficients, list[str]]:
-    """Return the mean of one statistic over the strata, as coefficients of it alone, and notes."""
+    """Return the weighted mean of one statistic over strata, and notes on strata in which it is undefined.
+
+    Args:
+        parts: the coefficients of one metric by stratum.
+        index: the position of the statistic in them.
+        units: the number of pairs or groups in all strata, and their name.
+        n: the number of pairs in all strata.
+
+    Returns:
+        Coefficients with this statistic alone, and the notes.
+    """
     defined = {name: part for name, part in parts.items() if not np.isnan(part.values[index])}
     notes = []
     if len(defined) < len(parts) and defined:
-        lacking = [name for name in parts if name not in defined]
-        few = len(lacking) <= MOST_NAMED
-        notes.append(
-            f"without {', '.join(lacking) if few else f'{len(lacking):,} of {len(parts):,} strata'}: undefined"
-        )
+        undefined_names = [name for name in parts if name not in defined]
+        which = ", ".join(undefined_names)
+        if len(undefined_names) > MOST_NAMED:
+            which = f"{len(undefined_names):,} of {len(parts):,} strata"
+        notes.append(f"without {which}: undefined")
     weights = np.array([float(part.n) for part in defined.values()])
     if not defined:
         undefined = Coefficients(
             np.array([np.nan]), np.array([np.nan]), None, n, (units,), ("undefined in all strata",)
         )
         return undefined, []
-    every = np.stack([_all_values(part)[index] for part in defined.values()])
-    means = weights @ every / weights.sum()
+    by_stratum = np.stack([_all_values(part)[index] for part in defined.values()])
+    means = weights @ by_stratum / weights.sum()
     first = next(iter(defined.values()))
     resampled = None if first.resampled is None else means[None, 1:]
     return Coefficients(means[:1], np.array([np.nan]), resampled, n, (units,), ("",)), notes

@@ -15,11 +15,11 @@ from assay.statistics.agreement import FEWEST, measure
 from assay.statistics.concordance import Floats
 from assay.statistics.jackknife import leave_one_out
 
-#: A design of more units is no plan: what would need it is said to have no limit.
+#: The largest number of units to plan; beyond it the number is reported as unlimited.
 MOST_UNITS = 10**9
 
 
-#: Blocks of units that are left out in turn, to see how much the standard error itself varies.
+#: Blocks of units that are left out in turn to estimate the variation of the standard error itself.
 BLOCKS = 20
 
 
@@ -28,10 +28,10 @@ class Pilot:
     """A difference of two coefficients as a pilot showed it.
 
     Attributes:
-        difference: first less second.
-        spread: standard error for one unit: that of N units is spread / √N.
-        units: pairs of the pilot, or groups of pairs that are drawn as wholes.
-        spread_error: standard error of the logarithm of the spread; None where it is unknown.
+        difference: the first coefficient less the second.
+        spread: the standard error for one unit; N units have the standard error spread / √N.
+        units: the number of pairs of the pilot, or of groups of pairs if whole groups are drawn.
+        spread_error: the standard error of the logarithm of the spread; None if unknown.
     """
 
     difference: float
@@ -50,24 +50,24 @@ class Pilot:
         *,
         with_spread_error: bool = False,
     ) -> Pilot | None:
-        """Return it from two scores of the same pairs.
+        """Return the pilot of two scores of the same pairs.
 
         Args:
-            first, second: finite scores, shape (n,), n > 0.
-            labels: shape (n,), finite.
-            statistic: name of the coefficient.
+            first, second: the scores, shape (n,), n > 0, finite.
+            labels: the labels, shape (n,), finite.
+            statistic: the name of the coefficient.
             groups: None, or integer codes 0 … k-1 of shape (n,): whole groups are drawn.
-            with_spread_error: whether the standard error of the spread is looked for, which takes some time.
+            with_spread_error: whether to estimate the standard error of the spread, which takes some time.
 
         Returns:
-            None where there are too few units for the test, a coefficient is undefined, or no difference without a unit
-            differs from another, so that nothing is known of the spread.
+            The pilot; None with too few units for the test, an undefined coefficient, or equal leave-one-out
+            differences, from which no spread can be estimated.
         """
-        whole = _difference(first, second, labels, statistic, groups)
-        if whole is None:
+        difference_and_spread = _difference(first, second, labels, statistic, groups)
+        if difference_and_spread is None:
             return None
         error = _spread_error(first, second, labels, statistic, groups) if with_spread_error else None
-        return cls(*whole, error)
+        return cls(*difference_and_spread, error)
 
     def interval(self, confidence: float) -> tuple[float, float]:
         """Return the t-interval of the difference."""
@@ -77,7 +77,7 @@ class Pilot:
         return self.difference - margin, self.difference + margin
 
     def spreads(self, confidence: float) -> tuple[float, float]:
-        """Return the interval of the spread; from 0 to infinity where its error is unknown."""
+        """Return the interval of the spread; from 0 to infinity if its error is unknown."""
         from scipy.special import stdtrit
 
         if self.spread_error is None:
@@ -89,7 +89,7 @@ class Pilot:
 def _difference(
     first: Floats, second: Floats, labels: Floats, statistic: str, groups: NDArray[np.intp] | None
 ) -> tuple[float, float, int] | None:
-    """Return the difference of two coefficients, its spread and its units; None where there is no test of it."""
+    """Return the difference of two coefficients, its spread and its units; None if it cannot be tested."""
     scores = {"first": first, "second": second}
     measured = measure(scores, labels, statistics=(statistic,), resamples=0, seed=(0,), groups=groups)
     without = leave_one_out(scores, labels, statistics=(statistic,), groups=groups)
@@ -110,8 +110,8 @@ def _spread_error(
 ) -> float | None:
     """Return the standard error of the logarithm of a spread, by a jackknife over random blocks of units.
 
-    The spread of a rank correlation rests on all comparisons of two pairs: no sum over pairs shows how it varies. None
-    where it is undefined without one of the blocks.
+    The spread of a rank correlation depends on all comparisons of two pairs, so that its variation is no sum over
+    pairs. None if the spread is undefined without one of the blocks.
     """
     codes = np.arange(len(labels)) if groups is None else groups
     units = int(codes.max()) + 1
@@ -136,9 +136,9 @@ def share_significant(effect: float, spread: float, units: float, level: float) 
 
     Args:
         effect: the true difference.
-        spread: standard error for one unit; 0 and infinity stand for what is not known.
-        units: pairs or groups; two or more.
-        level: of the test, in (0, 1).
+        spread: the standard error for one unit; 0 or infinity as a bound of an unknown spread.
+        units: the number of pairs or groups, at least two.
+        level: the level of the test, in (0, 1).
     """
     from scipy.special import nctdtr, ndtr, stdtrit
 
@@ -149,7 +149,7 @@ def share_significant(effect: float, spread: float, units: float, level: float) 
         return 1.0
     if degrees > 1e5:
         return float(ndtr(noncentrality - bound) + ndtr(-noncentrality - bound))
-    # a significant difference of the wrong sign; far out it is nothing, and SciPy's series ends in NaN
+    # the probability of a significant difference of the wrong sign; negligible beyond 6, where SciPy returns NaN
     wrong_sign = float(nctdtr(degrees, noncentrality, -bound)) if noncentrality < 6 else 0.0
     return float(1 - nctdtr(degrees, noncentrality, bound)) + wrong_sign
 
@@ -176,13 +176,13 @@ def units_needed(effect: float, spread: float, level: float, power: float) -> in
 
 @dataclass(frozen=True)
 class Plan:
-    """What to expect of new samples like the pilot.
+    """The expected results of new samples like the pilot.
 
     Attributes:
-        effect: the true difference that is supposed.
-        shares: for each number of units the share of significant results, with the bounds that the pilot leaves open.
-        needed: units with which the share is as wanted; None for no limit.
-        needed_low, needed_high: the bounds of that number; the upper one None for no limit.
+        effect: the assumed true difference.
+        shares: for each number of units, the share of significant results with its lower and upper bound.
+        needed: the number of units that reaches the requested share; None for no limit.
+        needed_low, needed_high: the bounds of that number; None for no limit.
     """
 
     effect: float
@@ -195,18 +195,19 @@ class Plan:
 def plan(
     pilot: Pilot, units: list[float], *, level: float, power: float, confidence: float, effect: float | None = None
 ) -> Plan:
-    """Return what to expect of samples of some numbers of units.
+    """Return the expected results of new samples of some sizes.
 
-    The bounds carry what the pilot does not know. Without an *effect* that is the difference itself: its interval gives
-    the largest and the smallest effect, which is none where the interval holds 0. With one it is the spread alone.
+    The bounds reflect the uncertainty of the pilot. Without an *effect* it is the uncertainty of the difference, whose
+    interval provides the largest and the smallest effect (0 if the interval contains 0). With an *effect* it is the
+    uncertainty of the spread.
 
     Args:
-        pilot: of the two scores.
-        units: pairs or groups of each new sample, two or more.
-        level: of one test, after correction.
-        power: the share that is wanted, in (0, 1).
-        confidence: of the bounds.
-        effect: the smallest difference of interest; None for the one that the pilot showed.
+        pilot: the pilot of the two scores.
+        units: the number of pairs or groups of each new sample, at least two.
+        level: the level of one test, after correction.
+        power: the requested share of significant results, in (0, 1).
+        confidence: the level of the bounds, in (0, 1).
+        effect: the smallest difference of interest; None for the difference in the pilot.
     """
     if effect is None:
         low, high = pilot.interval(confidence)

@@ -13,7 +13,7 @@ from assay.statistics.coefficients import STATISTICS, LabelKind, RankSums
 from assay.statistics.concordance import Floats, Indices
 from assay.statistics.tie_calibration import FOLDS, CalibratedCells, CalibratedCounts, Thresholds
 
-#: A variance below this share of the mean square has lost digits as a difference of two sums, and is computed anew.
+#: A variance below this share of the mean square has lost digits as a difference of two sums, and is recomputed.
 LOSSY = 1e-3
 
 
@@ -22,10 +22,10 @@ class PreparedScore:
     """One score and the labels of the same n pairs, sorted and standardised.
 
     Attributes:
-        labels: sorted; scores of the same pairs may share them.
-        scores: shape (n,), finite.
-        groups: codes of the groups within which pair accuracy compares, and which the choice of a threshold for ties
-            does not divide, shape (n,); None where there are none.
+        labels: the sorted labels, which scores of the same pairs may share.
+        scores: the scores, shape (n,), finite.
+        groups: the group codes of the pairs, shape (n,), or None. Pair accuracy compares pairs within groups, and the
+            folds for tie thresholds do not divide them.
     """
 
     labels: Labels
@@ -54,7 +54,7 @@ class PreparedScore:
 
     @property
     def whole(self) -> Resampled:
-        """The score on the pairs themselves, each once."""
+        """The score on the observed pairs, each with multiplicity 1."""
         ones = np.ones((len(self.scores), 1))
         return self.under(ones, self.labels.count(ones))
 
@@ -65,12 +65,12 @@ class PreparedScore:
 
     @cached_property
     def calibrated(self) -> CalibratedCells | None:
-        """The score with small differences as ties; None where there are too few pairs or groups for a threshold."""
+        """The score with small differences as ties; None with too few pairs or groups to choose a threshold."""
         thresholds = Thresholds.of(self.scores, self.labels, self.groups)
         return None if thresholds is None else CalibratedCells.of(self.scores, self.labels, thresholds)
 
     def tie_thresholds(self, statistics: Sequence[str]) -> Thresholds | None:
-        """Return the thresholds for ties; None where none of the statistics has calibrated ties."""
+        """Return the tie thresholds; None if none of the statistics has calibrated ties, or without thresholds."""
         is_calibrated = any(STATISTICS[name].is_calibrated for name in statistics)
         return self.calibrated.thresholds if is_calibrated and self.calibrated is not None else None
 
@@ -88,7 +88,7 @@ class PreparedScore:
         return self.under(weights, label_counts).values(statistics)
 
     def why_undefined(self, statistic: str) -> str:
-        """Return why a statistic has no value on the pairs as they are."""
+        """Return the reason why a statistic is undefined on the observed pairs."""
         if len(self.scores) < 2:
             return "one pair"
         if self.labels.levels == 1:
@@ -129,7 +129,7 @@ class Resampled:
 
     @cached_property
     def calibrated(self) -> CalibratedCounts:
-        """The same where differences up to a threshold are ties; NaN where none could be chosen."""
+        """Counts with differences up to a threshold as ties; NaN if no threshold could be chosen."""
         cells = self.prepared.calibrated
         return CalibratedCounts.undefined(self.weights.shape[1]) if cells is None else cells.count(self.label_counts)
 
@@ -140,7 +140,7 @@ class Resampled:
 
     @property
     def ordered_within_groups(self) -> Floats:
-        """Share of the comparisons within groups that are in order, shape (b,); NaN where there are none."""
+        """Share of the comparisons within groups that the score orders as the labels do, (b,); NaN without any."""
         within = self.prepared.within
         return np.full(self.weights.shape[1], np.nan) if within is None else within.accuracy(self.weights)
 
@@ -155,9 +155,9 @@ class Resampled:
         return float(self.ranks.score.tied[0]) / comparisons if comparisons else np.nan
 
     def chance(self, statistics: Sequence[str]) -> Floats:
-        """Return their means over permutations of the labels, shape (statistics,), in the first of the resamples.
+        """Return the means of statistics over permutations of the labels in the first resample, shape (statistics,).
 
-        NaN where it has fewer than two pairs.
+        NaN if the resample has fewer than two pairs.
         """
         comparisons = float(self.ranks.comparisons[0])
         label_ties = float(self.ranks.label.tied[0]) / comparisons if comparisons else np.nan
@@ -168,9 +168,9 @@ def chance_levels(statistics: Sequence[str], label_ties: float, score_ties: floa
     """Return the means of statistics over permutations of the labels, shape (statistics,).
 
     Args:
-        statistics: their names.
-        label_ties: share of the comparisons of two pairs that are ties in the labels, NaN where there are none.
-        score_ties: likewise in the score.
+        statistics: the names of the statistics.
+        label_ties: the share of comparisons of two pairs that are ties in the labels; NaN without comparisons.
+        score_ties: the share of comparisons of two pairs that are ties in the score.
     """
     if np.isnan(label_ties):
         return np.full(len(statistics), np.nan)
@@ -202,12 +202,12 @@ class Moments:
 
     @cached_property
     def rows(self) -> Floats:
-        """The same of all pairs, shape (5, n)."""
+        """:meth:`rows_of` all pairs, shape (5, n)."""
         return self.rows_of(slice(None))
 
     @cached_property
     def sums(self) -> Floats:
-        """What the rows add up to, shape (5,)."""
+        """The sums of the rows, shape (5,)."""
         return np.array([self.x.sum(), self.x @ self.x, self.x @ self.y, self.y.sum(), self.y @ self.y])
 
     def pearson(self, weights: Floats, ranks: RankSums) -> Floats:
@@ -220,12 +220,12 @@ class Moments:
         return self.pearson_of_sums(self.rows @ weights, ranks, lambda resample: weights[:, resample])
 
     def pearson_of_sums(self, sums: Floats, ranks: RankSums, weights_of: Callable[[int], Floats]) -> Floats:
-        """Return Pearson's r from what the rows add up to, shape (b,), in [-1, 1]; NaN where one is constant.
+        """Return Pearson's r from weighted sums of the rows, shape (b,), in [-1, 1]; NaN if a side is constant.
 
         Args:
-            sums: shape (5, b).
-            ranks: of the same score under the same multiplicities.
-            weights_of: returns the multiplicities of one of the b, shape (n,), which rarely are needed.
+            sums: the sums of the rows under each multiplicity vector, shape (5, b).
+            ranks: the counts of the same score under the same multiplicities, which tell what is constant.
+            weights_of: a function that returns one of the b multiplicity vectors, shape (n,); rarely called.
         """
         with np.errstate(invalid="ignore"):  # no pair with a score was drawn
             mean_x, square_x, product, mean_y, square_y = sums / ranks.label.total
@@ -233,7 +233,7 @@ class Moments:
         variance_y = square_y - mean_y**2
         covariance = product - mean_x * mean_y
         constant = (ranks.score.tied == ranks.comparisons) | (ranks.label.tied == ranks.comparisons)
-        # where a resample misses the few values that spread the score, the difference above loses its digits
+        # a resample without the few extreme values of a score has a small variance, which loses digits as a difference
         lossy = ~constant & ((variance_x < LOSSY * square_x) | (variance_y < LOSSY * square_y))
         for resample in np.flatnonzero(lossy):
             multiplicities, total = weights_of(int(resample)), ranks.label.total[resample]

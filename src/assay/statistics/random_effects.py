@@ -1,7 +1,7 @@
-"""A coefficient over datasets that are a sample of others: its mean, and what a new dataset would show.
+"""Random-effects means of a coefficient over datasets, with prediction intervals for a new dataset.
 
-The fixed mean over datasets asks how a metric does on these very datasets; its interval shrinks with their pairs. The
-random-effects mean takes them as drawn from many such datasets, whose coefficients differ.
+The fixed mean describes a metric on these datasets only; its interval shrinks with the number of pairs. The
+random-effects mean treats them as a sample of many datasets whose coefficients differ.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from assay.statistics.agreement import FEWEST, Coefficients
 from assay.statistics.coefficients import STATISTICS
 from assay.statistics.concordance import Floats
 
-#: Datasets that such a mean needs: of two, nothing is known of how much others differ.
+#: The fewest datasets for such a mean: two say too little about the variation between datasets.
 FEWEST_DATASETS = 3
-#: Squared standard deviations below this are those of coefficients that do not vary, which have no such mean.
+#: A coefficient with a smaller variance does not vary, and has no random-effects mean.
 LEAST_VARIANCE = 1e-12
 
 
@@ -26,11 +26,11 @@ class RandomEffects:
     """A random-effects mean over datasets.
 
     Attributes:
-        mean: over the datasets that there might be.
-        low, high: its interval.
-        new_low, new_high: where the coefficient on a new dataset is expected.
-        deviation: standard deviation between datasets, on the scale on which they were combined.
-        datasets: how many there are.
+        mean: the mean over the population of datasets.
+        low, high: the bounds of its interval.
+        new_low, new_high: the bounds of the prediction interval of the coefficient on a new dataset.
+        deviation: the standard deviation between datasets, on the scale on which they were combined.
+        datasets: the number of datasets.
     """
 
     mean: float
@@ -51,9 +51,9 @@ def combine(values: Floats, variances: Floats, confidence: float) -> RandomEffec
     equation 12).
 
     Args:
-        values: of the datasets, shape (k,), k ≥ 3.
-        variances: their squared standard errors, shape (k,), above 0.
-        confidence: level of both intervals, in (0, 1).
+        values: the estimates of the datasets, shape (k,), k ≥ 3.
+        variances: the squared standard errors of the estimates, shape (k,), above 0.
+        confidence: the level of both intervals, in (0, 1).
     """
     from scipy.special import stdtrit
 
@@ -69,7 +69,7 @@ def combine(values: Floats, variances: Floats, confidence: float) -> RandomEffec
 
 
 def _between(values: Floats, variances: Floats) -> float:
-    """Return the variance between datasets of Paule and Mandel, 0 where they vary less than their errors explain."""
+    """Return Paule and Mandel's variance between datasets; 0 if they vary no more than their errors explain."""
 
     def excess(between: float) -> float:
         weights = 1 / (variances + between)
@@ -96,10 +96,10 @@ def over_datasets(parts: Sequence[Coefficients], index: int, statistic: str, con
     influence values.
 
     Args:
-        parts: one dataset each, drawn independently.
-        index: of the statistic in them.
-        statistic: its name.
-        confidence: level of both intervals, in (0, 1).
+        parts: the coefficients of each dataset; the datasets are independent.
+        index: the position of the statistic in them.
+        statistic: the name of the statistic.
+        confidence: the level of both intervals, in (0, 1).
 
     Returns:
         None below :data:`FEWEST_DATASETS`, or where one of them has too few units for an interval, resamples that do

@@ -1,7 +1,7 @@
-"""Ranks with the places that tests leave open, letters for what cannot be told apart, and groups of places.
+"""Ranks with confidence sets, letters for metrics that cannot be told apart, and groups of ranks.
 
-All are read from tests of every two metrics that are corrected together, so that with the stated confidence no test
-errs. Then all of the following holds at once.
+All are derived from pairwise tests of metrics that are corrected together, so that with the stated confidence no test
+errs, and all statements below hold at once.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rank:
-    """Where a metric stands among k.
+    """The rank of a metric among k metrics.
 
     Attributes:
-        rank: by value: 1 and one more for each metric with a higher one.
-        low: the best rank that the tests leave open: 1 and one more for each metric that is better by them.
-        high: the worst one: k less one for each metric that is worse by them.
+        rank: the rank by value: 1 plus the number of metrics with a higher value.
+        low: the best possible rank by the tests: 1 plus the number of significantly better metrics.
+        high: the worst possible rank by the tests: k less the number of significantly worse metrics.
     """
 
     rank: int
@@ -72,8 +72,8 @@ def letters(order: Sequence[str], better: Mapping[MetricPair, int]) -> dict[str,
     for (first, second), sign in better.items():
         if sign:
             columns = _split(columns, first, second)
-    place = {name: index for index, name in enumerate(order)}
-    columns.sort(key=lambda column: sorted(place[name] for name in column))
+    position = {name: index for index, name in enumerate(order)}
+    columns.sort(key=lambda column: sorted(position[name] for name in column))
     of_metric = dict.fromkeys(order, "")
     for index, column in enumerate(columns):
         for name in column:
@@ -82,7 +82,7 @@ def letters(order: Sequence[str], better: Mapping[MetricPair, int]) -> dict[str,
 
 
 def _split(columns: Sequence[frozenset[str]], first: str, second: str) -> list[frozenset[str]]:
-    """Return columns of which none holds both of two names, and none is part of another."""
+    """Return columns of which none contains both names and none is a subset of another."""
     split = []
     for column in columns:
         both = first in column and second in column
@@ -114,7 +114,7 @@ def groups_of_places(order: Sequence[str], better: Mapping[MetricPair, int]) -> 
 
 
 def _both_ways(better: Mapping[MetricPair, int]) -> dict[MetricPair, int]:
-    """Return what the tests say of each pair in both orders."""
+    """Return the test results of each pair in both orders; the second order has the opposite sign."""
     return {**better, **{(second, first): -sign for (first, second), sign in better.items()}}
 
 

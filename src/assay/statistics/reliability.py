@@ -1,6 +1,4 @@
-"""How high agreement could be: the best that a tie-free score could reach on the labels, how reliable labels of several
-annotators are, and what that allows a metric.
-"""
+"""Upper bounds of agreement: the ceiling of a tie-free score on tied labels, and the reliability of averaged labels."""
 
 from __future__ import annotations
 
@@ -73,9 +71,9 @@ def tie_free_ceiling(
 
 #: Random splits, as in Abdalla, Vishnubhotla & Mohammad (2023).
 SPLITS = 1000
-#: Pairs times splits that are worth their time: of large data, a few splits tell as much as many.
+#: The largest product of pairs and splits: on large data a few splits are as accurate as many.
 BUDGET = 5_000_000
-#: So many pairs have their labels all in ascending (or all in descending) order only where somebody sorted them.
+#: From this many pairs on, labels that are all ascending, or all descending, count as sorted on purpose.
 FEWEST_SORTED = 20
 
 
@@ -119,18 +117,18 @@ def upper_bound(reliability: float | None) -> float | None:
 
 
 def split_half_reliability(annotations: Floats, *, splits: int | None = None, seed: int = 0) -> Reliability | None:
-    """Return how reliable the mean labels are, from the correlation of two halves of the labels.
+    """Return the reliability of the mean labels, from the correlation between two halves of the labels.
 
     Sources: Spearman (1910), Brown (1910) and Horst (1951) for the step-up; Abdalla, Vishnubhotla & Mohammad (2023),
     section 3.3, for the mean over random splits.
 
     Args:
-        annotations: shape (n, annotators), NaN where an annotator gave no label.
-        splits: largest number of splits; by default 1,000, for large data fewer but at least 50.
-        seed: seeds the splits.
+        annotations: the annotators' labels, shape (n, annotators), NaN for a missing label.
+        splits: the largest number of splits; by default 1,000, for large data fewer but at least 50.
+        seed: the seed of the splits.
 
     Returns:
-        None where fewer than three pairs have two labels.
+        The reliability; None if fewer than three pairs have two labels.
     """
     halves = Halves.of(annotations)
     if halves is None:
@@ -231,7 +229,7 @@ class Halves:
 
 
 def are_sorted(annotations: Floats) -> bool:
-    """Tell whether somebody sorted the labels of each pair, so that its first label is its lowest (or highest) one.
+    """Tell whether the labels of each pair are sorted, so that the first one is the lowest (or highest).
 
     Args:
         annotations: shape (pairs, annotators), NaN where there is none.
@@ -273,7 +271,7 @@ def random_halves(known: NDArray[np.bool_], rng: np.random.Generator) -> NDArray
         known: which entries there are, shape (lines, entries).
         rng: draws the halves.
     """
-    # unknown ones sort last
+    # missing entries get the highest ranks
     random_ranks = np.argsort(np.argsort(np.where(known, rng.random(known.shape), 2.0), axis=1), axis=1)
     sizes = known.sum(axis=1)
     gets_the_odd_entry = rng.integers(2, size=len(sizes)) * (sizes % 2)

@@ -18,21 +18,21 @@ BLOCK = 1 << 17
 
 
 def seed_of(seed: int, dataset: str, split: str, bucket: str) -> tuple[int, int]:
-    """Return what seeds the draws of one bucket: the same in a run and in every report on it."""
+    """Return the seed for the draws of one bucket, which is the same in a run and in every report on it."""
     return seed, zlib.crc32(f"{dataset}|{split}|{bucket}".encode("utf-8", "surrogatepass"))
 
 
 @dataclass(frozen=True)
 class Resampler:
-    """Draws of n pairs with replacement, the same ones each time it is asked.
+    """Bootstrap resamples of n pairs, the same ones in each iteration.
 
-    When *groups* are given (one code a pair), whole groups are drawn with replacement, as many as there are:
-    pairs of one group (answers to one question, say) are not independent.
+    With *groups*, each resample draws whole groups with replacement, as many as there are, because pairs of one group
+    (such as answers to one question) are not independent.
 
     Attributes:
-        n: number of pairs.
-        resamples: number of resamples.
-        seed: what seeds the generator; any sequence of non-negative integers.
+        n: the number of pairs.
+        resamples: the number of resamples.
+        seed: the seed of the generator, non-negative integers.
         groups: None, or integer codes 0 … k-1 of shape (n,).
     """
 
@@ -43,13 +43,14 @@ class Resampler:
 
     @property
     def units(self) -> int:
-        """Number of things that are drawn: pairs, or groups of pairs."""
+        """The number of units that are drawn: pairs, or groups of pairs."""
         return self.n if self.groups is None else int(self.groups.max(initial=-1)) + 1
 
     def blocks(self) -> Iterator[NDArray[np.float64]]:
         """Yield the multiplicities in blocks of shape (n, b), the b of all blocks adding up to *resamples*.
 
-        Row i, column r is how often pair i stands in resample r. The draws do not depend on the size of a block.
+        The entry in row i and column r is how often resample r contains pair i. The draws do not depend on the size of
+        a block.
         """
         if self.n == 0:
             return

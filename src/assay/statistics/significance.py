@@ -55,13 +55,13 @@ def williams(first: float, second: float, between: float, n: int) -> tuple[float
 
     Args:
         first: Pearson's r of the first score and the label.
-        second: of the second score and the label.
-        between: of the two scores.
-        n: pairs.
+        second: Pearson's r of the second score and the label.
+        between: Pearson's r of the two scores.
+        n: the number of pairs.
 
     Returns:
-        t with n - 3 degrees of freedom and the two-sided p-value; NaN where undefined: fewer than four pairs, or scores
-        that are the same but for scale.
+        t with n - 3 degrees of freedom and the two-sided p-value; NaN below four pairs, or if one score is a linear
+        function of the other.
     """
     from scipy.special import stdtr
 
@@ -77,18 +77,18 @@ def williams(first: float, second: float, between: float, n: int) -> tuple[float
 
 # Tests of two independent samples of results, such as those of two systems trained with several seeds each.
 #
-# Every test of location is one-sided and made in both directions; that of spread has no direction.
+# Every test of location is one-sided and made in both directions; the test of spread has no direction.
 
 #: A sample whose values differ by less than this, relative to their size, does not vary; samples whose quantiles differ
 #: by less, relative to the largest value, are equal.
 NOISE = 1e-12
-#: The exact distribution of U is used while the product of the sizes stays below this.
+#: The exact distribution of U is used up to this product of the sample sizes.
 EXACT = 2500
 
 
 @dataclass(frozen=True)
 class Sided:
-    """Two one-sided p-values of one test; both NaN where it could not be made.
+    """Two one-sided p-values of one test; both NaN if the test is undefined.
 
     Attributes:
         better: against "the first is not larger than the second"; small where the first is larger.
@@ -161,8 +161,8 @@ def bootstrap_means(first: Floats, second: Floats, first_drawn: Floats, second_d
     Args:
         first: shape (n,), finite, n > 1.
         second: shape (m,), finite, m > 1.
-        first_drawn: draws of the first with replacement, shape (resamples, n).
-        second_drawn: of the second, shape (resamples, m), independent of those of the first.
+        first_drawn: draws of the first sample with replacement, shape (resamples, n).
+        second_drawn: independent draws of the second sample with replacement, shape (resamples, m).
 
     Returns:
         p-values; undefined where neither sample varies.
@@ -208,10 +208,10 @@ def brown_forsythe(first: Floats, second: Floats) -> float:
 
 
 def smallest_exact(n: int, m: int) -> float:
-    """Return how often chance alone puts all of n values above all of m others: 1 / (n + m choose n).
+    """Return the probability that all of n values exceed all of m others by chance: 1 / (n + m choose n).
 
-    No test that looks at the order of independent results alone can have a smaller one-sided error rate. Almost
-    stochastic order accepts complete separation at any level.
+    No test of the order of independent results alone can have a smaller one-sided error rate. Almost stochastic order
+    accepts complete separation at any level.
     """
     return 1 / math.comb(n + m, n)
 
@@ -233,12 +233,12 @@ BLOCK = 1 << 17
 
 @dataclass(frozen=True)
 class Order:
-    """How far a first sample is from being stochastically larger than a second one, and the other way round.
+    """The violation of the almost stochastic order of two samples, in both directions.
 
     Attributes:
-        ratio: violation ratio of "the first is larger", in [0, 1]; that of "the second is larger" is one less it.
-        deviation: standard deviation of the ratio over the resamples.
-        better: epsilon_min of "the first is larger": upper confidence bound of the ratio, in [0, 1].
+        ratio: the violation ratio of "the first is larger", in [0, 1]; "the second is larger" has 1 - ratio.
+        deviation: the standard deviation of the ratio over the resamples.
+        better: epsilon_min of "the first is larger", the upper confidence bound of the ratio, in [0, 1].
         worse: epsilon_min of "the second is larger".
     """
 
@@ -249,7 +249,7 @@ class Order:
 
 
 def violation_ratio(first: Floats, second: Floats) -> Floats:
-    """Return how much of the distance between two samples violates "the first is stochastically larger".
+    """Return the violation ratio: the share of the distance between two samples that violates "the first is larger".
 
     del Barrio et al. (2018): with the empirical quantile functions F and G of first and second, the integral of
     (G - F)² over the t in (0, 1) where G(t) > F(t), divided by the integral over all t, which is the squared
@@ -261,8 +261,8 @@ def violation_ratio(first: Floats, second: Floats) -> Floats:
         second: shape (..., m), the same leading axes or axes that broadcast.
 
     Returns:
-        Shape (...), in [0, 1]: 0 where the first is larger at every t, 1 where the second is. By convention .5 where
-        the samples are equal (there is nothing that could be violated): neither is better.
+        Shape (...), in [0, 1]: 0 where the first is larger at every t, 1 where the second is. Equal samples, which
+        leave nothing to violate, have .5 by convention: neither is better.
     """
     first, second = np.sort(first, axis=-1), np.sort(second, axis=-1)
     gaps, widths = _quantile_gaps(first, second)
@@ -305,12 +305,12 @@ def _largest_magnitude(first: Floats, second: Floats) -> Floats:
 
 
 def resampled(values: Floats, resamples: int, seed: Sequence[int]) -> Floats:
-    """Return a sample of shape (n,) drawn anew with replacement, shape (resamples, n).
+    """Return bootstrap resamples of a sample, drawn with replacement, shape (resamples, n).
 
     Args:
-        values: shape (n,), n > 0.
-        resamples: number of draws.
-        seed: non-negative integers; two samples that are compared need different ones, or their draws are paired.
+        values: the sample, shape (n,), n > 0.
+        resamples: the number of resamples.
+        seed: non-negative integers; compared samples need different seeds, or their draws are paired.
     """
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed)))
     n = len(values)
@@ -326,8 +326,8 @@ def corrected_confidence(confidence: float, comparisons: int) -> float:
     than with one.)
 
     Args:
-        confidence: of all comparisons together, in (0, 1).
-        comparisons: how many, at least 1.
+        confidence: the level of all comparisons together, in (0, 1).
+        comparisons: the number of comparisons, at least 1.
     """
     return 1 - (1 - confidence) / comparisons
 
@@ -340,18 +340,18 @@ def almost_stochastic_order(
     confidence: float,
     comparisons: int = 1,
 ) -> list[Order]:
-    """Test samples two by two for almost stochastic order, in both directions.
+    """Test pairs of samples for almost stochastic order, in both directions.
 
     epsilon_min is the ratio plus the normal quantile of the level times the ratio's standard deviation over resamples
-    of both samples (the factors sqrt(nm / (n + m)) of del Barrio et al. cancel), at most 1. The first is better than
-    the second where it lies below a threshold of at most .5.
+    of both samples (the factors sqrt(nm / (n + m)) of del Barrio et al. cancel), at most 1. The first sample is better
+    than the second if epsilon_min is below a threshold of at most .5.
 
     Args:
-        samples: arrays of shape (n,), finite, a higher value being better; n may differ.
-        drawn: resamples of each, shape (resamples, n), as many for all; see :func:`resampled`.
-        sample_pairs: indices of a first and a second sample.
-        confidence: level of the bounds before the correction, in (.5, 1).
-        comparisons: what the level is corrected for, see :func:`corrected_confidence`.
+        samples: arrays of shape (n,), finite, where higher is better; n may differ.
+        drawn: the resamples of each sample, shape (resamples, n), the same number for all; see :func:`resampled`.
+        sample_pairs: the indices of a first and a second sample for each test.
+        confidence: the level of the bounds before the correction, in (.5, 1).
+        comparisons: the number of comparisons to correct for, see :func:`corrected_confidence`.
 
     Returns:
         One order for each pair of samples.

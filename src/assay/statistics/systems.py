@@ -1,7 +1,7 @@
-"""Systems that answered the same items: which is better, and whether a metric ranks them as people do.
+"""Comparisons of systems that answered the same items, and how well a metric ranks them as people do.
 
-Values of k systems on n items are arrays of shape (k, n): the labels of people, or the scores of a metric. Items are
-drawn as wholes, so that all systems see the same ones.
+Values of k systems on n items, human labels or scores of a metric, are arrays of shape (k, n). An item is resampled
+with the answers of all systems.
 
 Sources:
     Deutsch, Dror & Roth, A Statistical Analysis of Summarization Evaluation Metrics Using Resampling Methods (2021),
@@ -25,18 +25,18 @@ from assay.statistics.agreement import FEWEST, percentile_interval
 from assay.statistics.concordance import Floats
 from assay.statistics.resampling import Resampler
 
-#: Folds of items, of which each gets the threshold of the others.
+#: Folds of items: each fold uses the threshold chosen on the other folds.
 FOLDS = 5
 
 
 @dataclass(frozen=True)
 class MeanDifference:
-    """One system's mean less another's, on the same items.
+    """The mean of one system less the mean of another on the same items.
 
     Attributes:
         value: the difference.
-        low, high: interval of the paired bootstrap over items; None where there is none.
-        p: two-sided, of the paired t-test; None where all differences are equal, or there is one item.
+        low, high: the bounds of the paired bootstrap interval over items; None without an interval.
+        p: the two-sided p-value of the paired t-test; None if all differences are equal, or for a single item.
     """
 
     value: float
@@ -46,17 +46,17 @@ class MeanDifference:
 
 
 def system_pairs(k: int) -> list[tuple[int, int]]:
-    """Return every two of k systems, in order."""
+    """Return the index pairs (i, j), i < j, of k systems in lexicographic order."""
     return list(combinations(range(k), 2))
 
 
 def mean_intervals(values: Floats, resampler: Resampler, confidence: float) -> list[tuple[float, float] | None]:
-    """Return the interval of each system's mean over resamples of items; None where there is none.
+    """Return an interval of the mean of each system over resamples of items; None for a system without an interval.
 
     Args:
-        values: shape (k, n).
-        resampler: draws the n items.
-        confidence: level of the intervals, in (0, 1).
+        values: the labels or scores, shape (k, n).
+        resampler: the resampler of the n items.
+        confidence: the level of the intervals, in (0, 1).
     """
     means = resampled_means(values, resampler)
     if means is None:
@@ -73,17 +73,17 @@ def resampled_means(values: Floats, resampler: Resampler) -> Floats | None:
 
 
 def compare_means(values: Floats, resampler: Resampler, confidence: float) -> list[MeanDifference]:
-    """Return the difference of every two systems, in the order of :func:`system_pairs`.
+    """Return the pairwise differences of the means of all systems, in the order of :func:`system_pairs`.
 
     Args:
-        values: shape (k, n).
-        resampler: draws the n items.
-        confidence: level of the intervals, in (0, 1).
+        values: the labels or scores, shape (k, n).
+        resampler: the resampler of the n items.
+        confidence: the level of the intervals, in (0, 1).
     """
     from scipy.stats import ttest_1samp
 
     means = resampled_means(values, resampler)
-    compared = []
+    mean_differences = []
     for first, second in system_pairs(len(values)):
         differences = values[first] - values[second]
         bounds = None
@@ -92,26 +92,26 @@ def compare_means(values: Floats, resampler: Resampler, confidence: float) -> li
         low, high = bounds or (None, None)
         varies = len(differences) > 1 and np.ptp(differences) > 0
         p = float(ttest_1samp(differences, 0.0).pvalue) if varies else None
-        compared.append(MeanDifference(float(differences.mean()), low, high, p))
-    return compared
+        mean_differences.append(MeanDifference(float(differences.mean()), low, high, p))
+    return mean_differences
 
 
 # How well a metric ranks systems as people do.
 
 
 def soft_pairwise_accuracy(labels: Floats, scores: Floats, permutations: int, seed: int) -> float:
-    """Return soft pairwise accuracy, in [0, 1]: 1 less the mean distance of people's and the metric's p-values.
+    """Return soft pairwise accuracy in [0, 1]: 1 less the mean distance between the p-values of labels and scores.
 
-    Thompson et al. (2024), equation 2: for every two systems the one-sided p-value of "the first is better", by
-    exchanging the systems of each item with probability one half. So a metric is not asked to order two systems that
-    people cannot tell apart, and not excused where it is sure and people are not. The exchanges are the same for labels
-    and scores, and those of mt-metrics-eval at the same seed (its own is 4).
+    Thompson et al. (2024), equation 2: each pair of systems has a one-sided p-value for "the first is better", from
+    swapping the two systems' values of each item with probability one half. So a metric need not order two systems that
+    people cannot tell apart, and loses if it is certain of an order and people are not. The swaps are the same for
+    labels and scores, and equal to the swaps of mt-metrics-eval with the same seed (its default is 4).
 
     Args:
-        labels: shape (k, n).
-        scores: shape (k, n).
-        permutations: draws, at least 1.
-        seed: of the exchanges.
+        labels: the human labels, shape (k, n).
+        scores: the scores of the metric, shape (k, n).
+        permutations: the number of random swaps of all items, at least 1.
+        seed: the seed of the swaps.
     """
     rng = np.random.default_rng(seed)
     n = labels.shape[1]
@@ -124,24 +124,30 @@ def soft_pairwise_accuracy(labels: Floats, scores: Floats, permutations: int, se
 
 
 def _p_better(differences: Floats, signs: Floats) -> float:
-    """Return the share of exchanges with a sum of differences at least as large as the observed one."""
+    """Return the one-sided p-value: the share of swaps whose sum of differences reaches the observed sum.
+
+    Args:
+        differences: the values of one system less those of another, shape (n,).
+        signs: -1 for a swapped item, 1 for any other, shape (permutations, n).
+    """
     observed = differences.sum()
+    # sums of the same numbers in another order differ by rounding
     noise = 1e-9 * np.abs(differences).sum()
     return float(((signs @ differences) >= observed - noise).mean())
 
 
-#: What is drawn for intervals: the question is about these systems on other items, other systems on these, or both.
+#: What is resampled for intervals: items (the same systems on other items), systems (other systems), or both.
 Resampled = Literal["items", "systems", "both"]
-#: What a metric's order of systems is measured by.
+#: Measures of how well a metric ranks systems.
 MEASURES = ("accuracy", "kendall", "pearson")
 
 
 class SystemMeans(NamedTuple):
-    """Means of k systems under people and a metric, once or in r resamples.
+    """The mean label and the mean score of k systems in r resamples; r = 1 for the observed means.
 
     Attributes:
-        labels: shape (k, r).
-        scores: shape (k, r).
+        labels: the mean labels, shape (k, r).
+        scores: the mean scores, shape (k, r).
         counts: how often each system was drawn, shape (k, r).
     """
 
@@ -155,15 +161,15 @@ class SystemAgreement:
     """How a metric ranks k systems, compared with people.
 
     Attributes:
-        accuracy: pairwise accuracy.
-        soft_accuracy: soft pairwise accuracy.
-        kendall: tau-b over the means of systems; None where undefined.
-        pearson: r over them; None where undefined.
-        within_items: acc-eq of the systems of each item, a mean over the items, of thresholds found on other items.
-        within_items_in_sample: the same with the threshold that is best over all items, as values are published.
-        threshold: that threshold: differences of a score up to it are ties.
-        accuracy_low, accuracy_high, kendall_low, kendall_high, pearson_low, pearson_high: percentile intervals over
-            resamples in which the value is defined; None where there is none.
+        accuracy: the pairwise accuracy over systems.
+        soft_accuracy: the soft pairwise accuracy.
+        kendall: Kendall's tau-b of the systems' means; None if undefined.
+        pearson: Pearson's r of the systems' means; None if undefined or below three systems.
+        within_items: acc-eq over the systems of each item, averaged over items, with thresholds chosen on other items.
+        within_items_in_sample: the same with the best threshold over all items, as in published values.
+        threshold: the best threshold over all items; score differences up to it are ties.
+        accuracy_low, accuracy_high, kendall_low, kendall_high, pearson_low, pearson_high: the bounds of the percentile
+            intervals over resamples in which the value is defined; None without an interval.
     """
 
     accuracy: float
@@ -191,19 +197,19 @@ def system_agreement(
     seed: int,
     resampled: Resampled | None = None,
 ) -> SystemAgreement:
-    """Return how a metric ranks systems.
+    """Return how well a metric ranks systems, compared with people.
 
     Args:
-        labels: shape (k, n), k > 1.
-        scores: shape (k, n), higher where more similar.
-        resampler: draws the n items.
-        confidence: level of the intervals, in (0, 1).
-        permutations: draws of soft pairwise accuracy.
-        seed: of its exchanges, and of the folds of items.
-        resampled: what is drawn for the intervals; None for :func:`drawn_by_default`.
+        labels: the human labels, shape (k, n), k > 1.
+        scores: the scores of the metric, shape (k, n); higher means more similar.
+        resampler: the resampler of the n items.
+        confidence: the level of the intervals, in (0, 1).
+        permutations: the number of random swaps for soft pairwise accuracy.
+        seed: the seed of the swaps and of the folds of items.
+        resampled: what is resampled for the intervals; None for :func:`drawn_by_default`.
     """
-    once = SystemMeans(labels.mean(axis=1)[:, None], scores.mean(axis=1)[:, None], np.ones((len(labels), 1)))
-    found = {name: float(values[0]) for name, values in measure_systems(once).items()}
+    means = SystemMeans(labels.mean(axis=1)[:, None], scores.mean(axis=1)[:, None], np.ones((len(labels), 1)))
+    observed = {name: float(values[0]) for name, values in measure_systems(means).items()}
     within = accuracy_within_items(labels, scores, seed)
     bounds: dict[str, float | None] = {}
     if resampler.resamples:
@@ -213,10 +219,11 @@ def system_agreement(
             interval = percentile_interval(values, units, confidence)
             bounds[f"{name}_low"], bounds[f"{name}_high"] = interval or (None, None)
     return SystemAgreement(
-        accuracy=found["accuracy"],
+        accuracy=observed["accuracy"],
         soft_accuracy=soft_pairwise_accuracy(labels, scores, permutations, seed),
-        kendall=None if np.isnan(found["kendall"]) else found["kendall"],
-        pearson=None if np.isnan(found["pearson"]) or len(labels) < 3 else found["pearson"],
+        kendall=None if np.isnan(observed["kendall"]) else observed["kendall"],
+        # the means of two systems correlate perfectly, one way or the other
+        pearson=None if np.isnan(observed["pearson"]) or len(labels) < 3 else observed["pearson"],
         within_items=within.out_of_fold,
         within_items_in_sample=within.in_sample,
         threshold=within.threshold,
@@ -225,7 +232,7 @@ def system_agreement(
 
 
 def drawn_by_default(k: int) -> Resampled:
-    """Return what is drawn of k systems and their items: both, or items where the systems are too few to be drawn."""
+    """Return what to resample for k systems: systems and items, or items only with too few systems."""
     return "both" if k >= FEWEST else "items"
 
 
@@ -249,11 +256,11 @@ def _drawn_means(labels: Floats, scores: Floats, resampler: Resampler, resampled
 def measure_systems(means: SystemMeans) -> dict[str, Floats]:
     """Return each of :data:`MEASURES` in each resample, shape (r,); NaN where it is undefined.
 
-    A system that was drawn twice is not compared with itself: it would agree whatever the metric says.
+    A system that was drawn more than once is not compared with itself, since the metric would always agree.
     """
     first, second = np.array(system_pairs(len(means.labels))).T
     pairs = means.counts[first] * means.counts[second]
-    # values within rounding are ties: a mean of equal labels depends on the order of summation
+    # rounded, because the mean of equal labels depends on the order of summation in the last bits
     label_signs = np.sign(np.round(means.labels[first] - means.labels[second], 12))
     score_signs = np.sign(np.round(means.scores[first] - means.scores[second], 12))
     total = means.counts.sum(axis=0)
@@ -263,20 +270,21 @@ def measure_systems(means: SystemMeans) -> dict[str, Floats]:
         accuracy = (pairs * (label_signs == score_signs)).sum(axis=0) / pairs.sum(axis=0)
         untied = (pairs * label_signs**2).sum(axis=0) * (pairs * score_signs**2).sum(axis=0)
         kendall = (pairs * label_signs * score_signs).sum(axis=0) / np.sqrt(untied)
-        together = (means.counts * label_distances * score_distances).sum(axis=0)
-        alone = (means.counts * label_distances**2).sum(axis=0) * (means.counts * score_distances**2).sum(axis=0)
-        pearson = np.where(untied > 0, together / np.sqrt(alone), np.nan)
+        covariation = (means.counts * label_distances * score_distances).sum(axis=0)
+        variation = (means.counts * label_distances**2).sum(axis=0) * (means.counts * score_distances**2).sum(axis=0)
+        # without an untied pair one side is constant, and its distances are rounding errors
+        pearson = np.where(untied > 0, covariation / np.sqrt(variation), np.nan)
     return dict(zip(MEASURES, (accuracy, kendall, pearson), strict=True))
 
 
 @dataclass(frozen=True)
 class WithinItems:
-    """acc-eq of the systems of each item, a mean over items.
+    """acc-eq over the systems of each item, averaged over items.
 
     Attributes:
-        out_of_fold: of thresholds found on other items.
-        in_sample: of the threshold that is best over all items.
-        threshold: that threshold.
+        out_of_fold: the mean with thresholds chosen on other items.
+        in_sample: the mean with the best threshold over all items.
+        threshold: the best threshold over all items.
     """
 
     out_of_fold: float
@@ -285,46 +293,54 @@ class WithinItems:
 
 
 def accuracy_within_items(labels: Floats, scores: Floats, seed: int) -> WithinItems:
-    """Return acc-eq of the systems of each item as a mean over items.
+    """Return acc-eq over the systems of each item, averaged over items.
 
-    Of every two systems of an item: whether people and metric agree about better, worse or tied, where a difference of
-    scores of at most the threshold is a tie. Thresholds are found on other items by :data:`FOLDS` folds.
+    acc-eq is the share of pairs of systems on which people and metric agree about better, worse or tied; a score
+    difference up to the threshold is a tie. :data:`FOLDS` folds of items provide thresholds chosen on other items.
 
     Args:
-        labels: shape (k, n).
-        scores: shape (k, n).
-        seed: of the folds.
+        labels: the human labels, shape (k, n).
+        scores: the scores of the metric, shape (k, n).
+        seed: the seed of the folds.
     """
     pairs = np.array(system_pairs(len(labels)))
     label_signs = np.sign(labels[pairs[:, 0]] - labels[pairs[:, 1]])
     differences = scores[pairs[:, 0]] - scores[pairs[:, 1]]
     n = labels.shape[1]
     folds = np.random.default_rng(seed).permutation(n) % min(FOLDS, n)
-    right = np.empty(label_signs.shape, dtype=bool)
+    agrees = np.empty(label_signs.shape, dtype=bool)
     for fold in np.unique(folds):
         held_out = folds == fold
+        # a single item has no others to choose a threshold on
         others = ~held_out if (~held_out).any() else held_out
-        threshold = _best_threshold(label_signs[:, others], differences[:, others])
-        right[:, held_out] = _agree(label_signs[:, held_out], differences[:, held_out], threshold)
-    best = _best_threshold(label_signs, differences)
-    return WithinItems(float(right.mean()), float(_agree(label_signs, differences, best).mean()), best)
+        threshold = _most_accurate_tie_threshold(label_signs[:, others], differences[:, others])
+        agrees[:, held_out] = _agrees(label_signs[:, held_out], differences[:, held_out], threshold)
+    best = _most_accurate_tie_threshold(label_signs, differences)
+    return WithinItems(float(agrees.mean()), float(_agrees(label_signs, differences, best).mean()), best)
 
 
-def _agree(label_signs: Floats, differences: Floats, threshold: float) -> NDArray[np.bool_]:
+def _agrees(label_signs: Floats, differences: Floats, threshold: float) -> NDArray[np.bool_]:
     signs = np.where(np.abs(differences) <= threshold, 0.0, np.sign(differences))
     return np.asarray(signs == label_signs)
 
 
-def _best_threshold(label_signs: Floats, differences: Floats) -> float:
-    """Return the threshold under which most comparisons agree; the lowest of equally good ones."""
+def _most_accurate_tie_threshold(label_signs: Floats, differences: Floats) -> float:
+    """Return the tie threshold, at least 0, with the most agreements; the smallest among equals.
+
+    Args:
+        label_signs: the signs of the label differences of compared systems, of any shape.
+        differences: the score differences of the same comparisons, of the same shape.
+    """
     distances = np.abs(differences).ravel()
     order = np.argsort(distances, kind="stable")
-    # as the threshold passes a difference, a tie of people becomes right, and an order that was right wrong
-    ordered_rightly = (np.sign(differences) == label_signs).ravel()[order]
-    tied = (label_signs == 0).ravel()[order]
-    gains = tied.astype(np.float64) - ordered_rightly
-    gains[distances[order] == 0] = 0.0  # a difference of 0 is a tie under any threshold
-    ends = np.flatnonzero(np.append(np.diff(distances[order]) > 0, True))
-    totals = np.concatenate([[0.0], np.cumsum(gains)[ends]])
-    thresholds = np.concatenate([[0.0], distances[order][ends]])
-    return float(thresholds[int(np.argmax(totals))])
+    sorted_distances = distances[order]
+    same_sign = (np.sign(differences) == label_signs).ravel()[order]
+    labels_tied = (label_signs == 0).ravel()[order]
+    # raising the threshold past a difference makes it a tie: right if the labels tie, wrong if their order agreed
+    gains = labels_tied.astype(np.float64) - same_sign
+    gains[sorted_distances == 0] = 0.0  # a difference of 0 is a tie under any threshold
+    # the threshold passes equal distances together
+    last_of_run = np.flatnonzero(np.append(np.diff(sorted_distances) > 0, True))
+    net_gain = np.concatenate([[0.0], np.cumsum(gains)[last_of_run]])
+    candidates = np.concatenate([[0.0], sorted_distances[last_of_run]])
+    return float(candidates[int(np.argmax(net_gain))])

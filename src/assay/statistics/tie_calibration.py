@@ -1,14 +1,13 @@
-"""Ties up to a calibrated threshold, under any multiplicities: what pairwise accuracy, tau-b and rho are made of then.
+"""Counts for pairwise accuracy, tau-b and rho with ties up to a calibrated threshold, under any multiplicities.
 
-One threshold a score, chosen to maximise pairwise accuracy (:mod:`~assay.statistics.tie_thresholds`), out of fold: the
-pairs, or whole groups of them, are divided into :data:`FOLDS` folds, and a comparison of two pairs is judged by the
-threshold that was chosen without the folds of either. Every comparison counts once, so that the values are those of all
-pairs, and none of them has seen the threshold that judges it. The threshold that is shown is the one chosen on all
-pairs.
+The threshold of a score maximises pairwise accuracy (:mod:`~assay.statistics.tie_thresholds`) out of fold: the pairs,
+or whole groups of them, are divided into :data:`FOLDS` folds, and a comparison of two pairs uses the threshold that was
+chosen without the folds of either. Every comparison counts once, so that the values are those of all pairs, and no
+comparison took part in the choice of its threshold. The threshold that is shown is chosen on all pairs.
 
-Under resamples the thresholds stay those of the pairs themselves, and comparisons are weighted: the spread leaves out
-what another choice of the threshold would add. The jackknife counts it: each fold has :data:`BLOCKS` blocks, and
-without each block in turn the thresholds are chosen anew. Pair by pair a threshold hardly moves, or jumps.
+Resamples keep the thresholds of the observed pairs and weight the comparisons, so that their spread omits the variation
+of the threshold. The jackknife includes it: each fold has :data:`BLOCKS` blocks, and the thresholds are chosen again
+without each block in turn. Without a single pair a threshold would hardly move, or jump.
 """
 
 from __future__ import annotations
@@ -34,14 +33,15 @@ SEED = 0
 
 @dataclass(frozen=True)
 class Thresholds:
-    """Up to which difference two scores are tied.
+    """The tie thresholds of a score: differences up to a threshold are ties.
 
     Attributes:
         shown: the best threshold on all pairs, at least 0.
-        fitted: pairwise accuracy of all pairs under it: the published value, which the choice makes a little high.
-        folds: fold of each pair, codes 0 to :data:`FOLDS` - 1, shape (n,).
-        out_of_fold: for a comparison of two folds, the best threshold on the pairs of the others, symmetric, shape
-            (FOLDS, FOLDS); infinite where it makes all of their comparisons ties.
+        fitted: the pairwise accuracy on all pairs under *shown*, as published values are; the choice makes it a little
+            too high.
+        folds: the fold of each pair, 0 to :data:`FOLDS` - 1, shape (n,).
+        out_of_fold: the best threshold for comparisons of two folds, chosen on the other folds, symmetric, shape
+            (FOLDS, FOLDS); infinite where it makes all comparisons of the other folds ties.
     """
 
     shown: float
@@ -51,17 +51,17 @@ class Thresholds:
 
     @classmethod
     def of(cls, scores: Floats, labels: Labels, groups: Indices | None = None) -> Thresholds | None:
-        """Choose the thresholds of finite scores, shape (n,); None with fewer than :data:`FOLDS` pairs or groups.
+        """Choose the thresholds of a score; None with fewer than :data:`FOLDS` pairs or groups.
 
         Args:
-            scores: shape (n,), n > 0.
-            labels: of the same pairs.
-            groups: None, or codes of shape (n,): groups are never divided.
+            scores: the scores, shape (n,), n > 0, finite.
+            labels: the labels of the same pairs.
+            groups: None, or codes of shape (n,): groups are never divided between folds.
         """
-        places = _places(len(scores), groups)
-        if places is None:
+        unit_ranks = _random_unit_ranks(len(scores), groups)
+        if unit_ranks is None:
             return None
-        folds = places % FOLDS
+        folds = unit_ranks % FOLDS
         best = best_thresholds(scores, labels.codes, folds, holds_out(FOLDS))
         chosen = _of_others(best.thresholds, scores, folds, holds_out(FOLDS))
         out_of_fold = np.empty((FOLDS, FOLDS))
@@ -71,8 +71,11 @@ class Thresholds:
         return cls(float(best.thresholds[0]), float(best.agreeing[0]) / comparisons, folds, out_of_fold)
 
 
-def _places(n: int, groups: Indices | None) -> Indices | None:
-    """Return for each pair the place of its pair or group in a random order, shape (n,); None with fewer than folds."""
+def _random_unit_ranks(n: int, groups: Indices | None) -> Indices | None:
+    """Return the rank of each pair's unit, the pair or its group, in a random order, shape (n,).
+
+    None with fewer than :data:`FOLDS` units.
+    """
     units = np.arange(n) if groups is None else np.unique(groups, return_inverse=True)[1]
     unit_count = int(units.max()) + 1
     if unit_count < FOLDS:
@@ -81,15 +84,16 @@ def _places(n: int, groups: Indices | None) -> Indices | None:
 
 
 def _of_others(thresholds: Floats, scores: Floats, parts: Indices, kept: Floats) -> Floats:
-    """Return thresholds that were chosen on subsets as they hold for other pairs.
+    """Return the thresholds of subsets for use on other pairs, shape (subsets,).
 
-    Where all differences within a subset are ties, so are those of others, which may be larger.
+    A threshold that makes all comparisons in its subset ties becomes infinite, since the differences of other pairs may
+    be larger.
 
     Args:
-        thresholds: of each subset, shape (subsets,).
-        scores: shape (n,).
-        parts: codes of what subsets consist of, shape (n,).
-        kept: 1 where a subset has a part, else 0, shape (subsets, parts).
+        thresholds: the threshold chosen on each subset, shape (subsets,).
+        scores: the scores of all pairs, shape (n,).
+        parts: the code of each pair's part; a subset consists of whole parts, shape (n,).
+        kept: 1 where a subset contains a part, else 0, shape (subsets, parts).
     """
     lowest, highest = np.full((2, kept.shape[1]), np.nan)
     for part in range(kept.shape[1]):
@@ -102,30 +106,30 @@ def _of_others(thresholds: Floats, scores: Floats, parts: Indices, kept: Floats)
 
 
 def without_each_block(scores: Floats, labels: Labels, groups: Indices | None = None) -> CalibratedCounts:
-    """Return the counts of a score without each block of a fold in turn, thresholds being chosen anew.
+    """Return the counts of a score without each block of a fold in turn, with thresholds chosen again each time.
 
     Args:
-        scores: finite, shape (n,).
-        labels: of the same pairs.
+        scores: the scores, shape (n,), finite.
+        labels: the labels of the same pairs.
         groups: None, or codes of shape (n,): groups are never divided.
 
     Returns:
-        Arrays of shape (blocks,): :data:`FOLDS` times :data:`BLOCKS`, or as many as there are pairs or groups, if these
-        are fewer. One NaN where there are too few for thresholds.
+        Counts with arrays of shape (blocks,): :data:`FOLDS` times :data:`BLOCKS` blocks, or the number of pairs or
+        groups if smaller. A single NaN with too few pairs or groups for thresholds.
     """
-    places = _places(len(scores), groups)
-    if places is None:
+    unit_ranks = _random_unit_ranks(len(scores), groups)
+    if unit_ranks is None:
         return CalibratedCounts.undefined(1)
-    blocks = places % (FOLDS * BLOCKS)
+    blocks = unit_ranks % (FOLDS * BLOCKS)
     fold_of_block = np.arange(FOLDS * BLOCKS) % FOLDS
     fold_pairs = list(combinations_with_replacement(range(FOLDS), 2))
     subsets = {}
     for left_out in np.unique(blocks).tolist():
-        for one, other in fold_pairs:
-            is_kept = (fold_of_block != one) & (fold_of_block != other)
+        for first, second in fold_pairs:
+            is_kept = (fold_of_block != first) & (fold_of_block != second)
             is_kept[left_out] = False
-            subsets[left_out, one, other] = is_kept
-    # without a fold, it is all the same which of its blocks is left out
+            subsets[left_out, first, second] = is_kept
+    # many subsets are equal: if a fold is left out, so are all of its blocks
     kept, row_of_subset = np.unique(np.array(list(subsets.values()), dtype=np.float64), axis=0, return_inverse=True)
     best = best_thresholds(scores, labels.codes, blocks, kept).thresholds
     chosen = _of_others(best, scores, blocks, kept)[row_of_subset.ravel()]
@@ -133,10 +137,10 @@ def without_each_block(scores: Floats, labels: Labels, groups: Indices | None = 
     counts = []
     for left_out in np.unique(blocks).tolist():
         out_of_fold = np.empty((FOLDS, FOLDS))
-        for one, other in fold_pairs:
-            out_of_fold[one, other] = out_of_fold[other, one] = threshold_of[left_out, one, other]
+        for first, second in fold_pairs:
+            out_of_fold[first, second] = out_of_fold[second, first] = threshold_of[left_out, first, second]
         rest = blocks != left_out
-        thresholds = Thresholds(np.nan, np.nan, places[rest] % FOLDS, out_of_fold)
+        thresholds = Thresholds(np.nan, np.nan, unit_ranks[rest] % FOLDS, out_of_fold)
         rest_labels = Labels.of(labels.values[rest])
         label_counts = rest_labels.count(np.ones((len(rest_labels.values), 1)))
         counts.append(CalibratedCells.of(scores[rest], rest_labels, thresholds).count(label_counts))
@@ -145,10 +149,10 @@ def without_each_block(scores: Floats, labels: Labels, groups: Indices | None = 
 
 @dataclass(frozen=True)
 class CalibratedCounts:
-    """What rank coefficients are made of where small differences are ties, per resample; all arrays have shape (b,).
+    """The counts for rank coefficients with small differences as ties, per resample; all arrays have shape (b,).
 
-    The attributes are those of :class:`~assay.statistics.cells.RankCounts` of the same names. The mid-rank of a pair is
-    half the sum of the signs of its differences to all others, and the sign of a tie is 0.
+    The attributes have the meaning of the same attributes of :class:`~assay.statistics.cells.RankCounts`. The centred
+    mid-rank of a pair is half the sum of the signs of its differences to all others, and the sign of a tie is 0.
     """
 
     score: Ties
@@ -165,16 +169,16 @@ class CalibratedCounts:
 
     @classmethod
     def joined(cls, parts: Sequence[CalibratedCounts]) -> CalibratedCounts:
-        """Return the resamples of all parts one after the other."""
+        """Return the counts of all parts' resamples, concatenated."""
 
         def join(arrays: Iterable[Floats]) -> Floats:
             return np.concatenate(list(arrays))
 
         def join_ties(ties: Sequence[Ties]) -> Ties:
             return Ties(
-                join(one.total for one in ties),
-                join(one.tied for one in ties),
-                join(one.rank_variation for one in ties),
+                join(of_part.total for of_part in ties),
+                join(of_part.tied for of_part in ties),
+                join(of_part.rank_variation for of_part in ties),
             )
 
         return cls(
@@ -188,19 +192,19 @@ class CalibratedCounts:
     @classmethod
     def undefined(cls, resamples: int) -> CalibratedCounts:
         """Return counts that are NaN."""
-        nothing = np.full(resamples, np.nan)
-        ties = Ties(nothing, nothing, nothing)
-        return cls(ties, ties, nothing, nothing, nothing)
+        undefined = np.full(resamples, np.nan)
+        ties = Ties(undefined, undefined, undefined)
+        return cls(ties, ties, undefined, undefined, undefined)
 
 
 @dataclass(frozen=True)
 class _Neighbours:
-    """For each cell and each fold, where cells that it ties with begin and end among the cells it may be tied with.
+    """For each of k reader cells and each fold, the range of member cells that the reader ties with.
 
     Attributes:
-        order: the cells it is compared with, in the order whose running counts are read, shape (m,).
-        starts: shape (FOLDS, k).
-        ends: likewise.
+        order: the m member cells in the order of the running counts, shape (m,).
+        starts: the start of each range in *order*, shape (FOLDS, k).
+        ends: the end of each range, shape (FOLDS, k).
     """
 
     order: Indices
@@ -209,7 +213,7 @@ class _Neighbours:
 
     @classmethod
     def of(cls, cells: _Layout, nodes: Indices, members: Indices, readers: Indices) -> _Neighbours:
-        """Lay out the *readers* against the *members*, both cells, where these have the same node code."""
+        """Look up the range of *members*, cells, that each of *readers*, cells, ties with in its node."""
         stride = len(cells.values) + 1
         keys = (nodes[members] * FOLDS + cells.folds[members]) * stride + cells.codes[members]
         order = np.argsort(keys, kind="stable")
@@ -222,7 +226,7 @@ class _Neighbours:
         return cls(members[order], starts, ends)
 
     def running(self, counts: Floats) -> Floats:
-        """Return running counts of the cells compared with: shape (k, b) to (m + 1, b)."""
+        """Return the running counts of the member cells, shape (m + 1, b), from the counts of all cells, (k, b)."""
         sums = np.zeros((len(self.order) + 1, counts.shape[1]))
         np.cumsum(counts.take(self.order, axis=0), axis=0, out=sums[1:])
         return sums
@@ -234,11 +238,11 @@ class _Layout:
 
     Attributes:
         values: the distinct scores, ascending, shape (g,).
-        codes: of the score of each cell, shape (k,).
-        labels: its label code, shape (k,).
-        folds: its fold, shape (k,).
-        lowest_tied: code of the lowest score that a cell ties with in a fold, shape (FOLDS, k).
-        first_above: code of the lowest score that is higher and no tie, shape (FOLDS, k).
+        codes: the code of each cell's score, shape (k,).
+        labels: the code of each cell's label, shape (k,).
+        folds: the fold of each cell, shape (k,).
+        lowest_tied: the code of the lowest score that a cell ties with in each fold, shape (FOLDS, k).
+        first_above: the code of the lowest higher score that is no tie, shape (FOLDS, k).
     """
 
     values: Floats
@@ -250,7 +254,7 @@ class _Layout:
 
     @classmethod
     def of(cls, values: Floats, codes: Indices, labels: Indices, thresholds: Thresholds, folds: Indices) -> _Layout:
-        """Look up which scores are ties."""
+        """Look up the scores that each cell ties with in each fold."""
         distance = thresholds.out_of_fold[:, folds] + NOISE * float(np.abs(values).max())
         scores = values[codes]
         lowest_tied = np.searchsorted(values, scores - distance, side="left").astype(np.intp)
@@ -263,14 +267,14 @@ class CalibratedCells:
     """A score with calibrated ties, sorted once so that any multiplicities can be counted.
 
     Attributes:
-        thresholds: up to which difference scores are tied.
-        order: sorting order by (label, fold, score), shape (n,).
-        starts: where in *order* each cell of equal ones begins, shape (k,).
-        label_starts: where among the cells each label begins, shape (levels,).
-        in_all: which cells are tied with which, whatever their labels.
-        in_label: the same among the cells of one label.
-        bits: for each bit of the label codes, the cells that have it against those that lack it and have the same
-            higher bits.
+        thresholds: the tie thresholds.
+        order: the indices of the pairs, sorted by (label, fold, score), shape (n,).
+        starts: the start of each cell of pairs with equal label, fold and score in *order*, shape (k,).
+        label_starts: the first cell of each label, shape (levels,).
+        in_all: the ranges of tied cells among all cells.
+        in_label: the ranges of tied cells among the cells of the same label.
+        bits: for each bit of the label codes, the comparisons of the cells with the bit and those without it that have
+            the same higher bits.
     """
 
     thresholds: Thresholds
@@ -293,14 +297,14 @@ class CalibratedCells:
         values = np.full(int(codes.max()) + 1, np.inf)
         np.minimum.at(values, codes, scores)
         layout = _Layout.of(values, cell_codes, cell_labels, thresholds, cell_folds)
-        everything = np.arange(len(starts))
+        all_cells = np.arange(len(starts))
         return cls(
             thresholds,
             order,
             starts,
             run_starts(np.diff(cell_labels) != 0),
-            _Neighbours.of(layout, np.zeros_like(cell_labels), everything, everything),
-            _Neighbours.of(layout, cell_labels, everything, everything),
+            _Neighbours.of(layout, np.zeros_like(cell_labels), all_cells, all_cells),
+            _Neighbours.of(layout, cell_labels, all_cells, all_cells),
             tuple(_Bit.of(layout, bit) for bit in range(int(cell_labels.max()).bit_length())),
         )
 
@@ -323,7 +327,7 @@ class CalibratedCells:
         return add_runs(values[self.order], self.starts)
 
     def _signed_sums(self, values: Floats) -> Floats:
-        """Return for each cell the sum of values over lower cells less that over higher ones, shape (k, b)."""
+        """Return for each cell the sum of values over lower cells less the sum over higher cells, shape (k, b)."""
         running = self.in_all.running(values)
         sums = np.zeros_like(values)
         for fold in range(FOLDS):
@@ -334,7 +338,7 @@ class CalibratedCells:
 
     @cached_property
     def _fold_starts(self) -> Indices:
-        """Where each fold begins in the order of *in_all*, shape (FOLDS,)."""
+        """The start of each fold in the order of *in_all*, shape (FOLDS,)."""
         folds = self.thresholds.folds[self.order[self.starts]][self.in_all.order]
         return np.searchsorted(folds, np.arange(FOLDS)).astype(np.intp)
 
@@ -350,7 +354,7 @@ class CalibratedCells:
         return tied
 
     def _tied_with(self, neighbours: _Neighbours, cells: Floats) -> Floats:
-        """Return how many pairs each cell is tied with, its own among them: shape (k, b) to (k, b)."""
+        """Return the number of pairs that each cell is tied with, including its own: shape (k, b) to (k, b)."""
         running = neighbours.running(cells)
         tied_with = np.zeros_like(cells)
         for fold in range(FOLDS):
@@ -361,13 +365,15 @@ class CalibratedCells:
 
 @dataclass(frozen=True)
 class _Bit:
-    """Cells with one bit of the label code against those that lack it and have the same higher bits.
+    """Comparisons of the cells with one bit of the label code and the cells without it, within equal higher bits.
+
+    Cells with the same higher bits form a node.
 
     Attributes:
-        readers: the cells with the bit that have any to be compared with, by node, shape (m,).
-        neighbours: where they stand among those without.
-        nodes: where among the readers those with the same higher bits begin.
-        bounds: where among the cells without the bit each fold of each node begins, and one more for its end, shape
+        readers: the cells with the bit, in nodes that also have cells without it, ordered by node, shape (m,).
+        neighbours: the ranges of tied cells among the cells without the bit.
+        nodes: the start of each node among the readers.
+        bounds: the start of each fold of each node among the cells without the bit, and the end of the last fold, shape
             (FOLDS + 1, nodes).
     """
 
@@ -399,7 +405,7 @@ class _Bit:
             both += running.take(self.neighbours.ends[fold], axis=0)
         readers = cells.take(self.readers, axis=0)
         of_node = np.add.reduceat(readers, self.nodes, axis=0)
-        # lower + not higher - all, where running counts start at the first cell and not at each fold
+        # lower + not higher - all; subtracts the running counts before each fold, since they start at the first cell
         bounds = running[self.bounds]
         constant = 2 * bounds[:-1].sum(axis=0) + bounds[-1] - bounds[0]
         balance: Floats = np.einsum("kb,kb->b", readers, both) - np.einsum("kb,kb->b", of_node, constant)

@@ -1,14 +1,13 @@
-"""The threshold up to which a difference of two scores counts as a tie: the best one, found without all differences.
+"""The best threshold up to which a score difference is a tie, found without sorting all differences.
 
 Source: Deutsch, Foster & Freitag, Ties Matter: Meta-Evaluating Modern Metrics with Pairwise Accuracy and Tie
-Calibration (2023), section 5. A direct search sorts all n (n - 1) / 2 differences. Here two things are counted at one
-threshold in O(n log levels), from running counts over the sorted scores: comparisons that are ties in score and label,
-which can only become more as the threshold grows, and comparisons in the order of the labels, which can only become
-fewer. The first at the upper end of an interval and the second at its lower end bound every value inside it, so that
-most intervals are left out unseen; where few differences are left, these are looked at one by one. The result is that
-of the direct search.
+Calibration (2023), section 5. A direct search sorts all n (n - 1) / 2 differences. Branch and bound finds the same
+threshold: running counts over the sorted scores count two kinds of agreement at a threshold in O(n log levels),
+comparisons that are ties in score and label, which grow with the threshold, and comparisons in the order of the labels,
+which shrink. The first at the upper end of an interval plus the second at its lower end bound the agreement inside, so
+that most intervals are discarded. In an interval with few differences each of them is tried.
 
-Several subsets of the pairs are searched at once: all pairs, and all but one or two folds of them.
+Several subsets of the pairs are searched at once: all pairs, and all pairs except one or two folds.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ from numpy.typing import NDArray
 from assay.statistics.cells import NOISE, score_codes
 from assay.statistics.concordance import Floats, Indices, run_starts
 
-#: Thresholds at which an interval is divided: at first, and later on.
+#: The number of parts that an interval is divided into: the first one, and later ones.
 FIRST_CUTS, CUTS = 64, 8
-#: Differences are looked at one by one where an interval has no more of them than this, or four times the pairs.
+#: In an interval with at most this many differences, or four times the cells, each difference is tried.
 FEW_DIFFERENCES = 1 << 14
-#: Differences looked at for each threshold that divides an interval.
+#: The number of differences that are sampled for each threshold that divides an interval.
 SAMPLED = 32
 
 
@@ -36,8 +35,9 @@ class TieThresholds:
     """The best threshold of each subset of the pairs.
 
     Attributes:
-        thresholds: shape (subsets,), at least 0; the smallest one where several are equally good.
-        agreeing: comparisons on which score and label agree about larger, smaller or tied, shape (subsets,).
+        thresholds: the thresholds, shape (subsets,), at least 0; the smallest among equally good ones.
+        agreeing: the number of comparisons on which score and label agree about larger, smaller or tied, shape
+            (subsets,).
     """
 
     thresholds: Floats
@@ -45,17 +45,17 @@ class TieThresholds:
 
 
 def best_thresholds(scores: Floats, labels: Indices, folds: Indices, kept: Floats) -> TieThresholds:
-    """Return the threshold of each subset under which most comparisons of two of its pairs agree.
+    """Return for each subset the threshold with the most agreements among comparisons of two of its pairs.
 
-    Score and label agree about a comparison if both call it a tie or both give it the same order. A difference is a tie
-    in the score if it is at most the threshold; thresholds are 0 and the differences that occur. Differences that are
-    one but for rounding are not told apart, see :data:`~assay.statistics.cells.NOISE`.
+    Score and label agree about a comparison if it is a tie in both or has the same order in both. A score difference is
+    a tie if it is at most the threshold; the candidates are 0 and the differences that occur. Differences that are
+    equal up to rounding count as one, see :data:`~assay.statistics.cells.NOISE`.
 
     Args:
-        scores: shape (n,), finite, n > 0.
-        labels: codes 0 to levels - 1 in the order of the labels, shape (n,).
-        folds: codes 0 to k - 1, shape (n,).
-        kept: 1 where a subset has a fold, else 0, shape (subsets, k).
+        scores: the scores, shape (n,), finite, n > 0.
+        labels: the label codes 0 to levels - 1 in the order of the labels, shape (n,).
+        folds: the fold of each pair, 0 to k - 1, shape (n,).
+        kept: 1 where a subset contains a fold, else 0, shape (subsets, k).
     """
     largest = float(np.abs(scores).max())
     scale = largest if largest > 0 else 1.0
@@ -66,15 +66,15 @@ def best_thresholds(scores: Floats, labels: Indices, folds: Indices, kept: Float
 
 @dataclass(frozen=True)
 class _Bit:
-    """One bit of the label codes: what is below a score among the cells of the same higher bits that lack it.
+    """One bit of the label codes: running counts of the cells without it, among the cells with the same higher bits.
 
     The cells are ordered by (higher bits, score); a *position* is a number of cells of that order.
 
     Attributes:
-        nodes: where the cells with the same higher bits begin, for each cell in order of score, shape (k,).
-        without: cells without the bit before each position, shape (k + 1,).
-        pairs_without: pairs in these cells, by fold, shape (k + 1, folds).
-        has_bit: the cells with the bit, by their place in order of score.
+        nodes: the start of the cells with the same higher bits, for each cell in the order of scores, shape (k,).
+        without: the number of cells without the bit before each position, shape (k + 1,).
+        pairs_without: the number of pairs in these cells by fold, shape (k + 1, folds).
+        has_bit: the indices of the cells with the bit in the order of scores.
     """
 
     nodes: Indices
@@ -98,17 +98,17 @@ class _Bit:
 
 @dataclass(frozen=True)
 class _Cells:
-    """Pairs that agree in score, label and fold, merged; in order of score.
+    """Cells of pairs with equal score, label and fold, in the order of scores.
 
     Attributes:
-        scores: shape (k,), in [-1, 1].
-        labels: codes, shape (k,).
-        folds: codes, shape (k,).
-        pairs: how many, shape (k,).
-        pairs_by_fold: the same in the column of the fold, 0 in the others, shape (k, folds).
-        bits: of the label codes, the highest first.
-        leaves: where the cells of the same label begin, in the order by (label, score), shape (k,).
-        pairs_of_label: pairs before each position of that order, by fold, shape (k + 1, folds).
+        scores: the score of each cell, shape (k,), in [-1, 1].
+        labels: the label code of each cell, shape (k,).
+        folds: the fold of each cell, shape (k,).
+        pairs: the number of pairs in each cell, shape (k,).
+        pairs_by_fold: that number in the column of the cell's fold, 0 in the others, shape (k, folds).
+        bits: the bits of the label codes, the highest first.
+        leaves: the start of the cells with the same label in the order by (label, score), shape (k,).
+        pairs_of_label: the number of pairs before each position of that order by fold, shape (k + 1, folds).
     """
 
     scores: Floats
@@ -129,7 +129,7 @@ class _Cells:
         starts = run_starts(changes)
         pairs = np.diff(np.append(starts, len(order))).astype(np.float64)
         first = order[starts]
-        # scores that differ by rounding alone become equal: all of a code take the lowest of it
+        # scores that are equal up to rounding share a code, and get the lowest score with it
         lowest = np.full(int(codes.max()) + 1, np.inf)
         np.minimum.at(lowest, codes, scores)
         cell_labels, cell_folds = labels[first], folds[first]
@@ -143,14 +143,15 @@ class _Cells:
         return cls(lowest[codes[first]], cell_labels, cell_folds, pairs, pairs_by_fold, bits, leaves, running)
 
     def below(self, distance: float) -> Indices:
-        """Return how many cells are lower than each cell by more than a distance, shape (k,)."""
+        """Return the number of cells that are lower than each cell by more than *distance*, shape (k,)."""
         return np.searchsorted(self.scores, self.scores - distance, side="left").astype(np.intp)
 
     def count(self, threshold: float) -> tuple[Floats, Floats]:
-        """Return the comparisons that are no ties in the score, by fold of the higher and of the lower score.
+        """Count the comparisons that are no ties in the score, by fold of the higher and of the lower score.
 
         Returns:
-            Those in the order of the labels, and those that are ties in the labels, each of shape (folds, folds).
+            The number of comparisons that have the order of the labels, and the number of those that are ties in the
+            labels, each of shape (folds, folds).
         """
         positions = self.below(threshold + NOISE)
         ordered = np.zeros((self.pairs_by_fold.shape[1],) * 2)
@@ -169,7 +170,7 @@ class _Cells:
 
 
 def _running(rows: Floats) -> Floats:
-    """Return sums of the rows before each position: shape (k, b) to (k + 1, b)."""
+    """Return the sum of the rows before each position: shape (k, b) to (k + 1, b)."""
     sums = np.zeros((len(rows) + 1, rows.shape[1]))
     np.cumsum(rows, axis=0, out=sums[1:])
     return sums
@@ -177,12 +178,12 @@ def _running(rows: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class _Point:
-    """A threshold, and what agrees under it in each subset, shape (subsets,) each.
+    """A threshold with the agreements under it in each subset.
 
     Attributes:
         threshold: the largest difference that is a tie.
-        ordered: comparisons that score and label order alike.
-        tied: comparisons that are ties in both.
+        ordered: the number of comparisons that score and label order alike, shape (subsets,).
+        tied: the number of comparisons that are ties in both, shape (subsets,).
     """
 
     threshold: float
@@ -192,12 +193,12 @@ class _Point:
 
 @dataclass(frozen=True)
 class _Between:
-    """The differences between two thresholds, both left out: of each cell to a range of lower ones.
+    """The differences strictly between two thresholds: for each cell, the differences to a range of lower cells.
 
     Attributes:
-        starts: first lower cell of each cell, shape (k,).
-        sizes: how many, shape (k,).
-        total: all of them.
+        starts: the first lower cell of each cell, shape (k,).
+        sizes: the number of lower cells of each cell, shape (k,).
+        total: the number of all differences.
     """
 
     starts: Indices
@@ -212,7 +213,7 @@ class _Between:
 
 
 class _Search:
-    """Branch and bound over thresholds; the intervals that are left are divided again and again."""
+    """Branch and bound over thresholds; remaining intervals are divided until each is discarded or tried completely."""
 
     def __init__(self, cells: _Cells, kept: Floats) -> None:
         self._cells = cells
@@ -228,28 +229,28 @@ class _Search:
         self.most: Floats = np.full(len(kept), -1.0)
 
     def run(self) -> None:
-        """Set the best thresholds and how many comparisons agree under them."""
+        """Set the best thresholds and their numbers of agreements."""
         spread = float(self._cells.scores[-1] - self._cells.scores[0])
         pending = deque([(self._evaluate(0.0), self._evaluate(spread), FIRST_CUTS)])
         while pending:
             low, high, cuts = pending.popleft()
-            subsets = self._that_may_improve(low, high)
+            subsets = self._improvable_subsets(low, high)
             if not len(subsets):
                 continue
             between = self._between(low.threshold, high.threshold)
             if between.total <= self._few:
-                self._look_at_each(low, between, subsets)
+                self._try_each(low, between, subsets)
                 continue
             points = [low, *map(self._evaluate, self._cut(between, cuts)), high]
             for lower, upper in pairwise(points):
                 pending.append((lower, upper, CUTS))
 
     def _evaluate(self, threshold: float) -> _Point:
-        """Count what agrees under a threshold, and keep it where it is better than any before."""
+        """Count the agreements under a threshold, and keep it for the subsets where it is the best so far."""
         ordered, tied_in_label_alone = self._cells.count(threshold)
         point = _Point(threshold, self._in_subsets(ordered), self._tied_labels - self._in_subsets(tied_in_label_alone))
-        everything = np.arange(len(self._kept))
-        self._keep(everything, np.full(len(everything), threshold), point.ordered + point.tied)
+        all_subsets = np.arange(len(self._kept))
+        self._keep(all_subsets, np.full(len(all_subsets), threshold), point.ordered + point.tied)
         return point
 
     def _in_subsets(self, by_folds: Floats) -> Floats:
@@ -258,14 +259,14 @@ class _Search:
         return total
 
     def _keep(self, subsets: Indices, thresholds: Floats, agreeing: Floats) -> None:
-        """Keep the thresholds of some subsets that are better than those before, or as good and smaller."""
+        """Keep the thresholds of *subsets* that are better than the best so far, or equally good and smaller."""
         most, best = self.most[subsets], self.best_thresholds[subsets]
         better = (agreeing > most) | ((agreeing == most) & (thresholds < best))
         self.most[subsets[better]] = agreeing[better]
         self.best_thresholds[subsets[better]] = thresholds[better]
 
-    def _that_may_improve(self, low: _Point, high: _Point) -> Indices:
-        """Return the subsets whose best threshold may lie between two."""
+    def _improvable_subsets(self, low: _Point, high: _Point) -> Indices:
+        """Return the subsets whose best threshold may be between two thresholds."""
         bound = low.ordered + high.tied
         as_good_and_smaller = (bound == self.most) & (low.threshold < self.best_thresholds)
         return np.flatnonzero((bound > self.most) | as_good_and_smaller)
@@ -278,7 +279,7 @@ class _Search:
         return _Between(starts, sizes, int(sizes.sum()))
 
     def _cut(self, between: _Between, cuts: int) -> list[float]:
-        """Return ascending differences that divide some into about equal parts, more parts where they are many."""
+        """Return ascending thresholds that divide the differences into parts of about equal size, at most *cuts*."""
         parts = min(cuts, 1 + between.total // self._few)
         sampled = parts * SAMPLED
         numbers = ((np.arange(sampled) + 0.5) * (between.total / sampled)).astype(np.intp)
@@ -289,17 +290,17 @@ class _Search:
         distinct: list[float] = chosen[apart].tolist()
         return distinct
 
-    def _look_at_each(self, low: _Point, between: _Between, subsets: Indices) -> None:
-        """Try every difference above a threshold as a threshold of some subsets."""
+    def _try_each(self, low: _Point, between: _Between, subsets: Indices) -> None:
+        """Try each difference of an interval, which begins at *low*, as the threshold of *subsets*."""
         if not between.total:
             return
         cells = self._cells
         higher = np.repeat(np.arange(len(between.sizes)), between.sizes)
         first_numbers = np.cumsum(between.sizes) - between.sizes
         lower = between.starts[higher] + np.arange(between.total) - first_numbers[higher]
-        # a tie is right where the labels are tied, wrong where they have the order of the scores, and else no change
-        right = (cells.labels[higher] == cells.labels[lower]).astype(np.float64)
-        gains = cells.pairs[higher] * cells.pairs[lower] * (right - (cells.labels[higher] > cells.labels[lower]))
+        # a new tie adds an agreement if the labels tie, and removes one if they have the order of the scores
+        labels_tied = (cells.labels[higher] == cells.labels[lower]).astype(np.float64)
+        gains = cells.pairs[higher] * cells.pairs[lower] * (labels_tied - (cells.labels[higher] > cells.labels[lower]))
         changes = np.flatnonzero(gains)
         if not len(changes):
             return
@@ -320,9 +321,12 @@ class _Search:
 
 
 def holds_out(folds: int) -> NDArray[np.float64]:
-    """Return which folds are kept: all of them, then all but each two or one; shape (1 + folds (folds + 1) / 2, folds).
+    """Return the subsets of folds as rows of 0 and 1: all folds, and all but each one or two of them.
 
     The rows after the first are in the order of :func:`numpy.triu_indices`.
+
+    Returns:
+        1 for each fold in a subset, shape (1 + folds (folds + 1) / 2, folds).
     """
     first, second = np.triu_indices(folds)
     kept = np.ones((1 + len(first), folds))

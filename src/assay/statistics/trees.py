@@ -1,7 +1,7 @@
 """Boosted trees as LightGBM's own text, which is checked before LightGBM reads it.
 
-LightGBM trusts its text: with a child that is no node it reads outside of its memory or walks for ever, and a text can
-come from a stranger's folder.
+LightGBM trusts its text: an invalid child node makes it read outside its memory or loop forever, and the text can come
+from an untrusted folder.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import Any
 from assay.errors import MissingExtraError
 from assay.statistics.concordance import Floats
 
-#: What ends the trees; importances and the settings of the training follow, and are left out.
+#: The line after the trees; the importances and training settings that follow it are left out.
 END = "end of trees"
-#: Leaves of a tree at most: LightGBM walks it by calling itself.
+#: The most leaves of a tree, because LightGBM's recursion is as deep as the tree.
 MOST_LEAVES = 1000
-#: Lines of a tree, with numbers for each of its leaves, or for each node that divides them.
+#: Lines of a tree with one number per leaf, or per inner node.
 _OF_LEAVES = ("leaf_value", "leaf_weight", "leaf_count")
 _OF_NODES = ("split_gain", "threshold", "internal_value", "internal_weight", "internal_count")
 _WHOLE_OF_NODES = ("split_feature", "decision_type", "left_child", "right_child")
@@ -33,7 +33,7 @@ class Trees:
 
     Attributes:
         text: the trees in LightGBM's own text format, see :func:`trees_of`.
-        columns: the inputs that it reads, by their number.
+        columns: the indices of the inputs that the trees read.
     """
 
     text: str
@@ -49,7 +49,7 @@ class Trees:
         return values
 
     def contributions(self, inputs: Floats) -> Floats:
-        """Return how far each input that is read moves the margin from its mean, and that mean, shape (n, columns + 1).
+        """Return each input's contribution to the margin, and the mean margin last, shape (n, columns + 1).
 
         Source: Lundberg, Erion & Lee, Consistent individualized feature attribution for tree ensembles (2018).
         """
@@ -76,16 +76,16 @@ def _booster_of(text: str) -> Any:
 
 
 def trees_of(booster: Any) -> str:
-    """Return the text of a LightGBM booster as far as its trees go."""
+    """Return the text of a LightGBM booster up to the end of its trees."""
     text: str = booster.model_to_string()
     return text.partition(END)[0] + END + "\n"
 
 
 def check_trees(text: str, inputs: int) -> None:
-    """Return when a text is what :func:`trees_of` gives for trees of so many inputs, as far as LightGBM relies on it.
+    """Check all that LightGBM relies on in the text of trees of this many inputs, as :func:`trees_of` returns it.
 
     Raises:
-        ValueError: it is not; the message says where.
+        ValueError: the text is invalid; the message says where.
     """
     starts = [match.start() for match in re.finditer(r"^Tree=", text, re.MULTILINE)]
     if not starts or not text.endswith(f"\n{END}\n"):
@@ -101,15 +101,15 @@ def check_trees(text: str, inputs: int) -> None:
 
 
 def _lines(text: str) -> dict[str, str]:
-    """Return the lines ``key=value``, each key once."""
-    found: dict[str, str] = {}
+    """Return the lines ``key=value`` as a dictionary; raise ValueError for another line or a duplicate key."""
+    values: dict[str, str] = {}
     for line in text.splitlines():
         key, sign, value = line.partition("=")
-        if line and (not sign or key in found):
+        if line and (not sign or key in values):
             raise ValueError(f"cannot read {line[:40]!r}")
         if line:
-            found[key] = value
-    return found
+            values[key] = value
+    return values
 
 
 def _check_head(head: str, blocks: Sequence[str], inputs: int) -> None:
@@ -149,7 +149,7 @@ def _check_tree(block: str, number: int, inputs: int) -> None:
     single = {"Tree": str(number), "num_leaves": str(leaves), "num_cat": "0", "is_linear": "0"}
     sizes = dict.fromkeys(_OF_LEAVES, leaves) | dict.fromkeys((*_OF_NODES, *_WHOLE_OF_NODES), leaves - 1)
     if leaves == 1 and lines.get("leaf_weight") == "":
-        # so LightGBM writes a tree that divides nothing
+        # LightGBM writes a tree of a single leaf without its weight
         sizes["leaf_weight"] = 0
     if lines.keys() != {*single, *sizes, "shrinkage"} or any(lines[key] != value for key, value in single.items()):
         raise ValueError("its lines are not those of a tree of numbers")
@@ -157,23 +157,23 @@ def _check_tree(block: str, number: int, inputs: int) -> None:
     values = {key: _numbers(lines[key], size) for key, size in sizes.items()}
     if not all(value.is_integer() for key in _WHOLE_OF_NODES for value in values[key]):
         raise ValueError("a node or an input is not a whole number")
-    whole = {key: [int(value) for value in values[key]] for key in _WHOLE_OF_NODES}
-    if any(not 0 <= feature < inputs for feature in whole["split_feature"]):
+    integers = {key: [int(value) for value in values[key]] for key in _WHOLE_OF_NODES}
+    if any(not 0 <= feature < inputs for feature in integers["split_feature"]):
         raise ValueError("reads an input that there is not")
-    if any(kind not in range(0, 16, 2) for kind in whole["decision_type"]):
+    if any(kind not in range(0, 16, 2) for kind in integers["decision_type"]):
         raise ValueError("divides by something else than a number")
-    # each node but the first, and each leaf (as -1, -2, ...), is the child of one node, which stands before it
-    children = sorted([*whole["left_child"], *whole["right_child"]])
-    every = [*range(-leaves, 0), *range(1, leaves - 1)] if leaves > 1 else []
-    behind = all(
-        child < 0 or child > node for side in ("left_child", "right_child") for node, child in enumerate(whole[side])
+    # each node but the first, and each leaf (as -1, -2, ...), is the child of exactly one node, which precedes it
+    children = sorted([*integers["left_child"], *integers["right_child"]])
+    expected = [*range(-leaves, 0), *range(1, leaves - 1)] if leaves > 1 else []
+    children_follow = all(
+        child < 0 or child > node for side in ("left_child", "right_child") for node, child in enumerate(integers[side])
     )
-    if children != every or not behind:
+    if children != expected or not children_follow:
         raise ValueError("its nodes are no tree")
 
 
 def _numbers(text: str, size: int) -> list[float]:
-    """Return the numbers of a line, finite, of which there are *size*."""
+    """Return the *size* finite numbers of a line; raise ValueError for anything else."""
     parts = text.split(" ") if text else []
     if len(parts) != size or not all(re.fullmatch(_NUMBER, part) for part in parts):
         raise ValueError(f"expected {size} numbers, found {text[:40]!r}")
