@@ -59,7 +59,7 @@ def test_cosent_is_the_librarys(bi_model):
     loss = make_loss("cosent", bi_model, bi_inputs(bi_model, FIRSTS, SECONDS, LABELS), None, 0)
     expected = CoSENTLoss(bi_model)([bi_model.preprocess(side) for side in (FIRSTS, SECONDS)], LABELS)
     assert loss([ROWS], torch.full((12,), 1 / 12)).item() == pytest.approx(expected.item(), rel=1e-5)
-    assert [part.tolist() for part in loss.passes(ROWS)] == [list(range(12))]
+    assert [part.tolist() for part in loss.split_into_passes(ROWS)] == [list(range(12))]
 
 
 def test_bce_is_the_librarys(cross_model):
@@ -115,7 +115,7 @@ def test_passes_add_up_to_the_gradient_of_the_batch(cross, bi_model, cross_model
         inputs = (cross_inputs if cross else bi_inputs)(model, FIRSTS, SECONDS, LABELS)
         loss = make_loss("bce" if cross else "cosine", model, inputs, tokens, 0)
         model.zero_grad()
-        parts = loss.passes(ROWS)
+        parts = loss.split_into_passes(ROWS)
         for places in parts:
             loss([ROWS[places]], weights[places]).backward()
         found.append((len(parts), gradient(model)))
@@ -150,8 +150,8 @@ def test_padding_changes_no_token(bi_model):
     expected = bi_model.preprocess([FIRSTS[k] for k in (4, 0, 9)])
     for name in ("input_ids", "attention_mask", "token_type_ids"):
         assert torch.equal(batch[name], expected[name])
-    assert table.cut == 0
-    assert table_of_texts(bi_model, [" ".join(WORDS * 3)]).cut == 1
+    assert table.truncated == 0
+    assert table_of_texts(bi_model, [" ".join(WORDS * 3)]).truncated == 1
 
 
 def test_epochs_are_decided_by_seed_and_epoch_alone():

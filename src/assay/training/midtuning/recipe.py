@@ -124,7 +124,7 @@ def _make_encoder(
     if follows():
         return
     alignment["after"] = _alignment(started, dev)
-    whole = started.loss.whole
+    whole = started.loss.unwrapped_model
     name_prompt(whole)
     job.progress.begin("evaluation", 0)
     embedded = {"base": before, "trained": embed(whole, job.embedded_texts, job.device)}
@@ -140,7 +140,7 @@ def _make_encoder(
     (new / FILE).write_text(render_neighbours(results["neighbours"]), encoding="utf-8")
     facts = job.facts(
         seed,
-        counts=job.counts | {"inputs_cut_off": started.loss.inputs.table.cut},
+        counts=job.counts | {"inputs_cut_off": started.loss.inputs.table.truncated},
         wrong_forms=dict(started.kinds),
         **trained.facts,
         results=results,

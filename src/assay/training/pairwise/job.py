@@ -25,10 +25,10 @@ from assay.training.models import (
     Inputs,
     bi_inputs,
     cross_inputs,
+    freeze_except_last_layers,
     has_head,
     load_bi_encoder,
     load_cross_encoder,
-    train_last_layers,
 )
 from assay.training.pairwise.losses import PairLoss, make_loss
 from assay.training.pairwise.settings import PairSettings
@@ -155,7 +155,7 @@ def start(job: PairwiseJob, seed: int) -> PairLoss:
     settings = job.settings
     whole = _load(job, seed)
     inputs = _inputs(job, whole)
-    train_last_layers(whole, settings.layers, settings.base)
+    freeze_except_last_layers(whole, settings.layers, settings.base)
     loss = make_loss(settings.chosen_loss, whole, inputs, settings.tokens, len(job.classes))
     loss.to(job.device)
     return loss

@@ -128,11 +128,11 @@ def _make_pair_model(job: PairwiseJob, render: Render, seed: int, checkpoints: P
     facts = job.facts(
         seed,
         model=job.settings.recipe,
-        counts=dict(job.counts) | {"inputs_cut_off": loss.inputs.table.cut},
+        counts=dict(job.counts) | {"inputs_cut_off": loss.inputs.table.truncated},
         annotation_graph=describe_graph(job.graph),
         loss=job.settings.chosen_loss,
         classes=job.classes,
         **trained.facts,
         results=results,
     )
-    write_model(new, loss.whole, trained.history, facts, describe(facts), job.sources, render)
+    write_model(new, loss.unwrapped_model, trained.history, facts, describe(facts), job.sources, render)
