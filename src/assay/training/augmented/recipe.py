@@ -186,7 +186,9 @@ def train_augmented(settings: AugmentedSettings, *, render: Render, progress: Pr
     if labeller is not None:
         made_from["labeller"] = labeller.signature
     sets, counts = as_sets(pairs, labels, progress.say)
-    job = replace(job_of(settings.training(), base, sets, made | counts, settings.runtime, progress), asked=settings)
+    job = replace(
+        job_of(settings.training(), base, sets, made | counts, settings.runtime, progress), original_request=settings
+    )
     with open_work_folder(settings.out, job.plain_request(made_from=made_from)) as work:
         results = make_all(job, work, render)
         if not follows():
