@@ -186,7 +186,7 @@ def pair_entities(entities: Sequence[Entity], times: int, seed: int) -> tuple[li
     aliases of its entity. Skipped are pairs of one family, and those that a split has already.
 
     Args:
-        entities: n of them.
+        entities: the n entities.
         times: random pairs for each entity.
         seed: of the splits and of all that is drawn.
     """
@@ -235,7 +235,7 @@ def say_numbers(numbers: Sequence[int], language: str) -> list[str]:
     """Return whole numbers in words, as the library num2words says them.
 
     Args:
-        numbers: n of them.
+        numbers: the n numbers.
         language: its code, such as ``de``.
 
     Raises:
