@@ -76,7 +76,7 @@ def record_weights(folder: Path) -> None:
             self._loss = loss
 
         def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-            weights = [value.detach().reshape(-1) for value in self._loss.whole.parameters()]
+            weights = [value.detach().reshape(-1) for value in self._loss.unwrapped_model.parameters()]
             self.steps.append(torch.cat(weights).numpy().copy())
 
     def fit_and_record(job: Any, loss: Any, seed: int, checkpoints: Path) -> Any:

@@ -160,7 +160,7 @@ def test_texts_on_both_sides_are_told(tiny_base, tmp_path):
         read_recipe(f"bi-encoder:{tiny_base}"), examples, Runtime(device="cpu", threads=1), Slow()
     )
     train = np.arange(44)
-    learned = trainer._parted(train)[0]
+    learned = trainer._split_training_rows(train)[0]
     assert 0 in learned
     folds = [Fold("fold 1", train, np.array([44, 45])), Fold("fold 2", train, np.array([46, 47]))]
     assert trainer.inspect(Partition(folds, {}, ())) == (

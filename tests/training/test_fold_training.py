@@ -95,7 +95,7 @@ def test_a_place_is_named_by_device_and_precision(trainer_of, monkeypatch):
     for device, half in (("cpu", False), ("cuda:0", False), ("cuda:0", True), ("cuda:1", True)):
         monkeypatch.setattr(validating, "device_of", lambda _, device=device: (device,))
         monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda half=half, **_: half)
-        places.add(trainer_of("auto", Slow())._place(np.arange(30), np.arange(30, 40)))
+        places.add(trainer_of("auto", Slow())._work_folder(np.arange(30), np.arange(30, 40)))
     assert len(places) == 3  # of several GPUs alike it does not matter which
 
 

@@ -63,7 +63,7 @@ def test_gradients_of_passes_add_up_to_that_of_the_batch(encoder):
     for tokens in (None, 1):
         encoder.zero_grad()
         loss = make_loss("triplet", encoder, triplets(encoder), tokens, 100.0)
-        passes = loss.passes(rows)
+        passes = loss.split_into_passes(rows)
         assert len(passes) == (1 if tokens is None else 2)
         for places in passes:
             loss([rows[places]], weights[places]).backward()

@@ -11,13 +11,13 @@ from sentence_transformers.sentence_transformer.losses import CoSENTLoss, Cosine
 from sentence_transformers.sentence_transformer.modules import Normalize
 
 from assay.training.models import (
-    alike,
     bi_inputs,
     cross_inputs,
+    freeze_except_last_layers,
+    length_groups,
     load_bi_encoder,
     load_cross_encoder,
     table_of_texts,
-    train_last_layers,
 )
 from assay.training.pairwise.losses import make_loss
 from assay.training.pairwise.trainer import plan_epochs
@@ -59,7 +59,7 @@ def test_cosent_is_the_librarys(bi_model):
     loss = make_loss("cosent", bi_model, bi_inputs(bi_model, FIRSTS, SECONDS, LABELS), None, 0)
     expected = CoSENTLoss(bi_model)([bi_model.preprocess(side) for side in (FIRSTS, SECONDS)], LABELS)
     assert loss([ROWS], torch.full((12,), 1 / 12)).item() == pytest.approx(expected.item(), rel=1e-5)
-    assert [part.tolist() for part in loss.passes(ROWS)] == [list(range(12))]
+    assert [part.tolist() for part in loss.split_into_passes(ROWS)] == [list(range(12))]
 
 
 def test_bce_is_the_librarys(cross_model):
@@ -115,7 +115,7 @@ def test_passes_add_up_to_the_gradient_of_the_batch(cross, bi_model, cross_model
         inputs = (cross_inputs if cross else bi_inputs)(model, FIRSTS, SECONDS, LABELS)
         loss = make_loss("bce" if cross else "cosine", model, inputs, tokens, 0)
         model.zero_grad()
-        parts = loss.passes(ROWS)
+        parts = loss.split_into_passes(ROWS)
         for places in parts:
             loss([ROWS[places]], weights[places]).backward()
         found.append((len(parts), gradient(model)))
@@ -138,10 +138,10 @@ def test_a_text_is_embedded_once_a_batch(bi_model, monkeypatch):
 
 def test_groups_of_like_length_have_little_padding():
     lengths = torch.tensor([9, 3, 3, 30, 4, 31, 3, 10])
-    groups = [sorted(lengths[part].tolist()) for part in alike(lengths, 1000, 4)]
+    groups = [sorted(lengths[part].tolist()) for part in length_groups(lengths, 1000, 4)]
     assert groups == [[3, 3, 3, 4], [9, 10], [30, 31]]
-    assert [len(part) for part in alike(lengths, 31, 10**6)] == [4, 2, 1, 1]
-    assert [len(part) for part in alike(lengths, 10**6, 10**6)] == [8]
+    assert [len(part) for part in length_groups(lengths, 31, 10**6)] == [4, 2, 1, 1]
+    assert [len(part) for part in length_groups(lengths, 10**6, 10**6)] == [8]
 
 
 def test_padding_changes_no_token(bi_model):
@@ -150,8 +150,8 @@ def test_padding_changes_no_token(bi_model):
     expected = bi_model.preprocess([FIRSTS[k] for k in (4, 0, 9)])
     for name in ("input_ids", "attention_mask", "token_type_ids"):
         assert torch.equal(batch[name], expected[name])
-    assert table.cut == 0
-    assert table_of_texts(bi_model, [" ".join(WORDS * 3)]).cut == 1
+    assert table.truncated == 0
+    assert table_of_texts(bi_model, [" ".join(WORDS * 3)]).truncated == 1
 
 
 def test_epochs_are_decided_by_seed_and_epoch_alone():
@@ -170,7 +170,7 @@ def test_epochs_are_decided_by_seed_and_epoch_alone():
 
 
 def test_only_the_last_layers_and_the_head_are_trained(cross_model):
-    train_last_layers(cross_model, 1, "tiny")
+    freeze_except_last_layers(cross_model, 1, "tiny")
     trained = {name for name, value in cross_model.named_parameters() if value.requires_grad}
     assert all("layer.3." in name or "classifier" in name for name in trained)
     assert any("classifier" in name for name in trained) and any("layer.3." in name for name in trained)

@@ -46,12 +46,12 @@ def test_unmodified_trainers_take_sampler_collator_and_loss(tiny_base, tmp_path,
     loss, plan = start(tiny_base, cross, strategy)
     course = Schedule(2, 8, 1e-3, 0, len(plan), 0)
     train_pairs("cross-encoder" if cross else "bi-encoder", loss, plan, DEV, course, tmp_path / "own", "cpu", Slow(0))
-    own = {name: value.clone() for name, value in loss.whole.state_dict().items()}
+    own = {name: value.clone() for name, value in loss.unwrapped_model.state_dict().items()}
 
     loss, plan = start(tiny_base, cross, strategy)
-    before = {name: value.clone() for name, value in loss.whole.state_dict().items()}
+    before = {name: value.clone() for name, value in loss.unwrapped_model.state_dict().items()}
     kind = CrossEncoderTrainingArguments if cross else SentenceTransformerTrainingArguments
-    made = arguments(tmp_path / "plain", course, "cpu", kind=kind, best="spearman")
+    made = arguments(tmp_path / "plain", course, "cpu", arguments_class=kind, best="spearman")
     made.batch_sampler = partial(PlanSampler, plan=plan)
     (CrossEncoderTrainer if cross else SentenceTransformerTrainer)(
         model=loss.model,
@@ -62,7 +62,7 @@ def test_unmodified_trainers_take_sampler_collator_and_loss(tiny_base, tmp_path,
         evaluator=DevAgreement(loss, DEV),
     ).train()
     moved = 0
-    for name, value in loss.whole.state_dict().items():
+    for name, value in loss.unwrapped_model.state_dict().items():
         same = own[name]
         if name.endswith("word_embeddings.weight"):
             read = (same != before[name]).any(dim=1)  # assay leaves the others as they are; here their weights decay

@@ -9,7 +9,7 @@ import pytest
 import torch
 from safetensors.numpy import load_file
 
-from assay.training.models import load_bi_encoder, table_of_texts, train_last_layers
+from assay.training.models import freeze_except_last_layers, load_bi_encoder, table_of_texts
 from assay.training.pairwise import trainer
 from assay.training.pairwise.trainer import ReadRows, only_read_rows, with_whole_table
 from tests.training.pair_run import train_on
@@ -95,7 +95,7 @@ def test_padding_has_no_gradient_and_a_frozen_table_stays(whole):
         whole.train()(table.padded(torch.arange(3), "cpu"))["sentence_embedding"].sum().backward()
         pad = int(rows.places[table.pad])
         assert rows.weight.grad[pad].abs().sum() == 0 and rows.weight.grad.abs().sum() > 0
-    train_last_layers(whole, 1, "tiny")
+    freeze_except_last_layers(whole, 1, "tiny")
     inner = whole[0].model.get_input_embeddings()
     with only_read_rows(whole, table):
         assert whole[0].model.get_input_embeddings() is inner

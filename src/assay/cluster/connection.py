@@ -1,4 +1,4 @@
-"""A connection to Ray: a cluster that runs, or a Ray of its own on this machine; without statistics and dashboards."""
+"""A connection to a running Ray cluster, or to a local Ray of its own; without usage statistics and dashboard."""
 
 from __future__ import annotations
 
@@ -16,46 +16,46 @@ from assay.errors import ClusterError, MissingExtraError, summary_of
 
 log = logging.getLogger(__name__)
 
-#: Seconds that an address has to answer.
+#: Seconds to wait for an answer from an address.
 PATIENCE = 5.0
-#: Variable with the token that processes of a cluster show each other.
+#: The environment variable with the token by which processes of a cluster authenticate each other.
 TOKEN = "RAY_AUTH_TOKEN"
-#: What starts a cluster, for messages.
+#: The advice on how to start a cluster, for messages.
 START = "start one with: ray start --head"
 _ADDRESS = re.compile(r"(?P<host>\[[0-9a-fA-F:.]+\]|[^\s:/\[\]]+):(?P<port>[0-9]{1,5})", re.ASCII)
-#: What a client of HTTP/2 sends first (RFC 9113, section 3.4) with a frame of no settings, and the type of the frame
-#: that the server answers with. Ray speaks it, and waits for minutes where something else has the port.
+#: The first bytes of an HTTP/2 client (RFC 9113, section 3.4) with an empty settings frame, and the type of the frame
+#: that a server answers with. Ray's servers speak HTTP/2; Ray's own client would wait for minutes for any other server.
 _PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))
 _SETTINGS_FRAME = 4
 _FRAME_HEADER = 9
 
 
 def import_ray() -> Any:
-    """Return the module ray, told to keep to itself.
+    """Return the module ray, with usage statistics and all but its error messages turned off.
 
     Raises:
-        MissingExtraError: it is not installed.
+        MissingExtraError: Ray is not installed.
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:
         import ray
     except ImportError as error:
         raise MissingExtraError("ray", "ray") from error
-    # after the import, which sets a level of its own
+    # after the import, which sets its own level
     logging.getLogger("ray").setLevel(logging.ERROR)
     return ray
 
 
 class Connection:
-    """A connection to a cluster, made at once; a Python user's own, where there is one.
+    """A connection to a cluster, established on construction; an existing connection of this process is reused.
 
     Args:
-        address: ``HOST:PORT`` of the head node, or ``auto`` for the cluster of this machine. By default that of the
-            variable ``RAY_ADDRESS``; where there is none, a Ray on this machine that ends with the connection.
-        cores: of a Ray on this machine.
+        address: ``HOST:PORT`` of the head node, or ``auto`` for the cluster of this machine. None for the address in
+            the variable ``RAY_ADDRESS``; if that is unset, a local Ray is started that ends with the connection.
+        cores: the number of CPUs of a local Ray.
 
     Raises:
-        ClusterError: there is no cluster at the address, or one that this process cannot join.
+        ClusterError: there is no cluster at the address, or this process cannot join it.
         MissingExtraError: Ray is not installed.
     """
 
@@ -71,10 +71,10 @@ class Connection:
         settings: dict[str, Any] = {"log_to_driver": False, "configure_logging": False}
         if address is None:
             settings |= {"num_cpus": cores, "include_dashboard": False}
-            # Ray would write a token of its own into the user's home
+            # Without a token in the environment, Ray would write one into the user's home.
             self._has_token = TOKEN not in os.environ
             os.environ.setdefault(TOKEN, _own_token())
-        _keep_off_the_terminal()
+        _redirect_ray_output()
         try:
             self._ray.init(address=address or "local", **settings)
         except (
@@ -95,7 +95,7 @@ class Connection:
         return {node["NodeID"]: node for node in self._ray.nodes() if node["Alive"]}
 
     def close(self) -> None:
-        """Leave the cluster, unless the connection is a Python user's own."""
+        """Leave the cluster, unless the connection existed before this object."""
         if self._is_own:
             self._ray.shutdown()
         if self._has_token:
@@ -103,10 +103,10 @@ class Connection:
 
 
 def check_address(address: str) -> None:
-    """Return when a server of gRPC answers at an address, or when it is ``auto``.
+    """Check that a gRPC server answers at an address; ``auto`` is not checked.
 
     Raises:
-        ClusterError: none answers within :data:`PATIENCE` seconds, or the address has another form.
+        ClusterError: no server answers within :data:`PATIENCE` seconds, or the address is malformed.
     """
     if address == "auto":
         return
@@ -128,20 +128,20 @@ def check_address(address: str) -> None:
 
 
 def _greet(host: str, port: int) -> bytes:
-    """Return the first bytes that a server answers to a client of HTTP/2."""
-    with socket.create_connection((host, port), timeout=PATIENCE) as line:
-        line.sendall(_PREFACE)
-        return line.recv(_FRAME_HEADER)
+    """Return the first bytes of a server's answer to an HTTP/2 client."""
+    with socket.create_connection((host, port), timeout=PATIENCE) as connection:
+        connection.sendall(_PREFACE)
+        return connection.recv(_FRAME_HEADER)
 
 
 @functools.cache
 def _own_token() -> str:
-    """Return the token of clusters that this process starts; Ray reads it once a process."""
+    """Return the token of clusters that this process starts; cached, since Ray reads it once per process."""
     return secrets.token_hex(32)
 
 
-def _keep_off_the_terminal() -> None:
-    """Send what Ray prints of dead nodes to the log: it has no setting for it, and stdout is for data."""
+def _redirect_ray_output() -> None:
+    """Send Ray's messages on dead nodes to the log: stdout is for data, and Ray has no setting for this."""
     with suppress(ImportError):
         from ray._private import worker
 
@@ -150,7 +150,7 @@ def _keep_off_the_terminal() -> None:
 
 
 def _log_lines(data: Mapping[str, Any], ignore_prefix: bool = False) -> None:
-    """Log the first line of what Ray would print; the rest is in Ray's own log."""
+    """Log the first line of a message that Ray would print; the rest is in Ray's own log."""
     lines = [line for text in data.get("lines", ()) for line in str(text).splitlines() if line.strip()]
     if lines:
         log.info("ray: %s", lines[0])

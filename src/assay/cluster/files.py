@@ -1,4 +1,4 @@
-"""Files that work reads, on nodes that lack them: sent once a node, compared by digest, kept in the cache there."""
+"""Sends files that work reads to nodes that lack them: once per node, verified by digest, kept in the node's cache."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from assay.metrics.provenance import file_digest
 from assay.output import one_at_a_time
 from assay.paths import cache_dir, private_folder
 
-#: Bytes that are sent at once: what a node has in memory of a file.
+#: The size in bytes of the chunks of a file, and so the memory that a node needs for a file.
 CHUNK = 64 * 2**20
 
 
 class NodeError(UnavailableError):
-    """A node cannot do the work: its files, packages or disk differ from what the driver has or needs."""
+    """A node cannot do the work: its files or packages differ from the driver's, or its disk fails."""
 
 
 class MissingFilesError(AssayError):
     """A node lacks files that the driver can send.
 
     Args:
-        digests: of what is missing.
+        digests: the digests of the missing files and folders.
     """
 
     def __init__(self, digests: Sequence[str]) -> None:
@@ -44,9 +44,9 @@ class Content:
     """A file, or files below a folder.
 
     Attributes:
-        path: of the file or folder.
-        names: relative names of the files; empty for a single file.
-        digest: over the files.
+        path: the path of the file or folder.
+        names: the names of the files, relative to the folder; empty for a single file.
+        digest: the digest of all files.
     """
 
     path: Path
@@ -55,14 +55,14 @@ class Content:
 
     @classmethod
     def of(cls, path: Path, names: Sequence[str] | None = None) -> Content:
-        """Return a file, or a folder with all its files or those of *names*."""
+        """Return the content of a path: a file, or a folder with all of its files or only those in *names*."""
         if not path.is_dir():
             return cls(path, (), file_digest(path))
         names = list_files(path) if names is None else names
         return cls(path, tuple(names), digest_of(path, names))
 
     def is_at(self, path: Path) -> bool:
-        """Tell whether the same content is at another path."""
+        """Return whether another path holds the same content."""
         try:
             return self.digest == (digest_of(path, self.names) if self.names else file_digest(path))
         except OSError:
@@ -74,8 +74,8 @@ class Parcel:
     """A content in Ray's store.
 
     Attributes:
-        content: what it is; its path is the driver's.
-        parts: of each file, its relative name and references to its bytes, in order.
+        content: the content, with its path on the driver.
+        parts: for each file, its relative name and Ray's references to its chunks, in order.
     """
 
     content: Content
@@ -83,7 +83,7 @@ class Parcel:
 
 
 def pack(content: Content) -> Parcel:
-    """Put a content into Ray's store."""
+    """Put a content into Ray's store and return the references."""
     ray = import_ray()
     parts = []
     for name in content.names or ("",):
@@ -99,7 +99,7 @@ def _chunks(path: Path) -> Iterator[bytes]:
 
 
 def sent_to(content: Content) -> Path:
-    """Return where a content is once it was sent to this node."""
+    """Return the path at which this node keeps a content that was sent to it."""
     return cache_dir() / "sent" / content.digest[:32] / content.path.name
 
 
@@ -107,21 +107,21 @@ def receive(parcels: Sequence[Parcel]) -> None:
     """Write contents into the cache of this node, unless they are there already.
 
     Raises:
-        NodeError: what was written is not what was sent.
-        OSError: it cannot be written.
+        NodeError: a written content has another digest than the sent one.
+        OSError: a file cannot be written.
     """
     for parcel in parcels:
         target = sent_to(parcel.content)
-        home = target.parent.parent
-        if not home.exists():
-            private_folder(home)
-        with one_at_a_time(home):
+        cache_folder = target.parent.parent
+        if not cache_folder.exists():
+            private_folder(cache_folder)
+        with one_at_a_time(cache_folder):
             if not parcel.content.is_at(target):
-                _write(parcel, target)
+                _write_checked(parcel, target)
 
 
-def _write(parcel: Parcel, target: Path) -> None:
-    """Write a content beside its place, compare its digest, and rename it."""
+def _write_checked(parcel: Parcel, target: Path) -> None:
+    """Write a content to a temporary folder, verify its digest, and rename it to *target*."""
     ray = import_ray()
     shutil.rmtree(target.parent, ignore_errors=True)
     with tempfile.TemporaryDirectory(suffix=".part", dir=target.parent.parent) as unfinished:
@@ -134,7 +134,7 @@ def _write(parcel: Parcel, target: Path) -> None:
                     for reference in references:
                         stream.write(ray.get(reference))
             except OSError as error:
-                # that of a full disk does not say where
+                # The error of a full disk does not name the path.
                 raise OSError(error.errno, error.strerror, str(path)) from error
         if not parcel.content.is_at(root):
             raise NodeError(f"{target}: what was written is not what was sent", "check the disk of that node")

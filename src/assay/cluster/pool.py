@@ -1,8 +1,8 @@
-"""Slots on the nodes of a cluster, and which of them gets which work: back-pressure, retries, nodes that come and go.
+"""Distributes work over slots on the nodes of a cluster, with back-pressure, retries and nodes that come and go.
 
-Every slot has at most two pieces of work, one that it does and one that waits, so that the driver holds little whatever
-there is to do. What a process had when it ended is done elsewhere. A piece of work whose process ended twice is given
-up, since it is probably the cause; that a node went away is not held against what it had.
+Every slot has at most two pieces of work, one running and one waiting, so that the driver's memory does not grow with
+the amount of work. If a process ends, its work is done elsewhere. A piece of work whose process ended twice is given
+up, since it is probably the cause; the loss of a whole node is tolerated more often.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ from assay.errors import AssayError, ClusterError, WorkerDiedError, summary_of
 
 log = logging.getLogger(__name__)
 
-#: Pieces of work that a slot has at most.
+#: The most pieces of work that a slot has at a time.
 DEPTH = 2
-#: Processes that a piece of work may end, and nodes that may go away while they have it.
+#: A piece of work is given up after this many ended processes, or after this many lost nodes.
 MOST_DEATHS, MOST_MOVES = 2, 5
-#: Processes of a node that may end before they are ready; the node is then left out.
+#: A node is excluded after this many of its processes ended before they were ready.
 MOST_FAILED_STARTS = 3
-#: Seconds between two looks at the nodes, and in which a node that did not answer gets no work.
+#: Seconds between two polls of the nodes, and seconds without work for a node that did not answer.
 POLL, SUSPECT = 2.0, 30.0
-#: Seconds to wait for the first slot, or for another one where none is left; and, with one, for those of other nodes.
+#: Seconds to wait while no slot is ready; and, once one is ready, seconds to wait at the start for the other nodes.
 PATIENCE, SPREAD = 60.0, 15.0
-#: Seconds that slots have to report what their work cost.
+#: Seconds that slots have to report the cost of their work.
 COST_PATIENCE = 10.0
 
 
 @dataclass(frozen=True)
 class SharedJob:
-    """A job as the driver has it; see :class:`assay.cluster.slot.Job`.
+    """The driver's side of a :class:`assay.cluster.slot.Job`.
 
     Attributes:
-        key: two jobs with the same one are the same.
-        data: the job, pickled.
-        contents: files that its work reads, by digest; sent to nodes that lack them.
+        key: the identity of the job: jobs with equal keys are the same.
+        data: the pickled job.
+        contents: the files that its work reads, by digest; they are sent to nodes that lack them.
     """
 
     key: str
@@ -56,11 +56,12 @@ class Work:
     """A piece of work.
 
     Attributes:
-        number: comes back with the result.
-        job: what does it.
-        payload: the job's argument.
-        title: for the log.
-        deaths, moves: nodes whose process ended during the work, and nodes that went away.
+        number: a number that is returned with the result.
+        job: the job that does the work.
+        payload: the argument of the job.
+        title: the name of the work in the log.
+        deaths: the nodes on which a process ended during the work.
+        moves: the nodes that were lost during the work.
     """
 
     number: int
@@ -73,15 +74,15 @@ class Work:
 
 @dataclass(eq=False)
 class _Slot:
-    """A slot as the driver has it.
+    """The driver's record of a slot.
 
     Attributes:
-        actor: Ray's handle.
-        node: id.
-        place: name of the node; the id alone until the slot has answered.
-        is_ready: whether it has answered.
-        calls: what it was asked and has not answered, the oldest first.
-        refused: files, by digest, that it could not write, with the error.
+        actor: Ray's handle of the process.
+        node: the id of its node.
+        place: the name of its node; the start of the id until the slot has answered.
+        is_ready: whether the slot has answered and can work.
+        calls: Ray's references to the answers it still owes, the oldest first.
+        refused: the files that it could not write, by digest, each with the error.
     """
 
     actor: Any
@@ -94,7 +95,7 @@ class _Slot:
 
 @dataclass(frozen=True, eq=False)
 class _Call:
-    """What a slot was asked: to do a piece of work, to write files (their digests), or, with neither, to look about."""
+    """A call of a slot: to do *work*, to write files (their *digests*), or, with neither, to report on its node."""
 
     slot: _Slot
     work: Work | None = None
@@ -102,22 +103,22 @@ class _Call:
 
 
 class Pool:
-    """Slots on all nodes; each is a GPU, or a number of CPUs.
+    """Slots on all nodes of a cluster; each has one GPU, or a number of CPUs.
 
     Args:
-        connection: to the cluster.
-        gpus: whether a slot is a GPU.
-        threads: CPUs of a slot, or threads beside a GPU.
-        most: slots at most; None for as many as there are.
-        say: receives a line on what is tried again, and on nodes that get no work.
+        connection: the connection to the cluster.
+        gpus: whether a slot has a GPU.
+        threads: the CPUs of a slot, or its CPU threads beside a GPU.
+        most: the most slots; None for all that the nodes can hold.
+        say: receives a line on each retry, and on each node that gets no work.
 
     Raises:
-        ClusterError: the cluster has no such slot, none is free, or a node has no assay or another version.
+        ClusterError: the cluster has no such slot, none is free, or a node lacks assay or has another version.
 
     Attributes:
-        done: pieces of work done, by node.
-        retried: a line for each piece that was tried again.
-        bf16: whether every GPU computes in bf16.
+        done: the number of pieces of work done, by node.
+        retried: one line per retry.
+        bf16: whether every GPU supports bf16.
     """
 
     def __init__(
@@ -138,11 +139,11 @@ class Pool:
         # by Ray's reference to the answer
         self._calls: dict[Any, _Call] = {}
         self._retries: list[Work] = []
-        # what is in Ray's store: jobs by key, files by digest
+        # references into Ray's object store: jobs by key, files by digest
         self._stored_jobs: dict[str, Any] = {}
         self._parcels: dict[str, Any] = {}
-        # nodes that get no work, with the time until when
-        self._left_out: dict[str, float] = {}
+        # nodes that get no work, with the end of their exclusion by the monotonic clock
+        self._excluded_until: dict[str, float] = {}
         self._failed_starts: Counter[str] = Counter()
         self._polled = -POLL
         self._is_open = False
@@ -150,13 +151,16 @@ class Pool:
         self.retried: list[str] = []
         self.bf16 = gpus
         try:
-            self._open()
+            self._start_first_slots()
         except BaseException:
             self.close()
             raise
 
     def map(self, works: Iterable[Work]) -> Generator[tuple[int, Any]]:
-        """Yield (number, result or exception) for every piece of work, as they come; works are taken one by one.
+        """Yield (number, result or exception) for every piece of work, in the order of completion.
+
+        *works* is consumed one by one, as slots become free. Work that is unfinished when the generator is closed is
+        dropped.
 
         Raises:
             ClusterError: no slot is left.
@@ -169,18 +173,18 @@ class Pool:
                 is_more = self._hand_out(source)
                 if not is_more and not self._retries and not any(call.work for call in self._calls.values()):
                     return
-                yield from self._answers()
+                yield from self._collect_answers()
                 if any(slot.is_ready for slot in self._slots):
                     last_seen = time.monotonic()
                 elif time.monotonic() - last_seen > PATIENCE:
-                    raise self._no_slot()
+                    raise self._no_slot_error()
         finally:
             self._drop_work()
 
     def cost(self, job: SharedJob) -> list[dict[str, Any]]:
         """Return what each slot reports of the cost of a job; slots that do not answer are left out."""
         ready = [slot for slot in self._slots if slot.is_ready]
-        references = [slot.actor.call.remote("cost", job.key, self._stored(job), None) for slot in ready]
+        references = [slot.actor.call.remote("cost", job.key, self._stored_reference(job), None) for slot in ready]
         answered, _ = self._ray.wait(references, num_returns=len(references), timeout=COST_PATIENCE)
         costs = []
         for reference in answered:
@@ -202,111 +206,118 @@ class Pool:
 
     # Slots.
 
-    def _open(self) -> None:
-        """Start slots, and wait for one, and a while for one on every node."""
+    def _start_first_slots(self) -> None:
+        """Start slots and wait until every node has one ready, or, after :data:`SPREAD` seconds, any node.
+
+        Raises:
+            ClusterError: the cluster has no such slot, or none is ready in time.
+        """
         self._start_slots()
         if not self._slots:
             what = "no GPU" if self._gpus else f"no node with {self._threads} CPUs"
-            raise ClusterError(f"the cluster has {what} to work on ({self._nodes_in_words()})")
-        begun = time.monotonic()
+            raise ClusterError(f"the cluster has {what} to work on ({self._describe_nodes()})")
+        start = time.monotonic()
         while True:
-            list(self._answers())
+            list(self._collect_answers())
             ready = {slot.node for slot in self._slots if slot.is_ready}
-            seconds = time.monotonic() - begun
+            seconds = time.monotonic() - start
             if ready == {slot.node for slot in self._slots} or (ready and seconds > SPREAD):
                 break
             if seconds > PATIENCE:
-                raise self._no_slot()
+                raise self._no_slot_error()
             self._start_slots()
         self._is_open = True
         places = sorted({slot.place for slot in self._slots if slot.is_ready})
         log.info("%s slots, so far on %s", len(self._slots), ", ".join(places))
 
     def _start_slots(self) -> None:
-        """Start what is missing of the slots that the nodes have room for; looks at the nodes now and then only."""
+        """Start the slots that are missing on the nodes; does nothing within :data:`POLL` seconds of the last poll."""
         if time.monotonic() - self._polled < POLL:
             return
         self._polled = time.monotonic()
-        missing = self._wanted()
+        missing = self._slots_per_node()
         for slot in self._slots:
             missing[slot.node] -= 1
         for node, number in missing.items():
             for _ in range(number):
                 self._start(node)
 
-    def _wanted(self) -> Counter[str]:
-        """Return how many slots each node should have, as evenly as they allow where there is a limit."""
-        room = {}
+    def _slots_per_node(self) -> Counter[str]:
+        """Return the number of slots that each node should have; a limit is spread evenly over the nodes."""
+        capacity = {}
         for node, description in self._connection.nodes().items():
-            if self._left_out.get(node, 0) <= time.monotonic():
+            if self._excluded_until.get(node, 0) <= time.monotonic():
                 resources = description["Resources"]
-                room[node] = int(resources.get("GPU", 0) if self._gpus else resources.get("CPU", 0) // self._threads)
+                capacity[node] = int(
+                    resources.get("GPU", 0) if self._gpus else resources.get("CPU", 0) // self._threads
+                )
         wanted: Counter[str] = Counter()
-        left = sum(room.values()) if self._most is None else self._most
-        while left > 0 and any(wanted[node] < room[node] for node in room):
-            for node in room:
-                if left > 0 and wanted[node] < room[node]:
+        remaining = sum(capacity.values()) if self._most is None else self._most
+        while remaining > 0 and any(wanted[node] < capacity[node] for node in capacity):
+            for node in capacity:
+                if remaining > 0 and wanted[node] < capacity[node]:
                     wanted[node] += 1
-                    left -= 1
+                    remaining -= 1
         return wanted
 
     def _start(self, node: str) -> None:
-        """Start a slot on a node, and ask it to look around."""
+        """Start a slot on a node, and ask it for a report on the node."""
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         needs = {"num_cpus": 0, "num_gpus": 1} if self._gpus else {"num_cpus": self._threads}
-        there = NodeAffinitySchedulingStrategy(node, soft=False)
-        options = self._class.options(**needs, scheduling_strategy=there, max_restarts=0)
+        strategy = NodeAffinitySchedulingStrategy(node, soft=False)
+        options = self._class.options(**needs, scheduling_strategy=strategy, max_restarts=0)
         actor = options.remote(environment(self._threads), offered_environment())
         slot = _Slot(actor, node, node[:6])
         self._slots.append(slot)
-        self._ask(_Call(slot), actor.look.remote(self._gpus))
+        self._register_call(_Call(slot), actor.look.remote(self._gpus))
 
-    def _ask(self, call: _Call, reference: Any) -> None:
+    def _register_call(self, call: _Call, reference: Any) -> None:
         self._calls[reference] = call
         call.slot.calls.append(reference)
 
     def _end(self, slot: _Slot) -> None:
-        """End a slot, and forget what it was asked."""
+        """Kill a slot and forget its calls."""
         self._slots.remove(slot)
         for reference in slot.calls:
             del self._calls[reference]
         slot.calls.clear()
         self._ray.kill(slot.actor)
 
-    def _looked(self, slot: _Slot, found: Mapping[str, Any]) -> None:
-        """Take what a slot found on its node.
+    def _handle_report(self, slot: _Slot, report: Mapping[str, Any]) -> None:
+        """Mark a slot as ready by its report on the node, or exclude a node that cannot work.
 
         Raises:
-            ClusterError: assay is not there, or in another version; of a node that came later the log has it.
+            ClusterError: the node lacks assay or has another version. Once the pool is open, such a node only gets no
+                work, and a line says so.
         """
-        slot.place = f"{found['host']}/{slot.node[:6]}"
+        slot.place = f"{report['host']}/{slot.node[:6]}"
         own = sys.modules["assay"].__version__
         problem = ""
-        if found["problem"]:
+        if report["problem"]:
             problem = (
-                f"the node {slot.place} cannot work ({found['problem']}); install assay {own} there, with its extras"
+                f"the node {slot.place} cannot work ({report['problem']}); install assay {own} there, with its extras"
             )
-        elif found["assay"] != own:
-            problem = f"the node {slot.place} has assay {found['assay']}, not {own}; install the same version there"
+        elif report["assay"] != own:
+            problem = f"the node {slot.place} has assay {report['assay']}, not {own}; install the same version there"
         if not problem:
             slot.is_ready = True
-            self.bf16 = self.bf16 and found["bf16"]
+            self.bf16 = self.bf16 and report["bf16"]
             return
         if not self._is_open:
             raise ClusterError(problem)
         self._say(f"{problem}; it gets no work")
-        self._left_out[slot.node] = float("inf")
+        self._excluded_until[slot.node] = float("inf")
         self._end(slot)
 
-    def _no_slot(self) -> ClusterError:
+    def _no_slot_error(self) -> ClusterError:
         what = "a GPU" if self._gpus else f"{self._threads} CPUs"
         return ClusterError(
-            f"no node of the cluster had {what} free for {PATIENCE:.0f} s ({self._nodes_in_words()}); what was scored "
+            f"no node of the cluster had {what} free for {PATIENCE:.0f} s ({self._describe_nodes()}); what was scored "
             "is kept, and the same command resumes"
         )
 
-    def _nodes_in_words(self) -> str:
+    def _describe_nodes(self) -> str:
         parts = []
         for node, description in self._connection.nodes().items():
             resources = description["Resources"]
@@ -317,19 +328,22 @@ class Pool:
     # Work.
 
     def _hand_out(self, source: Iterator[Work]) -> bool:
-        """Give work to slots with room for it; return whether there may be more."""
+        """Give work to slots until all are full or none is left; return whether there may be more work."""
         while True:
             free = [slot for slot in self._slots if slot.is_ready and len(slot.calls) < DEPTH]
             if not free:
                 return True
             slot = min(free, key=lambda slot: len(slot.calls))
-            work = self._retry_for(slot) or next(source, None)
+            work = self._pop_retry_for(slot) or next(source, None)
             if work is None:
                 return False
             self._send(slot, work)
 
-    def _retry_for(self, slot: _Slot) -> Work | None:
-        """Return work to be tried again, which a process on that node did not end with if there are others."""
+    def _pop_retry_for(self, slot: _Slot) -> Work | None:
+        """Remove and return work to retry on a slot, or None.
+
+        Work whose process ended on the slot's node is kept for another node, unless it failed on all of them.
+        """
         nodes = {slot.node for slot in self._slots if slot.is_ready}
         for work in self._retries:
             if slot.node not in work.deaths or nodes <= set(work.deaths):
@@ -338,53 +352,53 @@ class Pool:
         return None
 
     def _send(self, slot: _Slot, work: Work) -> None:
-        call = slot.actor.call.remote("do", work.job.key, self._stored(work.job), work.payload)
-        self._ask(_Call(slot, work), call)
+        call = slot.actor.call.remote("do", work.job.key, self._stored_reference(work.job), work.payload)
+        self._register_call(_Call(slot, work), call)
 
-    def _stored(self, job: SharedJob) -> Any:
-        """Return the reference to a job in Ray's store, from where each node takes it once."""
+    def _stored_reference(self, job: SharedJob) -> Any:
+        """Return the reference to a job in Ray's store, from which each node fetches it once."""
         if job.key not in self._stored_jobs:
             self._stored_jobs[job.key] = self._ray.put(job.data)
         return self._stored_jobs[job.key]
 
-    def _answers(self) -> Iterator[tuple[int, Any]]:
-        """Yield the results that are there; waits a second at most for the first one."""
+    def _collect_answers(self) -> Iterator[tuple[int, Any]]:
+        """Yield the results that have arrived; waits at most a second for the first one."""
         if not self._calls:
             time.sleep(POLL / 4)
             return
         references = list(self._calls)
         first, rest = self._ray.wait(references, num_returns=1, timeout=1.0)
-        more, _ = self._ray.wait(rest, num_returns=len(rest), timeout=0) if first and rest else ([], [])
-        for reference in [*first, *more]:
-            # a slot that ended takes its other calls with it
+        others, _ = self._ray.wait(rest, num_returns=len(rest), timeout=0) if first and rest else ([], [])
+        for reference in [*first, *others]:
+            # Handling an earlier answer may have ended its slot, which forgets all of the slot's calls.
             if reference in self._calls:
-                yield from self._answer(reference)
+                yield from self._handle_answer(reference)
 
-    def _answer(self, reference: Any) -> Iterator[tuple[int, Any]]:
-        """Yield the result of a piece of work, where an answer is one."""
+    def _handle_answer(self, reference: Any) -> Iterator[tuple[int, Any]]:
+        """Handle one answer of a slot: yield the result of its work, or record its report or its files."""
         call = self._calls[reference]
         try:
             answer = self._ray.get(reference)
         except self._ray.exceptions.RayTaskError as error:
             answer = False, AssayError(f"{call.slot.place}: {summary_of(error.cause or error)}")
         except self._ray.exceptions.RayError as error:
-            yield from self._slot_ended(call.slot, error)
+            yield from self._handle_ended_slot(call.slot, error)
             return
         del self._calls[reference]
         call.slot.calls.remove(reference)
         if call.work is not None:
-            yield from self._done(call.slot, call.work, *answer)
+            yield from self._handle_result(call.slot, call.work, *answer)
         elif call.digests:
             is_well, problem = answer
             if not is_well:
                 call.slot.refused |= dict.fromkeys(call.digests, problem)
         elif isinstance(answer, dict):
-            self._looked(call.slot, answer)
+            self._handle_report(call.slot, answer)
         else:
             raise ClusterError(str(answer[1]))
 
-    def _done(self, slot: _Slot, work: Work, is_well: bool, result: Any) -> Iterator[tuple[int, Any]]:
-        """Yield a result; where files were missing, have them sent and the work done again there."""
+    def _handle_result(self, slot: _Slot, work: Work, is_well: bool, result: Any) -> Iterator[tuple[int, Any]]:
+        """Yield a result; if the node lacked files, send them and have the same slot do the work again instead."""
         if isinstance(result, MissingFilesError):
             for digest in result.digests:
                 if digest in slot.refused:
@@ -404,35 +418,35 @@ class Pool:
                 log.info("%s is sent to nodes that lack it", job.contents[digest].path)
                 self._parcels[digest] = pack(job.contents[digest])
         parcels = [self._parcels[digest] for digest in digests]
-        self._ask(_Call(slot, digests=digests), slot.actor.receive.remote(parcels))
+        self._register_call(_Call(slot, digests=digests), slot.actor.receive.remote(parcels))
 
-    def _slot_ended(self, slot: _Slot, error: Exception) -> Iterator[tuple[int, Any]]:
-        """Yield what a slot that ended had done, and have the rest of its work done elsewhere."""
+    def _handle_ended_slot(self, slot: _Slot, error: Exception) -> Iterator[tuple[int, Any]]:
+        """Yield the results that an ended slot had finished, and queue the rest of its work for other slots."""
         is_process = "worker process has died" in str(error) and slot.node in self._connection.nodes()
         if not is_process:
-            # Ray takes a while to call a node dead
-            self._left_out[slot.node] = time.monotonic() + SUSPECT
+            # Ray takes a while to report a dead node; no new slot should start there meanwhile.
+            self._excluded_until[slot.node] = time.monotonic() + SUSPECT
         elif not slot.is_ready:
             self._failed_starts[slot.node] += 1
             if self._failed_starts[slot.node] >= MOST_FAILED_STARTS:
                 self._say(f"the node {slot.place} gets no work: its processes end before they are ready")
-                self._left_out[slot.node] = float("inf")
+                self._excluded_until[slot.node] = float("inf")
         what = "its process ended" if is_process else "the node went away"
         log.info("%s: %s (%s)", slot.place, what, summary_of(error))
         is_first = True
         for reference in slot.calls:
             work = self._calls[reference].work
-            result = self._result_if_there(reference)
+            result = self._result_before_end(reference)
             if work is None or result is not None:
                 if work is not None and result is not None:
                     self.done[slot.place] += 1
                     yield work.number, result[1]
                 continue
-            # it did the oldest one; the others waited
+            # Only the oldest unfinished work was running and may be the cause; the others were waiting.
             if is_first:
                 (work.deaths if is_process else work.moves).append(slot.node)
                 if len(work.deaths) >= MOST_DEATHS or len(work.moves) >= MOST_MOVES:
-                    yield work.number, WorkerDiedError(_in_words(work, slot.place))
+                    yield work.number, WorkerDiedError(_reason_given_up(work, slot.place))
                     is_first = False
                     continue
                 self.retried.append(f"{work.title}: {what}, {slot.place}")
@@ -442,8 +456,8 @@ class Pool:
         self._end(slot)
         self._polled = -POLL
 
-    def _result_if_there(self, reference: Any) -> tuple[bool, Any] | None:
-        """Return an answer that a slot gave before it ended; None where there is none, or files were missing."""
+    def _result_before_end(self, reference: Any) -> tuple[bool, Any] | None:
+        """Return the result of a piece of work that a slot sent before it ended, or None."""
         try:
             answer = self._ray.get(reference, timeout=0.1)
         except self._ray.exceptions.RayError:
@@ -451,7 +465,7 @@ class Pool:
         return None if isinstance(answer, dict) or isinstance(answer[1], MissingFilesError) else answer
 
     def _drop_work(self) -> None:
-        """End the slots that still work, and forget what is to be tried again."""
+        """Kill the slots that are still working, and forget the work to retry."""
         for slot in list(self._slots):
             if any(self._calls[reference].work for reference in slot.calls):
                 self._end(slot)
@@ -459,8 +473,8 @@ class Pool:
         self._retries.clear()
 
 
-def _in_words(work: Work, place: str) -> str:
-    """Return why a piece of work was given up."""
+def _reason_given_up(work: Work, place: str) -> str:
+    """Return why a piece of work was given up, for its error message."""
     if work.deaths:
         return f"ended {len(work.deaths)} processes that scored it, the last on {place}"
     return f"{len(work.moves)} nodes went away while they scored it, the last {place}"

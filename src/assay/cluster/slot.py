@@ -1,4 +1,4 @@
-"""A slot: a process on a node that does one piece of work after the other, and keeps in memory what they share."""
+"""A slot: a process on a node that does one piece of work after another and keeps their shared jobs in memory."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from typing import Any, Protocol
 
 from assay.errors import AssayError, UnavailableError
 
-#: Variables of the driver that slots take where their node has none of that name.
+#: Environment variables of the driver that slots adopt if their node does not set them.
 OFFERED = ("ASSAY_CACHE", "ASSAY_DATA")
-#: Jobs that a slot keeps unpacked, for pieces of work that come in another order.
+#: The number of jobs that a slot keeps open: pieces of work of several jobs may arrive interleaved.
 KEPT = 4
 
 
 class Job(Protocol):
-    """What many pieces of work share, such as metrics; it is sent to a slot once, pickled."""
+    """The part that many pieces of work share, such as metrics; pickled and sent to each node once."""
 
     def open(self) -> None:
-        """Compare the node with the driver, before the first piece of work.
+        """Check before the first piece of work that the node matches the driver.
 
         Raises:
             MissingFilesError: the node lacks files.
@@ -34,24 +34,25 @@ class Job(Protocol):
         ...
 
     def cost(self) -> dict[str, Any]:
-        """Return what the work of this process has cost so far."""
+        """Return the cost of this process's work so far."""
         ...
 
 
 def environment(threads: int) -> dict[str, str]:
-    """Return the variables of a slot; it downloads nothing, since the driver sends what it needs."""
+    """Return the environment variables of a slot: it is offline, since the driver sends the files that it needs."""
     return {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", "OMP_NUM_THREADS": str(threads)}
 
 
 def offered_environment() -> dict[str, str]:
-    """Return the variables that a slot takes where its node has none of that name."""
+    """Return the driver's variables that a slot adopts if its node does not set them, see :data:`OFFERED`."""
     return {name: os.environ[name] for name in OFFERED if name in os.environ}
 
 
 def slot_class() -> type:
     """Return the class of a slot.
 
-    It is made in a function so that Ray sends its code and not its name: a node without assay can say so.
+    The class is defined in a function so that Ray pickles its code, not its name: even a node without assay can then
+    start a slot and report that assay is missing.
     """
 
     class Slot:
@@ -66,30 +67,34 @@ def slot_class() -> type:
             self._jobs: dict[str, Any] = {}
 
         def look(self, gpu: bool) -> dict[str, Any]:
-            """Return the name of the machine, the version of assay, and whether the GPU computes in bf16."""
+            """Return a report on the node: ``host``, ``assay`` (its version), ``bf16`` and ``problem`` (or empty).
+
+            Args:
+                gpu: whether the slot has a GPU, whose support of bf16 is then reported.
+            """
             import socket
 
-            found = {"host": socket.gethostname(), "assay": "", "bf16": False, "problem": ""}
+            report = {"host": socket.gethostname(), "assay": "", "bf16": False, "problem": ""}
             try:
                 import assay
 
-                found["assay"] = assay.__version__
+                report["assay"] = assay.__version__
                 if gpu:
                     import torch
 
-                    found["bf16"] = torch.cuda.is_bf16_supported(including_emulation=False)
+                    report["bf16"] = torch.cuda.is_bf16_supported(including_emulation=False)
             except ImportError as error:
-                found["problem"] = f"{type(error).__name__}: {error}"
-            return found
+                report["problem"] = f"{type(error).__name__}: {error}"
+            return report
 
         def call(self, step: str, key: str, job: bytes, payload: Any) -> tuple[bool, Any]:
-            """Take a step of a job; see :func:`assay.cluster.slot.take_step`."""
+            """Run a step of a job; see :func:`assay.cluster.slot.take_step`."""
             from assay.cluster.slot import take_step
 
             return take_step(self._jobs, step, key, job, payload)
 
         def receive(self, parcels: Any) -> tuple[bool, Any]:
-            """Write files that the driver sends; see :func:`assay.cluster.files.receive`."""
+            """Write files sent by the driver; see :func:`assay.cluster.files.receive`."""
             from assay.cluster.files import receive
             from assay.cluster.slot import outcome_here
 
@@ -99,30 +104,30 @@ def slot_class() -> type:
 
 
 def take_step(jobs: dict[str, Job], step: str, key: str, job: bytes, payload: Any) -> tuple[bool, Any]:
-    """Return whether a step of a job went well, and what it returned, or the exception that it raised.
+    """Run a step of a job; return (True, its result) or (False, the exception that it raised).
 
     Args:
-        jobs: those that this process has unpacked.
+        jobs: the open jobs of this process, by key; updated in place.
         step: ``do`` or ``cost``.
-        key: of the job.
-        job: pickled.
-        payload: argument of ``do``.
+        key: the key of the job.
+        job: the pickled job, opened if it is not among *jobs*.
+        payload: the argument of ``do``.
     """
 
-    def take() -> Any:
+    def run_step() -> Any:
         opened = jobs.get(key)
         if opened is None:
-            opened = _unpacked(job)
+            opened = _unpickle_job(job)
             opened.open()
             while len(jobs) >= KEPT:
                 del jobs[next(iter(jobs))]
             jobs[key] = opened
         return opened.cost() if step == "cost" else opened.do(payload)
 
-    return outcome_here(take)
+    return outcome_here(run_step)
 
 
-def _unpacked(job: bytes) -> Job:
+def _unpickle_job(job: bytes) -> Job:
     try:
         unpacked: Job = pickle.loads(job)
     except ImportError as error:
@@ -132,7 +137,7 @@ def _unpacked(job: bytes) -> Job:
 
 
 def outcome_here(work: Any) -> tuple[bool, Any]:
-    """Return (True, what a function returned) or (False, what it raised, as it can be sent)."""
+    """Return (True, the result of a function) or (False, the exception that it raised, in a form that can be sent)."""
     try:
         with _named_node():
             return True, work()
@@ -149,7 +154,7 @@ def here() -> str:
 
 @contextmanager
 def _named_node() -> Iterator[None]:
-    """Name the node in what its file system refuses, such as on a full disk: the driver's own may be meant else."""
+    """Add the node's name to file system errors, such as of a full disk, which would else seem to be the driver's."""
     try:
         yield
     except OSError as error:
@@ -159,7 +164,7 @@ def _named_node() -> Iterator[None]:
 
 
 def portable(error: Exception) -> Exception:
-    """Return an exception that can be sent: itself, or an AssayError with its type and message."""
+    """Return an exception that survives pickling: the given one, or an AssayError with its type and message."""
     try:
         copy = pickle.loads(pickle.dumps(error))
     except Exception:  # noqa: BLE001 - classes of others fail in many ways

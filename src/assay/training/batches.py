@@ -1,4 +1,4 @@
-"""Batches and small training sets that follow the annotation graph of the training pairs (Waldis, Beck and
+"""Batches and small training subsets chosen by the annotation graph of the training pairs (Waldis, Beck and
 Gurevych 2022).
 """
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from assay.datasets.annotation_graph import AnnotationGraph
 from assay.errors import InputError, suggest
 
-# One epoch of batches: random ones, and ones that keep pairs with a common text together.
+# The batches of one epoch: random ones, and ones that keep pairs with a common text together.
 #
 # Source: Waldis, Beck and Gurevych 2022, Composing Structure-Aware Batches for Pairwise Sentence Classification,
 # sections 2.2 and 5.3. An instance is a row of the annotation graph.
@@ -27,9 +27,9 @@ class Batch:
     """The rows of one training step and their weights; the loss of the step is the weighted sum over its rows.
 
     Attributes:
-        rows: distinct rows of the graph, int64, shape (k,).
-        weights: the weight of each, float64, shape (k,). They sum to 1 for ``base`` and ``node``; for ``edge-1`` to 2,
-            or to 1 without any context; for ``edge-2`` to 1 and the share of base rows that have context.
+        rows: the distinct rows of the graph, int64, shape (k,).
+        weights: the weight of each row, float64, shape (k,). The weights sum to 1 for ``base`` and ``node``; for
+            ``edge-1`` to 2, or to 1 without any context; for ``edge-2`` to 1 plus the share of base rows with context.
     """
 
     rows: Rows
@@ -37,36 +37,37 @@ class Batch:
 
 
 def compose(strategy: str, graph: AnnotationGraph, batch_size: int, rng: np.random.Generator) -> list[Batch]:
-    """Return the batches of one epoch, which differ from epoch to epoch by what *rng* draws.
+    """Return the batches of one epoch; the draws of *rng* make every epoch different.
 
-    ``base``: rows in random order, each twice an epoch and never twice in a batch; the mean of their losses.
+    ``base``: rows in random order, each row twice per epoch and never twice in a batch. The loss of a batch is the mean
+    over its rows.
 
-    ``node`` (equation 1): *batch_size* nodes in random order, all rows of each; the mean over the rows of all nodes, in
-    which a row with both nodes in the batch counts twice. Each row is met twice an epoch, at either end; both ends of a
-    pair of a text with itself are at its one node.
+    ``node`` (equation 1): *batch_size* random nodes with all rows of each. The loss is the mean over the rows of all
+    nodes, in which a row with both nodes in the batch counts twice. Each row occurs twice per epoch, once for each of
+    its nodes; a pair of a text with itself occurs twice at its single node.
 
-    ``edge-1`` (equations 2 to 4): *batch_size* base rows, each row being one once an epoch. From each of the nodes of a
-    base row, up to two other rows are drawn; a pair of a text with itself has one node. E', the set of all the rows
-    drawn in the batch, is their context. The loss is the mean over the base rows and the mean over the context.
+    ``edge-1`` (equations 2 to 4): *batch_size* base rows; each row is a base row once per epoch. For each node of a
+    base row, up to two other rows of that node are drawn; a pair of a text with itself has one node. The set of all
+    rows drawn for a batch (E') is its context. The loss is the mean over the base rows plus the mean over the context.
 
-    ``edge-2`` (equations 5 and 6): the same draws; the loss is the mean, over the base rows, of the loss of a base row
-    and the mean over its own context. A mean over no context is 0 in both.
+    ``edge-2`` (equations 5 and 6): the same draws. The loss of a base row is its own loss plus the mean over its own
+    context; the loss of the batch is the mean of these sums. A mean over an empty context is 0 for both strategies.
 
-    Equation 2 takes (i, j) away inside of the union over base rows, so it is taken from its own context alone: a base
-    row may be context of another base row, and then has the weights of both. Nor does figure 4 say otherwise: of its
-    base edges, (V5, V6) is no neighbour of (V1, V3) and could not be drawn. A base row is taken away before the draw,
-    not after it as equation 3 could be read, since section 5.3 has it that a pair whose texts have three edges each
-    gets four rows of context. Another row with the same two texts is an instance of its own, and may be drawn.
+    How the equations are read: equation 2 removes (i, j) inside the union over base rows, so a base row is removed from
+    its own context only. It may be context of another base row and then has the weights of both. Figure 4 is consistent
+    with this: its base edge (V5, V6) is no neighbour of (V1, V3) and could not be drawn. A base row is removed before
+    the draw, not after it as equation 3 could be read, because in section 5.3 a pair whose texts have three edges each
+    gets four rows of context. Another row with the same two texts is an instance of its own and may be drawn.
 
     Args:
         strategy: one of :data:`STRATEGIES`.
         graph: the annotation graph of the training pairs.
-        batch_size: rows, nodes or base rows a batch, by strategy; the last batch has what is left. The batches of
-            ``node``, ``edge-1`` and ``edge-2`` have as many rows as the graph gives.
-        rng: what all draws come from.
+        batch_size: the number of rows (``base``), nodes (``node``) or base rows (``edge-1``, ``edge-2``) per batch; the
+            last batch has the remaining ones.
+        rng: the source of all draws.
 
     Raises:
-        InputError: there is no such strategy (with the nearest ones), or the batch size is below 1.
+        InputError: the strategy is unknown (the message suggests similar names), or the batch size is below 1.
     """
     if strategy not in _COMPOSE:
         near = suggest(strategy, STRATEGIES)
@@ -77,22 +78,23 @@ def compose(strategy: str, graph: AnnotationGraph, batch_size: int, rng: np.rand
 
 
 def _random_batches(graph: AnnotationGraph, batch_size: int, rng: np.random.Generator) -> list[Batch]:
-    """Return the batches of ``base``: two random orders of all rows, one after the other, cut to size."""
+    """Return the batches of ``base``: two random orders of all rows, one after the other, split into batches."""
     number = len(graph)
     size = min(batch_size, number)
     first, second = rng.permutation(number), rng.permutation(number)
-    # One batch may have the end of the first pass and the start of the second: no row may be in both.
+    # One batch may hold the end of the first order and the start of the second. Rows that are not at the end of the
+    # first order move to the start of the second, so that no row occurs twice in that batch.
     shared = number % size
     if shared:
-        fresh = np.flatnonzero(~np.isin(second, first[-shared:]))[: size - shared]
-        second = np.concatenate([second[fresh], np.delete(second, fresh)])
+        new_rows = np.flatnonzero(~np.isin(second, first[-shared:]))[: size - shared]
+        second = np.concatenate([second[new_rows], np.delete(second, new_rows)])
     rows = np.concatenate([first, second])
     parts = np.split(rows, np.arange(size, len(rows), size))
     return [Batch(part, np.full(len(part), 1 / len(part))) for part in parts]
 
 
 def _node_batches(graph: AnnotationGraph, batch_size: int, rng: np.random.Generator) -> list[Batch]:
-    """Return the batches of ``node``: the rows at *batch_size* nodes each, random nodes together."""
+    """Return the batches of ``node``: all rows of *batch_size* random nodes each."""
     batch_of_node = _random_batch_numbers(len(graph.texts), batch_size, rng)
     batch = np.concatenate([batch_of_node[graph.first], batch_of_node[graph.second]])
     return _merge_batches(batch, np.tile(np.arange(len(graph)), 2), 1 / np.bincount(batch)[batch])
@@ -116,22 +118,22 @@ def _edge_2_batches(graph: AnnotationGraph, batch_size: int, rng: np.random.Gene
 
 
 def _random_batch_numbers(number: int, batch_size: int, rng: np.random.Generator) -> Rows:
-    """Return the number of a batch for each of *number* nodes or rows, drawn so that batches have *batch_size*."""
+    """Return a random batch number for each of *number* nodes or rows; every batch but the last gets *batch_size*."""
     order: Rows = rng.permutation(number)
     return order // batch_size
 
 
 def _draw_context(graph: AnnotationGraph, rng: np.random.Generator) -> tuple[Rows, Rows]:
-    """Return context rows drawn for every row: up to two other rows at each of its nodes.
+    """Draw context rows for every row of the graph: up to two other rows at each of its nodes.
 
     Returns:
-        Base rows, each as often as it has context, and the context row drawn for each, both of shape (k,).
+        The base row and the context row of each of k draws, both of shape (k,).
     """
     nodes = np.stack([graph.first, graph.second])
     others = np.diff(graph.starts)[nodes] - 1
     others[1, graph.first == graph.second] = 0
-    # Two different positions among the other rows of the node: the second is drawn from one position less and moved
-    # past the first, and both are moved past the base row.
+    # Two different positions among the other rows of a node: the second is drawn from one position fewer and then
+    # shifted past the first. Below, both are shifted past the base row.
     first = rng.integers(0, np.maximum(others, 1))
     second = rng.integers(0, np.maximum(others - 1, 1))
     second += second >= first
@@ -147,17 +149,22 @@ def _draw_context(graph: AnnotationGraph, rng: np.random.Generator) -> tuple[Row
 
 
 def _distinct_rows(groups: Rows, rows: Rows, number: int) -> tuple[Rows, Rows]:
-    """Return groups and rows without repeated combinations, sorted; *number* is the number of all rows."""
+    """Return the distinct combinations of a group and a row, sorted.
+
+    Args:
+        groups, rows: the combinations, shape (k,).
+        number: the number of all rows.
+    """
     keys = np.unique(groups * number + rows)  # a group and a row as one integer
     return keys // number, keys % number
 
 
 def _with_base_rows(batch: Rows, context_batch: Rows, context: Rows, weights: Weights) -> list[Batch]:
-    """Return batches of base rows, of equal weight, and of context rows with given weights.
+    """Return batches of base rows with equal weights and context rows with the given weights.
 
     Args:
-        batch: number of the batch of each base row, shape (n,).
-        context_batch, context, weights: batch number, row and weight of each context row, shape (k,).
+        batch: the batch number of each base row, shape (n,).
+        context_batch, context, weights: the batch number, row and weight of each context row, shape (k,).
     """
     base_weights = 1 / np.bincount(batch)[batch]
     return _merge_batches(
@@ -188,37 +195,36 @@ _COMPOSE: dict[str, Callable[[AnnotationGraph, int, np.random.Generator], list[B
 STRATEGIES = tuple(_COMPOSE)
 
 
-# Small training sets that keep the degrees of the whole annotation graph, and random ones to compare them with.
+# Small training subsets that keep the degrees of the whole annotation graph, and random ones to compare them with.
 #
-# Source: Waldis, Beck and Gurevych 2022, section 4.2 and table 8, which does not say how the subsets were found. To see
-# how close a subset comes, compare ``mean_degree`` and ``deviation`` of ``graph.take(rows)``.
+# Source: Waldis, Beck and Gurevych 2022, section 4.2 and table 8. The paper does not say how its subsets were found. To
+# see how close a subset comes, compare ``mean_degree`` and ``deviation`` of ``graph.take(rows)`` and of the graph.
 
-#: The largest distance of mean and deviation, taken together, from the targets: two decimals, as the paper prints them.
+#: The largest accepted Euclidean distance of (mean, deviation) from the targets: the paper prints two decimals.
 NEAR = 0.01
-#: The most random rows to grow from; one in a sparse neighbourhood may not reach the targets.
+#: The most random rows to grow a subset from; from a row in a sparse neighbourhood the targets may be out of reach.
 STARTS = 10
 
 
 def degree_subset(graph: AnnotationGraph, size: int, rng: np.random.Generator) -> Rows:
-    """Return rows whose own annotation graph has nearly the mean degree and the deviation of the whole.
+    """Return rows whose annotation graph has nearly the mean degree and the degree deviation of the whole graph.
 
-    Grown from a random row: each step adds the row, drawn among equals, that brings mean and deviation nearest to the
-    targets (least squared distance), which is one that shares a text with those chosen wherever that helps. Then each
-    row in turn, in random order, is exchanged for the one that brings them nearest, until they are equal to a hundredth
-    or a whole round changes nothing. Where they are not reached then, another random row is started from, ten times at
-    most, and the nearest subset is taken.
+    A subset grows from a random row: each step adds the row that brings mean and deviation nearest to the targets
+    (least squared distance; ties are drawn). Then each chosen row in turn, in random order, is exchanged for a row that
+    brings them nearer, until the distance is below :data:`NEAR` or a round improves nothing. A subset that misses the
+    targets is followed by another one from a new random row, at most :data:`STARTS` in all; the nearest is returned.
 
     Args:
-        graph: the graph to draw from, such as that of a training set; its degrees are the target. Rows with the same
-            two texts are one edge in both; of such rows at most one is chosen.
-        size: how many rows.
-        rng: what all draws come from.
+        graph: the graph to draw from, such as the graph of a training set; its degrees are the targets. Rows with the
+            same two texts are one edge, and at most one of them is chosen.
+        size: the number of rows.
+        rng: the source of all draws.
 
     Returns:
-        Rows of the graph, ascending, int64, shape (size,).
+        The rows, ascending, int64, shape (size,).
 
     Raises:
-        InputError: there are fewer than two rows asked for, or fewer edges than rows asked for.
+        InputError: *size* is below 2 or above the number of edges.
     """
     edges = graph.edges
     _check_size(size, len(edges), "edges")
@@ -237,20 +243,20 @@ def random_subset(graph: AnnotationGraph, size: int, rng: np.random.Generator) -
     """Return rows drawn at random without replacement, ascending, int64, shape (size,).
 
     Raises:
-        InputError: there are fewer than two rows asked for, or fewer rows than asked for.
+        InputError: *size* is below 2 or above the number of rows.
     """
     _check_size(size, len(graph), "rows")
     return np.sort(rng.permutation(len(graph))[:size])
 
 
 def _check_size(size: int, number: int, what: str) -> None:
-    """Raise InputError unless *size* is from 2 to *number*, the number of *what* there is."""
+    """Raise InputError unless *size* is between 2 and *number*, the number of rows or edges (named by *what*)."""
     if not 2 <= size <= number:
         raise InputError(f"a subset of {size} pairs cannot be drawn from {number} {what}; expected 2 to {number}")
 
 
 def _grow(growing: _Growing, size: int, rng: np.random.Generator) -> None:
-    """Add *size* edges, then exchange single ones until the degrees are near or a round brings them no nearer."""
+    """Add *size* edges, then exchange single edges until the degrees are near the targets or a round gains nothing."""
     growing.add(int(rng.integers(len(growing.chosen))))
     for _ in range(size - 1):
         growing.add(growing.best(rng)[0])
@@ -265,10 +271,10 @@ def _grow(growing: _Growing, size: int, rng: np.random.Generator) -> None:
 
 
 class _Growing:
-    """The edges chosen so far, and how far their degrees are from the targets.
+    """A growing subset of edges, and the distance of its degrees from the targets.
 
-    Mean and deviation depend on the number of nodes, the sum of the degrees and the sum of their squares. How an edge
-    changes these follows from the degrees of its two nodes, so that all edges are tried at once.
+    Mean and deviation depend only on the number of nodes, the sum of their degrees and the sum of the squares. How an
+    edge changes these sums follows from the degrees of its two nodes, so all edges are tried at once, without a loop.
     """
 
     def __init__(self, graph: AnnotationGraph) -> None:
@@ -282,7 +288,7 @@ class _Growing:
         self._change(edge, 1)
 
     def remove(self, edge: int) -> None:
-        """Give an edge back."""
+        """Undo the choice of an edge."""
         self._change(edge, -1)
 
     def _change(self, edge: int, by: int) -> None:
@@ -291,32 +297,38 @@ class _Growing:
         self.degrees[self.second[edge]] += by
 
     def distance(self) -> float:
-        """Squared distance of mean and deviation from the targets."""
+        """Return the squared distance of mean and deviation from the targets."""
         kept = self.degrees[self.degrees > 0]
         return float(self._distance(np.array(len(kept)), np.array(kept.sum()), np.array((kept**2).sum())))
 
     def best(self, rng: np.random.Generator) -> tuple[int, float]:
-        """Return the edge not chosen that brings the degrees nearest to the targets, and the distance then.
+        """Return the unchosen edge that brings the degrees nearest to the targets, and the squared distance with it.
 
-        One is drawn where several are equally good.
+        Of several equally good edges one is drawn.
         """
         first, second = self.degrees[self.first], self.degrees[self.second]
         loop = self.first == self.second
         kept = self.degrees[self.degrees > 0]
         count = len(kept) + (first == 0) + ((second == 0) & ~loop)
-        # what the squares grow by: (d + 2)² - d² for a loop, else (d + 1)² - d² at either node
+        # A loop raises the sum of squares by (d + 2)² - d², another edge by (d + 1)² - d² at each of its nodes.
         squares = (kept**2).sum() + np.where(loop, 4 * first + 4, 2 * first + 2 * second + 2)
         distances = self._distance(count, kept.sum() + 2, squares)
         distances[self.chosen] = np.inf
-        # Equal distances may differ in their last digits.
+        # Equal distances may differ by rounding.
         nearest = np.flatnonzero(distances <= distances.min() + 1e-12)
         edge = int(rng.choice(nearest))
         return edge, float(distances[edge])
 
     def _distance(self, count: Rows, total: Rows, squares: Rows) -> NDArray[np.float64]:
-        """Return the squared distance from the targets for numbers of nodes, sums of degrees and of their squares."""
+        """Return the squared distance from the targets, elementwise.
+
+        Args:
+            count: the number of nodes.
+            total: the sum of their degrees.
+            squares: the sum of their squared degrees.
+        """
         mean = total / count
-        # One node has no deviation yet.
+        # A single node would divide 0 by 0; its deviation is 0.
         deviation = np.sqrt(np.maximum(squares - total * mean, 0) / np.maximum(count - 1, 1))
         distance: NDArray[np.float64] = (mean - self.mean) ** 2 + (deviation - self.deviation) ** 2
         return distance

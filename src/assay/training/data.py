@@ -1,6 +1,4 @@
-"""The pairs that a model is trained, chosen and tested on: loaded, split, kept apart, and their labels as a model
-learns them.
-"""
+"""Training, development and test pairs: loaded, split and kept apart, with labels in the form that a model learns."""
 
 from __future__ import annotations
 
@@ -44,9 +42,10 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Source:
-    """One dataset: how it was asked for, and what its card says of it.
+    """One dataset: the name or path that the user gave, and facts from its card.
 
-    ``scale`` is its lowest and highest label; ``kind`` says who gave the labels, see :class:`assay.datasets.Pairs`.
+    ``scale`` holds the lowest and the highest label; ``kind`` says who assigned the labels, see
+    :class:`assay.datasets.Pairs`.
     """
 
     spec: str
@@ -61,24 +60,24 @@ class Source:
 
     @property
     def full_name(self) -> str:
-        """Name and split, as results have it."""
+        """The name and split, as written in results."""
         return f"{self.name}:{self.split}" if self.split else self.name
 
 
 @dataclass(frozen=True, eq=False)
 class Examples:
-    """Pairs of texts, n of them.
+    """n pairs of texts with their labels and origins.
 
     Attributes:
         references, candidates: the texts.
-        labels: human labels, float64, NaN where there is none, shape (n,).
-        reference_graphs, candidate_graphs: AMR graphs in Penman notation; empty tuples where they were not asked for.
-        origins: which of *sources* each pair is from, shape (n,).
-        groups: number of the group that each pair is in, such as a shared question, by the column ``group`` of its
-            dataset; one of its own where it has none; int64, shape (n,).
+        labels: the labels, float64, shape (n,); NaN for a pair without one.
+        reference_graphs, candidate_graphs: the AMR graphs in Penman notation; empty tuples if they were not loaded.
+        origins: the index in *sources* of each pair's dataset, int64, shape (n,).
+        groups: the group number of each pair, int64, shape (n,). Pairs with the same cell in the column ``group`` of
+            their dataset, such as a question, share a number; a pair without a cell is its own group.
         sources: the datasets.
         rows: the number of each pair in its dataset, from 1, int64, shape (n,).
-        classes: the cells of a column that names classes; an empty tuple where none was asked for.
+        classes: each pair's class, from a column of the datasets; an empty tuple if no classes were loaded.
     """
 
     references: tuple[str, ...]
@@ -97,18 +96,18 @@ class Examples:
 
     @cached_property
     def keys(self) -> list[tuple[str, str]]:
-        """What makes two pairs the same; see :func:`~assay.lexicon.texts.pair_key`."""
+        """The key of each pair: two pairs with equal keys are the same, see :func:`~assay.lexicon.texts.pair_key`."""
         return [pair_key(*pair) for pair in zip(self.references, self.candidates, strict=True)]
 
     @cached_property
     def graph_keys(self) -> list[tuple[str, str]]:
-        """The graphs of each pair in either order; none where they were not asked for."""
+        """The two graphs of each pair in sorted order, so that swapped pairs agree; empty if no graphs were loaded."""
         graphs = zip(self.reference_graphs, self.candidate_graphs, strict=True)
         return [in_order(" ".join(a.split()), " ".join(b.split())) for a, b in graphs]
 
     @property
     def digests(self) -> list[str]:
-        """Of the datasets, and of which of their pairs these are."""
+        """The digests of the datasets and, last, of the choice of their pairs."""
         chosen = hashlib.sha256(self.origins.tobytes() + self.rows.tobytes())
         return [*(source.digest for source in self.sources), chosen.hexdigest()]
 
@@ -129,8 +128,8 @@ class Examples:
         labels, origins, groups = self.labels[index], self.origins[index], self.groups[index]
         return Examples(*texts, labels, *graphs, origins, groups, self.sources, self.rows[index], pick(self.classes))
 
-    def place(self, row: int) -> str:
-        """Return where a pair comes from, for a message: its dataset and its number there."""
+    def location(self, row: int) -> str:
+        """Return the dataset of a pair and its number there, for messages."""
         return f"{self.sources[self.origins[row]].spec}, pair {self.rows[row]}"
 
 
@@ -143,21 +142,22 @@ def load_examples(
     columns: str | None = None,
     question: bool = False,
 ) -> Examples:
-    """Load datasets one after the other.
+    """Return the pairs of datasets, one dataset after another.
+
+    Of several gold answers of a pair, the one with the highest token F1 to the candidate is kept.
 
     Args:
-        specs: whatever :func:`assay.datasets.load_dataset` takes as text.
-        limit: only the first N pairs of each.
-        graphs: whether every pair must have the graphs of its texts.
-        classes: name of a column whose cells are classes, one a pair.
-        columns: which columns of files of one's own are what, see :func:`assay.datasets.load_dataset`; a dataset with a
-            card has its own reader.
-        question: whether the question of a pair, where it has one, stands before both texts.
-
-    Of several gold answers the one nearest to the candidate is taken, by token F1.
+        specs: the datasets, as text that :func:`assay.datasets.load_dataset` accepts.
+        limit: the number of pairs read from the start of each dataset; None for all.
+        graphs: whether to load the graphs of both texts; every pair must then have them.
+        classes: the name of a column with one class per pair.
+        columns: the meaning of the columns in the user's own files, see :func:`assay.datasets.load_dataset`; a dataset
+            with a card has its own reader.
+        question: whether to insert a pair's question, if it has one, before both texts.
 
     Raises:
-        InputError: a dataset cannot be read, is empty, lacks a graph or a class, with its row; or none has questions.
+        InputError: a dataset cannot be read, is empty, or lacks a graph or a class (the message names the row); or
+            questions are wanted and no dataset has any.
     """
     references: list[str] = []
     candidates: list[str] = []
@@ -166,7 +166,7 @@ def load_examples(
     sources: list[Source] = []
     rows: list[int] = []
     class_cells: list[str] = []
-    asked = 0
+    datasets_with_questions = 0
     graph_cells: dict[str, list[str]] = {column: [] for column in GRAPH_COLUMNS}
     for spec in specs:
         mapping = columns if is_own_file(spec) else None
@@ -179,11 +179,11 @@ def load_examples(
                     raise InputError(
                         f"{spec}: has no column {column!r}; the graphs of both texts are needed, in Penman notation"
                     )
-                graph_cells[column] += _cells(pairs, column, spec, "graph")
+                graph_cells[column] += _required_cells(pairs, column, spec, "graph")
         if classes is not None:
-            class_cells += _cells(pairs, classes, spec, "class")
-        batch = _texts(pairs)
-        asked += question and batch.questions is not None
+            class_cells += _required_cells(pairs, classes, spec, "class")
+        batch = _batch_of_pairs(pairs)
+        datasets_with_questions += question and batch.questions is not None
         references += (batch.asked() if question else batch).references
         candidates += (batch.asked() if question else batch).candidates
         labels.append(pairs.labels)
@@ -191,7 +191,7 @@ def load_examples(
         groups += _groups(pairs, len(groups))
         rows += range(1, len(pairs) + 1)
         sources.append(_source(spec, pairs))
-    if question and not asked:
+    if question and not datasets_with_questions:
         raise InputError(f"`question`: {', '.join(specs)} has no column with questions")
     return Examples(
         tuple(references),
@@ -207,8 +207,11 @@ def load_examples(
     )
 
 
-def _texts(pairs: Pairs) -> Batch:
-    """Return the texts of pairs, of several gold answers the one nearest to the candidate, with their questions."""
+def _batch_of_pairs(pairs: Pairs) -> Batch:
+    """Return the texts and questions of pairs; of several gold answers, the one with the highest F1 to the candidate.
+
+    Ties keep the first gold answer. The questions are None if the dataset has none.
+    """
     columns = pairs.table.column_names
     candidates = pairs.column("candidate").to_pylist()
     questions = [text or "" for text in pairs.column("question").to_pylist()] if "question" in columns else None
@@ -216,17 +219,17 @@ def _texts(pairs: Pairs) -> Batch:
     if pairs.has_several_references:
         owners = [row for row, several in enumerate(golds) for _ in several]
         flat = [gold for several in golds for gold in several]
-        values = load_metric("f1").score(Batch(flat, [candidates[row] for row in owners]))
+        f1_scores = load_metric("f1").score(Batch(flat, [candidates[row] for row in owners]))
         best: dict[int, int] = {}
-        for place, row in enumerate(owners):
-            if row not in best or values[place] > values[best[row]]:
-                best[row] = place
+        for index, row in enumerate(owners):
+            if row not in best or f1_scores[index] > f1_scores[best[row]]:
+                best[row] = index
         golds = [flat[best[row]] for row in range(len(golds))]
     return Batch(golds, candidates, questions)
 
 
-def _cells(pairs: Pairs, column: str, spec: str, what: str) -> list[str]:
-    """Return the cells of a column as text; none may be empty."""
+def _required_cells(pairs: Pairs, column: str, spec: str, what: str) -> list[str]:
+    """Return the cells of a column as text; raises InputError for an empty cell, which the message calls *what*."""
     cells = ["" if cell is None else str(cell) for cell in pairs.column(column).to_pylist()]
     for row, cell in enumerate(cells, start=1):
         if not cell.strip():
@@ -235,7 +238,10 @@ def _cells(pairs: Pairs, column: str, spec: str, what: str) -> list[str]:
 
 
 def _groups(pairs: Pairs, start: int) -> list[int]:
-    """Return numbers of the pairs' groups, from *start* on; an empty cell is a group of its own."""
+    """Return the group number of each pair: the row, counted from *start*, of the first pair with its ``group`` cell.
+
+    A pair with an empty cell is its own group.
+    """
     if "group" not in pairs.table.column_names:
         return list(range(start, start + len(pairs)))
     first_rows: dict[str, int] = {}
@@ -254,17 +260,17 @@ def _source(spec: str, pairs: Pairs) -> Source:
     return Source(spec, *facts)
 
 
-# Held-out sets, where no development or test set is named.
+# Held-out sets, for a training without named development or test sets.
 
-#: Share of the training pairs that is held out, and how many at most (Opitz and Frank 2022 hold out 2,500 each).
-SHARE, MOST = 0.1, 2500
+#: The share of the training pairs that is held out, and the most pairs (Opitz and Frank 2022 hold out 2,500 each).
+HELD_OUT_SHARE, MOST_HELD_OUT = 0.1, 2500
 
 
 def hold_out(examples: Examples, seed: int) -> tuple[Examples, Examples]:
-    """Return the pairs that are kept and those that are held out, both in their order; see :func:`hold_out_rows`.
+    """Return the kept and the held-out pairs, both in their original order; see :func:`hold_out_rows`.
 
     Raises:
-        InputError: there are too few pairs, or groups of pairs, to hold any out.
+        InputError: the pairs or their groups are too few: fewer than two pairs would be held out.
     """
     kept, held_out = hold_out_rows(examples.groups, seed)
     if len(held_out) < 2:
@@ -276,37 +282,42 @@ def hold_out(examples: Examples, seed: int) -> tuple[Examples, Examples]:
 
 
 def groups_note(groups: NDArray[np.integer]) -> str:
-    """Return what a message says of n rows' groups, numbers of shape (n,); an empty text if each row is its own."""
+    """Return words on n rows' groups for a message, or an empty text if every row is its own group.
+
+    Args:
+        groups: the group number of each row, shape (n,).
+    """
     number = len(np.unique(groups))
     return f" in groups that stay whole ({number:,})" if number < len(groups) else ""
 
 
 def hold_out_rows(groups: NDArray[np.integer], seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return which of n rows are kept and which are held out, both in ascending order.
+    """Split n rows into kept and held-out ones; returns the numbers of both in ascending order.
 
-    Groups stay whole. They are drawn one after another, and each is held out that leaves the rows held out at a tenth
-    of all, and at 2,500, or below. If every group is larger, the smallest is held out; a single group is kept.
+    Groups are never split. They are visited in random order, and each is held out if the held-out rows stay within a
+    tenth of all rows and within 2,500. If every group is too large, the smallest one is held out; a single group is
+    kept.
 
     Args:
-        groups: number of the group of each row, shape (n,).
-        seed: of the draws.
+        groups: the group number of each row, shape (n,).
+        seed: the seed of the random order.
     """
-    codes, sizes = np.unique(groups, return_inverse=True, return_counts=True)[1:]
-    drawn = np.random.default_rng(seed).permutation(len(sizes))
-    room = min(MOST, int(SHARE * len(codes)))
-    chosen = np.zeros(len(sizes), dtype=bool)
-    for group in drawn:
-        if room == 0:
+    group_of_row, sizes = np.unique(groups, return_inverse=True, return_counts=True)[1:]
+    order = np.random.default_rng(seed).permutation(len(sizes))
+    remaining = min(MOST_HELD_OUT, int(HELD_OUT_SHARE * len(group_of_row)))
+    held_out = np.zeros(len(sizes), dtype=bool)
+    for group in order:
+        if remaining == 0:
             break
-        if sizes[group] <= room:
-            chosen[group] = True
-            room -= sizes[group]
-    if not chosen.any() and len(sizes) > 1:
-        chosen[drawn[np.argmin(sizes[drawn])]] = True
-    return np.flatnonzero(~chosen[codes]), np.flatnonzero(chosen[codes])
+        if sizes[group] <= remaining:
+            held_out[group] = True
+            remaining -= sizes[group]
+    if not held_out.any() and len(sizes) > 1:
+        held_out[order[np.argmin(sizes[order])]] = True
+    return np.flatnonzero(~held_out[group_of_row]), np.flatnonzero(held_out[group_of_row])
 
 
-# Training, development and test sets without common pairs.
+# Training, development and test sets that share no pairs.
 
 
 def load_sets(
@@ -323,21 +334,21 @@ def load_sets(
     columns: str | None = None,
     question: bool = False,
 ) -> tuple[dict[str, Examples], dict[str, int]]:
-    """Return the sets ``train``, ``dev`` and ``test``, without common pairs, and counts.
+    """Load the sets ``train``, ``dev`` and ``test`` and remove pairs that occur in more than one of them.
 
     Args:
-        train, dev, test: datasets; without *dev* a share of the training pairs is held out, then without *test* a share
-            of what is left, see :func:`~assay.training.data.hold_out_rows`.
-        seed: decides what is held out.
+        train, dev, test: the datasets of each set. Without *dev*, a share of the training pairs is held out; without
+            *test*, a share of the remaining ones; see :func:`~assay.training.data.hold_out_rows`.
+        seed: the seed of the choice of held-out pairs.
         limit, graphs, classes, columns, question: see :func:`~assay.training.data.load_examples`.
-        drop_shared: whether training pairs go that have a text in common with a held-out set.
-        say: gets a line for everything that is left out, and for texts that are shared.
+        drop_shared: whether to remove training pairs that share a text with a held-out set.
+        say: receives a line on each removal, and on texts that sets share.
 
     Returns:
-        The sets, and counts for the model's card.
+        The sets by name, and counts of pairs for the model's card.
 
     Raises:
-        InputError: a dataset cannot be used, or nothing of it is left.
+        InputError: a dataset cannot be read, or too few of its pairs are left.
     """
 
     def load(specs: Sequence[str]) -> Examples:
@@ -356,21 +367,21 @@ def load_sets(
     return sets, {f"{name}_pairs": len(examples) for name, examples in sets.items()} | counts
 
 
-def _without(examples: Examples, held_out: Sequence[Examples]) -> Examples:
-    """Return the pairs that are in none of the held-out sets, by words and by graphs."""
-    words: set[tuple[str, str]] = set()
-    graphs: set[tuple[str, str]] = set()
+def _without_pairs_of(examples: Examples, held_out: Sequence[Examples]) -> Examples:
+    """Return the pairs of *examples* that occur in no held-out set, neither as texts nor as graphs."""
+    keys: set[tuple[str, str]] = set()
+    graph_keys: set[tuple[str, str]] = set()
     for other in held_out:
-        words.update(other.keys)
-        graphs.update(other.graph_keys)
-    repeated = np.array([key in words for key in examples.keys], dtype=bool)
+        keys.update(other.keys)
+        graph_keys.update(other.graph_keys)
+    repeated = np.array([key in keys for key in examples.keys], dtype=bool)
     if examples.graph_keys:
-        repeated |= np.array([key in graphs for key in examples.graph_keys], dtype=bool)
+        repeated |= np.array([key in graph_keys for key in examples.graph_keys], dtype=bool)
     return examples.take(np.flatnonzero(~repeated))
 
 
 def _without_texts(examples: Examples, keys: set[str]) -> Examples:
-    """Return the pairs neither of whose texts has one of some keys."""
+    """Return the pairs of which neither text has one of the given keys."""
     rows = []
     for row, texts in enumerate(zip(examples.references, examples.candidates, strict=True)):
         if keys.isdisjoint(map(text_key, texts)):
@@ -381,24 +392,24 @@ def _without_texts(examples: Examples, keys: set[str]) -> Examples:
 def separate_sets(
     train: Examples, dev: Examples, test: Examples, say: Callable[[str], None], *, drop_shared: bool = False
 ) -> tuple[Examples, Examples, dict[str, int]]:
-    """Return training and development pairs without those of the test set, and training without development.
+    """Remove test pairs from the training and development pairs, and development pairs from the training pairs.
 
-    A pair is the same with its texts exchanged, with other case or punctuation, and with the same two graphs.
-    A text is the same with other case or punctuation; see :mod:`assay.lexicon.texts`.
+    Two texts are the same if they differ only in case or punctuation, see :mod:`assay.lexicon.texts`. Two pairs are the
+    same if their texts are, in either order, or if they have the same two graphs.
 
     Args:
-        train, dev, test: as they were loaded.
-        say: gets a line for everything that is left out, and for texts that are shared.
-        drop_shared: whether training pairs go that have a text in common with a held-out set.
+        train, dev, test: the loaded sets.
+        say: receives a line on each removal, and on texts that sets share.
+        drop_shared: whether to remove training pairs that share a text with a held-out set.
 
     Returns:
-        Training pairs, development pairs, and counts for the model's card.
+        The remaining training pairs, the remaining development pairs, and counts for the model's card.
 
     Raises:
-        InputError: nothing is left.
+        InputError: fewer than two training or development pairs remain.
     """
-    kept_dev = _without(dev, [test])
-    kept_train = without_repeated = _without(train, [kept_dev, test])
+    kept_dev = _without_pairs_of(dev, [test])
+    kept_train = without_repeated = _without_pairs_of(train, [kept_dev, test])
     if drop_shared:
         held_out_texts = {text_key(text) for text in kept_dev.texts | test.texts}
         kept_train = _without_texts(without_repeated, held_out_texts)
@@ -423,11 +434,14 @@ def separate_sets(
 
 
 def count_repeated(sets: Mapping[str, Examples], say: Callable[[str], None]) -> dict[str, int]:
-    """Return and report how many pairs a set has twice, and how many held-out texts are in training pairs.
+    """Count repeated pairs within each set, and texts of held-out sets that also occur in training pairs.
 
     Args:
-        sets: ``train`` and held-out ones.
-        say: gets a line for each count that is not 0.
+        sets: the set ``train`` and the held-out sets, by name.
+        say: receives a line for each count that is not 0.
+
+    Returns:
+        The counts, by names for the model's card.
     """
     counts = {}
     for name, examples in sets.items():
@@ -435,49 +449,51 @@ def count_repeated(sets: Mapping[str, Examples], say: Callable[[str], None]) -> 
         counts[f"{name}_pairs_more_than_once"] = repeated
         if repeated:
             say(f"{repeated:,} {name} pairs repeat another one of their set; they are kept")
-    trained = {text_key(text) for text in sets["train"].texts}
+    trained_keys = {text_key(text) for text in sets["train"].texts}
     for name, examples in sets.items():
         if name == "train":
             continue
         texts = examples.texts
-        shared = sum(text_key(text) in trained for text in texts)
+        shared = sum(text_key(text) in trained_keys for text in texts)
         counts[f"{name}_texts_in_train"] = shared
         if shared:
             say(f"warning: {shared:,} of {len(texts):,} {name} texts also occur in training pairs, with others")
     return counts
 
 
-# Labels as a model learns them: on a scale from 0 to 1, or as numbers of classes; and as they are.
+# Labels: scaled to [0, 1], as class numbers, or unchanged.
 
 Floats = NDArray[np.float64]
 
 
 def scaled_labels(examples: Examples, scale: tuple[float, float] | None) -> Floats:
-    """Return the labels of n pairs on a scale from 0 to 1, shape (n,).
+    """Return the labels of n pairs scaled to [0, 1], shape (n,).
 
     Args:
         examples: the pairs.
-        scale: lowest and highest label; None for what the card of each dataset says, or 0 to 1 where it says nothing.
+        scale: the lowest and the highest label of all datasets; None for the scale on each dataset's card, or 0 to 1
+            for a dataset that states none.
 
     Raises:
         InputError: a pair has no label, or one outside its scale.
     """
-    own, scaled = plain_labels(examples), np.empty(len(examples))
+    all_labels = plain_labels(examples)
+    scaled = np.empty(len(examples))
     for number, source in enumerate(examples.sources):
         rows = np.flatnonzero(examples.origins == number)
         low, high = scale or source.scale or (0.0, 1.0)
-        labels = own[rows]
+        labels = all_labels[rows]
         for row in rows[(labels < low) | (labels > high)][:1]:
             remedy = "" if source.scale and not scale else "; say what the scale is with `scale=LOW,HIGH`"
             raise InputError(
-                f"{examples.place(row)}: its label {own[row]:g} is not between {low:g} and {high:g}{remedy}"
+                f"{examples.location(row)}: its label {all_labels[row]:g} is not between {low:g} and {high:g}{remedy}"
             )
         scaled[rows] = (labels - low) / (high - low)
     return scaled
 
 
 def plain_labels(examples: Examples) -> Floats:
-    """Return the labels of n pairs as they are, shape (n,): all that a correlation needs.
+    """Return the unscaled labels of n pairs, shape (n,); a correlation needs no other.
 
     Raises:
         InputError: a pair has no label.
@@ -487,20 +503,21 @@ def plain_labels(examples: Examples) -> Floats:
         number, remedy = examples.origins[row], "; leave it out, or label it"
         if missing[examples.origins == number].all() and is_own_file(examples.sources[number].spec):
             remedy = ", nor has another one; say which column they are: `columns=label=COLUMN`"
-        raise InputError(f"{examples.place(row)}: has no label{remedy}")
+        raise InputError(f"{examples.location(row)}: has no label{remedy}")
     return examples.labels
 
 
 def class_numbers(examples: Examples, names: Sequence[str]) -> NDArray[np.int64]:
-    """Return the number of each pair's class in *names*, shape (n,).
+    """Return the index of each pair's class in *names*, shape (n,).
 
     Raises:
-        InputError: a pair has another class.
+        InputError: a pair has a class that is not among *names*.
     """
     numbers = {name: number for number, name in enumerate(names)}
     for row, name in enumerate(examples.classes):
         if name not in numbers:
             raise InputError(
-                f"{examples.place(row)}: its class {name!r} is not in the training pairs, which have {', '.join(names)}"
+                f"{examples.location(row)}: its class {name!r} is not in the training pairs, which have "
+                f"{', '.join(names)}"
             )
     return np.array([numbers[name] for name in examples.classes], dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Agreement of a model with people on held-out pairs, before training and after it."""
+"""The agreement of a model with people on held-out pairs, before and after training."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assay.statistics.comparison import compare_all
 from assay.training.data import Examples
 
 STATISTICS = ("pearson", "spearman", "kendall")
-#: Resamples of the paired bootstrap, and the level of its intervals.
+#: The number of resamples of the paired bootstrap, and the confidence level of its intervals.
 RESAMPLES, CONFIDENCE = 1000, 0.95
 Floats = NDArray[np.float64]
 
@@ -21,21 +21,21 @@ Floats = NDArray[np.float64]
 def agreement_before_and_after(
     test: Examples, labels: NDArray[Any], before: Floats | None, after: Floats, seed: int
 ) -> list[dict[str, Any]]:
-    """Return for each test dataset and statistic the agreement with its labels, and its gain.
+    """Return the agreement with the labels before and after training, and its gain, per test dataset and statistic.
 
-    Intervals are of the paired bootstrap over pairs, or over whole groups where the data has them; p is that of the
-    two-sided jackknife t-test over the same.
+    The interval of the gain is from a paired bootstrap over pairs, or over whole groups if the data has groups; p is
+    from a two-sided jackknife t-test over the same units.
 
     Args:
-        test: n pairs.
-        labels: numbers (Pearson, Spearman, Kendall), or int64 numbers of classes (accuracy), shape (n,).
-        before: scores of the model that was started from, or None where it gives none.
-        after: scores of the trained one, shape (n,).
-        seed: of the resamples.
+        test: the n test pairs.
+        labels: numbers (for Pearson, Spearman and Kendall) or int64 class numbers (for the accuracy), shape (n,).
+        before: the base model's scores, shape (n,), or None if it returns none.
+        after: the trained model's scores, shape (n,).
+        seed: the seed of the resamples.
 
     Returns:
-        A record a dataset and statistic: ``dataset``, ``statistic``, ``n``, ``before``, ``after``, ``gain``, ``low``,
-        ``high``, ``p``; None where undefined.
+        One record per dataset and statistic: ``dataset``, ``statistic``, ``n``, ``before``, ``after``, ``gain``,
+        ``low``, ``high``, ``p``; a value is None if undefined.
     """
     records = []
     for number, source in enumerate(test.sources):
@@ -52,6 +52,8 @@ def agreement_before_and_after(
 def _coefficients(
     labels: Floats, before: Floats | None, after: Floats, groups: NDArray[np.intp] | None, seed: int
 ) -> list[dict[str, Any]]:
+    """Return the records of one dataset with numeric labels; see :func:`agreement_before_and_after`."""
+    # Without scores before, the comparison needs a second metric all the same; its results are then removed below.
     scores = {"after": after, "before": after if before is None else before}
     differences = compare_all(
         scores,
@@ -75,7 +77,7 @@ def _coefficients(
     return records
 
 
-#: What a record says of the gain.
+#: The fields of a record that describe the gain.
 _GAIN = ("gain", "low", "high", "p")
 
 
@@ -88,7 +90,10 @@ def _accuracies(
 
 
 def comparable_scores(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return ``dataset``, ``statistic`` and ``value`` of the trained model, which a comparison over seeds reads."""
+    """Return records of ``dataset``, ``statistic`` and ``value`` of the trained model, for a comparison over seeds.
+
+    Undefined values are left out.
+    """
     return [
         {"dataset": record["dataset"], "statistic": record["statistic"], "value": record["after"]}
         for record in records
@@ -97,11 +102,11 @@ def comparable_scores(records: Sequence[Mapping[str, Any]]) -> list[dict[str, An
 
 
 def agreement_over_seeds(runs: Sequence[Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
-    """Return the records of two seeds or more as one: means, the deviation over the seeds, and two tests.
+    """Combine the records of two or more seeds: means, the standard deviation ``sd`` over the seeds, and two tests.
 
-    All seeds have the same test pairs. ``p_seeds``, of :func:`t_test` over the gains, therefore tests the drawing of
-    batches and of a head, not the drawing of pairs. For that, ``low`` and ``high`` are the outermost bounds of any
-    seed's interval and ``p`` is the largest of any seed.
+    All seeds have the same test pairs. ``p_seeds``, from :func:`t_test` over the gains, therefore reflects only the
+    randomness of batches and of a new head, not the sampling of pairs. The sampling of pairs is covered by ``low`` and
+    ``high``, the outermost bounds of the seeds' intervals, and by ``p``, the largest p of the seeds.
     """
     records = []
     for of_seeds in zip(*runs, strict=True):
@@ -126,20 +131,20 @@ _MERGED: dict[str, Callable[[Sequence[float]], Any]] = {
 
 
 def merged(values: Sequence[float | None], merge: Callable[[Sequence[float]], Any]) -> float | None:
-    """Return the values of several seeds as one, such as their mean; None where one of them is undefined."""
+    """Return the values of several seeds merged into one, such as their mean; None if any of them is undefined."""
     defined = [value for value in values if value is not None]
     return float(merge(defined)) if len(defined) == len(values) else None
 
 
 def standard_deviation(values: Sequence[float | None]) -> float | None:
-    """Return the sample standard deviation over seeds; None where a value is undefined."""
+    """Return the sample standard deviation over seeds; None if a value is undefined."""
     return merged(values, lambda defined: np.std(defined, ddof=1))
 
 
 def t_test(gains: Sequence[float | None]) -> float | None:
-    """Return p of Student's t over the gains of several seeds (one sample, two-sided).
+    """Return p of Student's one-sample, two-sided t-test that the mean gain over seeds is 0.
 
-    None where a gain is undefined, or where all are equal.
+    None if a gain is undefined or all gains are equal.
     """
     spread = merged(gains, np.ptp)
     return merged(gains, lambda defined: ttest_1samp(defined, 0.0).pvalue) if spread else None

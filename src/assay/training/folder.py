@@ -1,5 +1,5 @@
-"""The output folder of a training: hidden until it is complete, one subfolder a seed, with cached scores so that a
-killed training resumes.
+"""The output folder of a training: hidden until it is complete, with one subfolder per seed, and the cached scores with
+which an interrupted training resumes.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from assay.training.settings import TrainingSettings
 
 @contextmanager
 def locked(path: Path, busy: Callable[[], None]) -> Iterator[None]:
-    """Lock a file for the block; the lock ends with the process. On systems without locks the block runs without.
+    """Lock a file inside the block; the lock also ends with the process. Systems without file locks run without one.
 
     Args:
-        path: the file, created if need be, in an existing folder.
-        busy: called where another process has locked it; if it returns, the block begins when that lock ends.
+        path: the file, created if missing, in an existing folder.
+        busy: called if another process holds the lock; if it returns, the block waits until that lock is released.
 
     Raises:
         OSError: the file cannot be opened.
@@ -57,11 +57,11 @@ def _lock(stream: IO[bytes], busy: Callable[[], None]) -> None:
         return
 
 
-#: The request, in the working folder.
+#: The file with the request, in the working folder.
 REQUEST = "request.json"
-#: Locked, in the working folder, for as long as a process works there.
+#: The file that a process keeps locked while it works in the working folder.
 LOCK = "lock"
-#: In the working folder once the result is complete; without ``made`` beside it, the result has got its name.
+#: The file that marks a complete result in the working folder; once ``made`` is gone too, the result was renamed.
 FINISHED = "finished"
 
 
@@ -71,7 +71,7 @@ class WorkFolder:
 
     Attributes:
         out: the folder of the result.
-        folder: where the training works; an interrupted one resumes from it.
+        folder: the hidden folder in which the training works, and from which an interrupted one resumes.
     """
 
     out: Path
@@ -87,43 +87,44 @@ class WorkFolder:
         return self.made / f"seed-{seed}"
 
     def checkpoints(self, seed: int) -> Path:
-        """Return where the training of a seed keeps its checkpoints."""
+        """Return the folder for the checkpoints of a seed's training."""
         return self.folder / f"checkpoints-{seed}"
 
 
 @contextmanager
 def open_work_folder(out: str | Path, request: Mapping[str, Any]) -> Iterator[WorkFolder]:
-    """Yield the folders of a training, made if need be, which no other process can open meanwhile but its followers.
+    """Yield the folders of a training, created if missing and locked against all processes but its followers.
 
-    Where the block ends without an error, the result gets its name and the rest is removed.
+    If the block ends without an error, the result is renamed to *out* and the working folder is removed.
 
     Args:
-        out: where the result goes; absent or an empty folder.
-        request: all that decides the result, as plain values; only for an equal one is a training continued.
+        out: the folder of the result; it must be missing or empty.
+        request: everything that decides the result, as plain values; an unfinished training resumes only for an equal
+            request.
 
     Raises:
-        InputError: *out* holds something, cannot be made, or was taken meanwhile; a training that writes to it is
-            running, or an unfinished one of another request is there; the disk is full.
+        InputError: *out* is not empty, cannot be written, or was created meanwhile; another training writes to it; an
+            unfinished training of another request is there; or the disk is full.
     """
     out = user_path(out).absolute()
     work = WorkFolder(out, out.with_name(f".{out.name}.training"))
     if out.is_symlink() or out.is_file() or (out.is_dir() and any(out.iterdir())):
         if (work.folder / FINISHED).exists() and not work.made.exists():
-            # killed between the renaming and the removal
+            # A training was killed after its result was renamed, before its working folder was removed.
             _remove(work.folder)
         sweep(out.parent)
         raise InputError(f"{out}: is not an empty folder; give `out` another name")
-    asked = json.loads(json.dumps(request))
+    plain_request = json.loads(json.dumps(request))
     if follows():
-        wait_for(lambda: _read_request(work.folder / REQUEST) == asked, "the same request")
+        wait_for(lambda: _read_request(work.folder / REQUEST) == plain_request, "the same request")
         yield work
         return
     with _locked_folder(work):
         path = work.folder / REQUEST
         if path.is_file():
-            _check_same(path, asked, out)
+            _check_same(path, plain_request, out)
         else:
-            _write_request(path, asked, out)
+            _write_request(path, plain_request, out)
         with report_full_disk(work.folder):
             yield work
         _finish(work)
@@ -131,12 +132,12 @@ def open_work_folder(out: str | Path, request: Mapping[str, Any]) -> Iterator[Wo
 
 
 def _remove(folder: Path) -> None:
-    """Remove a working folder; what a kill leaves of it has a name that the next command sweeps."""
-    with suppress(OSError):  # removed by another process, or in a folder that may only be read
+    """Remove a working folder, first renamed so that the next command sweeps up what a kill leaves of it."""
+    with suppress(OSError):  # another process removed it, or its parent is read-only
         shutil.rmtree(folder.replace(folder.with_name(f".{uuid.uuid4().hex}.part")), ignore_errors=True)
 
 
-#: What libraries say in place of the system's number where a file cannot be written to its end.
+#: Messages of libraries that report a file not written to its end without the system's error number.
 _NO_ROOM = re.compile(
     r"os error (27|28|122)\b|PytorchStreamWriter failed writing|enforce fail at inline_container|"
     r"^\d+ requested and \d+ written$"  # NumPy
@@ -145,10 +146,10 @@ _NO_ROOM = re.compile(
 
 @contextmanager
 def report_full_disk(folder: Path) -> Iterator[None]:
-    """Turn errors of a full disk, whichever library raises them in the block, into one line.
+    """Replace errors of a full disk in the block, from whichever library, by an InputError with one line.
 
     Args:
-        folder: what is written to; the next run resumes from the files that are complete there.
+        folder: the folder that is written to; the next run resumes from its complete files.
 
     Raises:
         InputError: the disk is full.
@@ -156,8 +157,8 @@ def report_full_disk(folder: Path) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
-        if not full and not _NO_ROOM.search(str(error)):
+        is_full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
+        if not is_full and not _NO_ROOM.search(str(error)):
             raise
         raise InputError(
             f"{folder}: the disk is full; free some space and repeat the command: it resumes from what was written "
@@ -167,7 +168,7 @@ def report_full_disk(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def _locked_folder(work: WorkFolder) -> Iterator[None]:
-    """Make the working folder and lock it."""
+    """Create the working folder and keep it locked inside the block."""
 
     def refuse() -> None:
         raise InputError(
@@ -187,9 +188,9 @@ def _unwritable(out: Path, error: OSError) -> InputError:
     return InputError(f"{out}: cannot be written ({error.strerror}); give `out` another place")
 
 
-def _write_request(path: Path, asked: object, out: Path) -> None:
+def _write_request(path: Path, request: object, out: Path) -> None:
     try:
-        write_json(path, asked)
+        write_json(path, request)
     except OSError as error:
         raise _unwritable(out, error) from None
 
@@ -205,20 +206,20 @@ def _finish(work: WorkFolder) -> None:
 
 
 def _read_request(path: Path) -> Any:
-    """Return the request in a file; nothing where there is none, or a broken one."""
+    """Return the request in a file; an empty dict if the file is missing or broken."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError, RecursionError):
         return {}
 
 
-def _check_same(path: Path, asked: dict[str, Any], out: Path) -> None:
+def _check_same(path: Path, request: dict[str, Any], out: Path) -> None:
     earlier = _read_request(path)
-    if earlier == asked:
+    if earlier == request:
         return
     keys: list[str] = []
     if isinstance(earlier, dict):
-        keys = sorted(key for key in {*earlier, *asked} if earlier.get(key) != asked.get(key))
+        keys = sorted(key for key in {*earlier, *request} if earlier.get(key) != request.get(key))
     raise InputError(
         f"{out}: an unfinished training with another request is in {path.parent} (it differs in {', '.join(keys)}); "
         f"continue it as it was asked for, remove that folder, or give `out` another name"
@@ -226,33 +227,33 @@ def _check_same(path: Path, asked: dict[str, Any], out: Path) -> None:
 
 
 def write_json(path: Path, value: object) -> None:
-    """Write a value as JSON in one step: an interrupted process leaves the old file or the new one."""
+    """Write a value as JSON atomically: an interrupted process leaves either the old file or the new one."""
     scratch = path.with_name(f".{path.name}.new")
     scratch.write_text(json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
     scratch.replace(path)
 
 
-#: Pairs scored at a time, and cached together: what an interrupted training can lose.
+#: The number of pairs that are scored and cached together, and that an interrupted training can lose.
 CHUNK = 1024
 
 
 def cached_scores(
     signature: str, texts: Iterable[str], compute: Callable[[], NDArray[np.float64]]
 ) -> NDArray[np.float64]:
-    """Return the scores of a chunk from the cache; compute and cache them if they are missing.
+    """Return the scores of a chunk from the cache; if they are missing, compute and cache them.
 
     Args:
-        signature: of what computes; changes when the scores may change.
-        texts: all that the scores are of, in order.
-        compute: gives the scores.
+        signature: the identity of the metrics that compute the scores; it changes whenever the scores may change.
+        texts: all texts that the scores depend on, in order.
+        compute: returns the scores.
 
     Raises:
         InputError: the disk is full.
     """
-    whole = hashlib.sha256(signature.encode())
+    digest = hashlib.sha256(signature.encode())
     for text in texts:
-        whole.update(hashlib.sha256(text.encode()).digest())
-    path = cache_dir() / "targets" / f"{whole.hexdigest()[:32]}.npy"
+        digest.update(hashlib.sha256(text.encode()).digest())
+    path = cache_dir() / "targets" / f"{digest.hexdigest()[:32]}.npy"
     if path.is_file():
         cached: NDArray[np.float64] = np.load(path, allow_pickle=False)
         return cached
@@ -262,7 +263,7 @@ def cached_scores(
 
 
 def save_scores(path: Path, scores: NDArray[np.float64]) -> None:
-    """Write scores to a file, ``.npy``, in one step; if that fails, no file is left.
+    """Write scores to a ``.npy`` file atomically; if that fails, no file is left.
 
     Raises:
         InputError: the disk is full.
@@ -277,15 +278,15 @@ def save_scores(path: Path, scores: NDArray[np.float64]) -> None:
             scratch.unlink(missing_ok=True)
 
 
-#: The results as JSON, beside the same as Markdown.
+#: The file with the results as JSON; a file beside it has them as Markdown.
 RESULTS = "results.json"
 Results = dict[str, Any]
-#: Gives results as Markdown.
+#: Returns results as Markdown.
 Render = Callable[[Results], str]
 
 
-#: Trains and evaluates a model: its seed, a folder for checkpoints, and the folder of the model, in which it writes the
-#: results last. In a process that follows another one it trains and writes nothing.
+#: Trains and evaluates a model, from its seed, a folder for checkpoints and the folder of the model, in which the
+#: results are written last. In a process that follows another one it trains and writes nothing.
 MakeModel = Callable[[int, Path, Path], None]
 
 
@@ -296,16 +297,16 @@ def make_models(
     summarise: Callable[[list[Results]], Results],
     render: Render,
 ) -> Results:
-    """Make the models that are not made yet, and return the results; of several models, a summary with ``seeds``.
+    """Make the models that do not exist yet, and return the results; for several seeds, a summary with ``seeds``.
 
-    A process that follows another one ends after the last model.
+    A process that follows another one exits after the last model.
 
     Args:
-        work: folder of the training; with several seeds, a folder ``seed-N`` for each model and a summary are left.
-        settings: with the seeds.
-        make: makes a model.
-        summarise: makes one of the results of several models.
-        render: gives results as Markdown.
+        work: the folders of the training; for several seeds, they get a folder ``seed-N`` for each model and a summary.
+        settings: the settings, with the seeds.
+        make: trains, evaluates and writes one model.
+        summarise: combines the results of several models into one summary.
+        render: returns results as Markdown.
     """
     several = settings.seeds is not None
     seeds = list(range(settings.seed, settings.seed + (settings.seeds or 1)))
@@ -317,24 +318,24 @@ def make_models(
         raise SystemExit(0)
     if not several:
         return _read_results(work.made)
-    of_seeds = [_read_results(work.model(seed)) for seed in seeds]
-    results = of_seeds[0] if len(seeds) == 1 else summarise(of_seeds) | {"seeds": seeds}
+    results_of_seeds = [_read_results(work.model(seed)) for seed in seeds]
+    results = results_of_seeds[0] if len(seeds) == 1 else summarise(results_of_seeds) | {"seeds": seeds}
     write_results(results, work.made, render)
     return results
 
 
 def _make_model(work: WorkFolder, seed: int, make: MakeModel, model: Path) -> None:
-    """Make a model in a new folder, which gets its name when all is there."""
-    new = work.folder / f"new-{seed}"
+    """Make a model in a temporary folder, which is renamed to *model* once it is complete."""
+    unfinished = work.folder / f"new-{seed}"
     checkpoints = work.checkpoints(seed)
     if follows():
-        make(seed, checkpoints, new)
+        make(seed, checkpoints, unfinished)
         return
-    shutil.rmtree(new, ignore_errors=True)
-    new.mkdir()
-    make(seed, checkpoints, new)
+    shutil.rmtree(unfinished, ignore_errors=True)
+    unfinished.mkdir()
+    make(seed, checkpoints, unfinished)
     model.parent.mkdir(exist_ok=True)
-    new.rename(model)
+    unfinished.rename(model)
     shutil.rmtree(checkpoints, ignore_errors=True)
 
 
@@ -345,6 +346,6 @@ def _read_results(model: Path) -> Results:
 
 def write_results(results: Mapping[str, Any], folder: Path, render: Render) -> None:
     """Write results as JSON and, by *render*, as Markdown."""
-    # the Markdown first: the JSON says that all is there
+    # The Markdown comes first, because the JSON file marks a model as complete.
     (folder / RESULTS).with_suffix(".md").write_text(render(dict(results)), encoding="utf-8")
     write_json(folder / RESULTS, results)

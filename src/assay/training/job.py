@@ -1,4 +1,4 @@
-"""What the jobs of all recipes share, and what is written of each trained model: its card and its loss curves."""
+"""What the jobs of all recipes share, and the files written for each trained model: its card and its loss curves."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from assay.training.folder import Render, write_json, write_results
 from assay.training.ranks import own_device
 from assay.training.settings import TrainingSettings, versions
 
-# The card of a trained model: what it is, from what, how it was made, what it reached, and where its limits are.
+# The card of a trained model: what the model is, its base and data, how it was made, its results and its limits.
 
 
 @dataclass(frozen=True)
 class Card:
-    """What a recipe says of its model; all else follows from the facts of the training.
+    """The parts of a model's card that a recipe writes; the rest follows from the facts of the training.
 
     Attributes:
         title: the heading.
-        about: what the model is, a paragraph.
-        seeds: what the seeds decided.
-        best: what the development set said at the best step.
-        use: lines of shell or Python that use it.
-        limits: what a user should know, a line each.
-        made_with: what else it was made with, by name.
+        about: a paragraph on what the model is.
+        seeds: a line on what the seeds decided.
+        best: a line on the best result on the development set.
+        use: lines of shell or Python that use the model.
+        limits: what a user should know, one line per limit.
+        made_with: further facts on how the model was made, by name.
     """
 
     title: str
@@ -45,33 +45,34 @@ class Card:
 
 
 def best_line(facts: Mapping[str, Any]) -> str:
-    """Return what the development set said at the best step, for a card."""
+    """Return the results on the development set at the best step, as a line of a card."""
     return ", ".join(f"{name.replace('_', ' ')} {value:.4f}" for name, value in facts["best"].items())
 
 
 def layers_line(settings: Mapping[str, Any]) -> str:
-    """Return which part of a model was trained, for a card."""
+    """Return which part of a model was trained, as words for a card."""
     return f"its last {settings['layers']} layers" if settings["layers"] else "all of it"
 
 
 def write_card(
     card: Card, facts: Mapping[str, Any], data: Mapping[str, Sequence[Source]], results: str, folder: Path
 ) -> None:
-    """Write ``README.md`` with the front matter that model hubs read.
+    """Write a model's card, ``README.md`` with the front matter that model hubs read.
 
     Args:
-        card: of the recipe.
-        facts: what ``training.json`` holds.
-        data: the datasets by what they were used for.
-        results: tables in Markdown.
-        folder: of the model.
+        card: the recipe's parts of the card.
+        facts: the content of ``training.json``.
+        data: the datasets, by use.
+        results: the tables of results, in Markdown.
+        folder: the folder of the model.
     """
-    (folder / "README.md").write_text(_text(card, facts, data, results), encoding="utf-8")
+    (folder / "README.md").write_text(_card_text(card, facts, data, results), encoding="utf-8")
 
 
-def _text(card: Card, facts: Mapping[str, Any], data: Mapping[str, Sequence[Source]], results: str) -> str:
+def _card_text(card: Card, facts: Mapping[str, Any], data: Mapping[str, Sequence[Source]], results: str) -> str:
+    """Return a model's card in Markdown; see :func:`write_card`."""
     base = facts["base"]["name"]
-    languages = sorted({one.language for sources in data.values() for one in sources if one.language})
+    languages = sorted({source.language for sources in data.values() for source in sources if source.language})
     made_with = {
         "seed": card.seeds,
         **card.made_with,
@@ -80,17 +81,17 @@ def _text(card: Card, facts: Mapping[str, Any], data: Mapping[str, Sequence[Sour
         "device": f"{facts['device']}, {facts['threads']} threads",
         "versions": ", ".join(f"{name} {version}" for name, version in facts["versions"].items()),
     }
-    front = ["---", "library_name: sentence-transformers", "pipeline_tag: sentence-similarity"]
+    front_matter = ["---", "library_name: sentence-transformers", "pipeline_tag: sentence-similarity"]
     if languages:
-        front += ["language:", *(f"- {language}" for language in languages)]
-    front += ["tags:", "- sentence-transformers", "- sentence-similarity", "---"]
+        front_matter += ["language:", *(f"- {language}" for language in languages)]
+    front_matter += ["tags:", "- sentence-transformers", "- sentence-similarity", "---"]
     rows = [
         f"| {use} | {_cell(source.spec)} | {source.version or '–'} | {_cell(source.licence)} | `{source.digest[:16]}` |"
         for use, sources in data.items()
         for source in sources
     ]
-    parts = [
-        "\n".join(front),
+    paragraphs = [
+        "\n".join(front_matter),
         f"# {card.title}",
         card.about,
         f"Base model: `{base}`. It is a derived work: the base's licence and those of the data below hold for it.",
@@ -103,52 +104,54 @@ def _text(card: Card, facts: Mapping[str, Any], data: Mapping[str, Sequence[Sour
         "## Results\n\n" + results.strip(),
         "## Limits\n\n" + "\n".join(f"- {line}" for line in card.limits),
     ]
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(paragraphs) + "\n"
 
 
 def _cell(text: str) -> str:
-    """Return text for a cell of a table: what would end the cell or the line is taken out of it."""
+    """Return text as a cell of a Markdown table: escaped, on one line."""
     return " ".join(text.replace("|", "\\|").replace("<", "&lt;").split())
 
 
-# The course of a training: losses by step, as a table.
+# The course of a training: a table of losses by step.
 
-#: The file in a model's folder.
+#: The file with the curves, in a model's folder.
 CURVES = "curves.csv"
-#: What a trainer logs besides losses; of no use to a reader of the curves.
-_LEFT_OUT = ("runtime", "per_second", "total_flos", "epoch", "grad_norm")
+#: Parts of the names of logged values that are no curves.
+_UNPLOTTED = ("runtime", "per_second", "total_flos", "epoch", "grad_norm")
 
 
 def write_curves(history: Sequence[Mapping[str, float]], folder: Path) -> None:
-    """Write what a trainer logged as CSV, a row a step; what is of the development set begins with ``dev_``.
+    """Write a trainer's log as CSV, one row per step; columns of the development set begin with ``dev_``.
 
     Args:
-        history: records with ``step``, as transformers' trainer keeps them.
-        folder: of the model.
+        history: records with ``step``, as the transformers trainer logs them.
+        folder: the folder of the model.
     """
     rows: dict[int, dict[str, float]] = {}
     for record in history:
         row = rows.setdefault(int(record["step"]), {"step": int(record["step"])})
         for key, value in record.items():
-            if key != "step" and not key.startswith("train_") and not any(part in key for part in _LEFT_OUT):
-                row["dev_" + key.removeprefix("eval_") if key.startswith("eval_") else key] = value
-    heads = list(dict.fromkeys(["step", *sorted({key for row in rows.values() for key in row})]))
+            if key == "step" or key.startswith("train_") or any(part in key for part in _UNPLOTTED):
+                continue
+            column = "dev_" + key.removeprefix("eval_") if key.startswith("eval_") else key
+            row[column] = value
+    columns = list(dict.fromkeys(["step", *sorted({key for row in rows.values() for key in row})]))
     with (folder / CURVES).open("w", encoding="utf-8", newline="") as stream:
-        write_records(stream, heads, (rows[step] for step in sorted(rows)))
+        write_records(stream, columns, (rows[step] for step in sorted(rows)))
 
 
-# What the jobs of all recipes have in common, and what is left of each model that one makes.
+# What the jobs of all recipes have in common, and the folder of each model that they make.
 
 
 @dataclass(frozen=True, eq=False)
 class Job(ABC):
-    """What all seeds of a training share; a recipe adds what it works with.
+    """What all seeds of a training share; a recipe's subclass adds its data.
 
     Attributes:
-        settings: the request.
-        base: the model that is started from.
-        device, threads: see :func:`take_device`.
-        progress: told of every step.
+        settings: the settings of the training.
+        base: the model that the training starts from.
+        device, threads: torch's name of the device and the number of CPU threads, see :func:`take_device`.
+        progress: receives every step.
     """
 
     settings: TrainingSettings
@@ -159,34 +162,36 @@ class Job(ABC):
 
     @property
     def request(self) -> TrainingSettings:
-        """What was asked for, as it is written down."""
+        """The settings that are written down as the user's request."""
         return self.settings
 
     @property
     @abstractmethod
     def sources(self) -> Mapping[str, Sequence[Source]]:
-        """The datasets by use."""
+        """The datasets, by use."""
 
     @property
     def digests(self) -> dict[str, list[str]]:
-        """Of the data of each use."""
+        """The digests of the datasets, by use."""
         return {name: [source.digest for source in sources] for name, sources in self.sources.items()}
 
     def plain_request(self, **more: Any) -> dict[str, Any]:
-        """Return all that decides the result, as plain values; see :func:`~assay.training.folder.open_work_folder`.
+        """Return everything that decides the result, as plain values.
+
+        An unfinished training resumes only for an equal request, see :func:`~assay.training.folder.open_work_folder`.
 
         Args:
             **more: what a recipe adds.
         """
-        asked = {"recipe": self.request.recipe, "settings": self.request.plain()}
-        return asked | {"base": self.base.digest, "data": self.digests} | more
+        request = {"recipe": self.request.recipe, "settings": self.request.plain()}
+        return request | {"base": self.base.digest, "data": self.digests} | more
 
     def facts(self, seed: int, **more: Any) -> dict[str, Any]:
-        """Return what ``training.json`` holds.
+        """Return the content of ``training.json``.
 
         Args:
-            seed: of the model.
-            **more: what a recipe adds, its results among it.
+            seed: the seed of the model.
+            **more: what a recipe adds, such as the results.
         """
         return {
             "recipe": self.request.recipe,
@@ -207,8 +212,8 @@ class PairsJob(Job):
     """A job on sets of pairs.
 
     Attributes:
-        sets: ``train``, ``dev`` and, but for the trial of a search, ``test``.
-        counts: of pairs, for the model's card.
+        sets: the sets ``train``, ``dev`` and ``test``; a trial of a hyperparameter search has no ``test``.
+        counts: numbers of pairs by what became of them, for the model's card.
     """
 
     sets: Mapping[str, Examples]
@@ -217,22 +222,22 @@ class PairsJob(Job):
     @property
     def sources(self) -> dict[str, tuple[Source, ...]]:
         """The datasets of each set."""
-        return {name: one.sources for name, one in self.sets.items()}
+        return {name: examples.sources for name, examples in self.sets.items()}
 
     @property
     def digests(self) -> dict[str, list[str]]:
-        """Of the data of each set, and of which of its pairs are in it."""
-        return {name: one.digests for name, one in self.sets.items()}
+        """The digests of each set's datasets and of the choice of its pairs."""
+        return {name: examples.digests for name, examples in self.sets.items()}
 
 
 def take_device(runtime: Runtime) -> tuple[str, int]:
-    """Return the device that this process trains on, and the threads of its CPU, which are set."""
+    """Return the device that this process trains on and its number of CPU threads, which is set as a side effect."""
     return own_device(device_of(runtime)[0]), set_threads(runtime.threads)
 
 
 def write_model(
     folder: Path,
-    whole: Any,
+    model: Any,
     history: Sequence[Mapping[str, float]],
     facts: Mapping[str, Any],
     card: Card,
@@ -242,16 +247,16 @@ def write_model(
     """Write a trained model with its curves, facts, card and, last, its results.
 
     Args:
-        folder: of the model.
-        whole: the model, of sentence-transformers.
-        history: the trainer's log, a record a step.
-        facts: see :meth:`Job.facts`.
-        card: what the recipe says of the model.
-        data: the datasets by use.
-        render: gives results as Markdown.
+        folder: the folder of the model.
+        model: a sentence-transformers model.
+        history: the trainer's log, one record per logged step.
+        facts: the content of ``training.json``, see :meth:`Job.facts`.
+        card: the recipe's parts of the card.
+        data: the datasets, by use.
+        render: returns results as Markdown.
     """
     with quiet():
-        whole.save_pretrained(str(folder), create_model_card=False)
+        model.save_pretrained(str(folder), create_model_card=False)
     write_curves(history, folder)
     write_json(folder / "training.json", facts)
     write_card(card, facts, data, render(facts["results"]), folder)

@@ -1,4 +1,4 @@
-"""What every recipe adds to sentence-transformers' trainers: resuming, curves, progress, the order of the pairs."""
+"""What every recipe adds to the sentence-transformers trainers: resuming, curves, progress and a reproducible order."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from assay.training.ranks import follows, meet, processes
 if TYPE_CHECKING:
     from assay.progress import Progress
 
-#: The learnable parameters of the loss, beside the model in a checkpoint.
+#: The file with the loss's own learnable parameters, in a checkpoint beside the model.
 LOSS_FILE = "loss.safetensors"
 #: Steps between two points of the training curve.
 EVERY = 50
-#: Rows or texts computed at a time where no gradient is wanted.
+#: Rows or texts computed at a time if no gradient is needed.
 SCORED_AT_ONCE = 512
 
 
@@ -39,12 +39,13 @@ class Schedule:
     """How long and how fast a model learns.
 
     Attributes:
-        epochs: passes over the training pairs.
-        batch_size: pairs a step.
-        learning_rate: after the warm-up; it falls linearly to 0 at the end.
-        warmup: steps over which the learning rate rises from 0.
-        eval_steps: steps between two evaluations on the development set, each with a checkpoint; the last step has one.
-        seed: decides the order of the pairs.
+        epochs: the number of passes over the training pairs.
+        batch_size: the number of pairs per step.
+        learning_rate: the learning rate after the warm-up; from there it falls linearly to 0 at the last step.
+        warmup: the number of steps over which the learning rate rises from 0.
+        eval_steps: the number of steps between two evaluations on the development set, each of which saves a
+            checkpoint; the last step is evaluated in any case.
+        seed: the seed of the order of the pairs.
     """
 
     epochs: int
@@ -60,11 +61,11 @@ class Trained:
     """The course of a training; the model itself is changed in place.
 
     Attributes:
-        history: the trainer's log, a record a step.
-        best: name of what was compared on the development set.
-        best_step: the step at which it was best.
-        best_value: what it was there.
-        steps: in all.
+        history: the trainer's log, one record per logged step.
+        best: the name of the measure that was compared on the development set.
+        best_step: the step with the best value.
+        best_value: the value at that step.
+        steps: the number of steps in all.
     """
 
     history: Sequence[Mapping[str, float]]
@@ -75,12 +76,12 @@ class Trained:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """All but the history, as ``training.json`` has it."""
+        """All but the history, as written to ``training.json``."""
         return {"steps": self.steps, "best_step": self.best_step, "best": {f"dev_{self.best}": self.best_value}}
 
 
 class _EpochSettings(Protocol):
-    """Settings with a warm-up as a share of the steps, and 0 steps between evaluations for one an epoch."""
+    """Settings of a schedule: the warm-up is a share of the steps; 0 evaluation steps means one per epoch."""
 
     @property
     def epochs(self) -> int: ...
@@ -98,25 +99,25 @@ def schedule_of(settings: _EpochSettings, batches: int, seed: int) -> Schedule:
     """Return the schedule of a training.
 
     Args:
-        settings: of the training.
-        batches: of an epoch; several processes share them.
-        seed: of the order of the pairs.
+        settings: the settings of the training.
+        batches: the number of batches per epoch, divided among the processes that train together.
+        seed: the seed of the order of the pairs.
     """
-    epoch = math.ceil(batches / processes())
+    epoch_steps = math.ceil(batches / processes())
     return Schedule(
         settings.epochs,
         settings.batch_size,
         settings.learning_rate,
-        round(settings.warmup * epoch * settings.epochs),
-        settings.eval_steps or epoch,
+        round(settings.warmup * epoch_steps * settings.epochs),
+        settings.eval_steps or epoch_steps,
         seed,
     )
 
 
 class ResumableTrainer:
-    """Base of the trainers, beside one of sentence-transformers: checkpoints keep the loss's own parameters.
+    """Mixin for a sentence-transformers trainer: checkpoints keep the loss's own parameters, and curves all digits.
 
-    Without them a resumed training would begin these parameters anew. Curves are not rounded.
+    Without these parameters in the checkpoint, a resumed training would start them anew.
     """
 
     model: Any
@@ -130,7 +131,7 @@ class ResumableTrainer:
         """Write no card: assay writes its own."""
 
     def get_batch_sampler(self, dataset: Any, batch_size: int, drop_last: bool, **settings: Any) -> Any:
-        """Return batches in an order that seed and epoch decide, wherever the training begins."""
+        """Return a sampler whose order depends on seed and epoch alone, also when the training resumes."""
         return _Shuffled(dataset, batch_size=batch_size, drop_last=drop_last, seed=self.args.seed)
 
     def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:
@@ -148,7 +149,7 @@ class ResumableTrainer:
                 value.copy_(parameters[name])
 
     def _load_best_model(self) -> None:
-        """Load the best checkpoint; sentence-transformers goes on without it where that fails."""
+        """Load the best checkpoint; raises InputError for a damaged one, which sentence-transformers would ignore."""
         meet()  # the first process may still be writing it
         best = Path(self.state.best_model_checkpoint)
         fault = fault_of_checkpoint(best)
@@ -156,25 +157,25 @@ class ResumableTrainer:
             path, reason = fault
             raise InputError(f"{path}: {reason}; it is of the best model so far: remove {best.parent} and train again")
         self._load_from_checkpoint(str(best))
-        meet()  # or remove it before others have read it
+        meet()  # the first process may remove the checkpoint, so the others must have read it
 
     def _loss_parameters(self) -> list[tuple[str, Any]]:
         """Return the parameters of the loss that are not the model's."""
         return [(name, value) for name, value in self.loss.named_parameters() if not name.startswith("model.")]
 
     def compute_loss(self, model: Any, inputs: dict[str, Any], *args: Any, **settings: Any) -> Any:
-        """Compute the loss; in an evaluation, a batch weighs as many as its pairs, as the mean loss has it."""
+        """Return the loss of a batch; remembers its weight in the curves: in an evaluation, its number of pairs."""
         self._weight = 1 if self.model.training else len(inputs["label"])
         return super().compute_loss(model, inputs, *args, **settings)  # type: ignore[misc]  # of the trainer
 
     def track_loss_components(self, loss: dict[str, Any]) -> None:
-        """Add up the parts of the loss."""
+        """Add the components of a batch's loss to the running sums, times the weight of the batch."""
         sums = self.accum_loss_components["train" if self.model.training else "eval"]
         for name, value in (loss | {"steps": torch.ones(())}).items():
             sums[name] = sums.get(name, 0.0) + self._weight * value.detach()
 
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
-        """Log the parts of the loss with all their digits, where sentence-transformers rounds to four."""
+        """Log the mean components of the loss with all their digits; sentence-transformers would round them to four."""
         kind = "train" if "loss" in logs else "eval" if "eval_loss" in logs else None
         sums = self.accum_loss_components.get(kind, {}) if kind else {}
         steps = float(sums.get("steps", 0))
@@ -186,12 +187,12 @@ class ResumableTrainer:
         super().log(logs, start_time)  # type: ignore[misc]  # of the trainer
 
     def extra_curves(self) -> dict[str, float]:
-        """Return what else belongs into the curves at an evaluation; by default nothing."""
+        """Return further values for the curves at an evaluation, by name; none by default."""
         return {}
 
 
 class _Shuffled(DefaultBatchSampler):  # type: ignore[misc]  # sentence-transformers has no types here
-    """Batches of row numbers, shuffled anew every epoch; rows of one ``unit`` of the dataset follow one another."""
+    """Batches of row numbers, shuffled anew every epoch; rows with the same ``unit`` in the dataset stay together."""
 
     def __init__(self, dataset: Any, **settings: Any) -> None:
         super().__init__(dataset, **settings)
@@ -199,15 +200,16 @@ class _Shuffled(DefaultBatchSampler):  # type: ignore[misc]  # sentence-transfor
         self.units = torch.unique(units, return_inverse=True)[1]
 
     def __iter__(self) -> Iterator[list[int]]:
-        dice = torch.Generator().manual_seed(1_000_003 * self.seed + self.epoch)
-        places = torch.randperm(int(self.units.max()) + 1, generator=dice)
-        for part in torch.split(torch.argsort(places[self.units], stable=True), self.batch_size):
+        # The factor exceeds any number of epochs, so that different seeds never share the order of an epoch.
+        rng = torch.Generator().manual_seed(1_000_003 * self.seed + self.epoch)
+        unit_ranks = torch.randperm(int(self.units.max()) + 1, generator=rng)
+        for part in torch.split(torch.argsort(unit_ranks[self.units], stable=True), self.batch_size):
             if len(part) == self.batch_size or not self.drop_last:
                 yield part.tolist()
 
 
 class _EvaluateLastStep(TrainerCallback):  # type: ignore[misc]  # transformers has no types here
-    """Evaluates and saves the last step, which not every version does where ``eval_steps`` does not divide it."""
+    """Evaluates and saves the last step; some versions of transformers skip it if ``eval_steps`` does not divide it."""
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         if state.global_step >= state.max_steps:
@@ -215,13 +217,13 @@ class _EvaluateLastStep(TrainerCallback):  # type: ignore[misc]  # transformers 
 
 
 class _ReportProgress(TrainerCallback):  # type: ignore[misc]  # transformers has no types here
-    """Reports the steps of a training, and what it has reached on the development set."""
+    """Reports the steps of a training and its results on the development set."""
 
-    def __init__(self, progress: Progress, what: str) -> None:
-        self._progress, self._what = progress, what
+    def __init__(self, progress: Progress, title: str) -> None:
+        self._progress, self._title = progress, title
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        self._progress.begin(self._what, state.max_steps)
+        self._progress.begin(self._title, state.max_steps)
         self._progress.advance(state.global_step)
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
@@ -229,8 +231,8 @@ class _ReportProgress(TrainerCallback):  # type: ignore[misc]  # transformers ha
 
     def on_evaluate(self, args: Any, state: Any, control: Any, metrics: dict[str, float], **_: Any) -> None:
         best = args.metric_for_best_model
-        reached = f"dev {best.removeprefix('eval_')} {metrics[best]:.5f}"
-        self._progress.say(f"{self._what}: step {state.global_step:,} of {state.max_steps:,}, {reached}")
+        dev_result = f"dev {best.removeprefix('eval_')} {metrics[best]:.5f}"
+        self._progress.say(f"{self._title}: step {state.global_step:,} of {state.max_steps:,}, {dev_result}")
 
 
 def has_bfloat16(device: str) -> bool:
@@ -243,22 +245,24 @@ def arguments(
     schedule: Schedule,
     device: str,
     *,
-    kind: Any = SentenceTransformerTrainingArguments,
+    arguments_class: Any = SentenceTransformerTrainingArguments,
     best: str = "loss",
     mixed: bool = False,
 ) -> Any:
-    """Return the arguments of a trainer that keeps the last checkpoint and the best one.
+    """Return the arguments of a trainer that keeps its last checkpoint and the best one.
+
+    Makes an indexed GPU, such as ``cuda:1``, torch's current device.
 
     Args:
-        folder: for checkpoints.
+        folder: the folder for checkpoints.
         schedule: how long and how fast the model learns.
         device: torch's name of the device; no other GPU is used.
-        kind: the class of the arguments.
-        best: what is looked at on the development set: ``loss``, or something that is better the higher it is.
-        mixed: whether a GPU that has bfloat16 computes in it, and keeps weights and losses in single precision.
+        arguments_class: the class of the returned arguments.
+        best: the measure that is compared on the development set: ``loss``, or one of which higher values are better.
+        mixed: whether to compute in bfloat16 on a GPU that supports it; weights and losses stay in single precision.
     """
-    half = mixed and has_bfloat16(device)
-    made = kind(
+    use_bfloat16 = mixed and has_bfloat16(device)
+    training_arguments = arguments_class(
         output_dir=str(folder),
         num_train_epochs=schedule.epochs,
         per_device_train_batch_size=schedule.batch_size,
@@ -275,7 +279,7 @@ def arguments(
         load_best_model_at_end=True,
         metric_for_best_model=f"eval_{best}",
         greater_is_better=best != "loss",
-        bf16=half,
+        bf16=use_bfloat16,
         logging_steps=min(EVERY, schedule.eval_steps),
         seed=schedule.seed,
         use_cpu=device == "cpu",
@@ -284,39 +288,42 @@ def arguments(
         report_to=[],
     )
     if device.startswith("cuda"):
-        made._n_gpu = 1  # or the trainer spreads a batch over all that it sees
+        training_arguments._n_gpu = 1  # or the trainer distributes a batch over all visible GPUs
     if ":" in device:
         torch.cuda.set_device(device)
-    return made
+    return training_arguments
 
 
 def train(
-    trainer: Any, folder: Path, progress: Progress, what: str, *, best: str = "loss", callbacks: Sequence[Any] = ()
+    trainer: Any, folder: Path, progress: Progress, title: str, *, best: str = "loss", callbacks: Sequence[Any] = ()
 ) -> Trained:
-    """Run a trainer from its last complete checkpoint, or from the start; afterwards its model is the best one.
+    """Run a trainer from its last undamaged checkpoint, or from the start; afterwards its model is the best one.
+
+    Damaged checkpoints after that one are reported and removed.
 
     Args:
-        trainer: made with :func:`arguments`.
-        folder: of its checkpoints.
-        progress: told of each step and evaluation.
-        what: names the training for the user.
-        best: what was compared on the development set, as for :func:`arguments`.
-        callbacks: of transformers, told of the trainer's events.
+        trainer: a trainer whose arguments come from :func:`arguments`.
+        folder: the folder of its checkpoints.
+        progress: receives each step and evaluation.
+        title: the name of the training in messages to the user.
+        best: the measure that is compared on the development set, as given to :func:`arguments`.
+        callbacks: further transformers callbacks.
     """
-    trainer.remove_callback(PrinterCallback)  # it writes to stdout
-    for callback in (_EvaluateLastStep(), _ReportProgress(progress, what), *callbacks):
+    trainer.remove_callback(PrinterCallback)  # it prints to stdout, which is for data
+    for callback in (_EvaluateLastStep(), _ReportProgress(progress, title), *callbacks):
         trainer.add_callback(callback)
     checkpoint, damaged = last_checkpoint(folder)
     for path, fault in damaged.items():
-        progress.say(f"{what}: {path}: {fault}; goes back to the checkpoint before")
-    meet()  # each process has looked at all of them
+        progress.say(f"{title}: {path}: {fault}; goes back to the checkpoint before")
+    meet()  # every process must have checked all checkpoints before any is removed
     if not follows():
         for path in damaged:
-            # or the trainer takes it for the newest, and removes those that it writes from here on
+            # A damaged checkpoint of a later step would count as the newest: the trainer, which keeps only a few,
+            # would remove the checkpoints that it writes from here on.
             shutil.rmtree(path.parent)
     meet()
     if checkpoint is not None:
-        progress.say(f"{what}: resumes from step {checkpoint.name.rpartition('-')[2]}")
+        progress.say(f"{title}: resumes from step {checkpoint.name.rpartition('-')[2]}")
     with quiet():
         trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
     state = trainer.state
@@ -326,10 +333,10 @@ def train(
 
 
 def last_checkpoint(folder: Path) -> tuple[Path | None, dict[Path, str]]:
-    """Return the last checkpoint that is whole, or None, and what is wrong with a file of each later one.
+    """Return the last undamaged checkpoint, or None, and the damaged ones after it.
 
-    The state of the trainer is the last file of a checkpoint. A writer that was interrupted leaves none, or half of
-    one: such a checkpoint is passed over, and the trainer writes it again.
+    The damage is one file per checkpoint with its fault. A checkpoint without a readable ``trainer_state.json``, the
+    file that is written last, was interrupted: it is skipped without a report, and the trainer writes it again.
     """
     complete = []
     for path in folder.glob("checkpoint-*"):
@@ -346,9 +353,9 @@ def last_checkpoint(folder: Path) -> tuple[Path | None, dict[Path, str]]:
 
 
 def fault_of_checkpoint(folder: Path) -> tuple[Path, str] | None:
-    """Return a file of a checkpoint that is missing or truncated, with what is wrong with it; None where it is whole.
+    """Return the first missing or truncated file of a checkpoint with its fault, or None if the checkpoint is complete.
 
-    Reads the headers of weights, and that the archives of the optimizer and the schedule have an end.
+    Of weights only the header is read, of the archives of the optimizer and the schedule only the end.
     """
     for name in (LOSS_FILE, "optimizer.pt", "scheduler.pt"):
         if not (folder / name).is_file():

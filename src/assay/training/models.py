@@ -1,5 +1,5 @@
-"""Models to train, in single precision and without code of their own, and the tokens they read, computed once for
-each distinct text.
+"""Loads the models that are trained (in single precision, without code from the model's folder) and tokenizes each
+distinct text once.
 """
 
 from __future__ import annotations
@@ -19,62 +19,63 @@ from assay.metrics.neural.loading import quiet
 from assay.metrics.neural.tokens import tokenize
 from assay.metrics.neural.weights import Use, whole_weights
 
-# The tokens of all texts of a training, computed once: every batch is a gather, padded to its own longest text.
+# Token tables: all texts of a training are tokenized once; a batch gathers its rows and pads them to its longest text.
 
 
 class TokenTable:
-    """Token numbers of n inputs of a model, special tokens included.
+    """The token ids of n model inputs, special tokens included.
 
     Args:
-        ids: of all tokens, input after input, int32, shape (tokens,).
-        lengths: tokens of each input, int64, shape (n,).
-        pad: number of the padding token.
-        types: segment numbers of all tokens, or None where the model takes none.
-        cut: how many inputs were too long for the model, so that their end is missing.
+        ids: the token ids of all inputs, one input after another, int32, shape (tokens,).
+        lengths: the number of tokens of each input, int64, shape (n,).
+        pad: the id of the padding token.
+        types: the segment ids of all tokens, shape (tokens,), or None if the model reads none.
+        truncated: the number of inputs that were too long for the model and lost their end.
     """
 
     def __init__(
-        self, ids: torch.Tensor, lengths: torch.Tensor, pad: int, types: torch.Tensor | None, cut: int
+        self, ids: torch.Tensor, lengths: torch.Tensor, pad: int, types: torch.Tensor | None, truncated: int
     ) -> None:
-        self.ids, self.lengths, self.pad, self.types, self.cut = ids, lengths, pad, types, cut
+        self.ids, self.lengths, self.pad, self.types, self.truncated = ids, lengths, pad, types, truncated
         self.starts = torch.cumsum(lengths, 0) - lengths
 
     def __len__(self) -> int:
         return len(self.lengths)
 
     def padded(self, numbers: torch.Tensor, device: Any) -> dict[str, torch.Tensor]:
-        """Return what a model takes for some inputs: tensors of shape (b, l), int64, padded on the right.
+        """Return a model's arguments for a batch of inputs: int64 tensors of shape (b, l), padded on the right.
 
         Args:
-            numbers: of the inputs, int64, shape (b,), on the CPU.
-            device: where they are wanted.
+            numbers: the indices of the inputs in the table, int64, shape (b,), on the CPU.
+            device: the device of the returned tensors.
         """
         lengths = self.lengths[numbers]
-        places = torch.arange(int(lengths.max()))
-        mask = places < lengths[:, None]
-        index = (self.starts[numbers][:, None] + places).clamp_(max=len(self.ids) - 1)
-        made = {"input_ids": torch.where(mask, self.ids[index], self.pad).long(), "attention_mask": mask.long()}
+        positions = torch.arange(int(lengths.max()))
+        mask = positions < lengths[:, None]
+        # Padding may point past the last token: any valid index does, since the mask hides what is read there.
+        index = (self.starts[numbers][:, None] + positions).clamp_(max=len(self.ids) - 1)
+        features = {"input_ids": torch.where(mask, self.ids[index], self.pad).long(), "attention_mask": mask.long()}
         if self.types is not None:
-            made["token_type_ids"] = torch.where(mask, self.types[index], 0).long()
-        return {name: value.to(device, non_blocking=True) for name, value in made.items()}
+            features["token_type_ids"] = torch.where(mask, self.types[index], 0).long()
+        return {name: value.to(device, non_blocking=True) for name, value in features.items()}
 
 
-def alike(lengths: torch.Tensor, budget: int, spare: int) -> Iterator[torch.Tensor]:
-    """Yield the places of inputs in groups of like length, so that a batch is computed with little padding.
+def length_groups(lengths: torch.Tensor, budget: int, spare: int) -> Iterator[torch.Tensor]:
+    """Yield the indices of a batch's inputs in groups of similar length, so that little padding is computed.
 
-    The gradient is that of the batch as a whole, however it is cut.
+    The grouping does not change the gradient of the batch.
 
     Args:
-        lengths: tokens of each input, shape (b,).
-        budget: tokens of a group at most, padding included; an input longer than that is a group of its own.
-        spare: tokens of padding in a group that cost less than one group more.
+        lengths: the number of tokens of each input, shape (b,).
+        budget: the most tokens of a group, padding included; an input longer than that is a group of its own.
+        spare: the padding tokens that a group may have, because they cost less than one more group.
     """
     order = torch.argsort(lengths, stable=True)
     sizes = lengths[order].tolist()
     start, padding = 0, 0
     for end in range(1, len(sizes) + 1):
         if end < len(sizes):
-            # the lengths rise: the next input would widen all before it
+            # Lengths ascend, so adding the next input would pad every earlier input of the group to its length.
             padding += (end - start) * (sizes[end] - sizes[end - 1])
             if padding <= spare and sizes[end] * (end + 1 - start) <= budget:
                 continue
@@ -82,50 +83,51 @@ def alike(lengths: torch.Tensor, budget: int, spare: int) -> Iterator[torch.Tens
         start, padding = end, 0
 
 
-def table_of_texts(whole: Any, texts: Sequence[str]) -> TokenTable:
-    """Return the tokens of texts as a bi-encoder takes them, with its default prompt and cut to its length.
+def table_of_texts(model: Any, texts: Sequence[str]) -> TokenTable:
+    """Return the tokens of n texts as a bi-encoder reads them: after its default prompt, truncated to its length.
 
     Args:
-        whole: the model of sentence-transformers.
-        texts: n of them.
+        model: a sentence-transformers model.
+        texts: the texts, without the prompt.
     """
-    prompt = whole.prompts.get(whole.default_prompt_name) or "" if whole.default_prompt_name else ""
-    return _table(whole, [prompt + text for text in texts], None)
+    prompt = model.prompts.get(model.default_prompt_name) or "" if model.default_prompt_name else ""
+    return _token_table(model, [prompt + text for text in texts], None)
 
 
-def table_of_pairs(whole: Any, firsts: Sequence[str], seconds: Sequence[str]) -> TokenTable:
-    """Return the tokens of n pairs of texts as a cross-encoder takes them."""
-    return _table(whole, firsts, seconds)
+def table_of_pairs(model: Any, firsts: Sequence[str], seconds: Sequence[str]) -> TokenTable:
+    """Return the tokens of n pairs of texts as a cross-encoder reads them, truncated to its length."""
+    return _token_table(model, firsts, seconds)
 
 
-def _table(whole: Any, firsts: Sequence[str], seconds: Sequence[str] | None) -> TokenTable:
-    tokenizer = whole.tokenizer
-    types = "token_type_ids" in tokenizer.model_input_names
-    limit = int(whole.max_seq_length or tokenizer.model_max_length)
-    found = tokenize(tokenizer, firsts, limit, seconds, types=types)
-    lengths = np.array([len(one.ids) for one in found], dtype=np.int64)
-    ids = np.fromiter((number for one in found for number in one.ids), dtype=np.int32, count=int(lengths.sum()))
-    kinds = None
-    if types:
-        kinds = torch.from_numpy(
-            np.fromiter((kind for one in found for kind in one.types or ()), dtype=np.int32, count=len(ids))
+def _token_table(model: Any, firsts: Sequence[str], seconds: Sequence[str] | None) -> TokenTable:
+    tokenizer = model.tokenizer
+    reads_types = "token_type_ids" in tokenizer.model_input_names
+    limit = int(model.max_seq_length or tokenizer.model_max_length)
+    tokenized = tokenize(tokenizer, firsts, limit, seconds, types=reads_types)
+    lengths = np.array([len(tokens.ids) for tokens in tokenized], dtype=np.int64)
+    ids = np.fromiter((id_ for tokens in tokenized for id_ in tokens.ids), dtype=np.int32, count=int(lengths.sum()))
+    types = None
+    if reads_types:
+        types = torch.from_numpy(
+            np.fromiter((type_ for tokens in tokenized for type_ in tokens.types or ()), dtype=np.int32, count=len(ids))
         )
-    cut = sum(one.cut for one in found)
-    return TokenTable(torch.from_numpy(ids), torch.from_numpy(lengths), int(tokenizer.pad_token_id), kinds, cut)
+    truncated = sum(tokens.cut for tokens in tokenized)
+    return TokenTable(torch.from_numpy(ids), torch.from_numpy(lengths), int(tokenizer.pad_token_id), types, truncated)
 
 
-# What the rows of a training on pairs are made of: tokens, kept once for each distinct text, and labels.
+# Model inputs: the tokens and labels of the rows of a training on pairs.
 
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """What the rows of all sets are made of, n of them.
+    """The model inputs and labels of n rows: those of all sets, one set after another.
 
     Attributes:
-        table: tokens of distinct texts (bi-encoder), or of pairs (cross-encoder).
-        first, second: which inputs of the table each row reads, int64, shape (n,); the same for a cross-encoder.
-        labels: float32 in [0, 1] or int64 (number of a class), shape (n,).
-        third: as *first*, for rows of three texts.
+        table: the tokens of the distinct texts (bi-encoder) or of the pairs (cross-encoder).
+        first, second: the indices in the table of each row's inputs, int64, shape (n,); equal for a cross-encoder,
+            which reads both texts as one input.
+        labels: float32 in [0, 1], or int64 class numbers, shape (n,).
+        third: like *first*, for rows of three texts; None for rows of two.
     """
 
     table: TokenTable
@@ -136,22 +138,22 @@ class Inputs:
 
     @property
     def sides(self) -> tuple[torch.Tensor, ...]:
-        """The inputs of each row, side by side."""
+        """The table indices of each row's inputs: two or three tensors of shape (n,)."""
         return (self.first, self.second) if self.third is None else (self.first, self.second, self.third)
 
     @property
     def lengths(self) -> torch.Tensor:
-        """Tokens of each row's longest input, shape (n,)."""
+        """The number of tokens of each row's longest input, shape (n,)."""
         return torch.stack([self.table.lengths[side] for side in self.sides]).amax(dim=0)
 
 
 def bi_inputs(model: Any, firsts: Sequence[str], seconds: Sequence[str], labels: torch.Tensor) -> Inputs:
-    """Return what a bi-encoder reads of n pairs of texts.
+    """Return a bi-encoder's inputs for n pairs of texts; each distinct text is tokenized once.
 
     Args:
-        model: of sentence-transformers.
-        firsts, seconds: the texts.
-        labels: see :class:`Inputs`.
+        model: a sentence-transformers model.
+        firsts, seconds: the texts of the pairs.
+        labels: one label per pair, see :class:`Inputs`.
     """
     texts = sorted({*firsts, *seconds})
     numbers = {text: number for number, text in enumerate(texts)}
@@ -160,101 +162,129 @@ def bi_inputs(model: Any, firsts: Sequence[str], seconds: Sequence[str], labels:
 
 
 def cross_inputs(model: Any, firsts: Sequence[str], seconds: Sequence[str], labels: torch.Tensor) -> Inputs:
-    """Return what a cross-encoder reads of n pairs of texts; see :func:`bi_inputs`."""
-    own = torch.arange(len(firsts))
-    return Inputs(table_of_pairs(model, firsts, seconds), own, own, labels)
+    """Return a cross-encoder's inputs for n pairs of texts; see :func:`bi_inputs`."""
+    indices = torch.arange(len(firsts))
+    return Inputs(table_of_pairs(model, firsts, seconds), indices, indices, labels)
 
 
-# Models to train, in single precision: safetensors only, no code of the model's own.
+# Loading: single precision, weights from safetensors only, no code from the model's folder.
 
 
 def load_bi_encoder(folder: Path, device: str) -> Any:
-    """Load a checked folder as model of sentence-transformers.
+    """Return the bi-encoder in a checked folder, as a SentenceTransformer.
 
     Raises:
-        UnavailableError: the libraries cannot load it, or it lacks weights.
+        UnavailableError: the libraries cannot load it, or weights are missing.
     """
     from sentence_transformers import SentenceTransformer
 
-    return _loaded(SentenceTransformer, folder, device, use="hidden states")
+    return _load_model(SentenceTransformer, folder, device, use="hidden states")
 
 
 def has_head(folder: Path, outputs: int) -> bool:
-    """Return whether a folder is a cross-encoder with so many outputs, so that it scores pairs as it is."""
-    found = describe(folder)
-    return (found.architecture or "").endswith("ForSequenceClassification") and (found.labels or 1) == outputs
+    """Return whether a folder has a cross-encoder with this many outputs, which scores pairs without training."""
+    description = describe(folder)
+    is_classifier = (description.architecture or "").endswith("ForSequenceClassification")
+    return is_classifier and (description.labels or 1) == outputs
 
 
 def load_cross_encoder(folder: Path, device: str, *, outputs: int, activation: Any, seed: int) -> Any:
-    """Load a checked folder as cross-encoder; where it has no head for so many outputs, a new one is drawn.
+    """Return the cross-encoder in a checked folder; if it has no head with this many outputs, a new one is initialised.
+
+    Seeds torch's global random generator.
 
     Args:
-        folder: of a cross-encoder, or of the encoder of single texts that becomes one.
-        device: torch's name of it.
-        outputs: of the head.
-        activation: from logits to scores, a module of torch.nn; it is declared in the model's folder.
-        seed: of a new head.
+        folder: the folder of a cross-encoder, or of an encoder of single texts that becomes one.
+        device: torch's name of the device.
+        outputs: the number of outputs of the head.
+        activation: the torch module that turns logits into scores; saved with the model as its declared activation.
+        seed: the seed of a new head.
 
     Raises:
-        UnavailableError: the libraries cannot load it, or it lacks weights.
+        UnavailableError: the libraries cannot load it, or weights are missing.
     """
     from sentence_transformers import CrossEncoder
 
     torch.manual_seed(seed)
-    heads = {"num_labels": outputs, "activation_fn": activation}
+    head_options = {"num_labels": outputs, "activation_fn": activation}
     if has_head(folder, outputs):
-        return _loaded(CrossEncoder, folder, device, use="head", **heads)
-    settings = {"ignore_mismatched_sizes": True}
-    return _loaded(CrossEncoder, folder, device, use="new head", model=settings, **heads)
+        return _load_model(CrossEncoder, folder, device, use="head", **head_options)
+    weight_options = {"ignore_mismatched_sizes": True}  # a head of another size is replaced, not an error
+    return _load_model(CrossEncoder, folder, device, use="new head", weight_options=weight_options, **head_options)
 
 
-def train_last_layers(whole: Any, number: int | None, name: str) -> None:
-    """Freeze all of a model but its last layers and what follows them, such as a head; with None nothing.
+def freeze_except_last_layers(model: Any, count: int | None, name: str) -> None:
+    """Freeze a model's encoder except its last transformer layers.
+
+    A head outside the encoder keeps training. Modules inside the encoder that follow its layers, such as BERT's pooler
+    or the final norm of ModernBERT, stay frozen.
 
     Args:
-        whole: the model of sentence-transformers.
-        number: of layers.
-        name: of the model, for errors.
+        model: a sentence-transformers model, changed in place.
+        count: the number of layers to train; None leaves the model as it is.
+        name: the name of the model in error messages.
 
     Raises:
-        InputError: it has not so many layers.
-        UnavailableError: its layers are not found.
+        InputError: the model has fewer than *count* layers.
+        UnavailableError: no list of layers is found in the model.
     """
-    if number is None:
+    if count is None:
         return
-    body = whole[0].model
-    stacks = [module for path, module in body.named_modules() if isinstance(module, nn.ModuleList) and path]
+    body = model[0].model
     depth = int(body.config.num_hidden_layers)
-    layers = next((list(stack) for stack in stacks if len(stack) == depth), None)
+    layers = _transformer_layers(body, depth)
     if layers is None:
         raise UnavailableError(f"model {name}: its layers are not found", "train it as a whole, without `layers`")
-    if number > depth:
-        raise InputError(f"`layers={number}`: the model has {depth} layers; valid: 1 to {depth}")
-    for parameter in getattr(body, body.base_model_prefix, body).parameters():
-        parameter.requires_grad_(False)
-    for layer in layers[-number:]:
+    if count > depth:
+        raise InputError(f"`layers={count}`: the model has {depth} layers; valid: 1 to {depth}")
+    # A model with a head holds its encoder under base_model_prefix; a model without one is the encoder.
+    encoder = getattr(body, body.base_model_prefix, body)
+    encoder.requires_grad_(False)
+    for layer in layers[-count:]:
         layer.requires_grad_(True)
 
 
-def _loaded(
-    kind: Callable[..., Any],
+def _transformer_layers(body: nn.Module, depth: int) -> list[nn.Module] | None:
+    """Return the first list of *depth* modules in a transformers model; None if it has none."""
+    for path, module in body.named_modules():
+        # The empty path is the model itself.
+        if path and isinstance(module, nn.ModuleList) and len(module) == depth:
+            return list(module)
+    return None
+
+
+def _load_model(
+    model_class: Callable[..., Any],
     folder: Path,
     device: str,
     *,
     use: Use,
-    model: dict[str, Any] | None = None,
-    **more: Any,
+    weight_options: dict[str, Any] | None = None,
+    **options: Any,
 ) -> Any:
-    settings: dict[str, Any] = {"use_safetensors": True, "dtype": torch.float32} | (model or {})
+    """Return a sentence-transformers model loaded in single precision from local safetensors.
+
+    Args:
+        model_class: the class of the model.
+        folder: the folder of the model, checked before.
+        device: torch's name of the device.
+        use: the part of the model that is used; its weights must all be in the folder.
+        weight_options: further options of transformers' ``from_pretrained``.
+        **options: further arguments of the class.
+
+    Raises:
+        UnavailableError: the libraries cannot load it, or weights are missing.
+    """
+    model_kwargs: dict[str, Any] = {"use_safetensors": True, "dtype": torch.float32} | (weight_options or {})
     try:
         with quiet(), whole_weights(folder, use):
-            return kind(
+            return model_class(
                 str(folder),
                 device=device,
                 trust_remote_code=False,
                 local_files_only=True,
-                model_kwargs=settings,
-                **more,
+                model_kwargs=model_kwargs,
+                **options,
             )
     except (OSError, ValueError, KeyError, RuntimeError, TypeError, AttributeError) as error:
         line = next((part.strip() for part in str(error).splitlines() if part.strip()), "no reason given")

@@ -1,6 +1,7 @@
-"""Several processes that train one model together, a GPU each, as ``torchrun`` starts them: who leads, who follows.
+"""Several processes that train one model together, with one GPU each, as started by ``torchrun``.
 
-The first process owns what is written; the others compute their share of every batch and write nothing.
+The first process leads and writes all files; the others follow: they compute their share of every batch and write
+nothing.
 """
 
 from __future__ import annotations
@@ -11,41 +12,45 @@ from collections.abc import Callable
 
 from assay.errors import UnavailableError
 
-#: Seconds that a follower waits for what the leader writes.
+#: Seconds that a follower waits for a file of the leader.
 PATIENCE = 600.0
 
 
 def follows() -> bool:
-    """Return whether another process leads this one."""
+    """Return whether this process follows another one, and so must not write."""
     return int(os.environ.get("RANK", "0")) > 0
 
 
 def processes() -> int:
-    """Return how many processes train together."""
+    """Return the number of processes that train together."""
     return int(os.environ.get("WORLD_SIZE", "1"))
 
 
 def meet() -> None:
-    """Return when all processes that train together are here."""
-    import torch.distributed  # where one process trains, no torch is wanted for this
+    """Wait until all processes that train together have called this function; a single process does not wait."""
+    import torch.distributed  # imported here so that this module does not load torch
 
     if torch.distributed.is_available() and torch.distributed.is_initialized():
         torch.distributed.barrier()
 
 
 def own_device(device: str) -> str:
-    """Return the device of this process: of several GPUs, the one that it was started for."""
+    """Return the device of this process: among several processes, ``cuda`` becomes the GPU assigned to this one."""
     return f"cuda:{os.environ.get('LOCAL_RANK', '0')}" if processes() > 1 and device == "cuda" else device
 
 
-def wait_for(there: Callable[[], bool], what: str) -> None:
-    """Return as soon as something is there.
+def wait_for(is_available: Callable[[], bool], what: str) -> None:
+    """Wait until *is_available* returns true.
+
+    Args:
+        is_available: polled ten times per second.
+        what: the name of the awaited thing in the error message.
 
     Raises:
-        UnavailableError: it does not come.
+        UnavailableError: it is not available within :data:`PATIENCE` seconds.
     """
-    until = time.monotonic() + PATIENCE
-    while not there():
-        if time.monotonic() > until:
+    deadline = time.monotonic() + PATIENCE
+    while not is_available():
+        if time.monotonic() > deadline:
             raise UnavailableError(f"{what} does not come from the first process", "look at what that one says")
         time.sleep(0.1)

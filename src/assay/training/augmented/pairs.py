@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from assay.datasets.columns import SourceTable
 from assay.datasets.files import read_table_file
 from assay.errors import InputError, MissingExtraError, suggest
-from assay.training.data import SHARE, pair_key, text_key
+from assay.training.data import HELD_OUT_SHARE, pair_key, text_key
 
 # Entities, read from a file; entities that share a name or an alias form a family.
 
@@ -170,7 +170,7 @@ def split_families(family: NDArray[np.int64], dice: np.random.Generator) -> list
     """
     number = int(family.max()) + 1 if len(family) else 0
     order = dice.permutation(number)
-    share = int(SHARE * number)
+    share = int(HELD_OUT_SHARE * number)
     split_of_family = np.full(number, SPLITS.index("train"))
     split_of_family[order[:share]] = SPLITS.index("dev")
     split_of_family[order[share : 2 * share]] = SPLITS.index("test")
@@ -186,7 +186,7 @@ def pair_entities(entities: Sequence[Entity], times: int, seed: int) -> tuple[li
     aliases of its entity. Skipped are pairs of one family, and those that a split has already.
 
     Args:
-        entities: n of them.
+        entities: the n entities.
         times: random pairs for each entity.
         seed: of the splits and of all that is drawn.
     """
@@ -235,7 +235,7 @@ def say_numbers(numbers: Sequence[int], language: str) -> list[str]:
     """Return whole numbers in words, as the library num2words says them.
 
     Args:
-        numbers: n of them.
+        numbers: the n numbers.
         language: its code, such as ``de``.
 
     Raises:

@@ -38,7 +38,7 @@ class Labeller:
         model: what may stand after ``cross-encoder:``, options included.
 
     Raises:
-        InputError, UnavailableError, MissingExtraError: there is no such model, or it cannot be had here.
+        InputError, UnavailableError, MissingExtraError: the model does not exist or is unavailable.
     """
 
     def __init__(self, model: str) -> None:
@@ -81,9 +81,9 @@ def label_pairs(pairs: Sequence[Pair], labeller: Labeller | None, progress: Prog
     """Return the labels of n pairs: their own, and the labeller's for those that have none.
 
     Args:
-        pairs: n of them.
+        pairs: the n pairs.
         labeller: a cross-encoder; None where every pair has a label.
-        progress: told of each chunk.
+        progress: receives each chunk.
 
     Returns:
         Labels in [0, 1], shape (n,).
@@ -108,7 +108,7 @@ def as_sets(
     """Return the sets ``train``, ``dev`` and ``test``, and counts for the model's card.
 
     Args:
-        pairs: n of them.
+        pairs: the n pairs.
         labels: in [0, 1], shape (n,).
         say: gets a line for everything that is left out.
 
@@ -144,7 +144,7 @@ def write_pairs(pairs: Sequence[Pair], labels: NDArray[np.float64], made_from: M
     """Write ``pairs.parquet``: columns ``reference, candidate, label, split, origin``.
 
     Args:
-        pairs: n of them.
+        pairs: the n pairs.
         labels: theirs, shape (n,).
         made_from: digests and signatures, kept in the file's metadata.
         folder: where.
@@ -168,15 +168,15 @@ def train_augmented(settings: AugmentedSettings, *, render: Render, progress: Pr
 
     Args:
         settings: of the training; the folder has the pairs as ``pairs.parquet``.
-        render: gives results as Markdown.
-        progress: told of every step.
+        render: returns results as Markdown.
+        progress: receives every step.
 
     Returns:
         As :func:`~assay.training.pairwise.recipe.train_on_pairs`. The labels that it was measured by are not of people.
 
     Raises:
-        InputError: something that was asked for cannot be used.
-        UnavailableError: a model cannot be had here.
+        InputError: a setting or a dataset cannot be used.
+        UnavailableError: a model is unavailable.
         MissingExtraError: a library is not installed.
     """
     base = locate(settings.base)
@@ -186,7 +186,9 @@ def train_augmented(settings: AugmentedSettings, *, render: Render, progress: Pr
     if labeller is not None:
         made_from["labeller"] = labeller.signature
     sets, counts = as_sets(pairs, labels, progress.say)
-    job = replace(job_of(settings.training(), base, sets, made | counts, settings.runtime, progress), asked=settings)
+    job = replace(
+        job_of(settings.training(), base, sets, made | counts, settings.runtime, progress), original_request=settings
+    )
     with open_work_folder(settings.out, job.plain_request(made_from=made_from)) as work:
         results = make_all(job, work, render)
         if not follows():

@@ -1,4 +1,4 @@
-"""Semantic forms of sentences: frames with roles and fillers, made from AMR graphs or read from files, and wrong
+"""Semantic forms of sentences (frames with roles and fillers), built from AMR graphs or read from files, and wrong
 forms as negatives.
 """
 
@@ -25,18 +25,18 @@ from assay.training.midtuning.settings import FRAME_FILES
 
 # Semantic forms: frames of predicates with their roles and fillers.
 
-#: Roles that belong to the sense of a predicate, in PropBank's and in AMR's spelling; they come first in a frame.
+#: The numbered roles, which belong to the sense of a predicate, in PropBank's and AMR's spelling; first in a frame.
 _CORE = re.compile(r"(?i)A(RG)?\d")
 
 
 @dataclass(frozen=True)
 class Frame:
-    """A predicate with what takes part in it.
+    """A predicate and its arguments.
 
     Attributes:
-        predicate: with its sense, ``want-01``.
-        roles: (role, filler) in order, such as ``("ARG0", "boy")``; a role may come twice, and a filler that was taken
-            away is an empty text.
+        predicate: the predicate with its sense, such as ``want-01``.
+        roles: the arguments in order, as (role, filler), such as ``("ARG0", "boy")``. A role may occur repeatedly; the
+            filler is an empty text if it was removed.
     """
 
     predicate: str
@@ -44,7 +44,7 @@ class Frame:
 
     @property
     def text(self) -> str:
-        """``want-01 ARG0: boy, ARG1: go boy``; a role without filler ends with its colon."""
+        """The frame as text: ``want-01 ARG0: boy, ARG1: go boy``; a role without filler ends with its colon."""
         roles = ", ".join(f"{role}: {filler}".rstrip() for role, filler in self.roles)
         return f"{self.predicate} {roles}".rstrip()
 
@@ -54,7 +54,7 @@ class SemanticForm:
     """The frames of a sentence, at least one.
 
     Attributes:
-        frames: in the order of their source.
+        frames: the frames, in the order of their source.
     """
 
     frames: tuple[Frame, ...]
@@ -63,8 +63,8 @@ class SemanticForm:
     def text(self) -> str:
         """The form as an encoder reads it: its frames, joined by semicolons.
 
-        The paper does not print its notation. This one spends one token on each joint and keeps the names of roles, so
-        that a form without a role, without a filler or with two fillers exchanged reads differently.
+        The paper does not print its notation. This one spends one token on each separator and keeps the names of roles,
+        so that dropping a role, dropping a filler or swapping two fillers changes the text.
 
         Example:
             >>> SemanticForm((Frame("want-01", (("ARG0", "boy"),)), Frame("go-02", ()))).text
@@ -74,41 +74,48 @@ class SemanticForm:
 
     @cached_property
     def places(self) -> list[tuple[int, int]]:
-        """Number of the frame, and of the role in it, of every role."""
-        return [(number, place) for number, frame in enumerate(self.frames) for place in range(len(frame.roles))]
+        """The index of the frame and the index within the frame of every role."""
+        return [
+            (number, role_index) for number, frame in enumerate(self.frames) for role_index in range(len(frame.roles))
+        ]
 
 
 def make_frame(predicate: str, roles: Iterable[tuple[str, str]]) -> Frame:
-    """Return a frame whose core roles come first, in order of their names, and then the others as they were given."""
-    given = list(dict.fromkeys(roles))
-    core = sorted((one for one in given if _CORE.match(one[0])), key=lambda one: one[0])
-    return Frame(predicate, (*core, *(one for one in given if not _CORE.match(one[0]))))
+    """Return a frame without duplicates: the core roles first, sorted by name, then the others in the given order."""
+    distinct = list(dict.fromkeys(roles))
+    core = [argument for argument in distinct if _CORE.match(argument[0])]
+    others = [argument for argument in distinct if not _CORE.match(argument[0])]
+    return Frame(predicate, (*sorted(core, key=lambda argument: argument[0]), *others))
 
 
-# Semantic forms of AMR graphs: every node whose concept is a PropBank frame, with words for what fills its roles.
+# Semantic forms of AMR graphs: one frame per node whose concept is a PropBank frame, with its fillers in words.
 
-#: A concept that is a frame, ``cut-01``, and the sense in it.
+#: A concept that is a frame, such as ``cut-01``, and the sense in it.
 _FRAME = re.compile(r"[\W\d]*+[^\W\d].*-\d{2,}")
 _SENSE = re.compile(r"-\d{2,}$")
-#: Concepts that name a kind of AMR's own and no word of the sentence: what is at them says it.
-_KIND = re.compile(r".*-(entity|quantity)")
+#: Concepts that name one of AMR's own types and no word of the sentence; the words are in their children.
+_TYPE_CONCEPT = re.compile(r".*-(entity|quantity)")
 _OPERAND = re.compile(r"op(\d+)")
-#: What is said before the concept that it modifies; what fills any other role is said after it.
+#: Roles whose words precede the concept that they modify; the words of all other roles follow it.
 _BEFORE = frozenset({"mod", "quant", "poss", "ord", "degree", "polarity"})
-#: Addresses of encyclopedias, which no sentence has.
-_LEFT_OUT = frozenset({"wiki"})
-#: Words of a filler at most. A subgraph may hold all the rest of the sentence.
+#: Roles that are left out: ``wiki`` holds links to an encyclopedia, no words of the sentence.
+_SKIPPED_ROLES = frozenset({"wiki"})
+#: The most words of a filler: the subgraph below it may hold all the rest of the sentence.
 WORDS = 8
 
 
 def form_of_graph(graph: Graph) -> SemanticForm | None:
-    """Return the form of a graph, or None where no concept is a frame.
+    """Return the form of a graph, or None if no concept is a frame.
 
-    Frames stand in the order of their nodes in the text. A frame's roles are all relations and constants at its node
-    but ``wiki``, inverted ones turned round. The filler is the subgraph below the target in words, the first
-    eight of them: concepts without sense; a name's words in place of the concept that it names; modifiers before
-    the concept, all else after it; operands of ``and`` and ``or`` joined by the concept; ``not`` for a negation. A
-    node that is reached twice is said once.
+    Frames follow the order of their nodes in the graph's text. The roles of a frame are all relations and constants of
+    its node except ``wiki``; inverse relations are turned round. A filler is the subgraph below the relation's target
+    in words, truncated to :data:`WORDS`:
+
+    - concepts lose their sense, and a name's words replace the concept that it names;
+    - modifiers precede the concept, everything else follows it;
+    - operands of ``and`` and ``or`` are joined by the concept;
+    - a negation becomes ``not``;
+    - a node that is reached repeatedly is written once.
 
     Example:
         >>> from assay.amr import parse_graph
@@ -124,7 +131,7 @@ def form_of_graph(graph: Graph) -> SemanticForm | None:
 
 
 class _Wording:
-    """Puts nodes of a graph into words."""
+    """Writes the nodes of a graph as words."""
 
     def __init__(self, graph: Graph) -> None:
         self._concepts = [_unquoted(concept) for concept in graph.concepts]
@@ -133,7 +140,7 @@ class _Wording:
         for source, role, target in graph.relations:
             self._children[source].append((role, target))
         for source, role, constant in graph.attributes:
-            if role not in _LEFT_OUT:
+            if role not in _SKIPPED_ROLES:
                 self._constants[source].append((role, _constant_words(role, constant)))
 
     def frame(self, node: int) -> Frame:
@@ -144,13 +151,18 @@ class _Wording:
         return make_frame(self._concepts[node], [*roles, *self._constants[node]])
 
     def _words(self, node: int, visited: set[int]) -> list[str]:
-        """Return the words of the subgraph below a node: modifiers, the concept, then all else; a node once."""
+        """Return the words of the subgraph below a node: modifiers, the concept, then everything else.
+
+        Args:
+            node: the index of the node.
+            visited: the nodes that were written before, which give no words again; extended in place.
+        """
         if node in visited:
             return []
         visited.add(node)
         concept = self._concepts[node]
         if concept == "name":
-            return [word for _, word in sorted(self._constants[node], key=lambda one: _operand_number(one[0]))]
+            return [word for _, word in sorted(self._constants[node], key=lambda word: _operand_number(word[0]))]
         for role, target in self._children[node]:
             if role == "name" and (words := self._words(target, visited)):
                 return words
@@ -161,11 +173,13 @@ class _Wording:
             if joined and role.startswith("op") and after:
                 after.append(concept)
             (before if role in _BEFORE else after).extend(words)
-        own = [] if (joined and after) or _KIND.fullmatch(concept) else _plain(concept)
-        return [*before, *own, *after] or _plain(concept)
+        # "and" and "or" already stand between their operands, and a type such as date-entity is no word.
+        is_omitted = (joined and after) or _TYPE_CONCEPT.fullmatch(concept)
+        own = [] if is_omitted else _words_of_concept(concept)
+        return [*before, *own, *after] or _words_of_concept(concept)
 
     def _parts(self, node: int, visited: set[int]) -> Iterator[tuple[str, list[str]]]:
-        """Yield what is at a node, role by role."""
+        """Yield the role and the words of each constant and each child of a node; skip children without words."""
         for role, word in self._constants[node]:
             yield role, [word]
         for role, target in self._children[node]:
@@ -173,7 +187,7 @@ class _Wording:
                 yield role, words
 
 
-def _plain(concept: str) -> list[str]:
+def _words_of_concept(concept: str) -> list[str]:
     return _SENSE.sub("", concept).replace("-", " ").split()
 
 
@@ -186,8 +200,8 @@ def _constant_words(role: str, constant: str) -> str:
 
 
 def _operand_number(role: str) -> int:
-    found = _OPERAND.fullmatch(role)
-    return int(found[1]) if found else 0
+    match = _OPERAND.fullmatch(role)
+    return int(match[1]) if match else 0
 
 
 # Sentences with their forms, read from datasets with AMR graphs, files of graphs, and files of frames.
@@ -197,13 +211,13 @@ _SHAPE = '{"sentence": TEXT, "frames": [{"predicate": TEXT, "roles": {"ARG0": TE
 
 @dataclass(frozen=True, eq=False)
 class Forms:
-    """Sentences with their forms, n of them; no sentence twice.
+    """n distinct sentences with their forms.
 
     Attributes:
         sentences: the texts.
-        forms: of each sentence.
-        sources: where they are from.
-        counts: of sentences, by what became of them.
+        forms: the form of each sentence.
+        sources: the datasets and files that they come from.
+        counts: numbers of sentences by what became of them (read, without frame, held out, repeated).
     """
 
     sentences: tuple[str, ...]
@@ -216,19 +230,19 @@ class Forms:
 
 
 def read_forms(specs: Sequence[str], *, limit: int | None, held_out: set[str], columns: str | None = None) -> Forms:
-    """Read sentences and forms, one source after another.
+    """Return the sentences and forms of sources, one source after another; of a repeated sentence the first is kept.
 
     Args:
-        specs: ``.jsonl`` is a file of frames, ``{"sentence": ..., "frames": [{"predicate": "want-01", "roles": {"ARG0":
-            "the boy"}}]}``; another file that is no table is one of graphs in Penman notation with ``# ::snt``; all
-            else is a dataset with the graphs of both texts of its pairs.
-        limit: only the first N pairs, graphs or lines of each.
-        held_out: keys of sentences that are left out, see :func:`~assay.training.data.text_key`.
+        specs: the sources. A ``.jsonl`` or ``.ndjson`` file holds frames, ``{"sentence": ..., "frames": [{"predicate":
+            "want-01", "roles": {"ARG0": "the boy"}}]}``; another file that is no table holds graphs in Penman notation
+            with ``# ::snt``; everything else is a dataset with the graphs of both texts of its pairs.
+        limit: the number of pairs, graphs or lines read from the start of each source; None for all.
+        held_out: the keys of sentences to leave out, see :func:`~assay.training.data.text_key`.
         columns: see :func:`~assay.training.data.load_examples`.
 
     Raises:
-        InputError: a source cannot be read or a part of it is wrong, with file and row; or fewer than four sentences
-            with a form are left.
+        InputError: a source cannot be read or is malformed (the message names file and row), or fewer than four
+            sentences with a form are left.
     """
     kept: dict[str, tuple[str, SemanticForm]] = {}
     sources: list[Source] = []
@@ -236,8 +250,8 @@ def read_forms(specs: Sequence[str], *, limit: int | None, held_out: set[str], c
         ("sentences_read", "sentences_without_frame", "sentences_held_out", "sentences_more_than_once"), 0
     )
     for spec in specs:
-        its_sources, with_forms = _open(spec, limit, columns)
-        sources += its_sources
+        spec_sources, with_forms = _open_source(spec, limit, columns)
+        sources += spec_sources
         for sentence, form in with_forms:
             key = text_key(sentence)
             counts["sentences_read"] += 1
@@ -259,22 +273,22 @@ def read_forms(specs: Sequence[str], *, limit: int | None, held_out: set[str], c
 _Sentences = Iterator[tuple[str, SemanticForm | None]]
 
 
-def _open(spec: str, limit: int | None, columns: str | None) -> tuple[Sequence[Source], _Sentences]:
+def _open_source(spec: str, limit: int | None, columns: str | None) -> tuple[Sequence[Source], _Sentences]:
     path = Path(spec)
     if path.suffix.lower() in FRAME_FILES:
-        lines = _lines(path)[:limit]
-        return [_source(path)], (_sentence_of(path, number, line) for number, line in lines)
+        lines = _numbered_lines(path)[:limit]
+        return [_file_source(path)], (_parse_line(path, number, line) for number, line in lines)
     if path.is_file() and not is_table_file(path):
-        return [_source(path)], _of_graph_file(path, limit)
+        return [_file_source(path)], _sentences_of_graph_file(path, limit)
     examples = load_examples([spec], limit=limit, graphs=True, columns=columns)
-    return examples.sources, _of_dataset(examples)
+    return examples.sources, _sentences_of_dataset(examples)
 
 
-def _source(path: Path) -> Source:
+def _file_source(path: Path) -> Source:
     return Source(str(path), path.name, "", "", None, "own data, no licence stated", file_digest(path))
 
 
-def _of_dataset(examples: Examples) -> _Sentences:
+def _sentences_of_dataset(examples: Examples) -> _Sentences:
     texts = zip(examples.references, examples.candidates, strict=True)
     graphs = zip(examples.reference_graphs, examples.candidate_graphs, strict=True)
     for pair, pairs_graphs in zip(texts, graphs, strict=True):
@@ -282,15 +296,15 @@ def _of_dataset(examples: Examples) -> _Sentences:
             yield text, form_of_graph(parse_graph(graph))
 
 
-def _of_graph_file(path: Path, limit: int | None) -> _Sentences:
+def _sentences_of_graph_file(path: Path, limit: int | None) -> _Sentences:
     for block in read_graph_file(path)[:limit]:
         if not block.sentence:
             raise InputError(f"{block.where}: the graph has no sentence; write it above, after '# ::snt '")
         yield block.sentence, form_of_graph(check_block(block))
 
 
-def _lines(path: Path) -> list[tuple[int, str]]:
-    """Return the lines of a file that are not blank, with their numbers from 1."""
+def _numbered_lines(path: Path) -> list[tuple[int, str]]:
+    """Return the lines of a file that are not blank, each with its line number from 1."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
@@ -298,80 +312,81 @@ def _lines(path: Path) -> list[tuple[int, str]]:
         raise
     except OSError as error:
         raise InputError(f"{path}: cannot be read as a file of frames ({error.strerror})") from None
-    # not splitlines: JSON may hold other separators of lines within its texts
+    # splitlines would also split at separators such as U+2028, which JSON allows inside of texts.
     return [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
 
 
-def _sentence_of(path: Path, number: int, line: str) -> tuple[str, SemanticForm | None]:
+def _parse_line(path: Path, number: int, line: str) -> tuple[str, SemanticForm | None]:
     where = f"{path}, line {number}"
     try:
-        record = json.loads(line, object_pairs_hook=lambda pairs: _object(pairs, where))
+        record = json.loads(line, object_pairs_hook=lambda pairs: _reject_duplicate_keys(pairs, where))
     except (ValueError, RecursionError) as error:
         raise InputError(f"{where}: is not JSON ({error})") from None
     if not isinstance(record, dict):
         raise InputError(f"{where}: expected an object such as {_SHAPE}")
-    sentence, frames = _text(record, "sentence", where), record.get("frames")
+    sentence, frames = _required_text(record, "sentence", where), record.get("frames")
     if not isinstance(frames, list):
         raise InputError(f"{where}: 'frames' must be a list, as in {_SHAPE}")
-    made = tuple(_frame(frame, f"{where}, frame {place}") for place, frame in enumerate(frames, 1))
-    return sentence, SemanticForm(made) if made else None
+    parsed = tuple(_parse_frame(frame, f"{where}, frame {number}") for number, frame in enumerate(frames, 1))
+    return sentence, SemanticForm(parsed) if parsed else None
 
 
-def _object(pairs: list[tuple[str, Any]], where: str) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise InputError(f"{where}: the key {twice!r} appears twice in one object; JSON keeps one of them")
-    return made
+def _reject_duplicate_keys(pairs: list[tuple[str, Any]], where: str) -> dict[str, Any]:
+    """Return a JSON object's key-value pairs as a dict; raises InputError if a key occurs more than once."""
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        keys = [key for key, _ in pairs]
+        duplicate = next(key for key in keys if keys.count(key) > 1)
+        raise InputError(f"{where}: the key {duplicate!r} appears twice in one object; JSON keeps one of them")
+    return record
 
 
-def _frame(frame: Any, where: str) -> Frame:
+def _parse_frame(frame: Any, where: str) -> Frame:
     if not isinstance(frame, dict):
         raise InputError(f"{where}: expected an object, as in {_SHAPE}")
     roles = frame.get("roles", {})
     if not isinstance(roles, dict):
         raise InputError(f"{where}: 'roles' must be an object of role and filler, as in {_SHAPE}")
-    fillers = [(" ".join(role.split()), _text(roles, role, where)) for role in roles]
+    fillers = [(" ".join(role.split()), _required_text(roles, role, where)) for role in roles]
     if not all(role for role, _ in fillers):
         raise InputError(f"{where}: a role has no name")
-    return make_frame(_text(frame, "predicate", where), fillers)
+    return make_frame(_required_text(frame, "predicate", where), fillers)
 
 
-def _text(record: dict[str, Any], name: str, where: str) -> str:
-    """Return a text of an object with single blanks between its words; it must not be empty."""
-    value = record.get(name)
+def _required_text(record: dict[str, Any], key: str, where: str) -> str:
+    """Return the text of a key, with single spaces between its words; raises InputError if it is missing or blank."""
+    value = record.get(key)
     if not isinstance(value, str) or not value.strip():
-        raise InputError(f"{where}: {name!r} must be a text that is not empty")
+        raise InputError(f"{where}: {key!r} must be a text that is not empty")
     return " ".join(value.split())
 
 
 # Wrong forms as negatives.
 
-#: How a wrong form comes about: roles go with their fillers; fillers go and their roles stay; the fillers of two roles
-#: of one frame change places; another sentence's form stands for it.
+#: The kinds of wrong forms: some roles are dropped with their fillers; some fillers are dropped and their roles kept;
+#: the fillers of two roles of one frame are swapped; the form of another sentence is taken.
 KINDS = ("roles dropped", "fillers dropped", "fillers swapped", "another's form")
 
 
 def wrong_forms(forms: Sequence[SemanticForm], seed: int) -> tuple[list[SemanticForm], dict[str, int]]:
-    """Return a wrong form for each right one, and how many there are of each kind.
+    """Return one wrong form for each right one, and the number of wrong forms of each kind.
 
-    Each kind is as likely as any other (the paper gives no shares). Where the one that was drawn is impossible, such as
-    a swap where there is one role alone, another takes its place, again by the draw. How many roles or fillers go is
-    drawn too, from one to all. No wrong form reads as the right one.
+    The kind is drawn with equal probabilities (the paper states none). If the drawn kind is impossible, such as a swap
+    in a form with a single role, the next kind of the same random order is tried. The number of dropped roles or
+    fillers is drawn too, from one to all. A wrong form never reads like the right one.
 
     Args:
-        forms: n of them.
-        seed: decides everything.
+        forms: the n right forms.
+        seed: the seed of all draws.
 
     Raises:
         InputError: a form has no role and no other form differs from it.
     """
-    dice = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     wrongs, kinds = [], Counter[str]()
     for number, form in enumerate(forms):
-        for kind in dice.permutation(len(KINDS)):
-            wrong = _wrong_form(KINDS[kind], forms, number, dice)
+        for kind in rng.permutation(len(KINDS)):
+            wrong = _wrong_form(KINDS[kind], forms, number, rng)
             if wrong is not None and wrong.text != form.text:
                 wrongs.append(wrong)
                 kinds[KINDS[kind]] += 1
@@ -382,52 +397,57 @@ def wrong_forms(forms: Sequence[SemanticForm], seed: int) -> tuple[list[Semantic
 
 
 def others_forms(forms: Sequence[SemanticForm], seed: int) -> list[SemanticForm]:
-    """Return for each form one that another sentence has, and that reads differently; drawn by *seed*.
+    """Return for each form a form of another sentence that reads differently, drawn with *seed*.
 
     Raises:
         InputError: all forms are equal.
     """
-    dice = np.random.default_rng(seed)
-    found = []
+    rng = np.random.default_rng(seed)
+    others = []
     for number, form in enumerate(forms):
-        other = _other(forms, number, dice)
+        other = _draw_other_form(forms, number, rng)
         if other is None:
             raise InputError(f"all {len(forms):,} forms read {form.text!r}; at least two different ones are needed")
-        found.append(other)
-    return found
+        others.append(other)
+    return others
 
 
-def _wrong_form(
-    kind: str, forms: Sequence[SemanticForm], number: int, dice: np.random.Generator
-) -> SemanticForm | None:
-    """Return a wrong form of a kind for a form, or None where it is impossible."""
+def _wrong_form(kind: str, forms: Sequence[SemanticForm], number: int, rng: np.random.Generator) -> SemanticForm | None:
+    """Return a wrong form of a kind for the form with this number, or None if the kind is impossible for it."""
     form = forms[number]
     if kind == "another's form":
-        return _other(forms, number, dice)
+        return _draw_other_form(forms, number, rng)
     if kind == "fillers swapped":
-        return _swapped(form, dice)
+        return _with_swapped_fillers(form, rng)
     if not form.places:
         return None
-    chosen = dice.permutation(len(form.places))[: dice.integers(1, len(form.places) + 1)]
-    taken = {form.places[place] for place in chosen}
-    return _without(form, taken, keep_roles=kind == "fillers dropped")
+    order = rng.permutation(len(form.places))
+    count = rng.integers(1, len(form.places) + 1)
+    dropped = {form.places[index] for index in order[:count]}
+    return _without_fillers(form, dropped, keep_roles=kind == "fillers dropped")
 
 
-def _without(form: SemanticForm, taken: set[tuple[int, int]], *, keep_roles: bool) -> SemanticForm:
-    """Return the form without the fillers at some places, and without their roles."""
+def _without_fillers(form: SemanticForm, dropped: set[tuple[int, int]], *, keep_roles: bool) -> SemanticForm:
+    """Return the form with some fillers emptied, or with their roles removed too.
+
+    Args:
+        form: the form.
+        dropped: the fillers, as in :attr:`SemanticForm.places`.
+        keep_roles: whether the roles of the fillers stay.
+    """
     frames = []
     for number, frame in enumerate(form.frames):
         roles = [
-            (role, "" if (number, place) in taken else filler)
-            for place, (role, filler) in enumerate(frame.roles)
-            if keep_roles or (number, place) not in taken
+            (role, "" if (number, role_index) in dropped else filler)
+            for role_index, (role, filler) in enumerate(frame.roles)
+            if keep_roles or (number, role_index) not in dropped
         ]
         frames.append(Frame(frame.predicate, tuple(roles)))
     return SemanticForm(tuple(frames))
 
 
-def _swapped(form: SemanticForm, dice: np.random.Generator) -> SemanticForm | None:
-    """Return the form with the fillers of two roles of one frame exchanged, or None where no such swap changes it."""
+def _with_swapped_fillers(form: SemanticForm, rng: np.random.Generator) -> SemanticForm | None:
+    """Return the form with the fillers of two roles of one frame swapped, or None if no swap would change it."""
     swaps: list[tuple[int, int, int]] = []
     for number, frame in enumerate(form.frames):
         for later, (role, filler) in enumerate(frame.roles):
@@ -436,7 +456,7 @@ def _swapped(form: SemanticForm, dice: np.random.Generator) -> SemanticForm | No
                     swaps.append((number, later, earlier))
     if not swaps:
         return None
-    number, later, earlier = swaps[dice.integers(len(swaps))]
+    number, later, earlier = swaps[rng.integers(len(swaps))]
     roles = list(form.frames[number].roles)
     (later_role, later_filler), (earlier_role, earlier_filler) = roles[later], roles[earlier]
     roles[later], roles[earlier] = (later_role, earlier_filler), (earlier_role, later_filler)
@@ -445,11 +465,11 @@ def _swapped(form: SemanticForm, dice: np.random.Generator) -> SemanticForm | No
     return SemanticForm(tuple(frames))
 
 
-def _other(forms: Sequence[SemanticForm], number: int, dice: np.random.Generator) -> SemanticForm | None:
-    """Return the form at a place that is drawn, or the next one after it that differs, or None where none does."""
-    start = int(dice.integers(len(forms)))
-    for place in range(len(forms)):
-        other = forms[(start + place) % len(forms)]
+def _draw_other_form(forms: Sequence[SemanticForm], number: int, rng: np.random.Generator) -> SemanticForm | None:
+    """Return a drawn form, or the next one after it that reads differently from form *number*; None if none does."""
+    start = int(rng.integers(len(forms)))
+    for index in range(len(forms)):
+        other = forms[(start + index) % len(forms)]
         if other.text != forms[number].text:
             return other
     return None

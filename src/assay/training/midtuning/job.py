@@ -1,5 +1,5 @@
-"""What a mid-tuning works with: the encoder of sentences and forms, its losses, nearest neighbours, and the steps
-of training one model.
+"""The parts of a mid-tuning: the encoder of sentences and forms, its losses, nearest neighbours, and the training of
+one model.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from assay.training.job import take_device
 from assay.training.loop import Trained, schedule_of
 from assay.training.midtuning.forms import Forms, SemanticForm, others_forms, read_forms, wrong_forms
 from assay.training.midtuning.settings import MidTuningSettings
-from assay.training.models import Inputs, alike, load_bi_encoder, table_of_texts, train_last_layers
+from assay.training.models import Inputs, freeze_except_last_layers, length_groups, load_bi_encoder, table_of_texts
 from assay.training.pairwise.losses import CPU_SPARE, CPU_TOKENS, GPU_SPARE, GPU_TOKENS, BiLoss, PairLoss, SoftmaxLoss
 from assay.training.pairwise.trainer import BatchPlan, by_length, train_pairs
 
@@ -39,91 +39,99 @@ SENTENCE, FORM = "[_EN_]", "[_SRLMR_]"
 SPREAD = 0.1
 
 
-def make_ready(whole: Any, seed: int, name: str) -> None:
-    """Give a model of sentence-transformers mean pooling and the special tokens, in place.
+def make_ready(model: Any, seed: int, name: str) -> None:
+    """Give a sentence-transformers model mean pooling and the special tokens, and remove its default prompt, in place.
 
-    Each token gets a row of its own in the embeddings: their mean, and a little of their spread drawn by *seed*, so
-    that the two differ. A model that has the tokens keeps them. Its own default prompt goes: it is trained without.
+    The embedding of a new token is the mean of all embeddings plus small noise drawn with *seed*, so that the two
+    tokens differ. A model that already has the tokens keeps their embeddings.
+
+    Args:
+        model: the model.
+        seed: the seed of the noise.
+        name: the name of the model in error messages.
 
     Raises:
-        UnavailableError: it has no transformer with a table of embeddings.
+        UnavailableError: the model has no transformer with an embedding table.
     """
     from sentence_transformers.sentence_transformer.modules import Pooling
 
-    body = getattr(whole[0], "model", None)
+    body = getattr(model[0], "model", None)
     if body is None or not hasattr(body, "get_input_embeddings"):
         raise UnavailableError(f"model {name}: has no transformer that could learn special tokens")
-    for place, module in enumerate(whole):
+    for index, module in enumerate(model):
         if isinstance(module, Pooling):
-            whole[place] = Pooling(whole[0].get_embedding_dimension(), pooling_mode="mean")
-    whole.default_prompt_name = None
-    _add_tokens(body, whole.tokenizer, seed)
+            model[index] = Pooling(model[0].get_embedding_dimension(), pooling_mode="mean")
+    model.default_prompt_name = None
+    _add_special_tokens(body, model.tokenizer, seed)
 
 
-def _add_tokens(body: Any, tokenizer: Any, seed: int) -> None:
+def _add_special_tokens(body: Any, tokenizer: Any, seed: int) -> None:
     from transformers import AddedToken
 
-    known = tokenizer.get_vocab()
-    new = [token for token in (SENTENCE, FORM) if token not in known]
-    tokenizer.add_tokens([AddedToken(token, special=True, normalized=False) for token in new], special_tokens=True)
+    vocabulary = tokenizer.get_vocab()
+    new_tokens = [token for token in (SENTENCE, FORM) if token not in vocabulary]
+    tokenizer.add_tokens(
+        [AddedToken(token, special=True, normalized=False) for token in new_tokens], special_tokens=True
+    )
     before = body.get_input_embeddings().weight.detach().clone()
     if len(tokenizer) > len(before):  # some models have more rows than tokens
         body.resize_token_embeddings(len(tokenizer), mean_resizing=False)
-    dice = torch.Generator().manual_seed(seed)
-    drawn = torch.randn(len(new), before.shape[1], generator=dice).to(before)
+    rng = torch.Generator().manual_seed(seed)
+    noises = torch.randn(len(new_tokens), before.shape[1], generator=rng).to(before)
     rows = body.get_input_embeddings().weight
     with torch.no_grad():
-        for token, noise in zip(new, drawn, strict=True):
+        for token, noise in zip(new_tokens, noises, strict=True):
             rows[tokenizer.convert_tokens_to_ids(token)] = before.mean(dim=0) + SPREAD * before.std(dim=0) * noise
 
 
-def name_prompt(whole: Any) -> None:
-    """Have a model put the token of a sentence before a text where its prompt ``sentence`` is asked for.
+def name_prompt(model: Any) -> None:
+    """Add a prompt named ``sentence`` to a model, which inserts the special token of a sentence before a text.
 
-    It is no default: on the development pairs of STS-B, models mid-tuned from MiniLM agree better with people without
-    it, under both objectives.
+    It is not the default prompt: on the development pairs of STS-B, models mid-tuned from MiniLM agree better with
+    people without it, under both objectives.
     """
-    whole.prompts = {**whole.prompts, "sentence": f"{SENTENCE} "}
+    model.prompts = {**model.prompts, "sentence": f"{SENTENCE} "}
 
 
-def embed(whole: Any, texts: Sequence[str], device: str) -> torch.Tensor:
-    """Return the embeddings of n texts as a model gives them to anybody, with its default prompt.
+def embed(model: Any, texts: Sequence[str], device: str) -> torch.Tensor:
+    """Return a model's embeddings of n texts, with its default prompt.
 
     Args:
-        whole: the model of sentence-transformers; left in the mode for use.
-        texts: n of them.
-        device: where the model is.
+        model: a sentence-transformers model; left in evaluation mode.
+        texts: the texts.
+        device: torch's name of the model's device.
 
     Returns:
         float32 on the CPU, shape (n, dimensions).
     """
-    whole.eval()
-    table = table_of_texts(whole, texts)
+    model.eval()
+    table = table_of_texts(model, texts)
     cpu = device == "cpu"
-    parts = list(alike(table.lengths, CPU_TOKENS if cpu else GPU_TOKENS, CPU_SPARE if cpu else GPU_SPARE))
+    parts = list(length_groups(table.lengths, CPU_TOKENS if cpu else GPU_TOKENS, CPU_SPARE if cpu else GPU_SPARE))
     with torch.inference_mode():
-        found = [whole(table.padded(part, device))["sentence_embedding"].float().cpu() for part in parts]
-    return torch.cat(found)[torch.argsort(torch.cat(parts))]
+        embeddings = [model(table.padded(part, device))["sentence_embedding"].float().cpu() for part in parts]
+    return torch.cat(embeddings)[torch.argsort(torch.cat(parts))]
 
 
 # The two objectives that align a sentence with its form.
 
 
 class TripletLoss(BiLoss):
-    """A sentence is to be nearer to its form than to a wrong one, by a margin (Umair and Ferraro, equation 1).
+    """Triplet loss: a sentence should be nearer to its form than to a wrong one by a margin (Umair and Ferraro, eq. 1).
 
-    max(||s - r+||² - ||s - r-||² + margin, 0), with squared Euclidean distances, as it is printed. The text beside the
-    equation says "Euclidean distance", and sentence-transformers' loss of this name takes it unsquared, with a margin
-    of 5, which no two embeddings of length 1 can reach. The square has the same order and a gradient that does not
-    blow up where two embeddings meet.
+    max(||s - r+||² - ||s - r-||² + margin, 0), with squared Euclidean distances as in the printed equation. The text
+    beside it says "Euclidean distance", and the loss of this name in sentence-transformers does not square, with a
+    margin of 5, which embeddings of length 1 cannot reach. The square has the same order, and its gradient stays
+    bounded where two embeddings meet.
 
-    One encoder reads both sides, as in Sentence-BERT, whose design the paper takes over. It writes of two encoders E1
-    and E2, started alike, and of special tokens that tell a sentence from a form, which only a shared encoder needs.
+    One encoder reads both sides, as in Sentence-BERT, whose design the paper adopts. The paper describes two encoders
+    E1 and E2 with the same initial weights, but also special tokens that distinguish a sentence from a form, which
+    only a shared encoder needs.
 
     Args:
-        model, inputs, tokens: see :class:`~assay.training.pairwise.losses.PairLoss`; rows have three texts: the
-            sentence, its form and a wrong one, and the label 1.
-        margin: the epsilon.
+        model, inputs, tokens: see :class:`~assay.training.pairwise.losses.PairLoss`; each row has three texts (the
+            sentence, its form and a wrong form) and the label 1.
+        margin: the margin, epsilon in the equation.
     """
 
     def __init__(self, model: Any, inputs: Inputs, tokens: int | None, margin: float) -> None:
@@ -131,7 +139,7 @@ class TripletLoss(BiLoss):
         self._margin = margin
 
     def outputs(self, rows: torch.Tensor) -> torch.Tensor:
-        """Return squared distances of each sentence to its form and to the wrong one, shape (k, 2)."""
+        """Return the squared distances of each sentence from its form and from the wrong one, shape (k, 2)."""
         sentence, right, wrong = self.embeddings(rows)
         return torch.stack([(sentence - other).square().sum(dim=1) for other in (right, wrong)], dim=1)
 
@@ -140,7 +148,7 @@ class TripletLoss(BiLoss):
         return functional.relu(outputs[:, 0] - outputs[:, 1] + self._margin)
 
     def scores(self, outputs: torch.Tensor) -> torch.Tensor:
-        """Return 1 where the sentence is nearer to its form, else 0, shape (k,)."""
+        """Return whether each sentence is nearer to its form than to the wrong one, bool, shape (k,)."""
         return outputs[:, 0] < outputs[:, 1]
 
 
@@ -148,21 +156,21 @@ def make_loss(objective: str, model: Any, inputs: Inputs, tokens: int | None, ma
     """Return the loss of an objective.
 
     Args:
-        objective: ``triplet``, or ``classification``: whether a form is the sentence's, by a linear layer over both
-            embeddings and their difference, as in Sentence-BERT.
+        objective: ``triplet``, or ``classification``: a linear layer over both embeddings and their difference decides
+            whether a form belongs to the sentence, as in Sentence-BERT.
         model, inputs, tokens: see :class:`~assay.training.pairwise.losses.PairLoss`.
-        margin: of the triplets.
+        margin: the margin of the triplet loss; ``classification`` ignores it.
     """
     if objective == "triplet":
         return TripletLoss(model, inputs, tokens, margin)
     return SoftmaxLoss(model, inputs, tokens, classes=2)
 
 
-# Which sentences a model holds for nearest to a few queries (Umair and Ferraro, table 6).
+# The nearest neighbours of a few queries by the embeddings of a model (Umair and Ferraro, table 6).
 
-#: In a model's folder.
+#: The file with the neighbours, in a model's folder.
 FILE = "neighbours.md"
-#: Sentences shown for each query, as in the paper.
+#: The number of neighbours shown for each query, as in the paper.
 SHOWN = 3
 
 
@@ -170,49 +178,50 @@ def read_queries(path: str) -> tuple[str, ...]:
     """Return the lines of a text file that are not blank.
 
     Raises:
-        InputError: the file cannot be read, or has none.
+        InputError: the file cannot be read, or all its lines are blank.
     """
     try:
         lines = user_path(path).read_text(encoding="utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise InputError(f"`queries={path}`: cannot be read ({reason})") from None
-    found = tuple(line.strip() for line in lines if line.strip())
-    if not found:
+    queries_read = tuple(line.strip() for line in lines if line.strip())
+    if not queries_read:
         raise InputError(f"`queries={path}`: has no sentence; write one a line")
-    return found
+    return queries_read
 
 
 def nearest(
     queries: Sequence[str], texts: Sequence[str], searched: int, embeddings: Mapping[str, NDArray[np.float32]]
 ) -> list[dict[str, Any]]:
-    """Return for each query the three nearest of some sentences, by each model.
+    """Return the three nearest neighbours of each query, by the cosine of each model's embeddings.
 
     Args:
-        queries: all of them stand in *texts*.
+        queries: the queries; all of them must be among *texts*.
         texts: n distinct sentences.
-        searched: so many of them, the first ones, may be neighbours; one with the words of the query is passed over.
-        embeddings: by the name of a model, shape (n, dimensions).
+        searched: the number of sentences, from the start of *texts*, that may be neighbours; a sentence with the same
+            words as the query is skipped.
+        embeddings: the embeddings of *texts* by each model, by its name, shape (n, dimensions).
 
     Returns:
-        A record a query: ``query``, and by the name of each model a list of ``text`` and ``cosine``.
+        One record per query: ``query``, and for each model, by its name, a list of ``text`` and ``cosine``.
     """
-    places = {text: place for place, text in enumerate(texts)}
+    indices = {text: index for index, text in enumerate(texts)}
     keys = [text_key(text) for text in texts]
-    found: list[dict[str, Any]] = [{"query": query} for query in queries]
+    records: list[dict[str, Any]] = [{"query": query} for query in queries]
     for model, table in embeddings.items():
         lengths = np.linalg.norm(table, axis=1)
-        for record in found:
-            own = places[record["query"]]
-            cosines = (table @ table[own] / (lengths * lengths[own]))[:searched]
-            order = (place for place in np.argsort(-cosines, kind="stable") if keys[place] != keys[own])
-            record[model] = [{"text": texts[k], "cosine": float(cosines[k])} for k in islice(order, SHOWN)]
-    return found
+        for record in records:
+            query = indices[record["query"]]
+            cosines = (table @ table[query] / (lengths * lengths[query]))[:searched]
+            neighbours = (index for index in np.argsort(-cosines, kind="stable") if keys[index] != keys[query])
+            record[model] = [{"text": texts[k], "cosine": float(cosines[k])} for k in islice(neighbours, SHOWN)]
+    return records
 
 
-# What a mid-tuning works with, made ready, and the two steps of a model: start and fit.
+# The job of a mid-tuning, and the two steps of training a model: start and fit.
 
-#: Sentences of the development set whose neighbours are shown where no queries are given.
+#: The number of development sentences whose neighbours are shown if no queries are named.
 QUERIES = 5
 
 
@@ -221,10 +230,12 @@ class MidTuningJob(SharedJob):
     """What all seeds of a mid-tuning share.
 
     Attributes:
-        test: labelled pairs, or None.
-        labels: of the test pairs; empty where there are none.
-        parts: places in *forms* of the sets ``train`` and ``dev``.
-        queries: sentences whose neighbours are shown.
+        settings: the settings of the training.
+        forms: the sentences and their forms.
+        test: the labelled test pairs, or None.
+        labels: the labels of the test pairs; empty if there are none.
+        parts: the indices in *forms* of the sets ``train`` and ``dev``.
+        queries: the sentences whose neighbours are shown.
     """
 
     settings: MidTuningSettings
@@ -236,30 +247,30 @@ class MidTuningJob(SharedJob):
 
     @property
     def sources(self) -> dict[str, tuple[Source, ...]]:
-        """The data by use."""
+        """The datasets and files, by use."""
         return {"forms": self.forms.sources} | ({"test": self.test.sources} if self.test else {})
 
     @property
     def counts(self) -> dict[str, int]:
-        """Numbers of sentences and pairs, by what they are."""
+        """The numbers of sentences and pairs, by name, for the model's card."""
         sizes = {f"{name}_sentences": len(places) for name, places in self.parts.items()}
         return sizes | {"test_pairs": len(self.test) if self.test else 0} | self.forms.counts
 
     @cached_property
     def searched(self) -> tuple[str, ...]:
-        """The distinct sentences among which neighbours are looked for: of the development set and the test pairs."""
+        """The distinct sentences that may be neighbours: those of the development set and of the test pairs."""
         dev = [self.forms.sentences[place] for place in self.parts["dev"]]
         test = [*self.test.references, *self.test.candidates] if self.test else []
         return tuple(dict.fromkeys([*dev, *test]))
 
     @cached_property
     def embedded_texts(self) -> tuple[str, ...]:
-        """The distinct texts that are embedded before and after: those that are searched, and the queries."""
+        """The distinct texts that are embedded before and after the training: :attr:`searched`, then the queries."""
         return tuple(dict.fromkeys([*self.searched, *self.queries]))
 
     @cached_property
     def before(self) -> torch.Tensor:
-        """The embeddings of :attr:`embedded_texts` by the model that is started from, with its own pooling."""
+        """The embeddings of :attr:`embedded_texts` by the base model, with its own pooling."""
         self.progress.begin("base", 0)
         return embed(load_bi_encoder(self.base.folder, self.device), self.embedded_texts, self.device)
 
@@ -269,9 +280,9 @@ class Started:
     """A model before its training.
 
     Attributes:
-        loss: which holds it.
-        rows: of the sets ``train`` and ``dev`` among the inputs of the loss.
-        kinds: how many wrong forms of each kind the training rows have.
+        loss: the loss, which holds the model and its inputs.
+        rows: the row numbers of the sets ``train`` and ``dev`` in the inputs of the loss.
+        kinds: the number of wrong forms of each kind in the training rows.
     """
 
     loss: PairLoss
@@ -280,84 +291,89 @@ class Started:
 
 
 def prepare(settings: MidTuningSettings, runtime: Runtime, progress: Progress) -> MidTuningJob:
-    """Find the model, read the forms and the test pairs of a request, and keep them apart.
+    """Locate the model, and read the test pairs and the forms; sentences of test pairs or queries are not trained on.
 
     Args:
-        settings: the request.
-        runtime: device and threads.
-        progress: told what is left out.
+        settings: the settings of the training.
+        runtime: the device and the number of threads.
+        progress: receives the counts of sentences that were left out.
 
     Raises:
-        InputError: something that was asked for cannot be used.
-        UnavailableError: the model cannot be had here.
+        InputError: a setting or a dataset cannot be used.
+        UnavailableError: the model is unavailable.
     """
     base = locate(settings.base)
     device, threads = take_device(runtime)
     test = load_examples(settings.test, limit=settings.limit, columns=settings.column_names) if settings.test else None
     labels = plain_labels(test) if test else np.empty(0)
-    asked = read_queries(settings.queries) if settings.queries is not None else ()
-    held_out = {text_key(text) for text in (*(test.texts if test else ()), *asked)}
+    named_queries = read_queries(settings.queries) if settings.queries is not None else ()
+    held_out = {text_key(text) for text in (*(test.texts if test else ()), *named_queries)}
     progress.begin("forms", 0)
     forms = read_forms(settings.forms, limit=settings.limit, held_out=held_out, columns=settings.column_names)
     progress.say(", ".join(f"{name.replace('_', ' ')} {number:,}" for name, number in forms.counts.items()))
     train, dev = hold_out_rows(np.arange(len(forms)), settings.seed)
     if len(dev) < 2:
         raise InputError(f"`forms`: {len(forms)} sentences with a form are too few to hold a development set out")
-    drawn = np.random.default_rng(settings.seed).permutation(dev)[:QUERIES]
-    queries = tuple(dict.fromkeys(asked)) or tuple(forms.sentences[place] for place in drawn)
+    dev_order = np.random.default_rng(settings.seed).permutation(dev)[:QUERIES]
+    queries = tuple(dict.fromkeys(named_queries)) or tuple(forms.sentences[place] for place in dev_order)
     parts = {"train": train, "dev": dev}
     return MidTuningJob(settings, base, device, threads, progress, forms, test, labels, parts, queries)
 
 
 def start(job: MidTuningJob, seed: int) -> Started:
-    """Return the model that a training starts from, with the rows that it learns from, as a seed has them."""
+    """Return the model that a training starts from, and its rows; the seed draws new tokens, heads and wrong forms.
+
+    The triplet objective has one row per sentence (sentence, form, wrong form). The classification objective has two:
+    the sentence with its form (label 1) and with the wrong form (label 0).
+    """
     settings = job.settings
     torch.manual_seed(seed)
-    whole = load_bi_encoder(job.base.folder, job.device)
-    make_ready(whole, seed, settings.base)
-    train_last_layers(whole, settings.layers, settings.base)
-    texts: dict[str, int] = {}
-    columns: list[list[int]] = []
+    model = load_bi_encoder(job.base.folder, job.device)
+    make_ready(model, seed, settings.base)
+    freeze_except_last_layers(model, settings.layers, settings.base)
+    text_numbers: dict[str, int] = {}
+    records: list[list[int]] = []  # one per row: the numbers of its texts, then its label
     rows: dict[str, NDArray[np.int64]] = {}
     kinds: dict[str, int] = {}
 
-    def number(mark: str, text: str) -> int:
-        return texts.setdefault(f"{mark} {text}", len(texts))
+    def text_number(mark: str, text: str) -> int:
+        return text_numbers.setdefault(f"{mark} {text}", len(text_numbers))
 
-    for name, places in job.parts.items():
-        forms = [job.forms.forms[place] for place in places]
-        wrong, found = _wrong(settings.objective, forms, seed)
-        kinds = kinds or found
-        begun = len(columns)
-        for place, right, other in zip(places, forms, wrong, strict=True):
-            sentence = number(SENTENCE, job.forms.sentences[place])
-            both = number(FORM, right.text), number(FORM, other.text)
+    for name, indices in job.parts.items():
+        forms = [job.forms.forms[index] for index in indices]
+        wrong_ones, counts = _draw_negatives(settings.objective, forms, seed)
+        kinds = kinds or counts  # the training set comes first
+        first_row = len(records)
+        for index, form, wrong_form in zip(indices, forms, wrong_ones, strict=True):
+            sentence = text_number(SENTENCE, job.forms.sentences[index])
+            right = text_number(FORM, form.text)
+            wrong = text_number(FORM, wrong_form.text)
             if settings.objective == "triplet":
-                columns.append([sentence, *both, 1])
+                records.append([sentence, right, wrong, 1])
             else:
-                columns += [[sentence, both[0], 1], [sentence, both[1], 0]]
-        rows[name] = np.arange(begun, len(columns))
-    made = torch.tensor(columns).T.contiguous()
-    third = made[2] if settings.objective == "triplet" else None
-    inputs = Inputs(table_of_texts(whole, list(texts)), made[0], made[1], made[-1], third)
-    loss = make_loss(settings.objective, whole, inputs, settings.tokens, settings.margin).to(job.device)
+                records += [[sentence, right, 1], [sentence, wrong, 0]]
+        rows[name] = np.arange(first_row, len(records))
+    columns = torch.tensor(records).T.contiguous()
+    third = columns[2] if settings.objective == "triplet" else None
+    inputs = Inputs(table_of_texts(model, list(text_numbers)), columns[0], columns[1], columns[-1], third)
+    loss = make_loss(settings.objective, model, inputs, settings.tokens, settings.margin).to(job.device)
     return Started(loss, rows, kinds)
 
 
-def _wrong(objective: str, forms: list[SemanticForm], seed: int) -> tuple[list[SemanticForm], dict[str, int]]:
+def _draw_negatives(objective: str, forms: list[SemanticForm], seed: int) -> tuple[list[SemanticForm], dict[str, int]]:
     if objective == "triplet":
         return wrong_forms(forms, seed)
     return others_forms(forms, seed), {"another's form": len(forms)}
 
 
 def fit(job: MidTuningJob, started: Started, seed: int, checkpoints: Path) -> Trained:
-    """Train a model; afterwards it is the one of lowest development loss.
+    """Train a model and return the course of the training; afterwards it is the one with the lowest development loss.
 
     Args:
         job: the training.
-        started: the model.
-        seed: of the order of the rows.
-        checkpoints: a folder for them; a training that was killed continues from the last one.
+        started: the model and its rows.
+        seed: the seed of the order of the rows.
+        checkpoints: the folder of checkpoints; an interrupted training continues from the last one.
     """
     settings = job.settings
     lengths = started.loss.inputs.lengths.numpy()[started.rows["train"]]

@@ -1,4 +1,4 @@
-"""The whole mid-tuning: forms, one model a seed, its evaluation, and the card that describes it."""
+"""The recipe mid-tuning from start to end: forms, one model per seed, its evaluation and its card."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def describe(facts: Mapping[str, Any]) -> Card:
     )
 
 
-#: Gives the records of the neighbours as Markdown.
+#: Returns the records of the neighbours as Markdown.
 RenderNeighbours = Callable[[Sequence[Mapping[str, Any]]], str]
 
 
@@ -77,23 +77,23 @@ def train_mid_tuning(
     render_neighbours: RenderNeighbours,
     progress: Progress,
 ) -> Results:
-    """Train a model, or one a seed, and write its folder in one step; an interrupted training resumes.
+    """Train one model, or one per seed, and write the output folder once all is complete; interrupted trainings resume.
 
     Args:
-        settings: of the training; with several seeds, its folder has a folder ``seed-N`` for each and a summary.
-        render: gives results as Markdown.
-        render_neighbours: gives their neighbours alone.
-        progress: told of every step.
+        settings: the settings; for several seeds, the output folder has a folder ``seed-N`` for each and a summary.
+        render: returns results as Markdown.
+        render_neighbours: returns the neighbours alone as Markdown.
+        progress: receives every step.
 
     Returns:
-        ``agreement``: records as in :mod:`~assay.training.evaluation`, of the test pairs; ``scores``: the
-        trained model's, as a comparison over seeds reads them; ``alignment``: loss and accuracy on the development set
-        before and after; ``neighbours``: see :func:`~assay.training.midtuning.job.nearest`; ``seeds``. Of
-        several seeds ``agreement``, the means of ``alignment``, and ``seeds``.
+        ``agreement``: records as in :mod:`~assay.training.evaluation`, for the test pairs; ``scores``: the trained
+        model's records for a comparison over seeds; ``alignment``: loss and accuracy on the development set before and
+        after training; ``neighbours``: see :func:`~assay.training.midtuning.job.nearest`; ``seeds``: the seeds. For
+        several seeds only ``agreement``, the mean ``alignment`` and ``seeds``.
 
     Raises:
-        InputError: something that was asked for cannot be used.
-        UnavailableError: the model cannot be had here.
+        InputError: a setting or a dataset cannot be used.
+        UnavailableError: the base model is unavailable.
     """
     job = prepare(settings, settings.runtime, progress)
     with open_work_folder(settings.out, job.plain_request(queries=list(job.queries))) as work:
@@ -102,7 +102,7 @@ def train_mid_tuning(
 
 
 def _encoders_over_seeds(of_seeds: list[Results]) -> Results:
-    """Return the results of several models as one."""
+    """Return the combined results of several models."""
     agreement = agreement_over_seeds([results["agreement"] for results in of_seeds])
     return {"agreement": agreement, "alignment": _mean_alignment([results["alignment"] for results in of_seeds])}
 
@@ -113,9 +113,9 @@ def _make_encoder(
     render_neighbours: RenderNeighbours,
     seed: int,
     checkpoints: Path,
-    new: Path,
+    model_folder: Path,
 ) -> None:
-    """Train and evaluate one model into a new folder."""
+    """Train and evaluate one model and write it to a folder; a following process writes nothing."""
     before = job.before
     started = start(job, seed)
     dev = started.rows["dev"]
@@ -124,10 +124,10 @@ def _make_encoder(
     if follows():
         return
     alignment["after"] = _alignment(started, dev)
-    whole = started.loss.whole
-    name_prompt(whole)
+    model = started.loss.unwrapped_model
+    name_prompt(model)
     job.progress.begin("evaluation", 0)
-    embedded = {"base": before, "trained": embed(whole, job.embedded_texts, job.device)}
+    embedded = {"base": before, "trained": embed(model, job.embedded_texts, job.device)}
     tables = {model: embeddings.numpy() for model, embeddings in embedded.items()}
     records = _agreement(job, embedded, seed)
     results: Results = {
@@ -137,26 +137,26 @@ def _make_encoder(
         "neighbours": nearest(job.queries, job.embedded_texts, len(job.searched), tables),
         "seeds": [seed],
     }
-    (new / FILE).write_text(render_neighbours(results["neighbours"]), encoding="utf-8")
+    (model_folder / FILE).write_text(render_neighbours(results["neighbours"]), encoding="utf-8")
     facts = job.facts(
         seed,
-        counts=job.counts | {"inputs_cut_off": started.loss.inputs.table.cut},
+        counts=job.counts | {"inputs_cut_off": started.loss.inputs.table.truncated},
         wrong_forms=dict(started.kinds),
         **trained.facts,
         results=results,
     )
-    write_model(new, whole, trained.history, facts, describe(facts), job.sources, render)
+    write_model(model_folder, model, trained.history, facts, describe(facts), job.sources, render)
 
 
 def _alignment(started: Started, rows: NDArray[np.int64]) -> dict[str, float]:
-    """Return how well forms are told apart on the development set: the mean loss, and the share that is right."""
+    """Return how well the model tells right from wrong forms: the mean loss and the accuracy over some rows."""
     scores, losses = score_rows(started.loss, rows)
     labels = started.loss.inputs.labels[torch.from_numpy(rows)].numpy()
     return {"loss": float(losses.mean()), "accuracy": float((scores == labels).mean())}
 
 
 def _mean_alignment(of_seeds: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the means over several seeds of loss and accuracy, before training and after it; None as in each seed."""
+    """Return the mean loss and accuracy over seeds, before and after training; None for before if seeds have none."""
     means: dict[str, Any] = {}
     for when in ("before", "after"):
         records = [alignment[when] for alignment in of_seeds]
@@ -168,12 +168,12 @@ def _mean_alignment(of_seeds: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _agreement(job: MidTuningJob, embedded: Mapping[str, torch.Tensor], seed: int) -> list[dict[str, Any]]:
-    """Return the agreement of cosines with people before and after; nothing where there are no test pairs."""
+    """Return the agreement of cosines with people before and after training; no records without test pairs."""
     if job.test is None:
         return []
-    index = {text: number for number, text in enumerate(job.embedded_texts)}
-    first = [index[text] for text in job.test.references]
-    second = [index[text] for text in job.test.candidates]
+    text_numbers = {text: number for number, text in enumerate(job.embedded_texts)}
+    first = [text_numbers[text] for text in job.test.references]
+    second = [text_numbers[text] for text in job.test.candidates]
     before, after = (
         functional.cosine_similarity(embedded[name][first], embedded[name][second]).double().numpy()
         for name in ("base", "trained")

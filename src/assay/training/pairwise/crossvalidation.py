@@ -1,4 +1,4 @@
-"""A training recipe as a method of cross-validation: trained on some pairs, it scores the others."""
+"""A training recipe as a method of cross-validation: a model is trained on some pairs and scores the others."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def read_recipe(text: str, scale: str | None = None) -> PairSettings:
 
     Args:
         text: the recipe.
-        scale: lowest and highest label, ``LOW,HIGH``, where the data does not say them.
+        scale: the lowest and the highest label, ``LOW,HIGH``; None if the data states them.
 
     Raises:
-        InputError: there is no such recipe or setting, or a value is none of its kind.
+        InputError: the recipe or a setting is unknown, or a value has the wrong type.
     """
     name = MetricName.parse(text)
     if name.name not in LOSSES or name.subject is None:
@@ -45,27 +45,26 @@ def read_recipe(text: str, scale: str | None = None) -> PairSettings:
     for key, value in name.options:
         if key not in (*LEARNING, "seed"):
             raise InputError(f"`train={text}`: there is no setting {key!r}.{suggest(key, [*LEARNING, 'seed'])}")
-        kind = LEARNING.get(key, int)
+        value_type = LEARNING.get(key, int)
         try:
-            values[key] = kind(value)
+            values[key] = value_type(value)
         except ValueError:
-            raise InputError(f"`train={text}`: {key}={value} is no {kind.__name__}") from None
+            raise InputError(f"`train={text}`: {key}={value} is no {value_type.__name__}") from None
     return PairSettings(name.name, name.subject, ("the pairs of the other folds",), "scores", **values)  # type: ignore[arg-type]  # text that the settings check
 
 
 class FoldTrainer:
-    """Trains a model anew for every fold; a tenth of the pairs that are trained on chooses its best step,
-    held out as :func:`~assay.training.data.hold_out_rows` does.
+    """Trains a new model for every fold and returns its scores of the held-out pairs.
 
-    Scores are kept in the cache, so that a cross-validation that was killed goes on with the next fold, and one that
-    was killed inside a fold from its last checkpoint. Of several at the same time one trains a fold, and the others
-    wait for its scores.
+    A tenth of the training pairs chooses the best step, held out by :func:`~assay.training.data.hold_out_rows`. Scores
+    are cached and checkpoints kept, so that an interrupted cross-validation continues within its fold. If several
+    processes need the same fold, one of them trains it and the others wait for its scores.
 
     Args:
-        settings: of :func:`read_recipe`.
+        settings: the settings of the recipe, from :func:`read_recipe`.
         examples: all n pairs.
-        runtime: device and threads.
-        progress: told of every step.
+        runtime: the device and the number of threads.
+        progress: receives every step.
     """
 
     def __init__(self, settings: PairSettings, examples: Examples, runtime: Runtime, progress: Progress) -> None:
@@ -74,22 +73,26 @@ class FoldTrainer:
         self._base = locate(settings.base)
 
     def inspect(self, partition: Partition) -> str:
-        """Check, before anything is trained, that a model can be trained wherever pairs are held out.
+        """Check, before anything is trained, that a model can be trained for every fold.
+
+        Args:
+            partition: the folds of the cross-validation, and the groups that are left out one at a time.
 
         Returns:
-            A note on the texts of held-out pairs that training pairs have as well; empty where there are none.
+            A note on texts of held-out pairs that also occur in training pairs; empty if there are none.
 
         Raises:
-            InputError: a label is outside the scale; pairs to be trained on are too few, or have one label alone.
+            InputError: a label is outside the scale, or the training pairs of a fold are too few or all have the same
+                label.
         """
         scaled_labels(self._examples, self._settings.bounds())
         shared = []
         for fold in partition.folds:
-            self._check(fold.train, fold.name, "take more `folds`, or another `seed`")
-            shared.append(self._shared(fold))
+            self._check_learnable(fold.train, fold.name, "take more `folds`, or another `seed`")
+            shared.append(self._count_shared_texts(fold))
         for fold in partition.left_out:
-            self._check(fold.train, f"{fold.name!r} left out", "do without `by`")
-            shared.append(self._shared(fold))
+            self._check_learnable(fold.train, f"{fold.name!r} left out", "do without `by`")
+            shared.append(self._count_shared_texts(fold))
         counts, shares = zip(*shared, strict=True)
         if not any(counts):
             return ""
@@ -99,52 +102,56 @@ class FoldTrainer:
         )
 
     def __call__(self, train: Rows, test: Rows) -> Floats:
-        """Return the scores of the tested rows by a model of the others, shape (len(test),).
+        """Return the scores of the test rows by a model trained on the training rows, shape (len(test),).
+
+        Args:
+            train: the numbers of the training rows.
+            test: the numbers of the test rows.
 
         Raises:
-            InputError: the pairs cannot be learned, see :meth:`inspect`; the disk is full.
-            UnavailableError: the base cannot be loaded.
+            InputError: the pairs cannot be learned, see :meth:`inspect`; or the disk is full.
+            UnavailableError: the base model cannot be loaded.
         """
-        learned, dev = self._parted(train)
-        kept = self._place(learned, dev, test)
-        path = kept.with_suffix(".npy")
+        learned, dev = self._split_training_rows(train)
+        work_folder = self._work_folder(learned, dev, test)
+        path = work_folder.with_suffix(".npy")
         if path.is_file():
-            return _read(path)
-        with report_full_disk(kept.parent):
-            private_folder(kept.parent)
-            with locked(kept.with_suffix(".lock"), self._wait):
+            return _read_scores(path)
+        with report_full_disk(work_folder.parent):
+            private_folder(work_folder.parent)
+            with locked(work_folder.with_suffix(".lock"), self._report_waiting):
                 if not path.is_file():
-                    save_scores(path, self._train(kept, learned, dev, test))
-                    shutil.rmtree(kept)
-        return _read(path)
+                    save_scores(path, self._train(work_folder, learned, dev, test))
+                    shutil.rmtree(work_folder)
+        return _read_scores(path)
 
-    def _wait(self) -> None:
+    def _report_waiting(self) -> None:
         self._progress.say("another process trains the model of this fold: waiting for its scores")
 
     def _train(self, checkpoints: Path, learned: Rows, dev: Rows, test: Rows) -> Floats:
-        """Return the scores of the tested rows by a model that is trained now."""
-        seed, taken = self._settings.seed, self._examples.take
-        sets = {"train": taken(learned), "dev": taken(dev), "test": taken(test)}
-        job = job_of(self._settings, self._base, sets, {}, self._runtime, self._progress, judged=False)
+        """Train a model in a folder for checkpoints, and return its scores of the test rows."""
+        seed, take = self._settings.seed, self._examples.take
+        sets = {"train": take(learned), "dev": take(dev), "test": take(test)}
+        job = job_of(self._settings, self._base, sets, {}, self._runtime, self._progress, scored_test=False)
         loss = start(job, seed)
         fit(job, loss, seed, checkpoints)
         return score_rows(loss, job.rows["test"])[0]
 
-    def _parted(self, train: Rows) -> tuple[Rows, Rows]:
-        """Return the rows to learn from and those that choose the best step; no pair or group is on both sides."""
-        learned, dev = hold_out_rows(self._whole(train), self._settings.seed)
+    def _split_training_rows(self, train: Rows) -> tuple[Rows, Rows]:
+        """Split training rows into those to learn from and those that choose the best step, without a common group."""
+        learned, dev = hold_out_rows(self._unsplittable_groups(train), self._settings.seed)
         return train[learned], train[dev]
 
-    def _whole(self, train: Rows) -> NDArray[np.int64]:
-        """Return what may not be torn apart, as numbers: the groups, and the rows of one pair of texts."""
+    def _unsplittable_groups(self, train: Rows) -> NDArray[np.int64]:
+        """Return a group number per training row: rows of one group, or with the same pair of texts, share a number."""
         keys = self._examples.keys
         return join_codes(self._examples.groups[train], codes_of(keys[row] for row in train.tolist()))
 
-    def _check(self, train: Rows, where: str, remedy: str) -> None:
-        learned, dev = self._parted(train)
+    def _check_learnable(self, train: Rows, where: str, remedy: str) -> None:
+        learned, dev = self._split_training_rows(train)
         where = f"{self._examples.sources[0].name}, {where}"
         if len(dev) < 2:
-            groups = groups_note(self._whole(train))
+            groups = groups_note(self._unsplittable_groups(train))
             raise InputError(
                 f"{where}: {len(train):,} pairs{groups} are too few to train a model and to choose its best step; "
                 f"{remedy}, or give {'pairs of more groups' if groups else 'more pairs'}"
@@ -157,31 +164,35 @@ class FoldTrainer:
                     f"needed; {first}{remedy}"
                 )
 
-    def _shared(self, fold: Fold) -> tuple[int, float]:
-        """Return how many texts of the tested pairs stand in training pairs as well, and their share."""
+    def _count_shared_texts(self, fold: Fold) -> tuple[int, float]:
+        """Return the number of test texts that also occur in training pairs, and their share of the test texts."""
         tested = self._examples.take(fold.test).texts
-        number = len(tested & self._examples.take(self._parted(fold.train)[0]).texts)
+        number = len(tested & self._examples.take(self._split_training_rows(fold.train)[0]).texts)
         return number, number / len(tested)
 
-    def _place(self, *parts: Rows) -> Path:
-        """Return where a fold works: named by all that decides its scores."""
+    def _work_folder(self, *parts: Rows) -> Path:
+        """Return the folder of a fold in the cache, named by a digest of everything that decides its scores.
+
+        Args:
+            *parts: the rows to learn from, to choose the best step, and to test.
+        """
         device = device_of(self._runtime)[0]
-        asked = {
+        request = {
             "settings": self._settings.plain(),
             "base": self._base.digest,
             "versions": versions(),
             "device": device.partition(":")[0],
             "bfloat16": has_bfloat16(device),
         }
-        found = hashlib.sha256(json.dumps([self._settings.recipe, asked], sort_keys=True).encode())
+        digest = hashlib.sha256(json.dumps([self._settings.recipe, request], sort_keys=True).encode())
         for side in (self._examples.references, self._examples.candidates):
             for text in side:
-                found.update(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest())
+                digest.update(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest())
         for array in (self._examples.labels, *(rows.astype(np.int64) for rows in parts)):
-            found.update(hashlib.sha256(array.tobytes()).digest())
-        return cache_dir() / "crossval" / found.hexdigest()[:32]
+            digest.update(hashlib.sha256(array.tobytes()).digest())
+        return cache_dir() / "crossval" / digest.hexdigest()[:32]
 
 
-def _read(path: Path) -> Floats:
-    held: Floats = np.load(path, allow_pickle=False)
-    return held
+def _read_scores(path: Path) -> Floats:
+    scores: Floats = np.load(path, allow_pickle=False)
+    return scores

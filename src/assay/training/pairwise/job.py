@@ -1,4 +1,4 @@
-"""What a training on labelled pairs works with, and the two steps of a model: start and fit."""
+"""The job of a training on labelled pairs, and the two steps of training a model: start and fit."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from assay.training.models import (
     Inputs,
     bi_inputs,
     cross_inputs,
+    freeze_except_last_layers,
     has_head,
     load_bi_encoder,
     load_cross_encoder,
-    train_last_layers,
 )
 from assay.training.pairwise.losses import PairLoss, make_loss
 from assay.training.pairwise.settings import PairSettings
@@ -41,10 +41,12 @@ class PairwiseJob(PairsJob):
     """What all seeds of a training on labelled pairs share.
 
     Attributes:
-        labels: of all sets, one after another: float64 in [0, 1], or int64 numbers of *classes*.
-        rows: of each set among them.
-        graph: annotation graph of the training pairs.
-        asked: the request of a recipe that makes the sets itself, and these settings; else None.
+        settings: the settings of the training.
+        labels: the labels of all sets, one set after another: float64 in [0, 1], or int64 indices into *classes*.
+        classes: the names of the classes; empty for a regression.
+        rows: the row numbers of each set in *labels*.
+        graph: the annotation graph of the training pairs.
+        original_request: the user's settings, if a recipe made the sets and these settings from them; else None.
     """
 
     settings: PairSettings
@@ -52,12 +54,12 @@ class PairwiseJob(PairsJob):
     classes: tuple[str, ...]
     rows: Mapping[str, NDArray[np.int64]]
     graph: AnnotationGraph
-    asked: TrainingSettings | None = None
+    original_request: TrainingSettings | None = None
 
     @property
     def request(self) -> TrainingSettings:
-        """What was asked for, as it is written down."""
-        return self.asked or self.settings
+        """The settings that are written down as the user's request."""
+        return self.original_request or self.settings
 
     @property
     def cross(self) -> bool:
@@ -66,31 +68,31 @@ class PairwiseJob(PairsJob):
 
     @property
     def outputs(self) -> int:
-        """Of a cross-encoder's head."""
+        """The number of outputs of a cross-encoder's head."""
         return len(self.classes) or 1
 
     @property
     def starts_with_scores(self) -> bool:
-        """Whether the model that is started from gives scores of this kind itself."""
+        """Whether the base model returns scores of this kind without training."""
         return not self.classes and (not self.cross or has_head(self.base.folder, 1))
 
     @cached_property
     def before(self) -> NDArray[np.float64] | None:
-        """Scores of the test rows by the model that is started from, the same for every seed; None if it gives none."""
+        """The base model's scores of the test rows, the same for every seed; None if it returns none."""
         return score_rows(start(self, self.settings.seed), self.rows["test"])[0] if self.starts_with_scores else None
 
 
 def prepare(settings: PairSettings, runtime: Runtime, progress: Progress) -> PairwiseJob:
-    """Load the model's files and the pairs of a request, and hold them against each other.
+    """Locate the base model, load the pairs and check that one can be trained on the other.
 
     Args:
-        settings: the request.
-        runtime: device and threads.
-        progress: told what is left out.
+        settings: the settings of the training.
+        runtime: the device and the number of threads.
+        progress: receives lines on what is left out.
 
     Raises:
-        InputError: something that was asked for cannot be used.
-        UnavailableError: the model cannot be had here.
+        InputError: a setting or a dataset cannot be used.
+        UnavailableError: the model is unavailable.
     """
     base = locate(settings.base)
     sets, counts = load_sets(
@@ -99,10 +101,10 @@ def prepare(settings: PairSettings, runtime: Runtime, progress: Progress) -> Pai
         classes=settings.classes, drop_shared=settings.drop_shared_texts, columns=settings.column_names,
         question=settings.question,
     )  # fmt: skip
-    part = settings.chosen_subset()
-    if part is not None and part[1] > len(sets["train"]):
+    subset = settings.chosen_subset()
+    if subset is not None and subset[1] > len(sets["train"]):
         raise InputError(f"`subset={settings.subset}`: there are {len(sets['train']):,} training pairs")
-    return _drawn(job_of(settings, base, sets, counts, runtime, progress))
+    return _on_subset(job_of(settings, base, sets, counts, runtime, progress))
 
 
 def job_of(
@@ -113,63 +115,64 @@ def job_of(
     runtime: Runtime,
     progress: Progress,
     *,
-    judged: bool = True,
+    scored_test: bool = True,
 ) -> PairwiseJob:
-    """Return the training of a base on sets that are loaded; see :func:`prepare`.
+    """Return the job of training a base model on loaded sets; see :func:`prepare`.
 
-    With *judged*, the test set must have two labels, as agreement with them takes.
+    Sets torch's number of threads. With *scored_test*, the test set must have two different labels, since agreement
+    with its labels will be computed.
     """
     device, threads = take_device(runtime)
-    labels, classes = _labels(sets, settings, judged)
+    labels, classes = _labels(sets, settings, scored_test)
     graph = build_graph(sets["train"].references, sets["train"].candidates)
     progress.say(f"training pairs: {graph_line(describe_graph(graph))}")
     return PairwiseJob(settings, base, device, threads, progress, sets, counts, labels, classes, _rows(sets), graph)
 
 
-def _drawn(job: PairwiseJob) -> PairwiseJob:
-    """Return the training on the subset of the pairs that was asked for; the same one where none was."""
-    part = job.settings.chosen_subset()
-    if part is None:
+def _on_subset(job: PairwiseJob) -> PairwiseJob:
+    """Return the job on the subset of training pairs that its settings name; the same job if they name none."""
+    subset = job.settings.chosen_subset()
+    if subset is None:
         return job
-    kind, size = part
+    kind, size = subset
     rng = np.random.default_rng(job.settings.seed)
-    chosen = (degree_subset if kind == "degree" else random_subset)(job.graph, size, rng)
-    train = job.sets["train"].take(chosen)
+    rows = (degree_subset if kind == "degree" else random_subset)(job.graph, size, rng)
+    train = job.sets["train"].take(rows)
     sets = {**job.sets, "train": train}
     graph = build_graph(train.references, train.candidates)
     job.progress.say(f"{size} of the training pairs: {graph_line(describe_graph(graph))}")
     counts = {**job.counts, "train_pairs": size, **count_repeated(sets, job.progress.say)}
     held_out = np.arange(len(job.rows["train"]), len(job.labels))
-    labels = job.labels[np.concatenate([job.rows["train"][chosen], held_out])]
+    labels = job.labels[np.concatenate([job.rows["train"][rows], held_out])]
     return replace(job, sets=sets, counts=counts, labels=labels, rows=_rows(sets), graph=graph)
 
 
 def _rows(sets: Mapping[str, Examples]) -> dict[str, NDArray[np.int64]]:
     """Return the rows of each set, one set after another."""
-    ends = np.cumsum([len(one) for one in sets.values()])
+    ends = np.cumsum([len(examples) for examples in sets.values()])
     return dict(zip(sets, np.split(np.arange(ends[-1]), ends[:-1]), strict=True))
 
 
 def start(job: PairwiseJob, seed: int) -> PairLoss:
-    """Return the loss with the model that a training starts from, as a seed has it."""
+    """Return the loss with the model that a training starts from; the seed draws the weights of a new head."""
     settings = job.settings
-    whole = _load(job, seed)
-    inputs = _inputs(job, whole)
-    train_last_layers(whole, settings.layers, settings.base)
-    loss = make_loss(settings.chosen_loss, whole, inputs, settings.tokens, len(job.classes))
+    model = _load_base(job, seed)
+    inputs = _inputs_of_sets(job, model)
+    freeze_except_last_layers(model, settings.layers, settings.base)
+    loss = make_loss(settings.chosen_loss, model, inputs, settings.tokens, len(job.classes))
     loss.to(job.device)
     return loss
 
 
 def fit(job: PairwiseJob, loss: PairLoss, seed: int, checkpoints: Path, callbacks: Sequence[Any] = ()) -> Trained:
-    """Train the model of a loss; afterwards it is the best one by the development set.
+    """Train the model of a loss and return the course of the training; afterwards the model is the best on dev pairs.
 
     Args:
         job: the training.
-        loss: of :func:`start`.
-        seed: of the order of the pairs.
-        checkpoints: a folder for them; a training that was killed continues from the last one.
-        callbacks: of transformers, told of each step and evaluation.
+        loss: the loss and model, from :func:`start`.
+        seed: the seed of the order of the pairs.
+        checkpoints: the folder of checkpoints; an interrupted training continues from the last one.
+        callbacks: further transformers callbacks.
     """
     plan = _plan(job, loss.inputs, seed)
     schedule = schedule_of(job.settings, len(plan), seed)
@@ -178,25 +181,28 @@ def fit(job: PairwiseJob, loss: PairLoss, seed: int, checkpoints: Path, callback
     )
 
 
-def _labels(sets: Mapping[str, Examples], settings: PairSettings, judged: bool) -> tuple[NDArray[Any], tuple[str, ...]]:
-    """Return the labels of all sets, and the names of classes.
+def _labels(
+    sets: Mapping[str, Examples], settings: PairSettings, scored_test: bool
+) -> tuple[NDArray[Any], tuple[str, ...]]:
+    """Return the labels of all sets, one set after another, and the names of the classes (none for a regression).
 
     Raises:
-        InputError: a label or a class cannot be learned, or those of a set are all the same.
+        InputError: a label is missing or outside its scale, a class is not among the training pairs, or all labels of
+            a set are the same.
     """
     if settings.classes is None:
-        parts: list[NDArray[Any]] = [scaled_labels(one, settings.bounds()) for one in sets.values()]
+        parts: list[NDArray[Any]] = [scaled_labels(examples, settings.bounds()) for examples in sets.values()]
         classes: tuple[str, ...] = ()
     else:
         classes = tuple(sorted(set(sets["train"].classes)))
-        parts = [class_numbers(one, classes) for one in sets.values()]
+        parts = [class_numbers(examples, classes) for examples in sets.values()]
     for name, labels in zip(sets, parts, strict=True):
-        if len(np.unique(labels)) < 2 and (judged or name != "test"):
+        if len(np.unique(labels)) < 2 and (scored_test or name != "test"):
             raise InputError(f"the {name} set has one label alone, {labels[0]:g}; two are needed to tell pairs apart")
     return np.concatenate(parts), classes
 
 
-def _load(job: PairwiseJob, seed: int) -> Any:
+def _load_base(job: PairwiseJob, seed: int) -> Any:
     if not job.cross:
         torch.manual_seed(seed)
         return load_bi_encoder(job.base.folder, job.device)
@@ -204,12 +210,13 @@ def _load(job: PairwiseJob, seed: int) -> Any:
     return load_cross_encoder(job.base.folder, job.device, outputs=job.outputs, activation=activation, seed=seed)
 
 
-def _inputs(job: PairwiseJob, whole: Any) -> Inputs:
-    """Return tokens and labels of all rows, set after set."""
-    firsts = [text for one in job.sets.values() for text in one.references]
-    seconds = [text for one in job.sets.values() for text in one.candidates]
+def _inputs_of_sets(job: PairwiseJob, model: Any) -> Inputs:
+    """Return the tokens and labels of all rows, one set after another."""
+    firsts = [text for examples in job.sets.values() for text in examples.references]
+    seconds = [text for examples in job.sets.values() for text in examples.candidates]
     labels = torch.from_numpy(job.labels if job.classes else job.labels.astype(np.float32))
-    return (cross_inputs if job.cross else bi_inputs)(whole, firsts, seconds, labels)
+    make_inputs = cross_inputs if job.cross else bi_inputs
+    return make_inputs(model, firsts, seconds, labels)
 
 
 def _plan(job: PairwiseJob, inputs: Inputs, seed: int) -> BatchPlan:

@@ -1,4 +1,4 @@
-"""Losses of pairs: one value per pair, so that the loss of any composition of a batch is a weighted sum."""
+"""Losses over pairs: one value per pair, so that the loss of a batch is a weighted sum, however the batch is made."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from sentence_transformers.sentence_transformer.modules import Normalize
 from torch import nn
 from torch.nn import functional
 
-from assay.training.models import Inputs, alike
+from assay.training.models import Inputs, length_groups
 
-#: The most tokens, padding included, of one forward and backward pass; and the most tokens of padding that a group of
-#: texts may have, since so many cost less than a further forward call.
+#: The most tokens, padding included, of one forward and backward pass; and the padding tokens that a group of texts
+#: may have, because they cost less than one more forward call.
 CPU_TOKENS, CPU_SPARE = 4096, 64
 GPU_TOKENS, GPU_SPARE = 16384, 4096
 
@@ -24,27 +24,27 @@ class PairLoss(nn.Module, ABC):  # type: ignore[misc]  # torch has no types here
     """The loss of a batch: the sum of weights times the loss of each row.
 
     Args:
-        model: the model of sentence-transformers that is trained; an attribute, so that torch finds its parameters.
-        inputs: tokens and labels of all rows.
-        tokens: the most tokens of one forward and backward pass; None for a default that suits the device.
+        model: the sentence-transformers model that is trained; kept as an attribute so that torch finds its parameters.
+        inputs: the tokens and labels of all rows.
+        tokens: the most tokens of one forward and backward pass; None for the default of the device.
     """
 
-    #: Whether the loss of a batch is the sum over any parts of it, so that gradients may be added up part by part.
+    #: Whether the loss of a batch is the sum of the losses of its parts, so that gradients may be added part by part.
     additive = True
 
     def __init__(self, model: Any, inputs: Inputs, tokens: int | None) -> None:
         super().__init__()
         self.model = model
-        self._whole = (model,)  # a tuple, or it would be registered twice
+        self._unwrapped = (model,)  # in a tuple, or torch would register the model a second time
         self.inputs = inputs
         cpu = self.device.type == "cpu"
-        self._tokens = tokens or (CPU_TOKENS if cpu else GPU_TOKENS)
-        self._spare = CPU_SPARE if cpu else GPU_SPARE
+        self._token_budget = tokens or (CPU_TOKENS if cpu else GPU_TOKENS)
+        self._spare_padding = CPU_SPARE if cpu else GPU_SPARE
 
     @property
-    def whole(self) -> Any:
-        """The model itself; :attr:`model` may be a wrapper that a trainer put around it to spread it over devices."""
-        return self._whole[0]
+    def unwrapped_model(self) -> Any:
+        """The model itself; :attr:`model` may be a trainer's wrapper that distributes it over devices."""
+        return self._unwrapped[0]
 
     @property
     def device(self) -> torch.device:
@@ -53,14 +53,17 @@ class PairLoss(nn.Module, ABC):  # type: ignore[misc]  # torch has no types here
 
     @abstractmethod
     def outputs(self, rows: torch.Tensor) -> torch.Tensor:
-        """Return the model's outputs for rows: cosines or logits, shape (k,), or logits of classes, shape (k, c)."""
+        """Return the model's outputs for k rows.
+
+        Cosines or logits of shape (k,), class logits of shape (k, classes), or squared distances of shape (k, 2).
+        """
 
     @abstractmethod
     def row_losses(self, outputs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         """Return the loss of each row, shape (k,)."""
 
     def scores(self, outputs: torch.Tensor) -> torch.Tensor:
-        """Return the scores that a metric would give for outputs, or numbers of classes, shape (k,)."""
+        """Return what outputs predict: scores as a metric would return them, or class numbers, shape (k,)."""
         return outputs
 
     def labels(self, rows: torch.Tensor) -> torch.Tensor:
@@ -68,59 +71,61 @@ class PairLoss(nn.Module, ABC):  # type: ignore[misc]  # torch has no types here
         return self.inputs.labels[rows].to(self.device)
 
     def forward(self, features: Sequence[Any], labels: torch.Tensor, **_: Any) -> torch.Tensor:
-        """Return the loss of a batch, a scalar, from what :class:`~assay.training.pairwise.trainer.Collate` returns.
+        """Return the loss of a batch, a scalar; called by the trainer.
 
         Args:
-            features: one item, the rows, int64, shape (k,): as CrossEncoderTrainer hands it on, or under the name
-                ``input_ids``, as SentenceTransformerTrainer does.
-            labels: the weights of the rows, float32, shape (k,); the rows' own labels are in the inputs.
+            features: one item with the row numbers, int64, shape (k,): the tensor itself from CrossEncoderTrainer, a
+                mapping with the key ``input_ids`` from SentenceTransformerTrainer.
+            labels: the weights of the rows, float32, shape (k,), under the name that trainers use; the labels that are
+                learned are in :attr:`inputs`. Both come from :class:`~assay.training.pairwise.trainer.Collate`.
         """
         (item,) = features
         rows = (item["input_ids"] if isinstance(item, Mapping) else item).cpu()
         return self.batch_loss(rows, labels)
 
     def batch_loss(self, rows: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
-        """Return the sum of weights times losses of rows, a scalar."""
+        """Return the weighted sum of the losses of rows, a scalar."""
         losses = self.row_losses(self.outputs(rows), self.labels(rows))
         return (weights.to(losses) * losses).sum()
 
-    def passes(self, rows: torch.Tensor) -> list[torch.Tensor]:
-        """Return the parts of a batch that are computed one after another, each as indices into *rows*.
+    def split_into_passes(self, rows: torch.Tensor) -> list[torch.Tensor]:
+        """Split a batch into parts that fit into memory, each an int64 tensor of indices into *rows*.
 
-        All rows are one part where the loss is not additive; else each part fits the budget of tokens, or is one row.
+        A part fits the token budget unless it is a single row. A loss that is not additive is computed in one part,
+        whatever its size.
         """
         indices = torch.arange(len(rows))
         return self._split_to_budget(rows, indices) if self.additive else [indices]
 
     def _split_to_budget(self, rows: torch.Tensor, indices: torch.Tensor) -> list[torch.Tensor]:
-        """Return *indices* in parts whose distinct inputs fit the budget of tokens, by repeated halving."""
+        """Split *indices* by repeated halving until the distinct inputs of every part fit the token budget."""
         numbers = torch.unique(torch.cat([side[rows[indices]] for side in self.inputs.sides]))
-        if len(indices) == 1 or int(self.inputs.table.lengths[numbers].sum()) <= self._tokens:
+        if len(indices) == 1 or int(self.inputs.table.lengths[numbers].sum()) <= self._token_budget:
             return [indices]
         middle = len(indices) // 2
         return [*self._split_to_budget(rows, indices[:middle]), *self._split_to_budget(rows, indices[middle:])]
 
     def _model_output(self, numbers: torch.Tensor, key: str) -> torch.Tensor:
-        """Return one of the model's outputs for distinct inputs, in the order of *numbers*.
+        """Return one of the model's outputs for inputs, in the order of *numbers*.
 
-        Inputs of like length run together, which saves padding; the outputs are then put back in order.
+        Inputs of similar length run together, which saves padding; the outputs are then put back in order.
 
         Args:
-            numbers: of inputs of the table, shape (n,).
-            key: of the output, such as ``sentence_embedding``.
+            numbers: the distinct indices of n inputs in the table, shape (n,).
+            key: the name of the output, such as ``sentence_embedding``.
         """
         table = self.inputs.table
-        groups = list(alike(table.lengths[numbers], self._tokens, self._spare))
+        groups = list(length_groups(table.lengths[numbers], self._token_budget, self._spare_padding))
         outputs = [self.model(table.padded(numbers[group], self.device))[key] for group in groups]
         original_order = torch.argsort(torch.cat(groups)).to(self.device)
         return torch.cat(outputs)[original_order]
 
 
 class BiLoss(PairLoss):
-    """Base of losses over sentence embeddings; a text that several pairs of a batch have is embedded once."""
+    """Base of losses over sentence embeddings; a text that occurs in several pairs of a batch is embedded once."""
 
     def embeddings(self, rows: torch.Tensor) -> list[torch.Tensor]:
-        """Return the embeddings of each side of rows, shape (k, dimensions) each."""
+        """Return the embeddings of k rows, one tensor of shape (k, dimensions) per side."""
         both_sides = torch.cat([side[rows] for side in self.inputs.sides])
         numbers, inverse = torch.unique(both_sides, return_inverse=True)
         embedded = self._model_output(numbers, "sentence_embedding").float()
@@ -140,9 +145,9 @@ class CosineLoss(BiLoss):
 
 
 class CosentLoss(CosineLoss):
-    """CoSENT: a ranking loss over every two pairs of a batch with different labels (Su 2022).
+    """CoSENT: a ranking loss over every two pairs of a batch that have different labels (Su 2022).
 
-    It grows with the cosine of the pair that has the lower label over that of the other.
+    It grows as the cosine of the pair with the lower label exceeds the cosine of the other pair.
     """
 
     additive = False
@@ -152,7 +157,7 @@ class CosentLoss(CosineLoss):
         self._cosent = CoSENTLoss(model)
 
     def batch_loss(self, rows: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
-        """Return the CoSENT loss of rows, a scalar; the weights are not used, all rows weigh the same."""
+        """Return the CoSENT loss of rows, a scalar; the weights are ignored: all rows count the same."""
         loss: torch.Tensor = self._cosent.compute_loss_from_embeddings(self.embeddings(rows), self.labels(rows))
         return loss
 
@@ -160,13 +165,13 @@ class CosentLoss(CosineLoss):
 class SoftmaxLoss(BiLoss):
     """Cross-entropy of a linear layer over both embeddings and their difference (Reimers and Gurevych 2019).
 
-    Their embeddings are mean token vectors, with components of about 1. For a model that normalises its embeddings of d
-    dimensions to length 1, the layer reads sqrt(d) times the embedding; otherwise it learns too slowly to tell the
-    classes apart.
+    The paper's embeddings are mean token vectors with components of about 1. A model that normalises its embeddings to
+    length 1 has components of about 1 / sqrt(dimensions), from which the layer would learn too slowly to separate the
+    classes; the layer then reads sqrt(dimensions) times the embedding.
 
     Args:
         model, inputs, tokens: see :class:`PairLoss`.
-        classes: how many there are.
+        classes: the number of classes.
     """
 
     def __init__(self, model: Any, inputs: Inputs, tokens: int | None, classes: int) -> None:
@@ -176,7 +181,7 @@ class SoftmaxLoss(BiLoss):
         self._stretch = dimension**0.5 if any(isinstance(module, Normalize) for module in model) else 1.0
 
     def outputs(self, rows: torch.Tensor) -> torch.Tensor:
-        """Return logits, shape (k, classes)."""
+        """Return class logits, shape (k, classes)."""
         first, second = (self._stretch * side for side in self.embeddings(rows))
         logits: torch.Tensor = self.head(torch.cat([first, second, (first - second).abs()], dim=1))
         return logits
@@ -186,16 +191,16 @@ class SoftmaxLoss(BiLoss):
         return functional.cross_entropy(outputs, labels, reduction="none")
 
     def scores(self, outputs: torch.Tensor) -> torch.Tensor:
-        """Return the number of the likeliest class, shape (k,)."""
+        """Return the number of each row's likeliest class, shape (k,)."""
         return outputs.argmax(dim=1)
 
 
 class CrossLoss(PairLoss):
-    """Losses of a cross-encoder: binary cross-entropy against a label in [0, 1], squared error, or cross-entropy.
+    """A loss of a cross-encoder: binary cross-entropy against a label in [0, 1], squared error, or cross-entropy.
 
     Args:
         model, inputs, tokens: see :class:`PairLoss`.
-        kind: ``bce``, ``mse`` or ``cross-entropy``.
+        kind: the name of the loss: ``bce``, ``mse`` or ``cross-entropy``.
     """
 
     def __init__(self, model: Any, inputs: Inputs, tokens: int | None, kind: str) -> None:
@@ -218,7 +223,7 @@ class CrossLoss(PairLoss):
         return values
 
     def scores(self, outputs: torch.Tensor) -> torch.Tensor:
-        """Return scores by the declared activation, or numbers of classes, shape (k,)."""
+        """Return the activated logits, or class numbers, shape (k,)."""
         if self._kind == "cross-entropy":
             return outputs.argmax(dim=1)
         scores: torch.Tensor = self._activation(outputs)
@@ -226,12 +231,12 @@ class CrossLoss(PairLoss):
 
 
 def make_loss(name: str, model: Any, inputs: Inputs, tokens: int | None, classes: int) -> PairLoss:
-    """Return a loss by its name in :data:`~assay.training.pairwise.settings.LOSSES`.
+    """Return the loss of a name in :data:`~assay.training.pairwise.settings.LOSSES`.
 
     Args:
-        name: of the loss.
+        name: the name of the loss.
         model, inputs, tokens: see :class:`PairLoss`.
-        classes: how many there are; only ``softmax`` reads it.
+        classes: the number of classes; only ``softmax`` reads it.
     """
     if name == "softmax":
         return SoftmaxLoss(model, inputs, tokens, classes)

@@ -1,6 +1,4 @@
-"""The whole training of a bi-encoder or cross-encoder: data, one model a seed, its evaluation, and the card that
-describes it.
-"""
+"""The recipes bi-encoder and cross-encoder from start to end: data, one model per seed, its evaluation and its card."""
 
 from __future__ import annotations
 
@@ -37,11 +35,11 @@ _MACHINE = "Test labels were made by machine: agreement with them is not agreeme
 
 
 def describe(facts: Mapping[str, Any]) -> Card:
-    """Return the card of a model, from what ``training.json`` holds."""
+    """Return the card of a model, from the content of its ``training.json``."""
     settings, recipe = facts["settings"], facts["model"]
     graph, loss = facts["annotation_graph"], _LOSSES[facts["loss"]]
-    like = settings["batches"] == "length"
-    batches = "batches of like length" if like else f"batches by the annotation graph ({settings['batches']})"
+    by_length = settings["batches"] == "length"
+    batches = "batches of like length" if by_length else f"batches by the annotation graph ({settings['batches']})"
     about = (
         f"A {recipe} trained on labelled pairs: {layers_line(settings)}, with {loss}; {batches}. "
         f"The training pairs have {graph['texts']:,} texts of degree {graph['degree']['mean']:.2f} ± "
@@ -69,20 +67,20 @@ def _use(recipe: str, classes: bool) -> list[str]:
 
 
 def train_on_pairs(settings: PairSettings, *, render: Render, progress: Progress) -> Results:
-    """Train a model, or one a seed, and write its folder in one step; an interrupted training resumes.
+    """Train one model, or one per seed, and write the output folder once all is complete; interrupted trainings resume.
 
     Args:
-        settings: of the training; with several seeds, its folder has a folder ``seed-N`` for each and a summary.
-        render: gives results as Markdown.
-        progress: told of every step.
+        settings: the settings; for several seeds, the output folder has a folder ``seed-N`` for each and a summary.
+        render: returns results as Markdown.
+        progress: receives every step.
 
     Returns:
-        ``agreement``: records as in :mod:`~assay.training.evaluation`; ``scores``: the trained model's, as a
-        comparison over seeds reads them; ``seeds``: theirs.
+        ``agreement``: records as in :mod:`~assay.training.evaluation`; ``scores``, for a single model: its records for
+        a comparison over seeds; ``seeds``: the seeds.
 
     Raises:
-        InputError: something that was asked for cannot be used.
-        UnavailableError: the model cannot be had here.
+        InputError: a setting or a dataset cannot be used.
+        UnavailableError: the base model is unavailable.
     """
     job = prepare(settings, settings.runtime, progress)
     with open_work_folder(settings.out, job.plain_request()) as work:
@@ -90,12 +88,12 @@ def train_on_pairs(settings: PairSettings, *, render: Render, progress: Progress
 
 
 def make_all(job: PairwiseJob, work: WorkFolder, render: Render) -> Results:
-    """Train and evaluate what is not made yet, a model or one a seed, and lay out the folder that is left.
+    """Train, evaluate and write the models that do not exist yet, and a summary if there are several.
 
     Args:
         job: the training.
-        work: the folder where it works.
-        render: gives results as Markdown.
+        work: the folders of the training.
+        render: returns results as Markdown.
 
     Returns:
         See :func:`train_on_pairs`.
@@ -104,14 +102,14 @@ def make_all(job: PairwiseJob, work: WorkFolder, render: Render) -> Results:
 
 
 def _pairs_over_seeds(of_seeds: list[Results]) -> Results:
-    """Return the results of several models as one; the scores are those of a model alone."""
+    """Return the combined results of several models, without ``scores``, which belong to a single model."""
     agreement = agreement_over_seeds([results["agreement"] for results in of_seeds])
-    whole = of_seeds[0] | {"agreement": agreement}
-    return {name: value for name, value in whole.items() if name != "scores"}
+    summary = of_seeds[0] | {"agreement": agreement}
+    return {name: value for name, value in summary.items() if name != "scores"}
 
 
-def _make_pair_model(job: PairwiseJob, render: Render, seed: int, checkpoints: Path, new: Path) -> None:
-    """Train and evaluate one model into a new folder."""
+def _make_pair_model(job: PairwiseJob, render: Render, seed: int, checkpoints: Path, model_folder: Path) -> None:
+    """Train and evaluate one model and write it to a folder; a following process writes nothing."""
     before = job.before
     loss = start(job, seed)
     test = job.sets["test"]
@@ -128,11 +126,11 @@ def _make_pair_model(job: PairwiseJob, render: Render, seed: int, checkpoints: P
     facts = job.facts(
         seed,
         model=job.settings.recipe,
-        counts=dict(job.counts) | {"inputs_cut_off": loss.inputs.table.cut},
+        counts=dict(job.counts) | {"inputs_cut_off": loss.inputs.table.truncated},
         annotation_graph=describe_graph(job.graph),
         loss=job.settings.chosen_loss,
         classes=job.classes,
         **trained.facts,
         results=results,
     )
-    write_model(new, loss.whole, trained.history, facts, describe(facts), job.sources, render)
+    write_model(model_folder, loss.unwrapped_model, trained.history, facts, describe(facts), job.sources, render)

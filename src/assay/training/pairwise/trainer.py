@@ -1,5 +1,5 @@
-"""One model: sentence-transformers' trainers over planned batches, with only the embedding rows that the texts
-read.
+"""Trains one model with the sentence-transformers trainers: over planned batches, and only on the embedding rows that
+occur in the texts.
 """
 
 from __future__ import annotations
@@ -36,21 +36,21 @@ from assay.training.models import TokenTable
 from assay.training.pairwise.losses import PairLoss
 from assay.training.ranks import processes
 
-# Epochs of batches: which rows a step learns from, and how much each weighs.
+# Batch plans: the rows of each step, and their weights.
 
-#: Batches that are drawn at random together before their rows are sorted by length.
+#: The number of batches whose rows are drawn together before they are sorted by length.
 TOGETHER = 50
-#: Under this name a trainer of sentence-transformers takes the rows of a batch for the input of a loss.
+#: The name of a batch's row numbers: the suffix makes sentence-transformers pass them to the loss as an input.
 ROWS = "rows_input_ids"
 
 
 class BatchPlan:
-    """The batches of every epoch, which its seed decides alone.
+    """The batches of every epoch, determined by the seed and the epoch alone.
 
     Args:
-        compose: batches of one epoch from a random generator; each epoch has as many. No function within a function:
-            where the plan stands in a trainer's arguments, a checkpoint pickles it.
-        seed: of all epochs.
+        compose: returns the batches of one epoch from a random generator, the same number for every epoch. It must be
+            picklable, so not a nested function: a checkpoint pickles a plan that is in a trainer's arguments.
+        seed: the seed of all epochs.
     """
 
     def __init__(self, compose: Callable[[np.random.Generator], Sequence[Batch]], seed: int) -> None:
@@ -64,11 +64,11 @@ class BatchPlan:
 
     @property
     def dataset(self) -> Dataset:
-        """What a trainer goes through: a row for each batch of an epoch."""
+        """The dataset that a trainer iterates over: one row per batch of an epoch."""
         return Dataset.from_dict({"batch": list(range(len(self)))})
 
     def at(self, epoch: int) -> None:
-        """Turn to an epoch, counted from 0."""
+        """Switch to the batches of an epoch, counted from 0."""
         if epoch != self._epoch:
             self._batches = self._compose(np.random.default_rng([self._seed, epoch]))
             self._epoch = epoch
@@ -80,14 +80,14 @@ class BatchPlan:
 def plan_epochs(
     batches: str, graph: AnnotationGraph, lengths: NDArray[np.int64], batch_size: int, seed: int
 ) -> BatchPlan:
-    """Return the batches of a training.
+    """Return the batches of all epochs of a training.
 
     Args:
         batches: ``length``, or a strategy of :func:`~assay.training.batches.compose`.
-        graph: of the n training pairs.
-        lengths: tokens of each pair's longer text, or of the pair, shape (n,).
-        batch_size: rows, texts or base pairs of a batch.
-        seed: of all epochs.
+        graph: the annotation graph of the n training pairs.
+        lengths: the number of tokens of each pair's longer text, or of the joined pair for a cross-encoder, shape (n,).
+        batch_size: the number of rows, texts or base pairs per batch, by strategy.
+        seed: the seed of all epochs.
     """
     if batches == "length":
         return BatchPlan(partial(by_length, lengths, batch_size), seed)
@@ -95,32 +95,33 @@ def plan_epochs(
 
 
 def by_length(lengths: NDArray[np.int64], batch_size: int, rng: np.random.Generator) -> list[Batch]:
-    """Return batches in which rows have about the same length: little padding, in an order that tells nothing of it.
+    """Return batches of rows of similar length, which need little padding, in an order independent of length.
 
     Args:
-        lengths: tokens of each row's longest text, shape (n,).
-        batch_size: rows of a batch.
-        rng: of the epoch.
+        lengths: the number of tokens of each row's longest text, shape (n,).
+        batch_size: the number of rows per batch.
+        rng: the random generator of the epoch.
     """
     order = rng.permutation(len(lengths))
     parts = []
     for start in range(0, len(order), TOGETHER * batch_size):
-        drawn = order[start : start + TOGETHER * batch_size]
-        drawn = drawn[np.argsort(lengths[drawn], kind="stable")]
-        parts += np.split(drawn, range(batch_size, len(drawn), batch_size))
-    return [Batch(parts[k], np.full(len(parts[k]), 1 / len(parts[k]))) for k in rng.permutation(len(parts))]
+        chunk = order[start : start + TOGETHER * batch_size]
+        chunk = chunk[np.argsort(lengths[chunk], kind="stable")]
+        parts += np.split(chunk, range(batch_size, len(chunk), batch_size))
+    shuffled = [parts[index] for index in rng.permutation(len(parts))]
+    return [Batch(rows, np.full(len(rows), 1 / len(rows))) for rows in shuffled]
 
 
 class PlanSampler(DefaultBatchSampler):  # type: ignore[misc]  # sentence-transformers has no types here
-    """Gives the numbers of a plan's batches, one at a time; :class:`Collate` looks them up.
+    """Yields the numbers of a plan's batches, one at a time; :class:`Collate` turns each into its batch.
 
-    Where several processes take turns, the first batches come again until each process has as many: none would wait for
-    another one for ever.
+    For several processes, the first batches are repeated at the end until every process gets the same number: with
+    fewer batches, a process would leave the others waiting for its gradients.
 
     Args:
-        dataset: a row a batch.
+        dataset: a dataset with one row per batch.
         plan: the batches.
-        **settings: of the trainer.
+        **settings: the trainer's arguments of a sampler.
     """
 
     def __init__(self, dataset: Any, plan: BatchPlan, **settings: Any) -> None:
@@ -136,7 +137,7 @@ class PlanSampler(DefaultBatchSampler):  # type: ignore[misc]  # sentence-transf
 
 
 class Collate:
-    """Makes a batch of its number.
+    """Turns the number of a batch into the batch, as a trainer's data collator.
 
     Args:
         plan: the batches.
@@ -148,73 +149,73 @@ class Collate:
         self.plan = plan
 
     def __call__(self, rows: Sequence[Mapping[str, int]]) -> dict[str, torch.Tensor]:
-        """Return the batch that one row of the dataset stands for: rows, and as ``label`` their weights, shape (k,)."""
+        """Return the batch of one dataset row: the rows as :data:`ROWS`, their weights as ``label``, shape (k,)."""
         batch = self.plan[rows[0]["batch"]]
         return {ROWS: torch.from_numpy(batch.rows), "label": torch.from_numpy(batch.weights).float()}
 
 
-# The rows of a table of embeddings that the texts of a training read, trained without the others.
+# Training only the embedding rows whose tokens occur in the texts of a training.
 #
-# A gradient of the whole table, its norm and the optimizer's step over it cost as much for rows that no text reads,
-# whose gradient is zero, as for the others: in a small model with a large vocabulary more than all layers together.
+# The gradient of the full table, its norm and the optimizer's step cost the same for rows that no text reads, whose
+# gradient is zero: in a small model with a large vocabulary, more than all layers together.
 
 
 class ReadRows(nn.Module):  # type: ignore[misc]  # torch has no types here
-    """Stands in for a table of embeddings; gives the same for every token that is read.
+    """Replaces an embedding table by the rows that are read; returns the same embeddings for the tokens of these rows.
 
     Args:
-        table: the whole one; what is learned is written into it by :meth:`write`.
-        read: numbers of the rows that are read, sorted, shape (r,).
+        table: the full table; :meth:`write` copies the trained rows into it.
+        read: the numbers of the rows that are read, sorted, shape (r,).
     """
 
     def __init__(self, table: nn.Embedding, read: torch.Tensor) -> None:
         super().__init__()
         self.read = read.to(table.weight.device)
-        self._table = (table,)  # a tuple, or its weight would be a parameter
+        self._table = (table,)  # in a tuple, or torch would register its weight as a parameter
         self.weight = nn.Parameter(table.weight.detach()[self.read].clone())
         places = torch.zeros(len(table.weight), dtype=torch.int64, device=table.weight.device)
         places[self.read] = torch.arange(len(read), device=places.device)
         self.register_buffer("places", places, persistent=False)
-        # the padding token has no gradient in the whole table, and has none here
+        # The padding token has no gradient in the full table, so it must have none here.
         self._padding = None if table.padding_idx is None else int(places[table.padding_idx])
 
     @property
     def table(self) -> nn.Embedding:
-        """The whole table."""
+        """The full table."""
         return self._table[0]
 
     def forward(self, ids: torch.Tensor) -> torch.Tensor:
-        """Return embeddings of tokens that are read, shape of *ids* plus (dimensions,)."""
-        found: torch.Tensor = functional.embedding(self.places[ids], self.weight, self._padding)
-        return found
+        """Return the embeddings of tokens, shape of *ids* plus (dimensions,); their rows must be among those read."""
+        embeddings: torch.Tensor = functional.embedding(self.places[ids], self.weight, self._padding)
+        return embeddings
 
     def write(self) -> None:
-        """Write the rows into the whole table."""
-        whole = self.table.weight
+        """Copy the trained rows into the full table."""
+        weight = self.table.weight
         with torch.no_grad():
-            whole[self.read.to(whole.device)] = self.weight.to(whole)
+            weight[self.read.to(weight.device)] = self.weight.to(weight)
 
     def fetch(self) -> None:
-        """Take the rows from the whole table, in place."""
-        whole = self.table.weight
+        """Copy the rows from the full table, in place."""
+        weight = self.table.weight
         with torch.no_grad():
-            self.weight.copy_(whole[self.read.to(whole.device)])
+            self.weight.copy_(weight[self.read.to(weight.device)])
 
 
 @contextmanager
-def only_read_rows(whole: Any, tokens: TokenTable) -> Iterator[None]:
-    """Have a model train the rows of its table of embeddings that its texts read, and no others, inside the block.
+def only_read_rows(model: Any, tokens: TokenTable) -> Iterator[None]:
+    """Inside the block, train only those rows of a model's embedding table that its texts read.
 
-    Each step is the one that it would be with all rows, but for the weight decay of rows that are not read: they stay
-    what they are. A model without a plain table of embeddings, or with a frozen one, is left as it is.
+    Every step is the same as with the full table, except that rows that are not read have no weight decay: they keep
+    their values. A model without a plain embedding table, or with a frozen one, is left unchanged.
 
     Args:
-        whole: the model of sentence-transformers, changed in place.
-        tokens: of all texts that it will see.
+        model: a sentence-transformers model, changed in place.
+        tokens: the tokens of all texts that the model will read.
     """
-    body = getattr(whole[0], "model", None)
-    table = _table_of(body)
-    if body is None or type(table) is not nn.Embedding or not _is_its_own(body, table):
+    body = getattr(model[0], "model", None)
+    table = _embedding_table(body)
+    if body is None or type(table) is not nn.Embedding or not _is_trained_alone(body, table):
         yield
         return
     pads = [tokens.pad, *([] if table.padding_idx is None else [table.padding_idx])]
@@ -227,23 +228,23 @@ def only_read_rows(whole: Any, tokens: TokenTable) -> Iterator[None]:
         body.set_input_embeddings(table)
 
 
-def _table_of(body: Any) -> Any:
-    """Return the table of embeddings of a transformer, or None where there is none."""
+def _embedding_table(body: Any) -> Any:
+    """Return the embedding table of a transformer, or None if it has none."""
     return body.get_input_embeddings() if hasattr(body, "get_input_embeddings") else None
 
 
-def _is_its_own(body: Any, table: nn.Embedding) -> bool:
-    """Return whether a table is trained in the plain way and its weight stands nowhere else in the model."""
+def _is_trained_alone(body: Any, table: nn.Embedding) -> bool:
+    """Return whether a table is trained without special options and its weight is not tied to another parameter."""
     plain = table.weight.requires_grad and table.max_norm is None and not table.sparse and not table.scale_grad_by_freq
-    places = [name for name, value in body.named_parameters(remove_duplicate=False) if value is table.weight]
-    return plain and len(places) == 1
+    uses = [name for name, value in body.named_parameters(remove_duplicate=False) if value is table.weight]
+    return plain and len(uses) == 1
 
 
 @contextmanager
-def with_whole_table(whole: Any) -> Iterator[None]:
-    """Give a model its whole table back for as long as the block runs, to be saved or loaded."""
-    body = getattr(whole[0], "model", None)
-    rows = _table_of(body)
+def with_whole_table(model: Any) -> Iterator[None]:
+    """Inside the block, restore a model's full embedding table so that the model can be saved or loaded."""
+    body = getattr(model[0], "model", None)
+    rows = _embedding_table(body)
     if body is None or not isinstance(rows, ReadRows):
         yield
         return
@@ -256,33 +257,33 @@ def with_whole_table(whole: Any) -> Iterator[None]:
         body.set_input_embeddings(rows)
 
 
-# One model: sentence-transformers' trainers over a plan of batches.
+# The training of one model: sentence-transformers trainers over a plan of batches.
 
-#: Stands for a coefficient that is undefined since all scores are equal: no model is worse.
+#: Replaces a coefficient that is undefined because all scores are equal, so that no model ranks lower.
 WORST = -1.0
 
 
 class DivergedError(InputError):
-    """A training whose weights have become too large for numbers."""
+    """A training whose losses are no longer finite numbers."""
 
 
 class PlannedBatches(ResumableTrainer):
-    """Beside a trainer: batches come from a plan, and one that has no room in memory is computed in several passes."""
+    """Mixin for a trainer: batches come from a plan, and a batch too large for memory is computed in several passes."""
 
     data_collator: Collate
     accelerator: Any
 
     def get_batch_sampler(self, dataset: Any, batch_size: int, drop_last: bool, **settings: Any) -> Any:
-        """Return the plan's batches."""
+        """Return a sampler of the plan's batches."""
         return PlanSampler(dataset, self.data_collator.plan, batch_size=1, drop_last=False, **settings)
 
     def training_step(self, model: Any, inputs: dict[str, Any], *args: Any) -> Any:
-        """Return the loss of a batch, and leave its gradient: the sum over the passes that have room."""
+        """Return the loss of a batch and accumulate its gradient, both summed over passes that fit into memory."""
         total = 0.0
-        passes = self.loss.passes(inputs[ROWS].cpu())
-        for number, places in enumerate(passes, start=1):
-            part = {name: value[places] for name, value in inputs.items()}
-            # several processes exchange gradients once a batch, however many passes each of them needs
+        passes = self.loss.split_into_passes(inputs[ROWS].cpu())
+        for number, indices in enumerate(passes, start=1):
+            part = {name: value[indices] for name, value in inputs.items()}
+            # Processes exchange gradients once per batch, in the last pass: their numbers of passes may differ.
             last = number == len(passes)
             with contextlib.nullcontext() if last else self.accelerator.no_sync(model):
                 total = total + super().training_step(model, part, *args)  # type: ignore[misc]  # of the trainer
@@ -306,11 +307,11 @@ class CrossTrainer(PlannedBatches, CrossEncoderTrainer):  # type: ignore[misc]  
 
 
 class DevAgreement(BaseEvaluator):  # type: ignore[misc]  # no types there
-    """Agreement of a model with the labels of its development pairs.
+    """Evaluates the agreement of a model with the labels of its development pairs.
 
     Args:
-        loss: the loss, which knows rows, labels and model.
-        rows: of the development set.
+        loss: the loss, which holds the model and the inputs and labels of all rows.
+        rows: the row numbers of the development set.
     """
 
     def __init__(self, loss: PairLoss, rows: NDArray[np.int64]) -> None:
@@ -318,10 +319,10 @@ class DevAgreement(BaseEvaluator):  # type: ignore[misc]  # no types there
         self._loss, self._rows = loss, rows
 
     def __call__(self, *_: Any, **__: Any) -> dict[str, float]:
-        """Return the mean loss, and Pearson, Spearman and Kendall or the accuracy.
+        """Return ``loss`` (the mean), and ``pearson``, ``spearman`` and ``kendall``, or ``accuracy`` for classes.
 
         Raises:
-            DivergedError: a loss is no number.
+            DivergedError: a loss is not finite.
         """
         scores, losses = score_rows(self._loss, self._rows)
         if not np.isfinite(losses).all():
@@ -329,25 +330,27 @@ class DevAgreement(BaseEvaluator):  # type: ignore[misc]  # no types there
                 "the training diverged: losses on the development set are no numbers; ask for a lower `learning_rate`"
             )
         labels = self._loss.inputs.labels[torch.from_numpy(self._rows)].numpy()
-        found = {"loss": float(losses.mean())}
+        results = {"loss": float(losses.mean())}
         if labels.dtype == np.int64:
-            return found | {"accuracy": float((scores == labels).mean())}
+            return results | {"accuracy": float((scores == labels).mean())}
         settings: dict[str, Any] = {"statistics": ("pearson", "spearman", "kendall"), "confidence": 0.95, "seed": (0,)}
-        values = agreement({"dev": scores}, labels.astype(np.float64), resamples=0, **settings)
-        return found | {one.statistic: WORST if one.value is None else one.value for one in values}
+        coefficients = agreement({"dev": scores}, labels.astype(np.float64), resamples=0, **settings)
+        for coefficient in coefficients:
+            results[coefficient.statistic] = WORST if coefficient.value is None else coefficient.value
+        return results
 
 
 def score_rows(loss: PairLoss, rows: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return scores (or numbers of classes) and losses of n rows by the model as it is, shape (n,) each."""
-    wrapped, mode = loss.model, loss.whole.training
-    loss.model = loss.whole.eval()  # a wrapper would wait for the other processes
+    """Return the scores (or class numbers) and losses of n rows by the model in its current state, shape (n,) each."""
+    wrapped, was_training = loss.model, loss.unwrapped_model.training
+    loss.model = loss.unwrapped_model.eval()  # a wrapper would wait for the other processes
     scores, losses = [], []
     with torch.inference_mode():
         for part in torch.split(torch.from_numpy(rows), SCORED_AT_ONCE):
             outputs = loss.outputs(part)
             losses.append(loss.row_losses(outputs, loss.labels(part)).double().cpu())
             scores.append(loss.scores(outputs).double().cpu())
-    loss.whole.train(mode)
+    loss.unwrapped_model.train(was_training)
     loss.model = wrapped
     return torch.cat(scores).numpy(), torch.cat(losses).numpy()
 
@@ -364,27 +367,28 @@ def train_pairs(
     callbacks: Sequence[Any] = (),
     best: str | None = None,
 ) -> Trained:
-    """Train a model; a training that was killed continues from its last checkpoint.
+    """Train a model and return the course of the training; an interrupted one continues from its last checkpoint.
 
     Args:
         recipe: ``bi-encoder`` or ``cross-encoder``.
-        loss: with the model, which is changed in place.
-        plan: batches of training rows.
-        dev: rows of the development set.
-        schedule: how long and how fast it learns.
-        folder: for checkpoints.
+        loss: the loss with its model, which is changed in place.
+        plan: the batches of training rows.
+        dev: the row numbers of the development set.
+        schedule: how long and how fast the model learns.
+        folder: the folder for checkpoints.
         device: torch's name of the device.
-        progress: told of each step.
-        callbacks: of transformers, told of the trainer's events.
-        best: what decides which step is kept, one of :class:`DevAgreement`'s; by default Spearman or the accuracy.
+        progress: receives each step.
+        callbacks: further transformers callbacks.
+        best: the measure of :class:`DevAgreement` that decides which step is kept; by default Spearman, or the
+            accuracy for classes.
     """
     cross = recipe == "cross-encoder"
     best = best or ("spearman" if loss.inputs.labels.is_floating_point() else "accuracy")
-    kind = CrossEncoderTrainingArguments if cross else SentenceTransformerTrainingArguments
-    with only_read_rows(loss.whole, loss.inputs.table):
+    arguments_class = CrossEncoderTrainingArguments if cross else SentenceTransformerTrainingArguments
+    with only_read_rows(loss.unwrapped_model, loss.inputs.table):
         trainer = (CrossTrainer if cross else BiTrainer)(
             model=loss.model,
-            args=arguments(folder, schedule, device, kind=kind, best=best, mixed=True),
+            args=arguments(folder, schedule, device, arguments_class=arguments_class, best=best, mixed=True),
             train_dataset=plan.dataset,
             evaluator=DevAgreement(loss, dev),
             loss=loss,

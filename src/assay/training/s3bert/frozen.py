@@ -1,5 +1,5 @@
-"""A sentence encoder split into frozen and trained layers, and the output of the frozen ones, computed once for
-every text.
+"""Splits a sentence encoder into frozen and trained layers, and computes the output of the frozen layers once per
+text.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from torch import nn
 
 from assay.errors import InputError, UnavailableError
 
-# A sentence encoder cut in two: the layers that stay as they are, and the last ones, which are trained.
+# A sentence encoder in two parts: the frozen lower layers, and the upper layers, which are trained.
 
-#: Families of transformers whose layers are a plain stack: layer n reads what layer n - 1 gives and the mask.
+#: Model types whose layers are a plain stack: layer n reads only the output of layer n - 1 and the mask.
 FAMILIES = frozenset({"bert", "roberta", "xlm-roberta", "camembert", "mpnet", "distilbert"})
 
 
@@ -28,10 +28,10 @@ class Halves:
     """A sentence encoder and its two parts, which share their weights with it.
 
     Attributes:
-        whole: the model of sentence-transformers.
-        lower: transformers' model with the frozen layers only: token numbers in, hidden states out.
-        upper: transformers' model with the trained layers only: hidden states in (``inputs_embeds``) and out.
-        tail: the modules behind the transformer (pooling, dense, normalize), frozen.
+        whole: the complete sentence-transformers model.
+        lower: the transformers model with only the frozen layers: token ids in, hidden states out.
+        upper: the transformers model with only the trained layers: hidden states in (``inputs_embeds``) and out.
+        tail: the modules after the transformer (pooling, dense, normalize), frozen.
     """
 
     whole: Any
@@ -41,24 +41,24 @@ class Halves:
 
     @property
     def dimensions(self) -> int:
-        """Of the sentence embedding."""
+        """The number of dimensions of the sentence embedding."""
         return int(self.whole.get_embedding_dimension())
 
 
 def split(whole: Any, trained: int, name: str) -> Halves:
-    """Cut a model so that its last *trained* layers are trained and nothing else.
+    """Split a model so that only its last *trained* layers are trained.
 
-    Dropout is off everywhere: the frozen layers' output is computed once, and with the trained layers noiseless the
-    model starts as equal to its frozen base.
+    Dropout is turned off everywhere: the frozen layers' output is computed only once, and without noise in the trained
+    layers the model starts equal to its frozen base.
 
     Args:
-        whole: the model; which of its parameters want gradients is set here.
-        trained: layers.
-        name: of the model, for errors.
+        whole: the sentence-transformers model; its dropout and which parameters are trained are changed in place.
+        trained: the number of layers to train.
+        name: the name of the model in error messages.
 
     Raises:
-        InputError: it has not so many layers.
-        UnavailableError: its family is not one that can be cut.
+        InputError: the model has fewer layers.
+        UnavailableError: a model of this type cannot be split.
     """
     from sentence_transformers.base.modules import Transformer
 
@@ -71,8 +71,8 @@ def split(whole: Any, trained: int, name: str) -> Halves:
     if any(getattr(module, "include_prompt", True) is False for module in tail):
         raise UnavailableError(f"model {name}: leaves the prompt out of its pooling, which is not supported")
     model = body.model
-    place = "encoder" if hasattr(model, "encoder") else "transformer"
-    layers = list(getattr(model, place).layer)
+    stack_name = "encoder" if hasattr(model, "encoder") else "transformer"
+    layers = list(getattr(model, stack_name).layer)
     if not 1 <= trained <= len(layers):
         raise InputError(f"`layers={trained}`: the model has {len(layers)} layers; valid: 1 to {len(layers)}")
     for module in whole.modules():
@@ -81,60 +81,60 @@ def split(whole: Any, trained: int, name: str) -> Halves:
     whole.requires_grad_(False)
     for layer in layers[-trained:]:
         layer.requires_grad_(True)
-    lower = _part(model, place, layers[:-trained])
-    upper = _part(model, place, layers[-trained:])
-    upper.embeddings = _Given()
+    lower = _with_layers(model, stack_name, layers[:-trained])
+    upper = _with_layers(model, stack_name, layers[-trained:])
+    upper.embeddings = _PassThrough()
     return Halves(whole, lower, upper, tuple(tail))
 
 
-class _Given(nn.Module):  # type: ignore[misc]  # torch has no types here
-    """In place of the embeddings: hidden states as they are given."""
+class _PassThrough(nn.Module):  # type: ignore[misc]  # torch has no types here
+    """Replaces the embedding layer of the upper part, whose input is already hidden states."""
 
     def forward(self, input_ids: Any = None, inputs_embeds: Any = None, *_: Any, **__: Any) -> Any:
-        """Return them."""
+        """Return the hidden states unchanged."""
         return inputs_embeds
 
 
-def _part(model: Any, place: str, layers: list[Any]) -> Any:
-    """Return a model with the same weights and some of the layers."""
-    part, stack = _shallow(model), _shallow(getattr(model, place))
+def _with_layers(model: Any, stack_name: str, layers: list[Any]) -> Any:
+    """Return a copy of a model that shares its weights and has only the given layers, in the stack of this name."""
+    model_part, stack = _shallow_copy(model), _shallow_copy(getattr(model, stack_name))
     stack.layer = nn.ModuleList(layers)
-    setattr(part, place, stack)
-    if getattr(part, "pooler", None) is not None:
-        part.pooler = None  # sentence embeddings do not come from it
-    return part
+    setattr(model_part, stack_name, stack)
+    if getattr(model_part, "pooler", None) is not None:
+        model_part.pooler = None  # sentence embeddings do not come from it
+    return model_part
 
 
-def _shallow(module: Any) -> Any:
-    """Return a copy whose children can be exchanged without changing the original's."""
-    made = copy.copy(module)
-    made.__dict__["_modules"] = dict(module.__dict__["_modules"])
-    return made
+def _shallow_copy(module: Any) -> Any:
+    """Return a copy of a module whose children can be replaced without changing the original."""
+    copied = copy.copy(module)
+    copied.__dict__["_modules"] = dict(module.__dict__["_modules"])
+    return copied
 
 
-# What the frozen layers say of every text, computed once: hidden states of its tokens, and the base's embedding.
+# The output of the frozen layers, computed once per text: the hidden states of its tokens, and the base's embedding.
 
-#: Bytes of hidden states held in memory; more go to a nameless file that is mapped into it.
+#: The most bytes of hidden states that are kept in memory; more are kept in an unnamed, memory-mapped file.
 MEMORY = 2 * 2**30
-#: Texts that go through the layers together: of nearly equal length, so that little is padding.
+#: The number of texts that go through the layers together; they have similar lengths, so there is little padding.
 TOGETHER = 16
-#: Texts tokenized at a time.
+#: The number of texts tokenized at a time.
 SLICE = 2048
-#: Texts whose embeddings are held against those of the model as a whole, and how far they may differ, as a share of
-#: their length: single precision leaves about a millionth.
+#: The number of texts whose embeddings are compared with those of the complete model, and the largest difference
+#: relative to the norm: single precision alone causes about a millionth.
 CHECKED, NEAR = 5, 1e-3
 
 
 class FrozenTexts:
-    """Hidden states below the trained layers, and embeddings by the base, of n texts.
+    """The hidden states below the trained layers, and the base model's embeddings, of n texts.
 
     Args:
-        states: of all tokens, text after text, float32, shape (tokens, d).
-        lengths: tokens of each text, special ones included, int64, shape (n,).
-        device: torch's name of the device where batches are wanted.
+        states: the hidden states of all tokens, one text after another, float32, shape (tokens, d).
+        lengths: the number of tokens of each text, special tokens included, int64, shape (n,).
+        device: torch's name of the device for batches.
 
     Attributes:
-        teacher: the base's embeddings, float32, shape (n, dimensions); set by :func:`freeze`.
+        teacher: the base model's embeddings, float32, shape (n, dimensions); set by :func:`freeze`.
     """
 
     def __init__(self, states: torch.Tensor, lengths: torch.Tensor, device: str) -> None:
@@ -150,65 +150,71 @@ class FrozenTexts:
     def padded(self, numbers: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the hidden states of some texts, shape (b, l, d), and their mask, int64, shape (b, l).
 
-        What stands behind the end of a text is another text's, and masked.
+        Positions after the end of a text hold states of another text and are masked.
         """
         lengths = self.lengths[numbers]
-        places = torch.arange(int(lengths.max()))
-        index = (self.starts[numbers][:, None] + places).clamp_(max=len(self.states) - 1)
-        mask = (places < lengths[:, None]).long()
+        positions = torch.arange(int(lengths.max()))
+        index = (self.starts[numbers][:, None] + positions).clamp_(max=len(self.states) - 1)
+        mask = (positions < lengths[:, None]).long()
         states = self.states[index.to(self.states.device)]
         return states.to(self.device), mask.to(self.device)
 
 
 def upper_embeddings(halves: Halves, frozen: FrozenTexts, numbers: torch.Tensor) -> torch.Tensor:
-    """Return the sentence embeddings of texts by the trained layers, shape (len(numbers), dimensions).
+    """Return the sentence embeddings of b texts from the trained layers, shape (b, dimensions).
 
     Args:
         halves: the model.
-        frozen: what its frozen layers say.
-        numbers: of the texts, on the CPU, int64, shape (b,).
+        frozen: the output of its frozen layers.
+        numbers: the indices of the texts in *frozen*, on the CPU, int64, shape (b,).
     """
     order = torch.argsort(frozen.lengths[numbers], stable=True)
-    found = []
+    embeddings = []
     for part in torch.split(numbers[order], TOGETHER):
         states, mask = frozen.padded(part)
-        found.append(_finish(halves, halves.upper(inputs_embeds=states, attention_mask=mask).last_hidden_state, mask))
-    return torch.cat(found)[torch.argsort(order).to(frozen.device)]
+        embeddings.append(
+            _sentence_embeddings(
+                halves, halves.upper(inputs_embeds=states, attention_mask=mask).last_hidden_state, mask
+            )
+        )
+    return torch.cat(embeddings)[torch.argsort(order).to(frozen.device)]
 
 
 def freeze(halves: Halves, texts: Sequence[str], device: str, *, advance: Callable[[int], None]) -> FrozenTexts:
-    """Run the frozen layers over texts once, and the layers above them for the base's embeddings.
+    """Return the output of the frozen layers for texts, and the base model's embeddings from the layers above them.
 
     Args:
-        halves: the base model, as it is before training.
-        texts: distinct ones.
+        halves: the base model, before training.
+        texts: the distinct texts.
         device: torch's name of the device.
-        advance: called with the number of texts done.
+        advance: receives the number of texts done since its last call.
 
     Raises:
-        InputError: there is no room for the hidden states.
-        UnavailableError: the two halves do not give what the model as a whole gives.
+        InputError: there is no disk space for the hidden states.
+        UnavailableError: the two halves and the complete model return different embeddings.
     """
-    whole = halves.whole
-    prompt = whole.prompts.get(whole.default_prompt_name) if whole.default_prompt_name else None
-    # two passes: the number of tokens decides where the states are held
+    model = halves.whole
+    prompt = model.prompts.get(model.default_prompt_name) if model.default_prompt_name else None
+    # All texts are tokenized first, since the number of tokens decides where the states are stored.
     tokens = [
-        row for start in range(0, len(texts), SLICE) for row in _tokens(whole, texts[start : start + SLICE], prompt)
+        row
+        for start in range(0, len(texts), SLICE)
+        for row in _unpadded_inputs(model, texts[start : start + SLICE], prompt)
     ]
     lengths = torch.tensor([len(row["input_ids"]) for row in tokens], dtype=torch.int64)
     width = int(halves.lower.config.hidden_size)
-    frozen = FrozenTexts(_room(int(lengths.sum()), width), lengths, device)
+    frozen = FrozenTexts(_allocate_states(int(lengths.sum()), width), lengths, device)
     teacher = torch.empty((len(texts), halves.dimensions), device=device)
-    whole.eval()
+    model.eval()
     with torch.inference_mode():
         for part in torch.split(torch.argsort(lengths, stable=True), TOGETHER):
             rows = [tokens[number] for number in part.tolist()]
-            # on the right, whatever the tokenizer's own side: what is kept of a text is its beginning
-            rows = whole.tokenizer.pad(rows, padding_side="right", return_tensors="pt").to(device)
+            # Padded on the right, whatever the tokenizer's default, since row[:length] is what is kept of a text.
+            rows = model.tokenizer.pad(rows, padding_side="right", return_tensors="pt").to(device)
             mask = rows["attention_mask"]
             states = halves.lower(**rows).last_hidden_state
             upper = halves.upper(inputs_embeds=states, attention_mask=mask).last_hidden_state
-            teacher[part.to(device)] = _finish(halves, upper, mask)
+            teacher[part.to(device)] = _sentence_embeddings(halves, upper, mask)
             for number, row in zip(part.tolist(), states.cpu(), strict=True):
                 start, length = int(frozen.starts[number]), int(lengths[number])
                 frozen.states[start : start + length] = row[:length]
@@ -216,57 +222,65 @@ def freeze(halves: Halves, texts: Sequence[str], device: str, *, advance: Callab
     frozen.teacher = teacher.clone()
     if device != "cpu" and frozen.states.nbytes <= MEMORY:
         frozen.states = frozen.states.to(device)
-    _check(halves, frozen, texts)
+    _check_embeddings(halves, frozen, texts)
     return frozen
 
 
-def _check(halves: Halves, frozen: FrozenTexts, texts: Sequence[str]) -> None:
-    """Hold some texts, from the shortest to the longest, against the model as a whole, each alone and so unpadded."""
-    places = np.linspace(0, len(texts) - 1, min(CHECKED, len(texts))).round().astype(np.int64)
-    numbers = torch.argsort(frozen.lengths, stable=True)[torch.from_numpy(places)]
+def _check_embeddings(halves: Halves, frozen: FrozenTexts, texts: Sequence[str]) -> None:
+    """Compare the embeddings of some texts, from the shortest to the longest, with those of the complete model.
+
+    The complete model embeds each text alone, and so without padding.
+
+    Raises:
+        UnavailableError: an embedding differs.
+    """
+    positions = np.linspace(0, len(texts) - 1, min(CHECKED, len(texts))).round().astype(np.int64)
+    numbers = torch.argsort(frozen.lengths, stable=True)[torch.from_numpy(positions)]
     with torch.inference_mode():
-        whole = torch.stack([_alone(halves.whole, texts[number]) for number in numbers.tolist()])
-        cut = upper_embeddings(halves, frozen, numbers)
-    far = NEAR * whole.norm(dim=1).max()
-    for found in (cut, frozen.teacher[numbers.to(frozen.teacher.device)]):
-        if not bool(((found - whole).norm(dim=1) <= far).all()):
+        expected = torch.stack([_embed_alone(halves.whole, texts[number]) for number in numbers.tolist()])
+        split_embeddings = upper_embeddings(halves, frozen, numbers)
+    far = NEAR * expected.norm(dim=1).max()
+    for embeddings in (split_embeddings, frozen.teacher[numbers.to(frozen.teacher.device)]):
+        if not bool(((embeddings - expected).norm(dim=1) <= far).all()):
             raise UnavailableError(
                 "cut in two, the base gives other sentence embeddings than as a whole", "take another base"
             )
 
 
-def _alone(whole: Any, text: str) -> torch.Tensor:
-    found: torch.Tensor = whole.encode([text], convert_to_tensor=True, show_progress_bar=False)[0]
-    return found
+def _embed_alone(model: Any, text: str) -> torch.Tensor:
+    embedding: torch.Tensor = model.encode([text], convert_to_tensor=True, show_progress_bar=False)[0]
+    return embedding
 
 
-def _tokens(whole: Any, texts: Sequence[str], prompt: str | None) -> list[dict[str, Any]]:
-    """Return the inputs of each text without padding."""
-    found = whole.preprocess(list(texts), prompt=prompt)
-    keys = [key for key in ("input_ids", "token_type_ids", "attention_mask") if key in found]
-    sizes = found["attention_mask"].sum(1).tolist()
-    ends = found["attention_mask"].size(1)
-    left = getattr(whole.tokenizer, "padding_side", "right") == "left"
+def _unpadded_inputs(model: Any, texts: Sequence[str], prompt: str | None) -> list[dict[str, Any]]:
+    """Return the model inputs of each text as lists, without padding."""
+    batch = model.preprocess(list(texts), prompt=prompt)
+    keys = [key for key in ("input_ids", "token_type_ids", "attention_mask") if key in batch]
+    sizes = batch["attention_mask"].sum(1).tolist()
+    ends = batch["attention_mask"].size(1)
+    left = getattr(model.tokenizer, "padding_side", "right") == "left"
     return [
-        {key: (found[key][i, ends - size :] if left else found[key][i, :size]).tolist() for key in keys}
+        {key: (batch[key][i, ends - size :] if left else batch[key][i, :size]).tolist() for key in keys}
         for i, size in enumerate(sizes)
     ]
 
 
-def _room(tokens: int, width: int) -> torch.Tensor:
-    """Return a place for hidden states: in memory, or beyond a size in a file that has no name.
+def _allocate_states(tokens: int, width: int) -> torch.Tensor:
+    """Return an uninitialised float32 tensor for hidden states, shape (tokens, width).
+
+    It is in memory, or, above :data:`MEMORY` bytes, in a memory-mapped file without a name.
 
     Raises:
-        InputError: the folder of temporary files has no room for it.
+        InputError: the folder of temporary files has no space for the file.
     """
     size = 4 * tokens * width
     if size <= MEMORY:
         return torch.empty((tokens, width), dtype=torch.float32)
     try:
         with tempfile.TemporaryFile(prefix="assay-") as file:
-            if hasattr(os, "posix_fallocate"):  # or a disk that runs full would end the process by a signal
+            if hasattr(os, "posix_fallocate"):  # or a full disk would end the process later, by a signal
                 os.posix_fallocate(file.fileno(), 0, size)
-            # the map keeps the file alive after its name and its handle are gone
+            # The memory map keeps the file alive after its name and its handle are gone.
             return torch.from_numpy(np.memmap(file, dtype=np.float32, mode="w+", shape=(tokens, width)))
     except OSError as error:
         raise InputError(
@@ -275,10 +289,10 @@ def _room(tokens: int, width: int) -> torch.Tensor:
         ) from None
 
 
-def _finish(halves: Halves, tokens: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-    """Return sentence embeddings from the last layer's tokens."""
+def _sentence_embeddings(halves: Halves, tokens: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    """Return the sentence embeddings of the last layer's token embeddings, by the modules of the tail."""
     features: dict[str, Any] = {"token_embeddings": tokens, "attention_mask": mask}
     for module in halves.tail:
         features = module(features)
-    found: torch.Tensor = features["sentence_embedding"]
-    return found
+    embeddings: torch.Tensor = features["sentence_embedding"]
+    return embeddings

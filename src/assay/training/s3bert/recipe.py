@@ -119,12 +119,12 @@ def train_s3bert(
     progress: Progress,
     scorer: AspectScorer | None = None,
 ) -> Results:
-    """Train a model, or one a seed, and write its folder in one step; an interrupted training resumes.
+    """Train one model, or one per seed, and write the folder once it is complete; interrupted trainings resume.
 
     Args:
         settings: of the training; with several seeds, its folder has a folder ``seed-N`` for each and a summary.
-        render: gives results as Markdown.
-        progress: told of every step.
+        render: returns results as Markdown.
+        progress: receives every step.
         scorer: gives the targets; by default the AMR metrics.
 
     Returns:
@@ -132,8 +132,8 @@ def train_s3bert(
         of one model also ``scores``, see :func:`~assay.training.s3bert.evaluation.comparable_scores`.
 
     Raises:
-        InputError: something that was asked for cannot be used.
-        UnavailableError: model or metrics cannot be had here.
+        InputError: a setting or a dataset cannot be used.
+        UnavailableError: the model or the metrics are unavailable.
     """
     if processes() > 1:
         raise UnavailableError("s3bert trains in one process", "start it without torchrun")

@@ -23,9 +23,9 @@ from assay.progress import Progress
 from assay.training.data import Examples, pair_key
 from assay.training.folder import CHUNK, cached_scores
 
-#: The file in a model's folder.
+#: The file with the targets, in a model's folder.
 TARGETS = "targets.parquet"
-#: Pairs that exchange candidates for their negatives.
+#: The least number of pairs that exchange candidates to make negatives.
 UNIT = 8
 
 
@@ -33,8 +33,8 @@ class AspectScorer(Protocol):
     """Scores pairs of graphs in every aspect.
 
     Attributes:
-        names: of the aspects, k of them.
-        signature: changes when the scores may change.
+        names: the names of the k aspects.
+        signature: the identity of the metrics, which changes whenever the scores may change.
     """
 
     names: tuple[str, ...]
@@ -45,7 +45,7 @@ class AspectScorer(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of what scoring held."""
+        """Release the resources of scoring."""
         ...
 
 
@@ -53,7 +53,7 @@ class AmrScorer:
     """The fifteen aspects by the metrics ``amr:NAME``.
 
     Args:
-        vectors: file of word vectors.
+        vectors: the file of word vectors.
 
     Raises:
         InputError: no file of word vectors was named, or it is none.
@@ -77,24 +77,24 @@ class AmrScorer:
         """
         values = open_session(self._metrics[0].needs()).score(self._metrics, batch).values
         if not np.isfinite(values).all():
-            row, place = np.argwhere(~np.isfinite(values))[0]
-            raise UnavailableError(f"amr:{self.names[place]} gives no number for the pair {batch.references[row]!r}")
+            row, column = np.argwhere(~np.isfinite(values))[0]
+            raise UnavailableError(f"amr:{self.names[column]} gives no number for the pair {batch.references[row]!r}")
         return values
 
     def close(self) -> None:
-        """Let go of what scoring held."""
+        """Release the resources of scoring."""
         release_sessions()
 
 
 @dataclass(frozen=True, eq=False)
 class ScoredPairs:
-    """Pairs and their shuffled negatives with the scores of the AMR metrics, n of them.
+    """n pairs, among them shuffled negatives, with their scores by the AMR metrics.
 
     Attributes:
         references, candidates: the texts.
         positive: False for a shuffled negative, shape (n,).
-        unit: number of the group of pairs whose candidates were exchanged among them, shape (n,).
-        scores: float32, shape (n, k).
+        unit: the number of each pair's unit, the group of pairs that exchanged candidates, shape (n,).
+        scores: the scores, one column per metric, float32, shape (n, k).
     """
 
     references: tuple[str, ...]
@@ -110,12 +110,18 @@ class ScoredPairs:
 def draw_negatives(
     examples: Examples, times: int, seed: int, taken: Collection[tuple[str, str]] = ()
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return rows of references, rows of candidates, and the unit of every pair of the set.
+    """Return shuffled negatives, as rows of references and rows of candidates, and the unit of every pair of the set.
 
-    The pairs are shuffled and cut into units of at least :data:`UNIT` (more where more negatives are asked for); inside
-    a unit each reference gets the candidates of the pairs that follow, *times* of them. So a negative is drawn from all
-    other pairs alike, and a batch that holds whole units needs each text once for a pair and its negatives. A negative
-    that would be a pair of the set or one of *taken* (keys of other sets), or one text twice, is left out.
+    The pairs are shuffled and divided into units of at least :data:`UNIT` pairs (more if *times* needs more). Inside a
+    unit, each reference gets the candidates of the *times* pairs that follow it. So a negative is drawn uniformly from
+    all other pairs, and a batch of whole units embeds each text once for a pair and its negatives. A negative is left
+    out if it would be a pair of the set, a pair of another set, or the same text twice.
+
+    Args:
+        examples: the pairs of the set.
+        times: the number of negatives per pair.
+        seed: the seed of the shuffle.
+        taken: the keys of the pairs of other sets.
     """
     order = np.random.default_rng(seed).permutation(len(examples))
     parts = np.array_split(order, max(1, len(order) // max(UNIT, times + 1)))
@@ -126,8 +132,8 @@ def draw_negatives(
         units[unit] = number
         for shift in range(1, min(times, len(unit) - 1) + 1):
             for row, other in zip(unit.tolist(), np.roll(unit, -shift).tolist(), strict=True):
-                one, two = examples.references[row], examples.candidates[other]
-                if one != two and pair_key(one, two) not in known:
+                reference, candidate = examples.references[row], examples.candidates[other]
+                if reference != candidate and pair_key(reference, candidate) not in known:
                     left.append(row)
                     right.append(other)
     return np.array(left, dtype=np.int64), np.array(right, dtype=np.int64), units
@@ -143,16 +149,16 @@ def score_pairs(
     progress: Progress,
     taken: Collection[tuple[str, str]] = (),
 ) -> ScoredPairs:
-    """Return pairs and shuffled negatives with their scores; what was scored before comes from the cache.
+    """Return pairs and their shuffled negatives with their scores; earlier scores come from the cache.
 
     Args:
-        what: name of the set, for progress.
-        examples: pairs with graphs.
-        negatives: for each pair.
-        seed: of the negatives.
+        what: the name of the set, for progress.
+        examples: the pairs, with graphs.
+        negatives: the number of negatives per pair.
+        seed: the seed of the negatives.
         scorer: the metrics.
-        progress: told of each chunk.
-        taken: keys of pairs that no negative may be, those of other sets.
+        progress: receives each chunk.
+        taken: the keys of the pairs of other sets, which no negative may repeat.
     """
     rows = np.arange(len(examples), dtype=np.int64)
     references, candidates, units = draw_negatives(examples, negatives, seed, taken)
@@ -172,9 +178,9 @@ def score_pairs(
 
 
 def write_targets(sets: Mapping[str, ScoredPairs], names: Sequence[str], signature: str, folder: Path) -> str:
-    """Write the targets of all sets into one Parquet file; return the SHA-256 (hex) of what they were made from.
+    """Write the targets of all sets to one Parquet file, and return the SHA-256 (hex) of its texts, scores and metrics.
 
-    Columns ``set, reference, candidate, positive``, then one a metric.
+    The columns are ``set``, ``reference``, ``candidate`` and ``positive``, then one per metric.
     """
     digest = hashlib.sha256(signature.encode())
     tables = []

@@ -1,5 +1,5 @@
-"""One S3BERT model: its loss (Opitz and Frank 2022, section 3), and sentence-transformers' trainer over texts
-whose frozen part is computed.
+"""Trains one S3BERT model: its loss (Opitz and Frank 2022, section 3), and the sentence-transformers trainer over the
+precomputed output of the frozen layers.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from assay.training.s3bert.targets import ScoredPairs
 
 
 def sub_cosines(first: torch.Tensor, second: torch.Tensor, aspects: int, width: int) -> torch.Tensor:
-    """Return the cosine of each sub-embedding, shape (b, aspects).
+    """Return the cosine of each pair's sub-embeddings, shape (b, aspects).
 
     Args:
-        first, second: embeddings, shape (b, dimensions).
-        aspects: how many sub-embeddings stand at the beginning.
-        width: dimensions of each.
+        first, second: the embeddings of the pairs, shape (b, dimensions).
+        aspects: the number of sub-embeddings, which are at the beginning of an embedding.
+        width: the number of dimensions of each.
     """
     shape = (len(first), aspects, width)
     cut = aspects * width
@@ -43,13 +43,13 @@ def sub_cosines(first: torch.Tensor, second: torch.Tensor, aspects: int, width: 
 def decomposition(
     first: torch.Tensor, second: torch.Tensor, targets: torch.Tensor, scales: torch.Tensor, width: int
 ) -> torch.Tensor:
-    """Return the mean over pairs of equation 3: mean squared error of scaled sub-embedding cosines, a scalar.
+    """Return equation 3 averaged over pairs: the mean squared error of scaled sub-embedding cosines, a scalar.
 
     Args:
-        first, second: embeddings, shape (b, dimensions).
-        targets: scores of the AMR metrics, shape (b, aspects).
-        scales: one learnable factor an aspect, shape (aspects,).
-        width: dimensions of an aspect.
+        first, second: the embeddings of the pairs, shape (b, dimensions).
+        targets: the scores of the AMR metrics, shape (b, aspects).
+        scales: one learnable factor per aspect, shape (aspects,).
+        width: the number of dimensions of an aspect.
     """
     predicted = scales * sub_cosines(first, second, len(scales), width)
     return (targets - predicted).square().mean()
@@ -58,11 +58,11 @@ def decomposition(
 def consistency(
     first: torch.Tensor, second: torch.Tensor, base_first: torch.Tensor, base_second: torch.Tensor
 ) -> torch.Tensor:
-    """Return the mean over all b x b pairs of equations 4 and 5: squared difference to the base's cosine, a scalar.
+    """Return equations 4 and 5: the mean squared difference from the base's cosines over all b x b pairs, a scalar.
 
     Args:
-        first, second: embeddings, shape (b, dimensions).
-        base_first, base_second: those of the frozen base.
+        first, second: the embeddings of the pairs, shape (b, dimensions).
+        base_first, base_second: the embeddings of the same texts by the frozen base.
     """
     own = normalize(first, dim=-1) @ normalize(second, dim=-1).T
     base = normalize(base_first, dim=-1) @ normalize(base_second, dim=-1).T
@@ -72,17 +72,17 @@ def consistency(
 class S3BertLoss(nn.Module):  # type: ignore[misc]  # torch has no types here
     """Equation 6: alpha times decomposition plus consistency, over a batch of pairs.
 
-    A batch holds whole units of pairs that exchanged candidates, so that its texts come again in the negatives: of a
-    batch of 64 with one negative a pair, consistency compares about 32 x 32 different pairs of texts, each four times.
+    A batch holds whole units of pairs that exchanged candidates, so its texts occur again in the negatives: in a batch
+    of 64 with one negative per pair, consistency compares about 32 x 32 different pairs of texts, each four times.
 
     Args:
-        model: what is trained; held so that its parameters are found.
-        embed: numbers of texts to their embeddings by the model, shape (b, dimensions).
-        teacher: embeddings of all texts by the frozen base.
-        aspects: how many there are.
-        width: dimensions of each.
-        alpha: weight of the decomposition.
-        parts: which of ``decomposition`` and ``consistency`` are in force.
+        model: the model that is trained; kept as an attribute so that torch finds its parameters.
+        embed: returns the model's embeddings of texts from their numbers, shape (b, dimensions).
+        teacher: the embeddings of all texts by the frozen base.
+        aspects: the number of aspects.
+        width: the number of dimensions of each aspect.
+        alpha: the weight of the decomposition.
+        parts: the parts of the loss that are used: ``decomposition``, ``consistency`` or both.
     """
 
     def __init__(
@@ -103,25 +103,25 @@ class S3BertLoss(nn.Module):  # type: ignore[misc]  # torch has no types here
         self._width, self._alpha, self._parts = width, alpha, tuple(parts)
 
     def forward(self, features: Sequence[torch.Tensor], labels: torch.Tensor) -> dict[str, torch.Tensor]:
-        """Return the parts of the loss, whose sum is trained.
+        """Return the parts of the loss by name; the trainer minimises their sum.
 
         Args:
-            features: numbers of the first texts and of the second ones, int64, shape (b,) each, on the CPU.
-            labels: the AMR metrics' scores, shape (b, aspects).
+            features: the numbers of the first texts and of the second texts, int64, shape (b,) each, on the CPU.
+            labels: the scores of the AMR metrics, shape (b, aspects).
         """
         first, second = features
-        numbers, places = torch.unique(torch.cat([first, second]), return_inverse=True)
+        numbers, indices = torch.unique(torch.cat([first, second]), return_inverse=True)
         embedded = self._embed(numbers).float()
-        one, other = embedded[places[: len(first)]], embedded[places[len(first) :]]
-        found: dict[str, torch.Tensor] = {}
+        left, right = embedded[indices[: len(first)]], embedded[indices[len(first) :]]
+        losses: dict[str, torch.Tensor] = {}
         if "decomposition" in self._parts:
-            found["decomposition"] = self._alpha * decomposition(one, other, labels, self.scales, self._width)
+            losses["decomposition"] = self._alpha * decomposition(left, right, labels, self.scales, self._width)
         if "consistency" in self._parts:
-            found["consistency"] = consistency(one, other, self._teacher[first], self._teacher[second])
-        return found
+            losses["consistency"] = consistency(left, right, self._teacher[first], self._teacher[second])
+        return losses
 
 
-# One model: sentence-transformers' trainer over texts whose frozen part is computed already.
+# The training of one model over the precomputed output of the frozen layers.
 
 
 @dataclass(frozen=True)
@@ -129,32 +129,32 @@ class TrainedAspects(Trained):
     """The course of a training; the model itself is changed in place.
 
     Attributes:
-        scales: the learned factor of each aspect, by name.
+        scales: the learned factor of each aspect, by the aspect's name.
     """
 
     scales: dict[str, float]
 
 
 class AspectTrainer(ResumableTrainer, SentenceTransformerTrainer):  # type: ignore[misc]  # sentence-transformers has no types here
-    """The trainer; a batch holds numbers of texts in place of their tokens."""
+    """A sentence-transformers trainer whose batches hold the numbers of texts instead of their tokens."""
 
     aspects: Sequence[str] = ()
 
     def collect_features(self, inputs: dict[str, Any]) -> tuple[list[Any], Any]:
-        """Return the numbers of the texts of each side, and the targets."""
+        """Return the text numbers of each side, and the targets."""
         return [inputs["reference"], inputs["candidate"]], inputs["label"]
 
     def extra_curves(self) -> dict[str, float]:
-        """Return the factors of the aspects, which move with the training."""
+        """Return the current factors of the aspects, which are learned."""
         return {f"beta_{name}": value for name, value in zip(self.aspects, self.loss.scales.tolist(), strict=True)}
 
 
-class _Gather:
-    """Rows of the table of pairs to a batch.
+class _GatherRows:
+    """Collates rows of the table of pairs into a batch.
 
     Args:
-        first, second: number of each row's texts, shape (n,).
-        targets: shape (n, k).
+        first, second: the numbers of each row's texts, shape (n,).
+        targets: the scores of each row, shape (n, aspects).
     """
 
     valid_label_columns: tuple[str, ...] = ()
@@ -179,23 +179,23 @@ def train_one(
     device: str,
     progress: Progress,
 ) -> TrainedAspects:
-    """Train the upper layers of a model; a training that was killed continues from its last checkpoint.
+    """Train the upper layers of a model and return the course; an interrupted training continues from a checkpoint.
 
     Args:
-        halves: the base, changed in place.
-        frozen: what its frozen layers say of all texts.
-        numbers: of the texts in *frozen*.
-        sets: training and development pairs.
-        aspects: names of the targets' columns.
-        settings: the request.
-        schedule: how long and how fast it learns, with the seed of this model.
-        folder: for checkpoints.
+        halves: the base model, changed in place.
+        frozen: the output of its frozen layers for all texts.
+        numbers: the index of each text in *frozen*.
+        sets: the training pairs and the development pairs.
+        aspects: the names of the targets' columns.
+        settings: the settings of the training.
+        schedule: how long and how fast the model learns, with the seed of this model.
+        folder: the folder for checkpoints.
         device: torch's name of the device.
-        progress: told of each step.
+        progress: receives each step.
     """
     loss = S3BertLoss(
         halves.whole,
-        lambda texts: _embed(halves, frozen, texts, device),
+        lambda texts: _embed_for_step(halves, frozen, texts, device),
         frozen.teacher,
         aspects=len(aspects),
         width=settings.width,
@@ -208,38 +208,38 @@ def train_one(
     trainer = AspectTrainer(
         model=halves.whole,
         args=arguments(folder, schedule, device),
-        train_dataset=_rows(sets[0], 0),
-        eval_dataset=_rows(sets[1], len(sets[0])),
+        train_dataset=_dataset_of_rows(sets[0], 0),
+        eval_dataset=_dataset_of_rows(sets[1], len(sets[0])),
         loss=loss,
-        data_collator=_Gather(torch.tensor(firsts), torch.tensor(seconds), targets),
+        data_collator=_GatherRows(torch.tensor(firsts), torch.tensor(seconds), targets),
     )
     trainer.aspects = aspects
     trained = train(trainer, folder, progress, f"training, seed {schedule.seed}")
     return TrainedAspects(**vars(trained), scales=dict(zip(aspects, loss.scales.tolist(), strict=True)))
 
 
-def _rows(pairs: ScoredPairs, start: int) -> Any:
-    """Return the dataset of a set of pairs: the numbers of its rows in the table of all, and their units."""
+def _dataset_of_rows(pairs: ScoredPairs, start: int) -> Any:
+    """Return a dataset of the pairs' row numbers, counted from *start*, and their units."""
     return Dataset.from_dict({"row": list(range(start, start + len(pairs))), "unit": pairs.unit.tolist()})
 
 
 def embed_texts(halves: Halves, frozen: FrozenTexts, wanted: Sequence[int]) -> NDArray[np.float32]:
-    """Return the embeddings of texts by the model as it is now, float32, shape (n, dimensions); NaN for the others.
+    """Return the model's current embeddings of texts, float32, shape (n, dimensions); NaN for texts not wanted.
 
     Args:
         halves: the model.
-        frozen: what its frozen layers say of n texts.
-        wanted: numbers of the texts.
+        frozen: the output of its frozen layers for n texts.
+        wanted: the indices in *frozen* of the texts to embed.
     """
     numbers = torch.tensor(wanted)
-    found = np.full((len(frozen), halves.dimensions), np.nan, dtype=np.float32)
+    embeddings = np.full((len(frozen), halves.dimensions), np.nan, dtype=np.float32)
     with torch.inference_mode():
         for part in torch.split(numbers, SCORED_AT_ONCE):
-            found[part.numpy()] = upper_embeddings(halves, frozen, part).float().cpu().numpy()
-    return found
+            embeddings[part.numpy()] = upper_embeddings(halves, frozen, part).float().cpu().numpy()
+    return embeddings
 
 
-def _embed(halves: Halves, frozen: FrozenTexts, texts: torch.Tensor, device: str) -> torch.Tensor:
-    """Return embeddings for a step: on a GPU that has it in bfloat16, the losses stay in single precision."""
+def _embed_for_step(halves: Halves, frozen: FrozenTexts, texts: torch.Tensor, device: str) -> torch.Tensor:
+    """Return embeddings for a training step, computed in bfloat16 on a GPU that supports it."""
     with torch.autocast("cuda", torch.bfloat16) if has_bfloat16(device) else contextlib.nullcontext():
         return upper_embeddings(halves, frozen, texts.cpu())

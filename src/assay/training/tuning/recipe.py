@@ -63,7 +63,7 @@ def search_and_train(
         search: what is searched, and the settings of the training; the folder of these gets the study, too.
         render: gives the results of the winner as Markdown.
         render_study: gives further files of the study.
-        progress: told of every step.
+        progress: receives every step.
 
     Returns:
         What ``study.json`` holds: ``schema``, ``name``, ``storage``, ``objective``, ``request``, ``seed``, ``trials``,
@@ -71,8 +71,8 @@ def search_and_train(
         ``results`` (of the winner on test, see :func:`~assay.training.pairwise.recipe.train_on_pairs`), ``versions``.
 
     Raises:
-        InputError: something that was asked for cannot be used.
-        UnavailableError: the model cannot be had here, or no trial was completed.
+        InputError: a setting or a dataset cannot be used.
+        UnavailableError: the model is unavailable, or no trial was completed.
     """
     if processes() > 1:
         raise InputError("assay tune is one process that starts others by `jobs`; start it without torchrun")

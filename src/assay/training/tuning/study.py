@@ -34,11 +34,11 @@ RETRY_OF = "retry_of"
 class PlacedSampler(BaseSampler):  # type: ignore[misc]  # optuna is not always installed where types are checked
     """Tree-structured Parzen estimators (Bergstra et al. 2011), seeded anew for every trial.
 
-    A sampler with one generator would begin with the same draws again in every process and after every stop. Here the
-    seed is drawn from the study's and from how many trials came before, not counting those that try once more.
+    A sampler with a single generator would repeat its first draws in every process and after every restart. Here the
+    seed of a trial derives from the study's seed and the number of earlier trials, not counting retries.
 
     Args:
-        seed: of the study.
+        seed: the seed of the study.
     """
 
     def __init__(self, seed: int) -> None:
@@ -62,16 +62,16 @@ class PlacedSampler(BaseSampler):  # type: ignore[misc]  # optuna is not always 
             first = first_attempt(study, trial.number)
             place = sum(one.number < first and RETRY_OF not in one.user_attrs for one in trials)
             seed = int(np.random.SeedSequence([self._seed, place]).generate_state(1)[0])
-            # what runs meanwhile counts as bad, or trials at the same time would crowd together
+            # constant_liar counts running trials as bad, or parallel trials would draw similar settings
             self._number, self._sampler = trial.number, TPESampler(seed=seed, constant_liar=True)
-            # a retry has what was drawn before its process ended: the same random numbers are drawn again
+            # A retry keeps the settings drawn before its process ended; drawing them again advances the generator.
             for name, distribution in trial.distributions.items():
                 self._sampler.sample_independent(study, trial, name, distribution)
         return self._sampler.sample_independent(study, trial, param_name, param_distribution)
 
 
 def suggest_all(trial: Trial, space: Space) -> dict[str, Any]:
-    """Return the settings of a trial: drawn, or those that it was made with."""
+    """Return the settings of a trial: newly drawn, or, for a retry, those of the trial that it repeats."""
     return {name: _suggest(trial, name, dimension) for name, dimension in space.items()}
 
 
@@ -103,7 +103,7 @@ _FINISHED = (TrialState.COMPLETE, TrialState.PRUNED)
 
 @contextmanager
 def quiet_optuna() -> Iterator[None]:
-    """Let Optuna log errors alone, and not say which of its parts are young, for the block."""
+    """Inside the block, silence Optuna's log below critical errors, and its warnings on experimental features."""
     level = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.CRITICAL)
     try:
@@ -135,10 +135,10 @@ def file_address(path: Path) -> str:
 
 
 def connect(address: str) -> RDBStorage:
-    """Open a database, and make its tables where it has none.
+    """Open a database and create its tables if they are missing.
 
     Args:
-        address: as SQLAlchemy has it, such as ``sqlite:///study.db`` or ``postgresql+psycopg://user@host/name``.
+        address: a SQLAlchemy address, such as ``sqlite:///study.db`` or ``postgresql+psycopg://user@host/name``.
 
     Raises:
         InputError: it cannot be reached, or its driver is not installed.
@@ -158,7 +158,7 @@ def connect(address: str) -> RDBStorage:
 
 
 def _connected(address: str) -> RDBStorage:
-    """Open a database; where several processes make its tables at the same moment, all but one are refused at first."""
+    """Open a database; retries if another process creates its tables at the same moment."""
     for _ in range(ATTEMPTS):
         try:
             return _storage(address)
@@ -181,21 +181,21 @@ def _storage(address: str) -> RDBStorage:
 
 
 def _reason(error: BaseException) -> str:
-    """Return the line of an error that says why."""
+    """Return the first line of an error's root cause, at most 300 characters."""
     while (cause := getattr(error, "orig", None) or error.__cause__) is not None:
         error = cause
     return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)[:300]
 
 
 def open_study(storage: RDBStorage, name: str, request: Mapping[str, Any], seed: int, *, prune: bool) -> Study:
-    """Open a study, or make it; the higher a value, the better.
+    """Open a study that maximises its value, creating it if it does not exist.
 
     Args:
-        storage: of :func:`connect`.
-        name: of the study.
-        request: what the values of its trials depend on, as plain values.
-        seed: of its draws.
-        prune: whether a trial ends that is worse than the median of those before it, epoch by epoch.
+        storage: the database, from :func:`connect`.
+        name: the name of the study.
+        request: everything that the values of its trials depend on, as plain values.
+        seed: the seed of its draws.
+        prune: whether to stop a trial that is worse than the median of earlier trials at the same epoch.
 
     Raises:
         InputError: the study was made by another request.
