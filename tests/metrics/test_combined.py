@@ -312,11 +312,10 @@ def test_the_judge_that_comes_with_assay_is_data_and_stays_what_was_learned(tmp_
         load_metric("combined:answer-judges").check_available()
 
 
-def test_verify_of_a_sample_gives_each_member_of_several_gold_answers_its_best(learned, tmp_path):
+@pytest.mark.parametrize("sample", [None, 10])
+def test_verify_computes_a_combination_from_members_that_the_run_does_not_list(learned, tmp_path, sample):
     """A combination reads all gold answers of a pair at once, the other metrics one at a time."""
-    name = f"combined:{learned}"
-    assay.run(
-        answers(30, seed=3, golds=3), ["f1", name, "contains"], resamples=0, buckets=["none"], out=tmp_path / "run"
-    )
-    metrics = assay.verify(tmp_path / "run", sample=10).found.metrics
-    assert [metric.scores.outcome for metric in metrics] == ["same"] * 3
+    data, metrics = answers(30, seed=3, golds=3), ["f1", f"combined:{learned}", "contains"]
+    assay.run(data, metrics, resamples=0, buckets=["none"], out=tmp_path / "run")
+    verified = assay.verify(tmp_path / "run", sample=sample).found.metrics
+    assert [metric.scores.outcome for metric in verified] == ["same"] * 3

@@ -87,6 +87,9 @@ def verify(run: str | Path, settings: VerifySettings) -> Verified:
     excerpts = []
     for data, names in chosen:
         scored = [name for name in names if name in computed]
+        for name in names:
+            if name in computed:
+                scored += _members_of(computed[name])
         excerpts.append(Excerpt(pairs_of(data), scored, settings.sample, settings.seed))
     progress.begin("loading the data again", len(chosen))
     reloaded = []
@@ -226,6 +229,15 @@ def _judge(
     )
     tolerance = 0.0 if recorded or isinstance(loaded, AssayError) else loaded.declaration.tolerance
     return VerifiedMetric(data.name, name, agreement, scores, tolerance, changed, cause)
+
+
+def _members_of(metric: Metric) -> list[str]:
+    """Return the names of the metrics that a combined metric is computed from; none if they cannot be determined."""
+    try:
+        return [str(member) for member in metric.members()]
+    except AssayError:
+        # scoring reports the error as the metric's own
+        return []
 
 
 def _environment_changes(recorded: Environment) -> tuple[Change, ...]:

@@ -167,7 +167,7 @@ class Excerpt(PreparedDataset):
         parts = super().parts(metric)
         if self._all:
             return parts
-        sampled = []
+        sampled: list[DatasetPart] = []
         for part in parts:
             rows = self.rows if part.rows is None else np.intersect1d(part.rows, self.rows)
             sampled.append(_SampledPart(rows, part.language, part))
