@@ -56,6 +56,20 @@ def test_lines_where_stderr_is_no_terminal(monkeypatch, capsys):
     ]
 
 
+def test_no_time_left_is_told_from_the_first_few_units(monkeypatch, capsys):
+    times = iter([0.0, 0.0, 0.5, 8.0, 19.0])
+    monkeypatch.setattr(guard.time, "monotonic", lambda: next(times))
+    lines = guard._Lines()
+    lines.begin("bertscore on tq, pairs", 5000)
+    # what the store had: nothing; then one pair, on which the model warmed up
+    for units in (0, 1, 400):
+        lines.advance(units)
+    assert capsys.readouterr().err.splitlines() == [
+        "bertscore on tq, pairs: 1/5,000",
+        "bertscore on tq, pairs: 401/5,000, 36/s, 2 min left",
+    ]
+
+
 def test_work_that_was_given_no_name_is_no_line(monkeypatch, capsys):
     now = iter([0.0, 5.0])
     monkeypatch.setattr(guard.time, "monotonic", lambda: next(now))

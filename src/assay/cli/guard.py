@@ -277,14 +277,16 @@ class _Lines:
     def advance(self, units: int) -> None:
         self._done += units
         time_now = time.monotonic()
-        self._first = self._first or (time_now, self._done)
+        if self._done:
+            self._first = self._first or (time_now, self._done)
         # work without a name, such as a short query of the store, is not reported
         if not self._what or time_now < self._next:
             return
         self._next = time_now + SECONDS_BETWEEN_LINES
         parts = [f"{self._done:,}/{self._total:,}" if self._total else f"{self._done:,}"]
-        first_time, first_done = self._first
-        if self._done > first_done and time_now > first_time:
+        first_time, first_done = self._first or (time_now, 0)
+        # of the first few units one may be much slower than the rest, such as one that warms up a model: 7 hours left
+        if self._done - first_done >= max(1, self._total / 100) and time_now > first_time:
             rate = (self._done - first_done) / (time_now - first_time)
             parts.append(f"{_rate(rate)}/s")
             if self._total:
