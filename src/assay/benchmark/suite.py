@@ -59,11 +59,11 @@ def load_suite(name: str) -> Suite:
     """
     shipped = shipped_suites()
     if name in shipped:
-        return _read(shipped[name].read_text(encoding="utf-8"), name)
+        return _parse_suite(shipped[name].read_text(encoding="utf-8"), name)
     path = user_path(name)
     if path.suffix == ".toml":
         try:
-            return _read(path.read_text(encoding="utf-8"), name)
+            return _parse_suite(path.read_text(encoding="utf-8"), name)
         except FileNotFoundError:
             raise InputError(f"{name}: there is no such file") from None
         except (OSError, UnicodeDecodeError) as error:
@@ -74,7 +74,12 @@ def load_suite(name: str) -> Suite:
     )
 
 
-def _read(text: str, source: str) -> Suite:
+def _parse_suite(text: str, source: str) -> Suite:
+    """Return the suite in a TOML text; *source* names the text in errors.
+
+    Raises:
+        InputError: the text is not valid TOML, or a field is invalid; the first such field is reported.
+    """
     try:
         content = tomllib.loads(text)
     except (ValueError, RecursionError) as error:

@@ -316,7 +316,7 @@ def _score_group(tasks: list[Task], scorer: Scorer, records: MetricRecords) -> N
                 if isinstance(outcome, Exception):
                     if engine is not None:
                         raise outcome
-                    _fail(members, outcome, records)
+                    _record_failed(members, outcome, records)
                 elif engine is None:
                     _record_finished(list(zip(members, outcome, strict=True)), [], scorer, records)
                     # the peak memory is reported for each metric without an engine
@@ -333,13 +333,13 @@ def _score_group(tasks: list[Task], scorer: Scorer, records: MetricRecords) -> N
     except Exception as error:  # noqa: BLE001 - whatever a metric raises must not cost the others
         # an engine that is unavailable would fail again for each task
         if len(pending) == 1 or isinstance(error, EngineUnavailableError):
-            _fail(pending, error, records)
+            _record_failed(pending, error, records)
             return
         for task in pending:
             _score_group([task], scorer, records)
 
 
-def _fail(tasks: Sequence[Task], error: Exception, records: MetricRecords) -> None:
+def _record_failed(tasks: Sequence[Task], error: Exception, records: MetricRecords) -> None:
     """Record that tasks failed; if a unit killed every process that scored it, the reason names its pairs."""
     for task in tasks:
         reported = error
@@ -369,7 +369,7 @@ def _record_finished(
         try:
             record = _record_of_task(task, scored, cost if scored.scored else Cost(), together)
         except Exception as error:  # noqa: BLE001 - whatever a metric raises must not cost the others
-            _fail([task], error, records)
+            _record_failed([task], error, records)
             continue
         _keep_scores(task, scored)
         records.add(record)

@@ -240,7 +240,7 @@ class Pool:
             missing[slot.node] -= 1
         for node, number in missing.items():
             for _ in range(number):
-                self._start(node)
+                self._start_slot(node)
 
     def _slots_per_node(self) -> Counter[str]:
         """Return the number of slots that each node should have; a limit is spread evenly over the nodes."""
@@ -260,7 +260,7 @@ class Pool:
                     remaining -= 1
         return wanted
 
-    def _start(self, node: str) -> None:
+    def _start_slot(self, node: str) -> None:
         """Start a slot on a node, and ask it for a report on the node."""
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 

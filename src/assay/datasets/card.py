@@ -86,11 +86,13 @@ class SourceEntry(_Strict):
     note: str = ""
 
     @model_validator(mode="after")
-    def _complete(self) -> SourceEntry:
+    def _check_fields_of_kind(self) -> SourceEntry:
+        """Check that the fields that this kind of source needs are set, its address secure and its version pinned."""
         needs = {"hub": ("repo", "revision"), "https": ("url",), "pypi": ("requirement", "archive_sha256")}
         for field in needs.get(self.kind, ()):
             if not getattr(self, field):
                 raise ValueError(f"a source of kind {self.kind!r} needs {field}")
+        # plain http only on this machine, where nobody in between can change what is sent
         if self.kind == "https" and not re.match(r"https://|http://(127\.0\.0\.1|localhost)[:/]", self.url):
             raise ValueError(f"{self.url!r} must begin with https://")
         if self.kind == "https" and self.archive and (self.archive_sha256 is None or self.archive_bytes is None):

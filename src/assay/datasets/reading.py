@@ -203,6 +203,7 @@ def separator_hint(references: pa.ChunkedArray, candidates: pa.ChunkedArray) -> 
     lists = 0
     for chunk in references.chunks:
         lists += sum(json_answers(text) is not None for text in chunk.to_pylist())
+    # a column of JSON lists alone has been read as lists already; here some cells are lists and others plain texts
     if 0 < lists < total:
         return f"{lists:,} of {total:,} references are JSON lists, read as one answer each; {_remedy(JSON)}"
     for separator in LIKELY_SEPARATORS:

@@ -186,8 +186,8 @@ class Meteor(PreparedMetric):
             left, right = prepare_text(reference), prepare_text(candidate)
             if not left.tokens or not right.tokens:
                 return float(reference.strip() == candidate.strip())
-            # words match by stem, or if one is among the words of a sense of the other; without either kind of match
-            # in these sets the library would find none, and skipping it saves time
+            # NLTK matches two words by their stem, or if one of them is among the words of a sense of the other; if the
+            # sets below rule out both, the score is 0, and the slow call is skipped
             if left.stems.isdisjoint(right.stems) and left.members.isdisjoint(right.senses):
                 return 0.0
             value: float = single_meteor_score(

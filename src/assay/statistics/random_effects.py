@@ -91,9 +91,9 @@ def _between(values: Floats, variances: Floats) -> float:
 def over_datasets(parts: Sequence[Coefficients], index: int, statistic: str, confidence: float) -> RandomEffects | None:
     """Return the random-effects mean of one statistic over datasets.
 
-    They are combined as Fisher's z, the scale on which a correlation varies alike everywhere; a statistic from 0 to 1
-    is stretched to -1 to 1 before, which makes z half its logit. Standard errors are those of the resamples, or of
-    influence values.
+    The coefficients are combined as Fisher's z, the scale on which a correlation has the same spread everywhere; a
+    statistic from 0 to 1 is stretched to -1 to 1 before, which makes z half its logit. Standard errors are those of the
+    resamples, or of influence values.
 
     Args:
         parts: the coefficients of each dataset; the datasets are independent.
@@ -102,8 +102,8 @@ def over_datasets(parts: Sequence[Coefficients], index: int, statistic: str, con
         confidence: the level of both intervals, in (0, 1).
 
     Returns:
-        None below :data:`FEWEST_DATASETS`, or where one of them has too few units for an interval, resamples that do
-        not vary, or a value at an end of the scale.
+        None for fewer than :data:`FEWEST_DATASETS` datasets, or if a dataset has too few units for an interval, a value
+        at an end of the scale, more than half of its resamples there or undefined, or resamples that do not vary.
     """
     if len(parts) < FEWEST_DATASETS:
         return None
@@ -115,15 +115,18 @@ def over_datasets(parts: Sequence[Coefficients], index: int, statistic: str, con
             return None
         values.append(float(np.arctanh(value)))
         if part.resampled is None:
+            # delta method: the derivative of z with respect to the statistic
             slope = 2 / (1 - lowest) / (1 - float(value) ** 2)
             variances.append(part.variance_of(index) * slope**2)
             continue
         resampled = _stretched(part.resampled[index], lowest)
+        # z is infinite at -1 and 1, and undefined resamples are NaN
         inside = resampled[np.abs(resampled) < 1]
         if 2 * len(inside) < len(resampled):
             return None
         variances.append(float(np.arctanh(inside).var(ddof=1)))
-    if not min(variances) >= LEAST_VARIANCE:
+    # written so that a variance of NaN has no mean either
+    if not all(variance >= LEAST_VARIANCE for variance in variances):
         return None
     on_z = combine(np.array(values), np.array(variances), confidence)
     return replace(

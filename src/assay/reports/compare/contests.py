@@ -147,7 +147,7 @@ def contests(runs: Sequence[RunFolder], metrics: Sequence[str] = (), *, force: b
 
     Args:
         runs: one or two runs.
-        metrics: the names of the metrics to compare; all by default.
+        metrics: the names of the metrics to compare; empty for all.
         force: whether to compare runs on different data, using the pairs that both have.
 
     Raises:
@@ -196,7 +196,7 @@ def _between(first: RunFolder, second: RunFolder, metrics: Sequence[str], force:
                 f"{titles}: {data.name} is not the same data: {matched.differs}; `force` compares the pairs that both "
                 "have, with the labels of the first run"
             )
-        compared.append(_matched(data, other, matched, metrics, titles_of_runs))
+        compared.append(_contest_on_common_pairs(data, other, matched, metrics, titles_of_runs))
     if not compared:
         raise InputError(
             f"{titles}: have no dataset in common ({', '.join(data.title for data in datasets)}"
@@ -207,7 +207,7 @@ def _between(first: RunFolder, second: RunFolder, metrics: Sequence[str], force:
     return compared
 
 
-def _matched(
+def _contest_on_common_pairs(
     data: ScoredDataset, other: ScoredDataset, matched: Match, metrics: Sequence[str], titles: Sequence[str]
 ) -> Contest:
     """Return the comparison of each metric with itself in another run, on the pairs that both runs have.
@@ -215,7 +215,7 @@ def _matched(
     Args:
         data, other: the dataset in the first and in the second run.
         matched: the pairs that both have.
-        metrics: the names of the metrics to compare; all by default.
+        metrics: the names of the metrics to compare; empty for all.
         titles: the titles of the two runs, which distinguish their scores.
     """
     first, second = data.take(matched.first), other.take(matched.second)

@@ -393,7 +393,7 @@ def _overall(bucket: str, parts: Sequence[_Cell], settings: PairedTests, by: str
     for name in complete:
         means[name] = average([part.alone[name] for part in parts])
         line = _line(name, parts, means[name], settings)
-        lines.append(replace(line, random=_random(name, parts, settings)))
+        lines.append(replace(line, random=_random_effects_means(name, parts, settings)))
     for name in names:
         if name not in complete:
             lines.append(_incomplete_line(name, parts, settings))
@@ -407,7 +407,7 @@ def _overall(bucket: str, parts: Sequence[_Cell], settings: PairedTests, by: str
     return replace(board, n=sum(sizes), sizes=sizes, calibrated=with_ties)
 
 
-def _random(name: str, parts: Sequence[_Cell], settings: PairedTests) -> dict[str, RandomEffects]:
+def _random_effects_means(name: str, parts: Sequence[_Cell], settings: PairedTests) -> dict[str, RandomEffects]:
     """Return a metric's random-effects mean over datasets, by statistic; statistics without such a mean are absent."""
     alone = [part.alone[name] for part in parts]
     means = {}

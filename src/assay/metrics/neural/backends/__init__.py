@@ -51,7 +51,10 @@ def open_scorer_bodies(models: list[Any], engine: ModelEngine, threads: int) -> 
 
 
 def open_causal_bodies(models: list[Any], engine: ModelEngine, threads: int) -> list[CausalBody]:
-    """Return the bodies of a causal language model, one per device; torch is the only backend for them."""
+    """Return the bodies of a causal language model, one per device; torch is the only backend for them.
+
+    *threads* is not used: every function that opens bodies accepts it.
+    """
     # recurrent models read the weights of their linear layers directly, so these must stay in place
     if not any(getattr(model, "_is_stateful", False) for model in models):
         _pack_on_cpu(models, engine)
