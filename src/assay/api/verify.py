@@ -87,9 +87,8 @@ def verify(run: str | Path, settings: VerifySettings) -> Verified:
     excerpts = []
     for data, names in chosen:
         scored = [name for name in names if name in computed]
-        for name in names:
-            if name in computed:
-                scored += _members_of(computed[name])
+        for name in tuple(scored):
+            scored += _members_of(computed[name])
         excerpts.append(Excerpt(pairs_of(data), scored, settings.sample, settings.seed))
     progress.begin("loading the data again", len(chosen))
     reloaded = []
