@@ -11,9 +11,9 @@ import pytest
 from markupsafe import Markup
 
 from assay.cli.guard import print_data, print_grid
-from assay.reports.drawing import element
 from assay.reports.formats import latex, markdown, write
 from assay.reports.page.render import environment
+from assay.reports.plots import element
 from assay.reports.sheets import Column, Document, Provenance, Sheet
 from assay.visible import LONGEST_LINE, LONGEST_WORD, brief, visible
 from tests.cli.calling import call, command

@@ -67,7 +67,7 @@ def _write_once(written: dict[Path, tuple[str, str]], test: str, path: Path, tex
     """
     from assay.errors import InputError
     from assay.reports.check.baseline import without_speeds
-    from assay.reports.check.files import write_file
+    from assay.reports.check.document import write_file
 
     resolved = path.resolve()
     if resolved not in written:
@@ -140,7 +140,7 @@ def assert_agreement(
     from assay.errors import InputError
     from assay.output import check_replaceable
     from assay.reports.check.baseline import take_baseline, to_text
-    from assay.reports.check.files import BASELINE, write_file
+    from assay.reports.check.document import BASELINE, write_file
     from assay.reports.check.settings import CheckSettings
     from assay.reports.data import read_datasets
     from assay.reports.folder import read_run

@@ -17,7 +17,7 @@ import pytest
 import assay
 from assay.api.cache import list_cache, prune_cache
 from assay.batches import DIGEST
-from assay.benchmark import parts, store
+from assay.benchmark import store
 from assay.benchmark.store import ScoreStore
 from assay.errors import InputError
 
@@ -174,7 +174,7 @@ def test_a_new_store_is_for_its_user_alone(tmp_path, monkeypatch):
 def many(monkeypatch):
     """Scores of a metric go to Parquet from five on, in parts of ten."""
     monkeypatch.setattr(store, "MANY", 5)
-    monkeypatch.setattr(parts, "ROWS", 10)
+    monkeypatch.setattr(store, "ROWS", 10)
     monkeypatch.setattr(store, "ROWS", 10)
 
 
@@ -217,8 +217,8 @@ import os, sys
 import numpy as np
 from pathlib import Path
 from assay.batches import DIGEST
-from assay.benchmark import parts, store
-store.MANY, parts.ROWS = 5, 10
+from assay.benchmark import store
+store.MANY, store.ROWS = 5, 10
 opened = store.ScoreStore(Path(sys.argv[1]))
 key = opened.metric_id({"metric": "shared"})
 opened.expect(key, 500)

@@ -326,9 +326,9 @@ def dead_scorer(bench: Bench, count: Count) -> None:
     delay = bench.dice.uniform(0, 1.5)
 
     def with_workers() -> None:
-        from assay.benchmark import workers
+        from assay.benchmark import executor
 
-        Run.workers, workers.MANY = 2, 0
+        Run.workers, executor.MANY = 2, 0
         _kill_a_child(delay)
 
     with bench.folder() as folder:

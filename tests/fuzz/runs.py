@@ -195,7 +195,7 @@ THRESHOLDS = [
 
 def read_thresholds(path: Path) -> None:
     """Decide the pairs of the run by a file of thresholds."""
-    from assay.reports.errors.decisions import decide_pairs
+    from assay.reports.errors.divergence import decide_pairs
     from assay.reports.errors.settings import Rule
 
     data = scored()

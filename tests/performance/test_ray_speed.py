@@ -11,8 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from assay.benchmark.executor import Executor, Unit
-from assay.benchmark.workers import MANY, Workers
+from assay.benchmark.executor import MANY, Executor, Unit, Workers
 from assay.metrics import Batch
 from assay.metrics.neural.runtime import Runtime, free_cores
 from tests.performance.computing import Chained

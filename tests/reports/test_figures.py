@@ -11,8 +11,7 @@ import pytest
 
 import assay
 from assay.errors import InputError, MissingExtraError, install_extra
-from assay.reports.figure.plots import draw_agreement, draw_layers, draw_scores
-from assay.reports.figure.selection import choose
+from assay.reports.figure.plots import choose, draw_agreement, draw_layers, draw_scores
 from assay.reports.figure.settings import FigureSettings
 from assay.reports.figure.style import as_in_print, line_style, metric_labels, panels, save
 from assay.reports.figure.write import write_figure

@@ -11,7 +11,7 @@ import pytest
 
 from assay.errors import InputError
 from assay.output import check_replaceable
-from assay.reports.check.files import BASELINE, JUNIT, SUMMARY, write_file, write_summary
+from assay.reports.check.document import BASELINE, JUNIT, SUMMARY, write_file, write_summary
 
 HELD = {
     BASELINE: '{"schema": 1, "assay": "1", "run": "", "confidence": 0.95, "datasets": {}}',

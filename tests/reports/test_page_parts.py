@@ -13,16 +13,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from assay.reports.drawing import Scale, element
 from assay.reports.folder import read_run
 from assay.reports.layout import fit
 from assay.reports.page.agreement import draw_layers
 from assay.reports.page.cost import draw_cost, draw_price
 from assay.reports.page.pairs import pack, tag_pairs
-from assay.reports.page.parts import find
-from assay.reports.page.ranking import rank_metrics
+from assay.reports.page.parts import find, rank_metrics
 from assay.reports.page.scores import by_label
-from assay.reports.plots import log_range, log_ticks, ticks
+from assay.reports.plots import Scale, element, log_range, log_ticks, ticks
 from assay.reports.sweep import layered_models
 from assay.reports.units import classify, read_units
 from assay.tables import short_names
@@ -235,9 +233,9 @@ def test_labels_that_rank_nothing_are_shown_without_ranks_within_the_work_of_a_p
     (unit,) = read_units([edit(folder, "run.json", lambda run: None)])
     pairs = sum(int(mask.sum()) for mask in list(unit.data.buckets.values())[:3])
     # three metrics: 3 * 1,000 resamples
-    monkeypatch.setattr("assay.reports.page.ranking.MOST_WORK", 3000 * pairs - 1)
+    monkeypatch.setattr("assay.reports.page.parts.MOST_WORK", 3000 * pairs - 1)
     assert "take long on so many pairs" in rank_metrics([read_run(folder)], "spearman")
-    monkeypatch.setattr("assay.reports.page.ranking.MOST_WORK", 3000 * pairs)
+    monkeypatch.setattr("assay.reports.page.parts.MOST_WORK", 3000 * pairs)
     probe = edit(folder, "run.json", lambda run: run["datasets"][0].update(kind="probe"))
     ranked = rank_metrics([probe], "spearman")
     assert not isinstance(ranked, str) and {record["rank"] for record in ranked.records} == {None}

@@ -15,7 +15,7 @@ from scipy.stats import spearmanr
 import assay
 from assay.errors import InputError
 from assay.reports.leaderboard.board import Board, Line
-from assay.reports.table.cells import standings
+from assay.reports.table.document import standings
 from assay.statistics.ranks import Rank
 
 LABELS = [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3]

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from assay.statistics.best_set import DRAWS, _points_of, could_be_best
 from assay.statistics.comparison import Difference, summarise
 from assay.statistics.draws import MetricPair, draw_all
 from assay.statistics.significance import adjust
+from assay.statistics.winners import DRAWS, _points_of, could_be_best
 from tests.simulations.metrics_alike import Population
 from tests.simulations.selection import sample
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from assay.statistics.best_set import could_be_best
 from assay.statistics.comparison import Difference
 from assay.statistics.significance import adjust
+from assay.statistics.winners import could_be_best
 
 
 def differences(values, error=1.0):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay.statistics.clustering import design_effect
+from assay.statistics.resampling import design_effect
 
 
 def grouped(sizes, within, seed=0):

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import assay
-from assay.reports.figure.plots import draw_agreement
-from assay.reports.figure.selection import choose
+from assay.reports.figure.plots import choose, draw_agreement
 from assay.reports.figure.style import as_in_print
 from assay.reports.folder import read_run
 from assay.statistics.agreement import agreement, measure

@@ -13,8 +13,7 @@ from assay.progress import Silent
 from assay.reports.check.baseline import follow, other_pairs, read_baseline, take_baseline, to_text
 from assay.reports.check.checking import GateReport
 from assay.reports.check.checking import check as check_run
-from assay.reports.check.document import headline, to_document, to_junit
-from assay.reports.check.files import BASELINE, write_file
+from assay.reports.check.document import BASELINE, headline, to_document, to_junit, write_file
 from assay.reports.check.settings import CheckSettings
 from assay.settings import takes_settings
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from assay.benchmark.executor import Executor
-from assay.benchmark.workers import executor_of
+from assay.benchmark.executor import Executor, executor_of
 from assay.metrics.neural.runtime import Runtime, device_of, use_runtime
 from assay.progress import Silent
 from assay.settings import Scoring

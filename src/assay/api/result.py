@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from assay.api.values import Tables
 from assay.benchmark.folder import PAGE, describe_run, write_run
-from assay.benchmark.outcome import Outcome
+from assay.benchmark.records import Outcome
 from assay.errors import InputError
 from assay.manifest import AGREEMENT_COLUMNS
 from assay.output import one_at_a_time

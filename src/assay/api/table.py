@@ -13,8 +13,7 @@ from assay.progress import Silent
 from assay.reports.data import signed
 from assay.reports.leaderboard.board import Filters, boards, join, missing_metrics, work_of
 from assay.reports.settings import CorrectedTests, NeededResampling, PairedTests
-from assay.reports.table.cells import tables
-from assay.reports.table.document import to_document, with_latex
+from assay.reports.table.document import tables, to_document, with_latex
 from assay.reports.table.settings import ALL, TableSettings
 from assay.settings import Resampling, Seeded, takes_settings
 from assay.statistics.coefficients import calibrate, check_statistics, deciding_statistic, have_two_values

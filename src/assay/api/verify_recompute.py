@@ -18,8 +18,8 @@ from assay.api.files import load_scored
 from assay.benchmark.adjusted import read_controls
 from assay.benchmark.buckets import QUANTITIES, Bucket, rules_for
 from assay.benchmark.executor import InProcess
-from assay.benchmark.outcome import DatasetScores
 from assay.benchmark.prepared import DatasetPart, PreparedDataset, read_recorded
+from assay.benchmark.records import DatasetScores
 from assay.benchmark.request import Request
 from assay.benchmark.scoring import Scorer
 from assay.benchmark.singles import Singles

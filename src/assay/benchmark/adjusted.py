@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 from assay.benchmark.buckets import ALL, parse_rule, quantity, split_into_buckets
 from assay.errors import InputError
 from assay.statistics.agreement import Estimate
-from assay.statistics.attenuation import disattenuated_agreement
 from assay.statistics.partial import MOST_NAMED, partial_agreement, stratified_agreement
-from assay.statistics.reliability import are_means
+from assay.statistics.reliability import are_means, disattenuated_agreement
 
 if TYPE_CHECKING:
     from assay.datasets import Pairs

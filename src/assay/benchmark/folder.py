@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.benchmark.buckets import ALL, parse_rule
-from assay.benchmark.outcome import DatasetScores, Outcome
+from assay.benchmark.records import DatasetScores, Outcome
 from assay.benchmark.request import Request
 from assay.configuration import APPLIED
 from assay.errors import InputError

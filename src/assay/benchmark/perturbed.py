@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.benchmark.outcome import Outcome
+from assay.benchmark.records import Outcome
 from assay.benchmark.request import Request
 from assay.errors import InputError, UnavailableError, code_of_others
 from assay.metrics import Metric

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.benchmark.buckets import rules_for
-from assay.benchmark.outcome import DatasetScores
+from assay.benchmark.records import DatasetScores
 from assay.benchmark.request import Request
 from assay.benchmark.singles import Singles
 from assay.errors import InputError, UnavailableError, suggest, unknown_name

@@ -16,8 +16,8 @@ from assay.batches import release_pages
 from assay.benchmark.adjusted import read_controls
 from assay.benchmark.buckets import check_columns, check_distinct, rules_for, split_into_buckets
 from assay.benchmark.executor import Executor, InProcess
-from assay.benchmark.outcome import Outcome
 from assay.benchmark.prepared import DatasetPart, PreparedDataset, prepare
+from assay.benchmark.records import Outcome
 from assay.benchmark.request import Request
 from assay.benchmark.scoring import Scorer
 from assay.benchmark.store import ScoreStore, default_store

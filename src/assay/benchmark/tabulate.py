@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from assay.batches import codes_of_names
 from assay.benchmark.adjusted import AdjustedBlock, adjusted_blocks
 from assay.benchmark.buckets import ALL, QUANTITIES, Bucket, plain
-from assay.benchmark.outcome import DatasetScores
+from assay.benchmark.records import DatasetScores
 from assay.benchmark.request import Request
 from assay.errors import InputError
 from assay.manifest import AgreementRow, AnnotatorReliability, BucketRecord

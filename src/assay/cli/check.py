@@ -36,7 +36,7 @@ def check(
     import assay
     from assay.errors import InputError
     from assay.output import check_replaceable
-    from assay.reports.check.files import JUNIT, SUMMARY, write_file, write_summary
+    from assay.reports.check.document import JUNIT, SUMMARY, write_file, write_summary
 
     for path, kind in ((junit, JUNIT), (summary, SUMMARY)):
         if path is not None:

@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 
 from assay.batches import codes_of_names, counts_of_names
 from assay.datasets.pairs import Pairs
-from assay.statistics.clustering import design_effect
 from assay.statistics.crossvalidation import Rows
+from assay.statistics.resampling import design_effect
 from assay.tables import NOT_BY_PEOPLE
 
 #: Columns that make pairs with equal values dependent, the most certain first.

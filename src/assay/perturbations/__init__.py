@@ -1,7 +1,7 @@
-"""Perturbations: changes of a pair under which a score must stay, must not rise or must fall, one file each.
+"""Perturbations: changes of a pair under which a score must stay, must not rise or must fall.
 
-Each file here declares one :class:`~assay.perturbations.base.Perturbation`: its name, its summary, the expected effect
-on the score, and the function that changes a pair. Files are searched for such declarations without importing them.
+The files declare :class:`~assay.perturbations.base.Perturbation` objects: a name, a summary, the expected effect on
+the score, and the function that changes a pair. Files are searched for such declarations without importing them.
 Other packages register perturbations by an entry point; ``docs/extending.md`` has an example. ``assay stress`` applies
 them.
 """

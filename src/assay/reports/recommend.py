@@ -18,9 +18,8 @@ from assay.reports.power import PlannedComparison, PowerSettings, planned
 from assay.reports.settings import PairedTests
 from assay.reports.sheets import Document, Sheet
 from assay.settings import AgreementSettings, Graphs, Limited, OwnData, Prices, RunFolderToo, Scoring, setting
-from assay.statistics.best_set import could_be_best
 from assay.statistics.coefficients import STATISTICS, title_of
-from assay.statistics.winners import of_highest, of_highest_by_influence
+from assay.statistics.winners import could_be_best, of_highest, of_highest_by_influence
 
 _BUDGET = re.compile(r"(?P<pairs>\d+(?:\.\d+)?(?:e\d+)?)\s*(?:/\s*(?P<unit>s|min|h))?")
 _SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0}

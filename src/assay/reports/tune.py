@@ -9,10 +9,9 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from assay.reports.drawing import Figure, Scale, drawing, element, text
 from assay.reports.layout import fit, short
 from assay.reports.page.render import GENERATOR, asset, environment
-from assay.reports.plots import log_ticks, ticks
+from assay.reports.plots import Figure, Scale, drawing, element, log_ticks, text, ticks
 from assay.reports.sheets import Column, Document, Sheet
 from assay.statistics.coefficients import title_of
 

@@ -15,9 +15,8 @@ from torch import nn
 
 from assay.errors import InputError, UnavailableError
 from assay.metrics.models.description import describe
-from assay.metrics.neural.loading import quiet
+from assay.metrics.neural.loading import Use, quiet, whole_weights
 from assay.metrics.neural.tokens import tokenize
-from assay.metrics.neural.weights import Use, whole_weights
 
 # Token tables: all texts of a training are tokenized once; a batch gathers its rows and pads them to its longest text.
 

@@ -23,8 +23,7 @@ from assay.metrics.judge.completion import Completion, UnusableReplyError, read_
 from assay.metrics.judge.line import KEPT, Line, RefusedRequestError
 from assay.metrics.judge.replies import Reply, ReplyStore, Server, reply_store
 from assay.metrics.judge.request import FORM_TOKENS, Request, address_of, requests_of
-from assay.metrics.judge.spending import BudgetError, Price, Purse, current_purse
-from assay.metrics.judge.tally import Tally
+from assay.metrics.judge.spending import BudgetError, Price, Purse, Tally, current_purse
 from assay.metrics.work import Flag, Scores
 from assay.progress import tell_share
 from assay.visible import brief

@@ -25,12 +25,11 @@ from numpy.typing import NDArray
 from assay.errors import InputError, MissingExtraError
 from assay.metrics.base import Batch, Metric
 from assay.metrics.neural.embeddings import TextEmbeddings
-from assay.metrics.neural.loading import load_tokenizer, parameters_of, quiet
+from assay.metrics.neural.loading import load_tokenizer, parameters_of, quiet, whole_weights
 from assay.metrics.neural.runtime import import_torch, set_threads
 from assay.metrics.neural.session import Meter, blank_flags
 from assay.metrics.neural.tokens import tokenize
 from assay.metrics.neural.views import Prep
-from assay.metrics.neural.weights import whole_weights
 from assay.metrics.work import Scores
 from assay.output import written_whole
 from assay.paths import cache_dir, private_folder, user_path

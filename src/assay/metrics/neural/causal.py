@@ -1,4 +1,7 @@
-"""The session of a judge that is a causal language model; a beginning shared by several prompts is computed once."""
+"""The session of a judge that is a causal language model, and the chat template that turns conversations into tokens.
+
+A beginning shared by several prompts is computed once.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,6 @@ from assay.metrics.judge.replies import Reply
 from assay.metrics.models import describe
 from assay.metrics.neural.backends import open_causal_bodies
 from assay.metrics.neural.causal_body import CausalBody, ReplyKey, Sampling
-from assay.metrics.neural.chat import Chat
 from assay.metrics.neural.loading import LoadedModel, load_causal
 from assay.metrics.neural.prefixes import TokenTree, items_of, rows_of
 from assay.metrics.neural.runtime import import_torch
@@ -28,6 +30,7 @@ from assay.progress import portion
 
 if TYPE_CHECKING:
     from assay.metrics.judge.judge import Judge
+    from assay.metrics.judge.prompts import Message
     from assay.metrics.judge.verdicts import VerdictScale
 
 #: Tokens in a row that several prompts share. In a longer row attention costs more, with the square of the length, and
@@ -257,3 +260,103 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
 
         if rows:
             self._run([Tokens(row.ids) for row in rows], compute, texts=len(items_of(rows)))
+
+
+# Turns conversations into the tokens that a causal model reads, by the model's chat template.
+
+
+#: Variables of chat templates. Reasoning would precede the verdict, so models that can switch it off do.
+_SETTINGS = {"enable_thinking": False}
+#: Overrides the function with which templates write today's date: scores must not change overnight. The date is the one
+#: that the templates of Llama 3 fall back to.
+_DAY = (
+    "{%- macro strftime_now(form) -%}{{ {'%Y-%m-%d': '2024-07-26', '%B %d, %Y': 'July 26, 2024'}"
+    ".get(form, '26 Jul 2024') }}{%- endmacro -%}"
+)
+#: Placeholder for the text of a message in a rendered template; any text that a template writes unchanged would do.
+_MARK = "assaymessage{}text"
+
+
+class Chat:
+    """Turns conversations into tokens, by the chat template of a tokenizer.
+
+    If the template does not support system messages, a system message is put before the text of the first user
+    message. A model without a template gets the plain texts of the messages, separated by blank lines, and
+    then ``Reply:``.
+
+    Args:
+        tokenizer: transformers' tokenizer.
+    """
+
+    def __init__(self, tokenizer: Any) -> None:
+        self._tokenizer = tokenizer
+        self._has_template = bool(tokenizer.chat_template)
+        self._template = tokenizer.get_chat_template() if self._has_template else ""
+        if "strftime_now" in self._template:
+            self._template = _DAY + self._template
+        self._control_tokens = [
+            token.content for token in tokenizer.added_tokens_decoder.values() if token.content.strip()
+        ]
+        self._supports_system = self._has_template and self._renders_system()
+
+    def tokens(self, conversations: Sequence[Sequence[Message]]) -> list[list[int]]:
+        """Return the token numbers of each conversation, up to the start of the reply.
+
+        A control token inside a message is encoded as plain text, so that an answer cannot end its own message or begin
+        the reply.
+        """
+        if not conversations:
+            return []
+        messages = [self._messages(conversation) for conversation in conversations]
+        texts = [self._render(turns) for turns in messages]
+        encoded = self._tokenizer(texts, add_special_tokens=not self._has_template, verbose=False)["input_ids"]
+        tokens: list[list[int]] = list(encoded)
+        for number, turns in enumerate(messages):
+            if any(token in message["content"] for message in turns for token in self._control_tokens):
+                tokens[number] = self._encode_as_plain_text(turns)
+        return tokens
+
+    def _messages(self, conversation: Sequence[Message]) -> list[dict[str, str]]:
+        """Return the messages as templates expect them; an unsupported system message is merged into the user's."""
+        messages = [{"role": message.role, "content": message.content} for message in conversation]
+        if self._has_template and not self._supports_system and len(messages) > 1 and messages[0]["role"] == "system":
+            system, user, *others = messages
+            return [{"role": "user", "content": f"{system['content']}\n\n{user['content']}"}, *others]
+        return messages
+
+    def _render(self, messages: list[dict[str, str]]) -> str:
+        if not self._has_template:
+            return "\n\n".join([*(message["content"] for message in messages), "Reply:"])
+        text: str = self._tokenizer.apply_chat_template(
+            messages, chat_template=self._template, add_generation_prompt=True, tokenize=False, **_SETTINGS
+        )
+        return text
+
+    def _encode_as_plain_text(self, messages: list[dict[str, str]]) -> list[int]:
+        """Return the tokens of a conversation whose messages contain control tokens, encoded as plain text.
+
+        The template is rendered with a placeholder per message. Then the template's own text and the messages are
+        encoded separately, each part in its own way.
+        """
+        marks = [_MARK.format(number) for number in range(len(messages))]
+        marked = [{"role": message["role"], "content": mark} for message, mark in zip(messages, marks, strict=True)]
+        rest = self._render(marked)
+        tokens: list[int] = []
+        # a template writes the special token at the start itself
+        with_special = not self._has_template
+        for mark, message in zip(marks, messages, strict=True):
+            before, _, rest = rest.partition(mark)
+            tokens += self._tokenizer.encode(before, add_special_tokens=with_special)
+            tokens += self._tokenizer.encode(message["content"], add_special_tokens=False, split_special_tokens=True)
+            with_special = False
+        return tokens + list(self._tokenizer.encode(rest, add_special_tokens=False))
+
+    def _renders_system(self) -> bool:
+        """Tell whether the template supports system messages: some raise an error, some leave the message out."""
+        from jinja2 import TemplateError
+
+        messages = [{"role": "system", "content": _MARK}, {"role": "user", "content": "text"}]
+        try:
+            return _MARK in self._render(messages)
+        except TemplateError:
+            return False

@@ -11,11 +11,11 @@ from assay.errors import InputError
 from assay.output import FileKind, check_replaceable
 from assay.reports.decision.evidence import gather
 from assay.reports.decision.words import DecisionPage, in_words
-from assay.reports.drawing import drawing, element
 from assay.reports.folder import RunFolder
 from assay.reports.formats import write
 from assay.reports.page.render import GENERATOR, NAME, asset, check_target, environment, put_page
 from assay.reports.page.settings import PageSettings
+from assay.reports.plots import drawing, element
 from assay.reports.sheets import Column, Document, Sheet
 
 #: Kind of decision -> its name in the legend of the picture, in the order in which they are drawn.

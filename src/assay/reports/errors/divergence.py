@@ -1,19 +1,23 @@
-"""The pairs on which a metric and people diverge."""
+"""The pairs on which a metric and people diverge, by scores, by ranks, or by decisions with a threshold."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from assay.errors import InputError
+from assay.manifest import MetricRecord, identity_of
 from assay.reports.data import ScoredDataset
 from assay.reports.errors.settings import By, Rule
-
-if TYPE_CHECKING:
-    from assay.reports.errors.decisions import Decisions
+from assay.reports.thresholds.planning import out_of_fold, read_positive
+from assay.reports.thresholds.settings import ThresholdSettings
+from assay.statistics.concordance import Floats
 
 
 @dataclass(frozen=True)
@@ -89,7 +93,6 @@ def diverging(
     considered = np.isfinite(scores) if inside is None else np.isfinite(scores) & inside
     decisions = None
     if rule.threshold is not None:
-        from assay.reports.errors.decisions import decide_pairs
         from assay.reports.thresholds.measures import decide
 
         decisions = decide_pairs(data, metric, rule, seed)
@@ -133,3 +136,171 @@ def _residuals(
         ranks = rankdata(scores[considered]) - rankdata(labels[considered])
         residual[considered] = ranks / int(considered.sum())
     return residual
+
+
+# Thresholds that decide pairs: learned on other pairs, given as a number, or read from a file.
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """Yes/no decisions on the n pairs of a dataset by the scores of one metric.
+
+    Attributes:
+        rule: the rule by which labels mean yes, such as ``label>=2``.
+        positive: which pairs people call yes, shape (n,).
+        thresholds: the threshold of each pair, for scores that rise with similarity, shape (n,); NaN without a score.
+        origin: a line on the origin of the thresholds; empty for a number that the user gave.
+    """
+
+    rule: str
+    positive: NDArray[np.bool_]
+    thresholds: Floats
+    origin: str
+
+    def condition(self, rising: bool) -> str:
+        """Return in words which pairs are decided wrongly.
+
+        Args:
+            rising: whether a higher score means more similar.
+        """
+        values = np.unique(self.thresholds[np.isfinite(self.thresholds)])
+        limit = f"{values[0] if rising else -values[0]:.3g}" if len(values) == 1 else "threshold"
+        below, reached = ("<", "≥") if rising else (">", "≤")
+        no = self.rule.replace(">=", "<") if ">=" in self.rule else self.rule.replace(">", "<=")
+        return f"score {below} {limit} and {self.rule}, or score {reached} {limit} and {no}"
+
+
+def decide_pairs(data: ScoredDataset, metric: str, rule: Rule, seed: int) -> Decisions:
+    """Return the decisions on the pairs of a dataset by the threshold of a rule.
+
+    Args:
+        data: n pairs.
+        metric: a metric that has scores in the data.
+        rule: a rule with a threshold: ``auto``, a number, or a file.
+        seed: the seed of the folds, if thresholds are learned.
+
+    Raises:
+        InputError: all pairs are of one class, the number is outside the bounds of the metric, or the file has no
+            threshold for the metric, the dataset or the rule for yes.
+    """
+    if rule.threshold == "auto":
+        return _decide_by_learned_threshold(data, metric, rule, seed)
+    number = rule.threshold_number
+    positive, origin = rule.positive, ""
+    if number is None:
+        path = Path(str(rule.threshold))
+        saved = _saved_threshold(path, data, metric)
+        if positive is not None and positive.replace(" ", "") != saved.positive:
+            raise InputError(
+                f"`positive={positive}`: {path} has thresholds for {saved.positive}; leave `positive` out, or learn "
+                "them anew by assay thresholds"
+            )
+        number = saved.threshold if saved.deploy is None else saved.deploy
+        positive, origin = saved.positive, f"threshold from {path.name}"
+    record = data.metrics[metric]
+    _check_range(record, number)
+    yes_rule, is_yes = read_positive(data, positive)
+    oriented = number if record.declared.higher_is_better else -number
+    return Decisions(yes_rule, is_yes, np.where(np.isfinite(data.scores[metric]), oriented, np.nan), origin)
+
+
+def _decide_by_learned_threshold(data: ScoredDataset, metric: str, rule: Rule, seed: int) -> Decisions:
+    yes_rule, is_yes = read_positive(data, rule.positive)
+    settings = ThresholdSettings(positive=rule.positive, seed=seed)
+    try:
+        thresholds, split = out_of_fold(data, metric, yes_rule, settings)
+    except InputError as error:
+        raise InputError(f"`threshold=auto`: none can be learned ({error}); give a number") from error
+    on_metric_scale = thresholds if data.metrics[metric].declared.higher_is_better else -thresholds
+    ends = dict.fromkeys(f"{value:.3g}" for value in (np.nanmin(on_metric_scale), np.nanmax(on_metric_scale)))
+    origin = f"threshold {' to '.join(ends)}: by {settings.measure}, learned without the pairs that it decides; {split}"
+    return Decisions(yes_rule, is_yes, thresholds, origin)
+
+
+def _check_range(record: MetricRecord, number: float) -> None:
+    """Raise InputError for a threshold outside the declared range of the scores of a metric."""
+    lowest = -math.inf if record.declared.low is None else record.declared.low
+    highest = math.inf if record.declared.high is None else record.declared.high
+    if not lowest <= number <= highest:
+        raise InputError(f"`threshold={number:g}`: {record.metric} gives scores from {lowest:g} to {highest:g}")
+
+
+# Files of thresholds
+
+
+class _SavedThreshold(BaseModel):
+    """The threshold of one metric in the output of ``assay thresholds --format json``; other fields are ignored."""
+
+    metric: str
+    positive: str
+    threshold: Annotated[float, Field(allow_inf_nan=False)]
+    # files of older versions have only the median over the folds, and no signature
+    deploy: Annotated[float | None, Field(allow_inf_nan=False)] = None
+    signature: dict[str, str] = {}
+
+
+class _SavedDataset(BaseModel):
+    dataset: str
+    metrics: list[_SavedThreshold]
+
+
+_FILE = TypeAdapter(list[_SavedDataset])
+
+
+def _saved_threshold(path: Path, data: ScoredDataset, metric: str) -> _SavedThreshold:
+    """Return the threshold for a metric on a dataset in a file.
+
+    Raises:
+        InputError: the file cannot be read, is not a file of thresholds, or has none for the metric or the dataset.
+    """
+    try:
+        datasets = _FILE.validate_json(path.read_bytes())
+    except OSError as error:
+        raise InputError(
+            f"`threshold={path}`: must be auto, a number, or a file; the file cannot be read ({error.strerror})"
+        ) from error
+    except ValidationError as error:
+        raise InputError(
+            f"`threshold={path}`: is no file of thresholds; assay thresholds RUN --format json > FILE writes one"
+        ) from error
+    of_dataset = next((saved for saved in datasets if saved.dataset == data.name), None)
+    if of_dataset is None:
+        others = ", ".join(saved.dataset for saved in datasets) or "nothing"
+        raise InputError(
+            f"`threshold={path}`: has thresholds learned on {others}, none for {data.name}; give the number if it is "
+            "meant for other data"
+        )
+    return _threshold_of_metric(path, of_dataset, data.metrics[metric])
+
+
+def _threshold_of_metric(path: Path, saved: _SavedDataset, record: MetricRecord) -> _SavedThreshold:
+    """Return the threshold of a metric: by name if the signature matches too, else by signature.
+
+    Raises:
+        InputError: the dataset has no threshold of the metric, or one of another metric with the same name.
+    """
+    same_name = next(
+        (saved_threshold for saved_threshold in saved.metrics if saved_threshold.metric == record.metric), None
+    )
+    if same_name is not None and not same_name.signature:
+        return same_name
+    wanted = identity_of(record.signature)
+    by_signature = {
+        identity_of(saved_threshold.signature): saved_threshold
+        for saved_threshold in saved.metrics
+        if saved_threshold.signature
+    }
+    if same_name is not None and identity_of(same_name.signature) == wanted:
+        return same_name
+    if wanted in by_signature:
+        return by_signature[wanted]
+    if same_name is not None:
+        raise InputError(
+            f"`threshold={path}`: {record.metric} there is another metric, of other options or weights; learn the "
+            "threshold anew by assay thresholds"
+        )
+    names = ", ".join(saved_threshold.metric for saved_threshold in saved.metrics) or "nothing"
+    raise InputError(
+        f"`threshold={path}`: has no threshold of {record.metric} for {saved.dataset}, only of {names}; choose by "
+        "`metrics`"
+    )

@@ -10,10 +10,9 @@ from typing import Any
 from markupsafe import Markup
 
 from assay.errors import InputError
-from assay.reports.drawing import Scale, element, text
 from assay.reports.explain.document import Explained, notable
 from assay.reports.layout import short, signed
-from assay.reports.plots import ticks
+from assay.reports.plots import Scale, element, text, ticks
 
 # The picture: panels below each other.
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from assay.reports.data import ALL
-from assay.reports.figure.plots import draw_agreement, draw_layers, draw_scores
-from assay.reports.figure.selection import choose, choose_statistic
+from assay.reports.figure.plots import choose, choose_statistic, draw_agreement, draw_layers, draw_scores
 from assay.reports.figure.settings import FigureSettings
 from assay.reports.figure.style import as_in_print, check_matplotlib, check_target, save
 from assay.reports.folder import RunFolder

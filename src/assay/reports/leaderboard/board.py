@@ -21,12 +21,12 @@ from assay.reports.folder import RunFolder, run_titles
 from assay.reports.leaderboard.ties import Calibrated, calibrated, mean_calibrated
 from assay.reports.settings import PairedTests
 from assay.statistics.agreement import Coefficients, measure
-from assay.statistics.best_set import could_be_best
 from assay.statistics.comparison import Difference, average, average_drawn, summarise
 from assay.statistics.draws import Drawn, MetricPair, draw_all
 from assay.statistics.random_effects import RandomEffects, over_datasets
 from assay.statistics.ranks import Rank, front_of, rank
 from assay.statistics.significance import adjust
+from assay.statistics.winners import could_be_best
 from assay.tables import NOT_BY_PEOPLE
 
 
@@ -255,7 +255,7 @@ class Board:
         units: the number of pairs, or groups of pairs, that the resamples or covariances rest on.
         sizes: the number of pairs of each dataset.
         differences: the difference in the ranking coefficient between every two ranked metrics.
-        best: the metrics that could be the best, see :func:`~assay.statistics.best_set.could_be_best`.
+        best: the metrics that could be the best, see :func:`~assay.statistics.winners.could_be_best`.
     """
 
     title: str

@@ -7,19 +7,24 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from assay.reports.drawing import CHARACTER, Figure, Scale, drawing, element, text
 from assay.reports.layout import Cell, fit, short
 from assay.reports.plots import (
     ABREAST,
+    CHARACTER,
     NOT_COMPUTED,
+    Figure,
     Forest,
     ForestPanel,
     ForestRow,
     LayerCurve,
+    Scale,
+    drawing,
+    element,
     forest_of,
     layer_curves,
     layer_marks,
     range_of,
+    text,
     ticks,
 )
 from assay.reports.sheets import Column, Sheet, number_columns

@@ -10,13 +10,12 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from assay.reports.data import ALL
-from assay.reports.drawing import CHARACTER, Figure, drawing, element, text
 from assay.reports.errors.divergence import Divergence, diverging
 from assay.reports.errors.settings import Rule
 from assay.reports.layout import Cell, fit, short
 from assay.reports.page.agreement import draw_forest
 from assay.reports.page.pairs import TagColumns
-from assay.reports.plots import NOT_COMPUTED, Forest, ForestPanel, ForestRow
+from assay.reports.plots import CHARACTER, NOT_COMPUTED, Figure, Forest, ForestPanel, ForestRow, drawing, element, text
 from assay.reports.sheets import Column, Sheet, number_columns
 from assay.reports.units import Unit
 from assay.statistics.coefficients import title_of

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from assay.manifest import MetricRecord
-from assay.reports.drawing import CHARACTER, Figure, Scale, drawing, element, text
 from assay.reports.layout import fit, money, short
-from assay.reports.plots import log_range, ticks
+from assay.reports.plots import CHARACTER, Figure, Scale, drawing, element, log_range, text, ticks
 from assay.reports.sheets import Column, Sheet, number_columns
 from assay.reports.units import Unit
 from assay.statistics.coefficients import title_of

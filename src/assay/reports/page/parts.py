@@ -1,25 +1,28 @@
-"""The data of the page templates: findings in sentences, and the parts for runs, datasets and aspects."""
+"""The data of the page templates: findings in sentences, parts for runs, datasets and aspects, and a leaderboard."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 from assay.configuration import Configuration
 from assay.manifest import MetricRecord
 from assay.reports.data import ALL
-from assay.reports.drawing import Figure
 from assay.reports.folder import RunFolder
 from assay.reports.layout import Block, Cell, intervals_of, short
+from assay.reports.leaderboard.board import Filters, Joined, boards, join
+from assay.reports.leaderboard.document import document
 from assay.reports.page.agreement import AgreementTable, agreement_table, draw_layers, forest
 from assay.reports.page.aspects import AspectModel, Profile, draw_aspects, draw_profile
 from assay.reports.page.cost import CostFigure, draw_cost, draw_price
 from assay.reports.page.pairs import pack, tag_pairs
 from assay.reports.page.scores import Spread, by_label
-from assay.reports.sheets import ShortNames
+from assay.reports.plots import Figure
+from assay.reports.settings import PairedTests
+from assay.reports.sheets import Document, ShortNames
 from assay.reports.spending import spending
 from assay.reports.sweep import layered_models
 from assay.reports.units import Unit
@@ -240,3 +243,39 @@ class AspectPart:
         keys = {unit.key for unit in model.units}
         profiles = ((part, draw_profile(part.unit, model, part.tagged)) for part in parts if part.key in keys)
         self.profiles: list[tuple[UnitPart, Profile]] = [(part, profile) for part, profile in profiles if profile]
+
+
+# The leaderboard of the page.
+
+
+#: Number of buckets that are ranked: usually all pairs, F1 = 0 and F1 > 0.
+BUCKETS = 3
+#: Largest product of metrics, pairs and resamples to rank; more would take longer than a minute.
+MOST_WORK = 1_500_000_000
+
+
+def rank_metrics(runs: Sequence[RunFolder], statistic: str) -> Document | str:
+    """Return the leaderboard of some runs under one statistic, or a sentence on why there is none.
+
+    Ranks are based on pairwise tests of all metrics in the first three buckets of each dataset.
+    """
+    scored = any(run.manifest.has_scores for run in runs)
+    joined = join(runs, Filters()) if scored else []
+    settings = PairedTests(statistics=(statistic,))
+    buckets = list(dict.fromkeys(name for dataset in joined for name in list(dataset.data.buckets)[:BUCKETS]))
+    work = sum(_resampled_pairs(dataset, buckets, settings) for dataset in joined)
+    if not work:
+        return "There is nothing to rank: no dataset has scores of two metrics."
+    if work > MOST_WORK:
+        return "Ranks and their intervals take long on so many pairs: assay leaderboard computes them."
+    ranked = document(boards(joined, settings, by=statistic, buckets=buckets), settings, statistic)
+    names = ShortNames(ranked.metrics)
+    return replace(ranked, sheets=[names.in_sheet(sheet) for sheet in ranked.sheets])
+
+
+def _resampled_pairs(dataset: Joined, buckets: Sequence[str], settings: PairedTests) -> int:
+    """Return the product of metrics, pairs in some buckets, and resamples; 0 if there are not two metrics to rank."""
+    if len(dataset.scores) < 2:
+        return 0
+    pairs = sum(int(mask.sum()) for name, mask in dataset.data.buckets.items() if name in buckets)
+    return pairs * len(dataset.scores) * settings.resamples

@@ -91,7 +91,7 @@ def page_html(runs: Sequence[RunFolder], *, leaderboard: bool = True, categories
 
 def _ranking(runs: Sequence[RunFolder], statistic: str) -> Document | str:
     # imported late: the tests need a third of assay's modules, and the page that each run writes has no ranks
-    from assay.reports.page.ranking import rank_metrics
+    from assay.reports.page.parts import rank_metrics
 
     return rank_metrics(runs, statistic)
 

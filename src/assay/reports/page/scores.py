@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from markupsafe import Markup
 
-from assay.reports.drawing import Scale, drawing, element, text
 from assay.reports.layout import fit
-from assay.reports.plots import BINS, Axis, Strip, axis_of, strip_of, strips_by_label
+from assay.reports.plots import BINS, Axis, Scale, Strip, axis_of, drawing, element, strip_of, strips_by_label, text
 from assay.reports.sheets import Column, Sheet, number_columns
 from assay.reports.units import Unit
 from assay.statistics.concordance import Floats
