@@ -48,7 +48,9 @@ class Nodes:
     """A cluster whose head does no work; nodes with one CPU come and go."""
 
     def __init__(self) -> None:
-        head = {"num_cpus": 0, "include_dashboard": False, "object_store_memory": 100 * 2**20}
+        # a dead node is noticed after a second, not after half a minute: most of these tests would only wait for it
+        health = {"health_check_initial_delay_ms": 500, "health_check_period_ms": 500, "health_check_failure_threshold": 2}
+        head = {"num_cpus": 0, "include_dashboard": False, "object_store_memory": 100 * 2**20, "_system_config": health}
         self.cluster = patiently(lambda: Cluster(initialize_head=True, head_node_args=head))
         self.nodes: list[Any] = []
 
