@@ -49,7 +49,8 @@ class Nodes:
 
     def __init__(self) -> None:
         # a dead node is noticed after a second, not after half a minute: most of these tests would only wait for it
-        health = {"health_check_initial_delay_ms": 500, "health_check_period_ms": 500, "health_check_failure_threshold": 2}
+        names = ("health_check_initial_delay_ms", "health_check_period_ms")
+        health = {**dict.fromkeys(names, 500), "health_check_failure_threshold": 2}
         head = {"num_cpus": 0, "include_dashboard": False, "object_store_memory": 100 * 2**20, "_system_config": health}
         self.cluster = patiently(lambda: Cluster(initialize_head=True, head_node_args=head))
         self.nodes: list[Any] = []

@@ -13,9 +13,9 @@ from assay.statistics.agreement import FEWEST, agreement, measure
 from assay.statistics.coefficients import INFLUENCE_FROM, STATISTICS, is_by_influence
 from assay.statistics.comparison import average, compare_all
 from assay.statistics.jackknife import leave_one_out
-from assay.statistics.random_effects import over_datasets
+from assay.statistics.random_effects import random_effects_mean
 from assay.statistics.resampling import Resampler
-from assay.statistics.winners import of_highest, of_highest_by_influence
+from assay.statistics.winners import highest_on_new_sample, highest_on_new_sample_by_influence
 
 THREE = ("pearson", "spearman", "kendall")
 SCIPY = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
@@ -255,7 +255,7 @@ def test_a_mean_over_datasets_joins_both_ways():
             parts.append(measure({"x": x}, y, **settings)["x"])
         ways[names] = average(parts)
         for index, statistic in enumerate(THREE):
-            random = over_datasets([*parts, parts[0]], index, statistic, 0.95)
+            random = random_effects_mean([*parts, parts[0]], index, statistic, 0.95)
             assert random.low < random.mean < random.high
     whole = ways["bootstrap", "bootstrap"]
     for names, mean in ways.items():
@@ -274,13 +274,15 @@ def test_the_highest_of_several_is_shown_as_by_resamples():
     measured = measure(scores, y, **settings)
     values = {name: float(found.values[0]) for name, found in measured.items()}
     common = {"lowest": -1, "units": n, "confidence": 0.95}
-    by_bootstrap = of_highest(values, {name: found.resampled[0] for name, found in measured.items()}, **common)
+    by_bootstrap = highest_on_new_sample(
+        values, {name: found.resampled[0] for name, found in measured.items()}, **common
+    )
     without = {name: values[0] for name, values in leave_one_out(scores, y, statistics=("spearman",)).items()}
     covariances = {}
     for pair in product(without, without):
         covariances[pair] = (n - 1) ** 2 / n * np.cov(without[pair[0]], without[pair[1]])[0, 1]
-    found = of_highest_by_influence(values, covariances, **common)
+    found = highest_on_new_sample_by_influence(values, covariances, **common)
     width = by_bootstrap.high - by_bootstrap.low
     assert found.value == pytest.approx(by_bootstrap.value, abs=0.1 * width)
     assert (found.low, found.high) == pytest.approx((by_bootstrap.low, by_bootstrap.high), abs=0.1 * width)
-    assert of_highest_by_influence(values, {}, **common) is None
+    assert highest_on_new_sample_by_influence(values, {}, **common) is None

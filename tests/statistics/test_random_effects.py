@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import norm, t
 
 from assay.statistics.agreement import Coefficients
-from assay.statistics.random_effects import combine, over_datasets
+from assay.statistics.random_effects import combine, random_effects_mean
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def measured(value, error, n=500, seed=0, units=100):
 
 def test_correlations_are_combined_as_fishers_z():
     parts = [measured(0.5, 0.1), measured(0.8, 0.05), measured(0.3, 0.08), measured(0.6, 0.2)]
-    found = over_datasets(parts, 0, "spearman", 0.95)
+    found = random_effects_mean(parts, 0, "spearman", 0.95)
     on_z = combine(np.arctanh([0.5, 0.8, 0.3, 0.6]), np.array([0.1, 0.05, 0.08, 0.2]) ** 2, 0.95)
     assert found.mean == pytest.approx(np.tanh(on_z.mean), abs=1e-3)
     assert found.high == pytest.approx(np.tanh(on_z.high), abs=2e-3)
@@ -69,7 +69,7 @@ def test_shares_are_combined_as_half_their_logits():
         Coefficients(np.array([share]), np.zeros(1), (1 + part.resampled) / 2, 100, ((100, "pairs"),))
         for share, part in ((share, measured(2 * share - 1, 0.1)) for share in shares)
     ]
-    found = over_datasets(parts, 0, "auc", 0.95)
+    found = random_effects_mean(parts, 0, "auc", 0.95)
     on_z = combine(np.log(shares / (1 - shares)) / 2, np.full(3, 0.01), 0.95)
     assert found.mean == pytest.approx(1 / (1 + np.exp(-2 * on_z.mean)), abs=1e-3)
     assert 0 < found.new_low < found.new_high < 1
@@ -77,14 +77,14 @@ def test_shares_are_combined_as_half_their_logits():
 
 def test_where_there_is_none():
     parts = [measured(0.5, 0.1), measured(0.8, 0.05), measured(0.3, 0.08)]
-    assert over_datasets(parts, 0, "spearman", 0.95) is not None
-    assert over_datasets(parts[:2], 0, "spearman", 0.95) is None, "two datasets"
-    assert over_datasets([*parts, measured(0.3, 0.08, units=9)], 0, "spearman", 0.95) is None, "nine pairs"
+    assert random_effects_mean(parts, 0, "spearman", 0.95) is not None
+    assert random_effects_mean(parts[:2], 0, "spearman", 0.95) is None, "two datasets"
+    assert random_effects_mean([*parts, measured(0.3, 0.08, units=9)], 0, "spearman", 0.95) is None, "nine pairs"
     perfect = Coefficients(np.ones(1), np.zeros(1), np.ones((1, 500)), 100, ((100, "pairs"),))
     constant = Coefficients(np.full(1, 0.5), np.zeros(1), np.full((1, 500), 0.5), 100, ((100, "pairs"),))
     single = Coefficients(np.full(1, 0.5), np.zeros(1), None, 100, ((100, "pairs"),))
     for other in (perfect, constant, single):
-        assert over_datasets([*parts, other], 0, "spearman", 0.95) is None
+        assert random_effects_mean([*parts, other], 0, "spearman", 0.95) is None
 
 
 @pytest.mark.slow

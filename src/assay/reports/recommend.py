@@ -19,7 +19,7 @@ from assay.reports.settings import PairedTests
 from assay.reports.sheets import Document, Sheet
 from assay.settings import AgreementSettings, Graphs, Limited, OwnData, Prices, RunFolderToo, Scoring, setting
 from assay.statistics.coefficients import STATISTICS, title_of
-from assay.statistics.winners import could_be_best, of_highest, of_highest_by_influence
+from assay.statistics.winners import could_be_best, highest_on_new_sample, highest_on_new_sample_by_influence
 
 _BUDGET = re.compile(r"(?P<pairs>\d+(?:\.\d+)?(?:e\d+)?)\s*(?:/\s*(?P<unit>s|min|h))?")
 _SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0}
@@ -191,7 +191,7 @@ def advise(board: Board, limits: Limits, by: str, confidence: float = 0.95, *, c
     alike = [line for line in affordable[1:] if line.metric in candidates]
     lower = tuple(line for line in affordable[1:] if line.metric not in candidates)
     alike.sort(key=lambda line: -(line.pairs_per_second or 0.0))
-    bounds = _of_highest(board, affordable, by, confidence)
+    bounds = _bounds_of_highest(board, affordable, by, confidence)
     use = _cheapest(best, alike, by, priced=board.is_priced) if _beats_chance(best, bounds, by) else None
     new_sample = {best.metric: bounds}
     if use is not None and use is not best:
@@ -273,7 +273,7 @@ def size_words(size: PlannedComparison) -> str:
     )
 
 
-def _of_highest(board: Board, affordable: Sequence[Line], by: str, confidence: float) -> Bounds:
+def _bounds_of_highest(board: Board, affordable: Sequence[Line], by: str, confidence: float) -> Bounds:
     """Return the value and bounds that the highest of the affordable metrics would show on a new sample.
 
     They are corrected for the choice of the highest. If there was no choice, or if neither resamples nor covariances
@@ -289,9 +289,9 @@ def _of_highest(board: Board, affordable: Sequence[Line], by: str, confidence: f
         return own
     settings: dict[str, Any] = {"lowest": STATISTICS[by].lowest, "units": board.units, "confidence": confidence}
     if board.resampled:
-        corrected = of_highest(values, board.resampled, **settings)
+        corrected = highest_on_new_sample(values, board.resampled, **settings)
     else:
-        corrected = of_highest_by_influence(values, board.covariances, **settings)
+        corrected = highest_on_new_sample_by_influence(values, board.covariances, **settings)
     return own if corrected is None else (corrected.value, corrected.low, corrected.high)
 
 

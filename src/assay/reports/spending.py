@@ -26,9 +26,8 @@ def spending(records: Sequence[MetricRecord]) -> list[str]:
         price = _price(details)
         if price is not None:
             prices.append(price)
-        lines.append(
-            f"{' and '.join(sharing)}: {'; '.join([_work(details), *_spent(record.cost), *_failures(details)])}"
-        )
+        phrases = [_work_summary(details), *_spending_phrases(record.cost), *_failures(details)]
+        lines.append(f"{' and '.join(sharing)}: {'; '.join(phrases)}")
     for record in records:
         if record.metric not in reported and record.cost.price_per_1000 and not record.scored:
             reported.add(record.metric)
@@ -38,7 +37,7 @@ def spending(records: Sequence[MetricRecord]) -> list[str]:
     return lines
 
 
-def _work(details: dict[str, Any]) -> str:
+def _work_summary(details: dict[str, Any]) -> str:
     """Return an engine's work, as in ``30 calls and 570 replies of earlier runs, 6,000 tokens in and 30 out``."""
     calls, kept = _count(details, "calls"), _count(details, "kept")
     work = _plural(calls, "call") if calls else "no call"
@@ -50,7 +49,7 @@ def _work(details: dict[str, Any]) -> str:
     return work
 
 
-def _spent(cost: Cost) -> Iterator[str]:
+def _spending_phrases(cost: Cost) -> Iterator[str]:
     """Yield a phrase on the money spent; nothing if there was no call and the price is unknown."""
     price = _price(cost.details)
     if price is None:

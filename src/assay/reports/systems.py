@@ -168,7 +168,7 @@ def _study(rows: Sequence[_Rows], title: str, settings: SystemSettings) -> Syste
                 continue
             if key in row_of:
                 raise InputError(
-                    f"{part.data.run.title}: the system {key[0]!r} answered the item {_shown(key[1])} twice; "
+                    f"{part.data.run.title}: the system {key[0]!r} answered the item {_item_text(key[1])} twice; "
                     "`item=COLUMN` names a column that tells its items apart"
                 )
             row_of[key] = part, row
@@ -189,9 +189,9 @@ def _study(rows: Sequence[_Rows], title: str, settings: SystemSettings) -> Syste
             items.append(item)
     if len(items) < 2:
         common = f"{title}: the systems {', '.join(systems)} have {len(items)} items in common; two are needed"
-        raise InputError(common + _odd_system(row_of, names))
+        raise InputError(common + _odd_system_hint(row_of, names))
     values = {
-        name: np.array([[_value(*row_of[system, item], name) for item in items] for system in names])
+        name: np.array([[_label_or_score(*row_of[system, item], name) for item in items] for system in names])
         for name in (LABELS, *metrics)
     }
     facts = rows[0].data.facts
@@ -223,7 +223,7 @@ def _study(rows: Sequence[_Rows], title: str, settings: SystemSettings) -> Syste
     )
 
 
-def _odd_system(row_of: Mapping[tuple[Any, Any], Any], names: Sequence[Any]) -> str:
+def _odd_system_hint(row_of: Mapping[tuple[Any, Any], Any], names: Sequence[Any]) -> str:
     """Return a sentence on a single system without which the others have items in common; else an empty string."""
     items_of = {name: {item for system, item in row_of if system == name} for name in names}
     for name in names:
@@ -249,11 +249,11 @@ def _has_scores(part: _Rows, row: int, metrics: Sequence[str]) -> bool:
     return all(np.isfinite(part.data.scores[name][row]) for name in metrics)
 
 
-def _value(part: _Rows, row: int, name: str) -> float:
+def _label_or_score(part: _Rows, row: int, name: str) -> float:
     return float(part.data.labels[row] if name == LABELS else part.data.oriented(name)[row])
 
 
-def _shown(item: Any) -> str:
+def _item_text(item: Any) -> str:
     text = repr(item)
     return text if len(text) <= 60 else f"{text[:60]}…"
 
@@ -303,7 +303,7 @@ def _means(study: SystemStudy) -> Sheet:
 
 def _differences(study: SystemStudy, settings: SystemSettings) -> Sheet:
     """Return the table of the differences between every two systems, with a star if significant."""
-    corrected = {name: _corrected(differences) for name, differences in study.differences.items()}
+    corrected = {name: _corrected_p_values(differences) for name, differences in study.differences.items()}
     rows = []
     for index, (first, second) in enumerate(system_pairs(len(study.systems))):
         cells = []
@@ -320,7 +320,7 @@ def _differences(study: SystemStudy, settings: SystemSettings) -> Sheet:
     return Sheet(f"{study.title}: every two systems", heads, rows, notes=[star])
 
 
-def _corrected(differences: Sequence[MeanDifference]) -> Floats:
+def _corrected_p_values(differences: Sequence[MeanDifference]) -> Floats:
     """Return the p-values corrected for their number; NaN if undefined."""
     return adjust(np.array([np.nan if difference.p is None else difference.p for difference in differences]))
 
@@ -372,7 +372,7 @@ def _records(study: SystemStudy) -> Iterator[dict[str, Any]]:
                 "high": high,
                 "items": study.items,
             }
-        corrected = _corrected(study.differences[name])
+        corrected = _corrected_p_values(study.differences[name])
         pairs = system_pairs(len(study.systems))
         for (first, second), difference, p in zip(pairs, study.differences[name], corrected, strict=True):
             yield {

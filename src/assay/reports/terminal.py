@@ -38,10 +38,10 @@ HINT = "Method and signatures: --explain"
 
 def rich_text(text: str, style: str = "") -> Text:
     """Return text for Rich to print in a style, made visible by :func:`~assay.visible.brief`; no markup is read."""
-    return _printed(brief(text), style)
+    return _rich_text_of_brief(brief(text), style)
 
 
-def _printed(text: str, style: str = "") -> Text:
+def _rich_text_of_brief(text: str, style: str = "") -> Text:
     """Return text for Rich as :func:`rich_text` does, from text that is brief already and may have several lines."""
     from rich.text import Text
 
@@ -175,14 +175,14 @@ def _table(sheet: Sheet, width: int, *, explain: bool) -> Iterator[RenderableTyp
     With *explain*, no column is left out.
     """
     shown = sheet.narrow()
-    block = _fitted(sheet, shown, width)
+    block = _fit_block(sheet, shown, width)
     hidden: list[str] = []
     while block is None and not explain and any(sheet.columns[number].spare for number in shown):
         most_spare = max(shown, key=lambda number: (sheet.columns[number].spare, number))
         hidden.insert(0, sheet.columns[most_spare].head)
         shown.remove(most_spare)
-        block = _fitted(sheet, shown, width)
-    blocks = [block] if block is not None else _continued(sheet, shown, width)
+        block = _fit_block(sheet, shown, width)
+    blocks = [block] if block is not None else _split_into_blocks(sheet, shown, width)
     for number, part in enumerate(blocks):
         if number:
             yield rich_text("")
@@ -191,22 +191,22 @@ def _table(sheet: Sheet, width: int, *, explain: bool) -> Iterator[RenderableTyp
         yield rich_text(f"not shown in {width} columns: {', '.join(hidden)} (--explain)", "dim")
 
 
-def _continued(sheet: Sheet, shown: Sequence[int], width: int) -> list[_Block]:
+def _split_into_blocks(sheet: Sheet, shown: Sequence[int], width: int) -> list[_Block]:
     """Return blocks to print below each other, each of which begins with the columns that name the rows."""
     keys = [number for number in shown if sheet.columns[number].key] or list(shown[:1])
     blocks = []
     rest = [number for number in shown if number not in keys]
     while rest:
         taken = 1
-        while taken < len(rest) and _fitted(sheet, [*keys, *rest[: taken + 1]], width):
+        while taken < len(rest) and _fit_block(sheet, [*keys, *rest[: taken + 1]], width):
             taken += 1
         columns = [*keys, *rest[:taken]]
-        blocks.append(_fitted(sheet, columns, width) or _squeezed(sheet, columns, width))
+        blocks.append(_fit_block(sheet, columns, width) or _squeeze_block(sheet, columns, width))
         rest = rest[taken:]
-    return blocks or [_squeezed(sheet, keys, width)]
+    return blocks or [_squeeze_block(sheet, keys, width)]
 
 
-def _squeezed(sheet: Sheet, columns: Sequence[int], width: int) -> _Block:
+def _squeeze_block(sheet: Sheet, columns: Sequence[int], width: int) -> _Block:
     """Return a block whose text columns are narrowed until it fits or :data:`SHORTEST_LINE` is reached."""
     widths = dict(_least_block(sheet, columns).widths)
     texts = [number for number in columns if not sheet.columns[number].number]
@@ -218,7 +218,7 @@ def _squeezed(sheet: Sheet, columns: Sequence[int], width: int) -> _Block:
     return _Block(widths, 2)
 
 
-def _fitted(sheet: Sheet, columns: Sequence[int], width: int) -> _Block | None:
+def _fit_block(sheet: Sheet, columns: Sequence[int], width: int) -> _Block | None:
     """Return a block that fits into *width*, with the widest gaps and columns that do; None if none fits."""
     full = {number: _full_width(sheet, number) for number in columns}
     for gap in (3, 2):
@@ -298,7 +298,7 @@ def _block_lines(sheet: Sheet, block: _Block) -> Iterator[RenderableType]:
     heads = _grid(sheet, block)
     cells = []
     for number, width in block.widths.items():
-        cells.append(_printed(_wrapped(_head(sheet, number), width), "bold"))
+        cells.append(_rich_text_of_brief(_wrap_text(_head(sheet, number), width), "bold"))
     heads.add_row(*cells)
     yield _Wide(heads, block.width)
     yield rich_text("─" * block.width)
@@ -312,8 +312,8 @@ def _block_lines(sheet: Sheet, block: _Block) -> Iterator[RenderableType]:
             cells = []
             for column, width in block.widths.items():
                 style = "bold" if sheet.stands_out(row, column) else "dim" if row in sheet.asides else ""
-                text = _wrapped(_shown_cell(sheet, row, column), width, _indent(sheet, column))
-                cells.append(_printed(text, style))
+                text = _wrap_text(_shown_cell(sheet, row, column), width, _indent(sheet, column))
+                cells.append(_rich_text_of_brief(text, style))
             table.add_row(*cells)
         if rows:
             yield _Wide(table, block.width)
@@ -330,7 +330,7 @@ def _grid(sheet: Sheet, block: _Block) -> Table:
     return table
 
 
-def _wrapped(text: str, width: int, indent: int = 0) -> str:
+def _wrap_text(text: str, width: int, indent: int = 0) -> str:
     """Return text wrapped to *width*: between words, in a long name after ``,:/=``, and elsewhere only if needed.
 
     Args:

@@ -122,7 +122,10 @@ def aspects_document(results: Mapping[str, Any]) -> Document:
     tests = [*_TESTS[seeds > 1], "Each p is two-sided and not corrected for the number of lines."]
     aspects = Sheet(
         "Aspects: Spearman's rho x 100 with the AMR metrics, test pairs and their negatives",
-        [Column("aspect"), *(Column(head, number=True) for head in (*_SYSTEMS, *_tail(seeds, ("full", "ilp"))))],
+        [
+            Column("aspect"),
+            *(Column(head, number=True) for head in (*_SYSTEMS, *_comparison_heads(seeds, ("full", "ilp")))),
+        ],
         [_aspect_row(record, "aspect", _SYSTEMS.values(), ("full", "ilp"), seeds) for record in results["aspects"]],
         notes=[
             "full: cosine of the base's whole embedding. random, ILP: dimensions of the base given to each aspect.",
@@ -136,7 +139,10 @@ def aspects_document(results: Mapping[str, Any]) -> Document:
         sheets.append(
             Sheet(
                 "Whole embedding: Spearman's rho x 100 with human labels, test pairs",
-                [Column("dataset"), *(Column(head, number=True) for head in ("n", *shown, *_tail(seeds, ("full",))))],
+                [
+                    Column("dataset"),
+                    *(Column(head, number=True) for head in ("n", *shown, *_comparison_heads(seeds, ("full",)))),
+                ],
                 [
                     _aspect_row(record, "dataset", ("n", *shown.values()), ("full",), seeds)
                     for record in results["people"]
@@ -147,7 +153,7 @@ def aspects_document(results: Mapping[str, Any]) -> Document:
     return Document(sheets, records, value=dict(results))
 
 
-def _tail(seeds: int, rivals: Sequence[str]) -> list[str]:
+def _comparison_heads(seeds: int, rivals: Sequence[str]) -> list[str]:
     """Return the heads of the columns after the systems."""
     heads = ["sd"] if seeds > 1 else []
     for rival in rivals:

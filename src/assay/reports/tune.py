@@ -139,7 +139,7 @@ def trial_sheet(study: Study) -> Sheet:
     names = list(study.space)
     heads = [
         Column("trial", number=True),
-        *(Column(_spaced(name), number=not _has_text_choices(study, name)) for name in names),
+        *(Column(_setting_title(name), number=not _has_text_choices(study, name)) for name in names),
         Column("state"),
         Column("epochs done", number=True),
         Column(f"dev {study.title}", number=True),
@@ -160,7 +160,7 @@ def _number_evaluated(study: Study) -> int:
     return sum(trial.state in ("complete", "pruned") for trial in study.trials)
 
 
-def _spaced(name: str) -> str:
+def _setting_title(name: str) -> str:
     """Return the name of a setting as a reader sees it: ``batch_size`` as ``batch size``."""
     return name.replace("_", " ")
 
@@ -185,7 +185,7 @@ def _trial_row(trial: Trial, names: list[str]) -> list[str]:
 
 def _settings_line(trial: Trial) -> str:
     """Return the settings of a trial in one line, such as ``batch size 32, epochs 2``."""
-    return ", ".join(f"{_spaced(name)} {setting_text(value)}" for name, value in trial.settings.items())
+    return ", ".join(f"{_setting_title(name)} {setting_text(value)}" for name, value in trial.settings.items())
 
 
 def setting_text(value: object) -> str:
@@ -303,7 +303,7 @@ def draw_settings(study: Study) -> Figure:
     for number, name in enumerate(study.space):
         row, column = divmod(number, abreast)
         panels.append(_panel(study, trials, name, column * PANEL, row * row_height))
-    names = [_spaced(name) for name in study.space]
+    names = [_setting_title(name) for name in study.space]
     svg = drawing(
         "settings",
         abreast * PANEL,
@@ -325,7 +325,7 @@ def _panel(study: Study, trials: Sequence[Trial], name: str, left: float, top: f
     marks, up = _vertical_axis(_reached_values(trials), top + TOP + PANEL_HEIGHT, top + TOP)
     start, end = left + LEFT, left + PANEL - RIGHT
     axis = _setting_axis(study.space[name], start, end)
-    parts = [text(start, top + 16, _spaced(name), class_="strong"), *_grid(marks, up, start, end)]
+    parts = [text(start, top + 16, _setting_title(name), class_="strong"), *_grid(marks, up, start, end)]
     parts += [text(x, up.start + 17, label, class_="muted", anchor="middle") for x, label in axis.labels]
     parts += [_point(study, trial, axis.position(trial.settings[name]), up) for trial in trials]
     return element("g", *parts)

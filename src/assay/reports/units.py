@@ -115,7 +115,7 @@ class Unit:
                 return cells[column]
         return None
 
-    def value(self, metric: str, statistic: str, bucket: str = ALL) -> float | None:
+    def statistic_value(self, metric: str, statistic: str, bucket: str = ALL) -> float | None:
         """Return the value of a statistic for a metric in a bucket.
 
         None if the value is undefined, or if the bucket or the metric's row in it is missing.
@@ -129,7 +129,7 @@ class Unit:
     def ranking(self, statistic: str) -> list[str]:
         """Return the metrics in descending order of a statistic over all pairs, undefined values last."""
         metrics = list(dict.fromkeys(name for block in self.blocks for name, _, _ in block.rows))
-        values = {name: self.value(name, statistic) for name in metrics}
+        values = {name: self.statistic_value(name, statistic) for name in metrics}
         return sorted(metrics, key=lambda name: (values[name] is None, -(values[name] or 0.0)))
 
 

@@ -134,7 +134,7 @@ def compare_agreement(then: Sequence[AgreementRow], now: Sequence[AgreementRow])
         if key in unmatched:
             continue
         old = old_rows[key]
-        apart = [_apart(old.value, new.value), _apart(old.low, new.low), _apart(old.high, new.high)]
+        apart = [_distance(old.value, new.value), _distance(old.low, new.low), _distance(old.high, new.high)]
         if old.n != new.n or any(distance is None or distance > EXACT for distance in apart):
             largest = None if None in apart else max(distance for distance in apart if distance is not None)
             differing.append((largest, ", ".join(key)))
@@ -149,7 +149,7 @@ def compare_agreement(then: Sequence[AgreementRow], now: Sequence[AgreementRow])
     return Recomputed("same", len(new_rows))
 
 
-def _apart(then: float | None, now: float | None) -> float | None:
+def _distance(then: float | None, now: float | None) -> float | None:
     """Return the distance of two numbers: 0 if both are undefined, None if one is or the distance is not finite."""
     if then is None or now is None:
         return 0.0 if then is now else None
@@ -279,7 +279,7 @@ def likely_cause(
         return f"pairs.parquet was changed after the run: {data.difference}"
     reasons = []
     if scores_differ and changed:
-        reasons.append(f"the signature changed: {_listed(changed)}")
+        reasons.append(f"the signature changed: {_changes_text(changed)}")
     elif scores_differ and recorded and data.outcome == "changed":
         reasons.append(f"the dataset changed: {data.difference or data.says}")
     elif scores_differ and loose:
@@ -287,7 +287,7 @@ def likely_cause(
     elif scores_differ:
         # software that the signature names is unchanged, so only the rest of the environment can be the cause
         others = [] if recorded else [change for change in environment if change.what not in signed]
-        installed = f"other software ({_listed(others)}), or " if others else ""
+        installed = f"other software ({_changes_text(others)}), or " if others else ""
         texts = "" if recorded else " or the texts in pairs.parquet"
         reasons.append(f"the signature is the same: {installed}scores.parquet{texts} changed after the run")
     if agreement_differs and agreement.reason:
@@ -295,7 +295,7 @@ def likely_cause(
     elif agreement_differs:
         software = [change for change in environment if change.what in _STATISTICS]
         if software:
-            reasons.append(f"the statistics were computed by other software: {_listed(software)}")
+            reasons.append(f"the statistics were computed by other software: {_changes_text(software)}")
         elif not scores_differ:
             files = ["agreement.json", "labels, buckets or groups in pairs.parquet"]
             files += ["scores.parquet"] if scores.outcome == "not recomputed" else []
@@ -304,7 +304,7 @@ def likely_cause(
     return "; ".join(reasons)
 
 
-def _listed(changed: Sequence[Change]) -> str:
+def _changes_text(changed: Sequence[Change]) -> str:
     return ", ".join(map(str, changed))
 
 
@@ -349,7 +349,7 @@ def to_document(verification: Verification) -> Document:
 def _sheet(data: ReloadedData, metrics: Sequence[VerifiedMetric]) -> Sheet:
     rows = []
     for metric in metrics:
-        signature = f"the signature changed: {_listed(metric.changed)}" if metric.changed else ""
+        signature = f"the signature changed: {_changes_text(metric.changed)}" if metric.changed else ""
         texts = (metric.agreement.text, metric.scores.text, metric.cause or signature)
         rows.append((metric.metric, metric.outcome, *texts))
     difference = "; ".join(filter(None, (data.difference, data.says)))

@@ -578,15 +578,15 @@ class _LeftOutRanks:
         pairs = np.flatnonzero(~units.is_large[units.codes])
         # each pair j with its next neighbour k in the unit, the last with the first; then the one after that, and so on
         step = 1
-        while True:
-            pairs = pairs[units.sizes[units.codes[pairs]] > step]
-            if not len(pairs):
-                return sums
+        pairs = pairs[units.sizes[units.codes[pairs]] > step]
+        while len(pairs):
             codes = units.codes[pairs]
             neighbours = units.order[units.starts[codes] + (units.position[pairs] + step) % units.sizes[codes]]
             balances = self.all.balances.at(self.all.scores[pairs], self.all.labels[neighbours])
             sums += np.bincount(codes, weights=balances, minlength=len(sums))
             step += 1
+            pairs = pairs[units.sizes[codes] > step]
+        return sums
 
 
 @dataclass(frozen=True)

@@ -88,7 +88,9 @@ def _between(values: Floats, variances: Floats) -> float:
     return (low + high) / 2
 
 
-def over_datasets(parts: Sequence[Coefficients], index: int, statistic: str, confidence: float) -> RandomEffects | None:
+def random_effects_mean(
+    parts: Sequence[Coefficients], index: int, statistic: str, confidence: float
+) -> RandomEffects | None:
     """Return the random-effects mean of one statistic over datasets.
 
     The coefficients are combined as Fisher's z, the scale on which a correlation has the same spread everywhere; a

@@ -40,7 +40,7 @@ class NewSample:
     high: float
 
 
-def of_highest(
+def highest_on_new_sample(
     values: Mapping[str, float], resampled: Mapping[str, Floats], *, lowest: float, units: int, confidence: float
 ) -> NewSample | None:
     """Return what the metric with the highest value would show on a new sample.
@@ -67,7 +67,7 @@ def of_highest(
     return _new_sample(on_scale, covariances, lowest, confidence)
 
 
-def of_highest_by_influence(
+def highest_on_new_sample_by_influence(
     values: Mapping[str, float],
     covariances: Mapping[tuple[str, str], float],
     *,
@@ -75,7 +75,7 @@ def of_highest_by_influence(
     units: int,
     confidence: float,
 ) -> NewSample | None:
-    """Return the same as :func:`of_highest` from the covariances of the values, by first and second name.
+    """Return the same as :func:`highest_on_new_sample` from the covariances of the values, by first and second name.
 
     None where a covariance is missing or undefined, too.
     """

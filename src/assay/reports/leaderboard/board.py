@@ -23,7 +23,7 @@ from assay.reports.settings import PairedTests
 from assay.statistics.agreement import Coefficients, measure
 from assay.statistics.comparison import Difference, average, average_drawn, summarise
 from assay.statistics.draws import Drawn, MetricPair, draw_all
-from assay.statistics.random_effects import RandomEffects, over_datasets
+from assay.statistics.random_effects import RandomEffects, random_effects_mean
 from assay.statistics.ranks import Rank, front_of, rank
 from assay.statistics.significance import adjust
 from assay.statistics.winners import could_be_best
@@ -412,7 +412,7 @@ def _random_effects_means(name: str, parts: Sequence[_Cell], settings: PairedTes
     alone = [part.alone[name] for part in parts]
     means = {}
     for index, statistic in enumerate(settings.statistics):
-        mean = over_datasets(alone, index, statistic, settings.confidence)
+        mean = random_effects_mean(alone, index, statistic, settings.confidence)
         if mean is not None:
             means[statistic] = mean
     return means

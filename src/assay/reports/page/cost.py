@@ -129,7 +129,7 @@ def draw_price(unit: Unit, statistic: str) -> CostFigure | None:
 def _figure(unit: Unit, statistic: str, axis: _Axis) -> CostFigure:
     """Return the figure of agreement against the cost on *axis*, with its table."""
     amounts = {metric: axis.amount(record) for metric, record in unit.data.metrics.items()}
-    values = {metric: unit.value(metric, statistic) for metric in amounts}
+    values = {metric: unit.statistic_value(metric, statistic) for metric in amounts}
     unknown = [metric for metric, amount in amounts.items() if amount is None]
     undefined = [metric for metric, amount in amounts.items() if amount is not None and values[metric] is None]
     points = list(_points(amounts, values, axis))

@@ -57,8 +57,8 @@ def document(
         for group in alike:
             of_dataset = [row for row in rows if row.dataset == group.dataset]
             if of_dataset:
-                sheets.append(_tests(group, of_dataset))
-        counted = _counts(rows, [system for system in _systems(alike) if system != baseline])
+                sheets.append(_tests_sheet(group, of_dataset))
+        counted = _win_counts(rows, [system for system in _systems(alike) if system != baseline])
         sheets.append(_counts_sheet(statistic, counted))
         counts += [{"statistic": statistic, **record} for record in counted]
     results, all_notes = [], list(notes)
@@ -79,7 +79,7 @@ def _title(samples: Samples) -> str:
     return f"{samples.dataset}, {title_of(samples.statistic)}"
 
 
-def _reached(values: Floats) -> str:
+def _mean_and_deviation(values: Floats) -> str:
     """Return mean ± standard deviation (seeds): three decimals between -1 and 1, else two."""
     mean, deviation = float(values.mean()), float(values.std(ddof=1))
     decimals = 3 if max(abs(mean), deviation) <= 1 else 2
@@ -96,7 +96,7 @@ def _overview(samples: Sequence[Samples], rows: Sequence[ComparedSystems], basel
         line = [system]
         for group in samples:
             mark = marks.get((system, group.dataset), "")
-            reached = _reached(group.values[system]) if system in group.values else "–"
+            reached = _mean_and_deviation(group.values[system]) if system in group.values else "–"
             line.append(f"{reached} [{mark}]" if mark else reached)
         cells.append(line)
     legend = ", ".join(f"{2 * index + 1}/{2 * index + 2} {test}" for index, test in enumerate(TESTS))
@@ -117,16 +117,16 @@ def _numbered_tests(row: ComparedSystems) -> str:
     return ",".join(map(str, numbers))
 
 
-def _tests(samples: Samples, rows: Sequence[ComparedSystems]) -> Sheet:
+def _tests_sheet(samples: Samples, rows: Sequence[ComparedSystems]) -> Sheet:
     """Return the table of every test on one dataset, one row for each pair of systems."""
     cells = [
         [
             row.first,
-            _reached(samples.values[row.first]),
+            _mean_and_deviation(samples.values[row.first]),
             row.second,
-            _reached(samples.values[row.second]),
+            _mean_and_deviation(samples.values[row.second]),
             f"{row.order.better:.2f} / {row.order.worse:.2f}",
-            *(_sided(row.adjusted[test]) for test in TESTS[1:]),
+            *(_one_sided_text(row.adjusted[test]) for test in TESTS[1:]),
             p_value(row.adjusted_spread),
             ", ".join(row.better),
             ", ".join(row.worse),
@@ -136,7 +136,7 @@ def _tests(samples: Samples, rows: Sequence[ComparedSystems]) -> Sheet:
     return Sheet(_title(samples), _HEADS, cells, notes=samples.notes)
 
 
-def _counts(rows: Sequence[ComparedSystems], systems: Sequence[str]) -> list[dict[str, Any]]:
+def _win_counts(rows: Sequence[ComparedSystems], systems: Sequence[str]) -> list[dict[str, Any]]:
     """Return one record per system: its numbers of wins and losses by each test, and by all tests together."""
     records = []
     for system in systems:
@@ -157,7 +157,7 @@ def _counts(rows: Sequence[ComparedSystems], systems: Sequence[str]) -> list[dic
 
 
 def _counts_sheet(statistic: str, counted: Sequence[dict[str, Any]]) -> Sheet:
-    """Return the table of wins and losses by test, from the records of :func:`_counts`."""
+    """Return the table of wins and losses by test, from the records of :func:`_win_counts`."""
     tests = [*TESTS, "all"]
     return Sheet(
         f"{title_of(statistic)}: improvements / deteriorations",
@@ -169,7 +169,7 @@ def _counts_sheet(statistic: str, counted: Sequence[dict[str, Any]]) -> Sheet:
     )
 
 
-def _sided(p: Sided) -> str:
+def _one_sided_text(p: Sided) -> str:
     """Return the smaller of two one-sided p-values, after + for better or − for worse."""
     if math.isnan(p.better):
         return "–"

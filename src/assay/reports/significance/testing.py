@@ -61,10 +61,14 @@ def group_results(rows: Sequence[Row]) -> list[Samples]:
     for row in rows:
         by_dataset = by_statistic.setdefault(row.statistic, {})
         by_dataset.setdefault(row.dataset, {}).setdefault(row.system, []).append(row)
-    return [_samples(by_system, systems) for by_dataset in by_statistic.values() for by_system in by_dataset.values()]
+    return [
+        _samples_on_dataset(by_system, systems)
+        for by_dataset in by_statistic.values()
+        for by_system in by_dataset.values()
+    ]
 
 
-def _samples(by_system: dict[str, list[Row]], systems: Sequence[str]) -> Samples:
+def _samples_on_dataset(by_system: dict[str, list[Row]], systems: Sequence[str]) -> Samples:
     """Return the results of every system on one dataset, with notes on missing systems and seeds.
 
     Args:
@@ -208,7 +212,7 @@ def _compare_family(
         spread.append(brown_forsythe(first.values, second.values))
         if advance:
             advance(1)
-    adjusted = {name: _adjusted([by_test[name] for by_test in raw], settings) for name in TESTS[1:]}
+    adjusted = {name: _correct_p_values([by_test[name] for by_test in raw], settings) for name in TESTS[1:]}
     adjusted_spread = adjust(np.array(spread), settings.correction)
     for index, (group, first_name, second_name) in enumerate(comparisons):
         corrected = {name: p_values[index] for name, p_values in adjusted.items()}
@@ -244,7 +248,7 @@ def _resample_systems(
         for system in systems:
             if (group.dataset, system) not in sampled:
                 values = group.values[system]
-                drawn = resampled(values, resamples, _seed(seed, group, system))
+                drawn = resampled(values, resamples, _resampling_seed(seed, group, system))
                 sampled[group.dataset, system] = _ResampledSystem(values, drawn)
     return sampled
 
@@ -263,14 +267,14 @@ def _deciding_tests(
     return tuple(better), tuple(worse)
 
 
-def _adjusted(raw: Sequence[Sided], settings: SignificanceSettings) -> list[Sided]:
+def _correct_p_values(raw: Sequence[Sided], settings: SignificanceSettings) -> list[Sided]:
     """Return the p-values of one test corrected for multiple comparisons, each direction as a family of its own."""
     better = adjust(np.array([sided.better for sided in raw]), settings.correction)
     worse = adjust(np.array([sided.worse for sided in raw]), settings.correction)
     return [Sided(*pair) for pair in zip(better.tolist(), worse.tolist(), strict=True)]
 
 
-def _seed(seed: int, samples: Samples, system: str) -> tuple[int, int]:
+def _resampling_seed(seed: int, samples: Samples, system: str) -> tuple[int, int]:
     """Return the seed for the resamples of one system; it does not depend on other systems and datasets."""
     name = "|".join((samples.dataset, samples.statistic, system))
     return seed, zlib.crc32(name.encode("utf-8", "surrogatepass"))

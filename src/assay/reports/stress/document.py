@@ -76,7 +76,7 @@ def _groups(effects: Sequence[Effect]) -> dict[str, list[str]]:
 def _sheet(subject: Subject, interval: str) -> Sheet:
     rows, notes = [], []
     for effect in subject.effects:
-        cells = [_text(effect.fooled), _text(effect.flipped), _shift(effect.shift)]
+        cells = [_estimate_text(effect.fooled), _estimate_text(effect.flipped), _shift_text(effect.shift)]
         directions = [short(effect.to_yes.value, 3), short(effect.to_no.value, 3), short(effect.moved.value, 3)]
         rows.append([EXPECTED[effect.expected][0], effect.perturbation, f"{effect.n:,}", *cells, *directions])
         if effect.unscored:
@@ -116,11 +116,11 @@ def _examples(subject: Subject) -> Sheet:
     )
 
 
-def _text(estimate: Estimate) -> str:
+def _estimate_text(estimate: Estimate) -> str:
     return Cell(estimate.value, estimate.low, estimate.high, "").text
 
 
-def _shift(estimate: Estimate) -> str:
+def _shift_text(estimate: Estimate) -> str:
     """Return a mean shift with its sign and interval."""
     if estimate.value is None:
         return "–"

@@ -131,9 +131,9 @@ def broken(
     # differences within the tolerance of the computation are no shift
     shift = np.where(np.abs(after - before) > tolerance, after - before, 0.0)
     happens = {
-        "flipped": _where(known, was_yes != is_yes),
-        "to_yes": _where(known, ~was_yes & is_yes),
-        "to_no": _where(known, was_yes & ~is_yes),
+        "flipped": _nan_unless_known(known, was_yes != is_yes),
+        "to_yes": _nan_unless_known(known, ~was_yes & is_yes),
+        "to_no": _nan_unless_known(known, was_yes & ~is_yes),
         "moved": (shift != 0).astype(np.float64),
         "shift": shift,
     }
@@ -142,11 +142,11 @@ def broken(
     if expected == "not higher":
         return happens, happens["to_yes"]
     if expected == "negative":
-        return happens, _where(known, is_yes)
+        return happens, _nan_unless_known(known, is_yes)
     return happens, (shift >= 0).astype(np.float64)
 
 
-def _where(known: NDArray[np.bool_], values: NDArray[np.bool_]) -> Floats:
+def _nan_unless_known(known: NDArray[np.bool_], values: NDArray[np.bool_]) -> Floats:
     return np.where(known, values.astype(np.float64), np.nan)
 
 

@@ -39,8 +39,8 @@ def to_document(subjects: list[DatasetThresholds], settings: ThresholdSettings) 
         if subject.each:
             sheets.append(_agreement_by_value(subject, settings.each or ""))
         if any(decision.thresholds.shape[1] > 1 for decision in subject.decisions.values()):
-            sheets.append(_averaged(subject))
-        sheets.append(_areas(subject))
+            sheets.append(_means_sheet(subject))
+        sheets.append(_areas_sheet(subject))
     records = []
     for subject in subjects:
         records += [_record(subject, metric, settings) for metric in subject.decisions]
@@ -75,7 +75,7 @@ def _decisions(subject: DatasetThresholds, settings: ThresholdSettings) -> Sheet
                 _threshold_text(decision, subject.rising[metric]),
                 _value_text(decision.tested[chosen]),
                 short(tuned, 3) if tuned >= 0 else "–",
-                _value_text(_wrong(decision.tested["accuracy"])),
+                _value_text(_error_share(decision.tested["accuracy"])),
                 *(_value_text(decision.tested[name], interval=False) for name in others),
             )
         )
@@ -210,7 +210,7 @@ def unreached(subject: DatasetThresholds, settings: ThresholdSettings) -> list[s
     return notes
 
 
-def _wrong(accuracy: Value) -> Value:
+def _error_share(accuracy: Value) -> Value:
     """Return the share of wrong decisions, with the interval of the accuracy turned round."""
     if accuracy.value is None or accuracy.low is None or accuracy.high is None:
         return Value(None if accuracy.value is None else 1 - accuracy.value)
@@ -228,7 +228,7 @@ def _threshold_range(decision: Decision, rising: bool) -> str:
     return f"{values[0]:.3g} to {values[-1]:.3g}"
 
 
-def _averaged(subject: DatasetThresholds) -> Sheet:
+def _means_sheet(subject: DatasetThresholds) -> Sheet:
     """Return the table of measures as means over the parts, with their standard deviation over the repeats."""
     names = ("f1-macro", "f1", "f1-no", "precision", "recall")
 
@@ -249,7 +249,7 @@ def _averaged(subject: DatasetThresholds) -> Sheet:
     )
 
 
-def _areas(subject: DatasetThresholds) -> Sheet:
+def _areas_sheet(subject: DatasetThresholds) -> Sheet:
     """Return the table of what does not depend on a threshold: areas under curves, and calibration."""
 
     def error(calibration: Calibration | None) -> str:

@@ -91,7 +91,7 @@ def values_with_intervals(
     tested = {}
     for row, name in enumerate(measures_with(measure)):
         resampled_values = None if resampled is None else resampled[row]
-        tested[name] = _widened(
+        tested[name] = _widen_interval(
             with_interval(values[row], resampled_values, resampler.units, confidence), float(factors[row]), name
         )
     return tested
@@ -146,7 +146,7 @@ def _spread_of_choice(fixed: Floats, refitted: Floats) -> Floats:
     return factors
 
 
-def _widened(value: Value, factor: float, name: str) -> Value:
+def _widen_interval(value: Value, factor: float, name: str) -> Value:
     """Return a value with the distances to its bounds multiplied by a factor, clipped to the range of the measure."""
     if value.value is None or value.low is None or value.high is None:
         return value

@@ -71,7 +71,7 @@ def positive_labels(labels: Floats, rule: str | None, title: str, name: str) -> 
     if positive.all() or not positive.any():
         raise InputError(
             f"{title}: {rule} makes all pairs of {name} {'yes' if positive.any() else 'no'} "
-            f"(labels {_in_full(values[0])} to {_in_full(values[-1])}); a threshold needs both classes"
+            f"(labels {_all_digits(values[0])} to {_all_digits(values[-1])}); a threshold needs both classes"
             + ("; of two labels the higher is yes without `positive`" if len(values) == 2 else "")
         )
     return rule.replace(" ", ""), positive
@@ -80,14 +80,14 @@ def positive_labels(labels: Floats, rule: str | None, title: str, name: str) -> 
 def _rule_of_two_values(values: Floats, title: str, name: str) -> str:
     """Return the rule that calls the higher of two labels yes; raise InputError unless there are two labels."""
     if len(values) != 2:
-        example = f"`positive='label>={_in_full(values[-1])}'`" if len(values) else "`positive`"
+        example = f"`positive='label>={_all_digits(values[-1])}'`" if len(values) else "`positive`"
         raise InputError(
             f"{title}: the label of {name} has {len(values)} values; say which mean yes, such as {example}"
         )
-    return f"label>={_in_full(values[-1])}"
+    return f"label>={_all_digits(values[-1])}"
 
 
-def _in_full(label: float) -> str:
+def _all_digits(label: float) -> str:
     """Return a label with all its digits, which parse to the same number."""
     return repr(float(label)).removesuffix(".0")
 
@@ -229,8 +229,8 @@ def _decide_by_metric(
         The decision; how the pairs were split, in words; the number of pairs without a score; and the agreement on the
         pairs of each value of the column ``settings.each``, empty if none is set.
     """
-    scored_test = _scored(test, metric)
-    scored_tune = scored_test if test is tune else _scored(tune, metric)
+    scored_test = _pairs_with_score(test, metric)
+    scored_tune = scored_test if test is tune else _pairs_with_score(tune, metric)
     unscored = len(test) - len(scored_test)
     if test is not tune:
         unscored += len(tune) - len(scored_tune)
@@ -292,7 +292,7 @@ def out_of_fold(data: ScoredDataset, metric: str, rule: str, settings: Threshold
     return thresholds, way
 
 
-def _scored(data: ScoredDataset, metric: str) -> ScoredDataset:
+def _pairs_with_score(data: ScoredDataset, metric: str) -> ScoredDataset:
     """Return the data without the pairs that lack a score of a metric."""
     known = np.isfinite(data.scores[metric])
     return data if known.all() else data.take(np.flatnonzero(known))
