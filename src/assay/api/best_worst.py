@@ -51,9 +51,9 @@ def best_worst(tuples: str | Path, settings: BestWorstSettings) -> Report:
     annotated = Annotated(
         title=file.name,
         items=annotations.items,
-        size=annotations.shown.shape[1],
-        per_tuple=annotations.per_tuple,
-        per_item=annotations.per_item,
+        tuple_size=annotations.shown.shape[1],
+        annotations_per_tuple=annotations.per_tuple,
+        tuples_per_item=annotations.per_item,
         annotators=annotations.annotators,
         warnings=annotations.warnings,
     )

@@ -66,7 +66,7 @@ def crossval(settings: CrossvalSettings) -> Report:
         for (title, data), (trainers, notes) in zip(chosen, trained, strict=True):
             subject = study(data, settings, methods_of(data, names) | trainers, title)
             subjects.append(replace(subject, notes=[*subject.notes, *notes]))
-        metrics = dict.fromkeys(metric for subject in subjects for metric in subject.found if metric not in makers)
+        metrics = dict.fromkeys(metric for subject in subjects for metric in subject.results if metric not in makers)
         failures = [f"not scored: {line}" for folder in opened for line in folder.manifest.failures]
         document = replace(to_document(subjects, settings), warnings=failures)
         return Report(

@@ -14,133 +14,142 @@ from assay.statistics.best_worst import Codes, Counts, SplitHalf
 
 #: The columns of the table of items.
 COLUMNS = ("item", "score", "scaled", "best", "worst", "seen", "tuples")
-#: The number of items to show at either end of the order.
-ENDS = 5
+#: The number of items shown at each end of the order, the highest and the lowest.
+ITEMS_PER_END = 5
 
 
 @dataclass(frozen=True, eq=False)
 class Annotated:
-    """Facts on a set of best-worst annotations.
+    """What a set of best-worst annotations consists of.
 
     Attributes:
-        title: the name of the data in messages.
+        title: the name of the data in tables.
         items: the names of the n items.
-        size: the number of items in a tuple.
-        per_tuple: the number of annotations of each tuple, shape (tuples,).
-        per_item: the number of tuples of each item, shape (n,).
+        tuple_size: the number of items in a tuple.
+        annotations_per_tuple: the number of annotations of each tuple, shape (tuples,).
+        tuples_per_item: the number of tuples that each item occurs in, shape (n,).
         annotators: the number of annotators; None if unknown.
-        warnings: lines on irregularities of the tuples.
+        warnings: messages about irregular tuples.
     """
 
     title: str
     items: Sequence[str]
-    size: int
-    per_tuple: Codes
-    per_item: Codes
+    tuple_size: int
+    annotations_per_tuple: Codes
+    tuples_per_item: Codes
     annotators: int | None
     warnings: Sequence[str]
 
 
 def to_document(annotated: Annotated, counts: Counts, reliability: SplitHalf | None) -> Document:
-    """Return tables of the annotations with their reliability and of the items at both ends; records have all items.
+    """Return a table of the annotations and their reliability, and one of the highest and lowest items.
+
+    The records of the document have all items, highest first.
 
     Args:
-        annotated: the facts on the annotations.
+        annotated: what the annotations consist of.
         counts: the counts and scores of the items.
         reliability: the split-half reliability; None if no tuple has two annotations.
     """
-    records = _records(annotated, counts)
+    records = _item_records(annotated, counts)
     return Document(
-        [_summary(annotated, reliability), _ends(records)],
+        [_summary_table(annotated, reliability), _extreme_items_table(records)],
         records,
-        value={"annotations": _facts(annotated), "reliability": _reliability(reliability), "items": records},
+        value={
+            "annotations": _annotation_counts(annotated),
+            "reliability": _reliability_record(reliability),
+            "items": records,
+        },
     )
 
 
-def _records(annotated: Annotated, counts: Counts) -> list[dict[str, Any]]:
+def _item_records(annotated: Annotated, counts: Counts) -> list[dict[str, Any]]:
     """Return one record per item in descending order of score; items with equal scores keep their order."""
     scores = counts.scores
     order = np.argsort(-scores, kind="stable")
-    columns = (scores, (scores + 1) / 2, counts.best, counts.worst, counts.seen, annotated.per_item)
+    columns = (scores, (scores + 1) / 2, counts.best, counts.worst, counts.seen, annotated.tuples_per_item)
     sorted_columns = [[annotated.items[index] for index in order], *(column[order].tolist() for column in columns)]
     return [dict(zip(COLUMNS, row, strict=True)) for row in zip(*sorted_columns, strict=True)]
 
 
-def _facts(annotated: Annotated) -> dict[str, Any]:
+def _annotation_counts(annotated: Annotated) -> dict[str, Any]:
     return {
         "items": len(annotated.items),
-        "tuples": len(annotated.per_tuple),
-        "items per tuple": annotated.size,
-        "annotations": int(annotated.per_tuple.sum()),
+        "tuples": len(annotated.annotations_per_tuple),
+        "items per tuple": annotated.tuple_size,
+        "annotations": int(annotated.annotations_per_tuple.sum()),
         "annotators": annotated.annotators,
-        "annotations per tuple": _span(annotated.per_tuple),
-        "tuples per item": _span(annotated.per_item),
+        "annotations per tuple": _count_range(annotated.annotations_per_tuple),
+        "tuples per item": _count_range(annotated.tuples_per_item),
     }
 
 
-def _span(counts: Codes) -> dict[str, float]:
+def _count_range(counts: Codes) -> dict[str, float]:
     return {"mean": float(counts.mean()), "least": int(counts.min()), "most": int(counts.max())}
 
 
-def _reliability(reliability: SplitHalf | None) -> dict[str, Any] | None:
+def _reliability_record(reliability: SplitHalf | None) -> dict[str, Any] | None:
     if reliability is None:
         return None
     return vars(reliability) | {"stepped_up": reliability.stepped_up, "upper_bound": reliability.upper_bound}
 
 
-def _summary(annotated: Annotated, reliability: SplitHalf | None) -> Sheet:
-    """Return the table of facts on the annotations and of their split-half reliability, with caveats as notes."""
+def _summary_table(annotated: Annotated, reliability: SplitHalf | None) -> Sheet:
+    """Return the table with the numbers of annotations and their split-half reliability, with caveats as notes."""
 
-    def shown(value: Any) -> str:
+    def format_count(value: Any) -> str:
         if isinstance(value, dict):
             least, most = value["least"], value["most"]
             return f"{value['mean']:.3g}" + (f" ({least:,} to {most:,})" if least != most else "")
         return "not said" if value is None else f"{value:,}"
 
-    rows = [(name, shown(value)) for name, value in _facts(annotated).items()]
+    rows = [(what, format_count(value)) for what, value in _annotation_counts(annotated).items()]
     notes = list(annotated.warnings)
     if reliability is None:
         notes.append("no split-half reliability: no tuple has two annotations")
     else:
         rows += [
-            ("correlation of split halves, Spearman ρ", _mean(reliability.spearman, reliability.spearman_deviation)),
-            ("correlation of split halves, Pearson r", _mean(reliability.pearson, reliability.pearson_deviation)),
-            ("reliability of the scores (Spearman-Brown, of Pearson r)", _mean(reliability.stepped_up, None)),
-            ("upper bound for a metric (its square root), Pearson r", _mean(reliability.upper_bound, None)),
+            (
+                "correlation of split halves, Spearman ρ",
+                _mean_cell(reliability.spearman, reliability.spearman_deviation),
+            ),
+            ("correlation of split halves, Pearson r", _mean_cell(reliability.pearson, reliability.pearson_deviation)),
+            ("reliability of the scores (Spearman-Brown, of Pearson r)", _mean_cell(reliability.stepped_up, None)),
+            ("upper bound for a metric (its square root), Pearson r", _mean_cell(reliability.upper_bound, None)),
         ]
-        notes += _reservations(annotated, reliability)
+        notes += _reliability_notes(annotated, reliability)
     return Sheet(annotated.title, [Column("what"), Column("value", number=True)], rows, notes=notes)
 
 
-def _reservations(annotated: Annotated, reliability: SplitHalf) -> list[str]:
-    """Return notes on the computation of the reliability, and on splits, items and tuples that limit it."""
+def _reliability_notes(annotated: Annotated, reliability: SplitHalf) -> list[str]:
+    """Return notes on how the reliability was computed, and on splits, items and tuples that limit it."""
     notes = [f"{reliability.splits:,} random splits of the annotations of each tuple; ± standard deviation over them"]
     if reliability.undefined:
         notes.append(f"undefined in {reliability.undefined:,} of them, where all scores of a half are equal")
     if reliability.fewest < len(annotated.items):
         notes.append(f"an item that one half never saw is left out: at least {reliability.fewest:,} items are compared")
-    alone = int(np.count_nonzero(annotated.per_tuple == 1))
-    if alone:
-        notes.append(f"tuples with one annotation, which falls to either half by chance: {alone:,}")
+    single_annotation_tuples = int(np.count_nonzero(annotated.annotations_per_tuple == 1))
+    if single_annotation_tuples:
+        notes.append(f"tuples with one annotation, which falls to either half by chance: {single_annotation_tuples:,}")
     return notes
 
 
-def _mean(value: float | None, deviation: float | None) -> str:
+def _mean_cell(value: float | None, deviation: float | None) -> str:
     if value is None:
         return "–"
     return short(value, 3) + (f" ± {short(deviation, 3)}" if deviation is not None else "")
 
 
-def _ends(records: list[dict[str, Any]]) -> Sheet:
+def _extreme_items_table(records: list[dict[str, Any]]) -> Sheet:
     """Return the table of the highest and the lowest items, or of all items if there are few.
 
     Args:
         records: the records of all items, highest first.
     """
-    few = len(records) <= 2 * ENDS
-    chosen = records if few else [*records[:ENDS], *records[-ENDS:]]
+    shows_all = len(records) <= 2 * ITEMS_PER_END
+    shown_records = records if shows_all else [*records[:ITEMS_PER_END], *records[-ITEMS_PER_END:]]
     return Sheet(
-        "Items" if few else f"The {ENDS} highest and the {ENDS} lowest items",
+        "Items" if shows_all else f"The {ITEMS_PER_END} highest and the {ITEMS_PER_END} lowest items",
         [
             Column("item"),
             Column("score", number=True),
@@ -151,12 +160,12 @@ def _ends(records: list[dict[str, Any]]) -> Sheet:
         ],
         [
             (
-                item["item"],
-                short(item["score"], 3),
-                short(item["scaled"], 3),
-                *(f"{item[name]:,}" for name in ("best", "worst", "seen")),
+                record["item"],
+                short(record["score"], 3),
+                short(record["scaled"], 3),
+                *(f"{record[column]:,}" for column in ("best", "worst", "seen")),
             )
-            for item in chosen
+            for record in shown_records
         ],
         facts=["score: (times best - times worst) / times seen, from -1 to 1; scaled: the same from 0 to 1"],
     )

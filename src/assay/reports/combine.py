@@ -38,12 +38,12 @@ from assay.statistics.learners import NAMES, Name
 from assay.statistics.significance import adjust
 from assay.statistics.trees import import_lightgbm
 
-#: The smallest number of groups of pairs that learning needs.
-FEWEST_GROUPS = 10
-#: The columns of texts whose properties may be features.
-TEXTS = ("reference", "candidate", "question")
-#: The combination's name in its own tables; its name beside the metrics of a recommendation; the most metrics there.
-COMBINED, COMBINATION, SMALL = "combined", "combination", 3
+#: The minimum number of groups of pairs for learning.
+MIN_GROUPS = 10
+#: The text columns whose properties may be features.
+TEXT_COLUMNS = ("reference", "candidate", "question")
+#: The combination's name in its own tables, its name in a recommendation, and its maximum number of metrics there.
+COMBINED, COMBINATION, MAX_SMALL_MEMBERS = "combined", "combination", 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,10 +108,10 @@ class Combining:
     Attributes:
         data: the pairs that the combination was learned from.
         inputs: the features and labels.
-        study: the combination, and its held-out scores.
-        by: the coefficient that decides.
+        study: the combination, its held-out scores and its learning curve.
+        by: the name of the coefficient that decides.
         statistics: the names of the coefficients in tables.
-        buckets: one comparison per bucket, that of all pairs first.
+        buckets: one comparison per bucket, the bucket of all pairs first.
         notes: caveats, such as metrics that were left out.
         accuracy: the share of held-out pairs whose probability is on the right side of .5; None unless the labels have
             two values.
@@ -130,12 +130,12 @@ class Combining:
 
     @property
     def best_single(self) -> str:
-        """The name of the metric with the highest value on all pairs."""
+        """The name of the metric with the highest value of the deciding coefficient on all pairs."""
         return self.buckets[0].ranked[0]
 
     @property
     def advantage(self) -> Difference:
-        """The difference between the combination and the best metric on all pairs, combination first."""
+        """The combination's value minus the value of the best metric, on all pairs, with its interval and p-value."""
         return self.buckets[0].differences[self.best_single]
 
     @property
@@ -153,9 +153,9 @@ class BucketComparison:
         n: the number of pairs.
         measured: the coefficients by metric, the combination first.
         differences: the combination minus each metric, in the coefficient that decides.
-        p_values: the p-values of these differences, corrected for their number.
+        p_values: the p-value of each difference, corrected for the number of differences.
         rejected: the metrics from which the combination differs significantly.
-        place: the index of the coefficient that decides.
+        statistic_index: the index of the coefficient that decides.
         confidence: the level of the intervals.
     """
 
@@ -165,12 +165,12 @@ class BucketComparison:
     differences: Mapping[str, Difference]
     p_values: Mapping[str, float]
     rejected: frozenset[str]
-    place: int
+    statistic_index: int
     confidence: float
 
     def value(self, metric: str) -> float:
         """Return the value of a metric in the coefficient that decides; NaN if undefined."""
-        return float(self.measured[metric].values[self.place])
+        return float(self.measured[metric].values[self.statistic_index])
 
     @property
     def ranked(self) -> list[str]:
@@ -198,34 +198,34 @@ def combining(
     Raises:
         InputError: the data, labels or metrics do not suffice to learn from.
     """
-    data = _dataset(run, settings)
-    names, notes = _members(data, settings)
-    known = np.isfinite(np.stack([data.scores[name] for name in names])).all(axis=0)
-    if not known.all():
-        notes.append(f"{int((~known).sum()):,} pairs lack a score of some metric and are left out")
-        data = data.take(np.flatnonzero(known))
+    data = _dataset_to_learn_from(run, settings)
+    names, notes = _learnable_metrics(data, settings)
+    has_all_scores = np.isfinite(np.stack([data.scores[metric] for metric in names])).all(axis=0)
+    if not has_all_scores.all():
+        notes.append(f"{int((~has_all_scores).sum()):,} pairs lack a score of some metric and are left out")
+        data = data.take(np.flatnonzero(has_all_scores))
     _check_labels(data)
     by = settings.by or deciding_statistic([have_two_values(data.labels)])
-    inputs, input_notes = _inputs(data, names, settings)
+    inputs, input_notes = _learning_inputs(data, names, settings)
     notes += input_notes
     limits = settings.limits
-    options = Options(by, settings.most, limits.speed, limits.price, _learners(settings, notes), settings.seed)
+    options = Options(by, settings.most, limits.speed, limits.price, _learners_to_try(settings, notes), settings.seed)
     begin("learning", work_of(len(data)))
-    learned = study(inputs, options, advance=advance)
+    learned_study = study(inputs, options, advance=advance)
     statistics = check_statistics([*default_statistics([have_two_values(data.labels)]), by])
-    scores = {COMBINED: learned.scores} | {name: data.oriented(name) for name in names}
+    scores = {COMBINED: learned_study.scores} | {metric: data.oriented(metric) for metric in names}
     buckets = []
-    for name, mask in data.buckets.items():
-        wanted = not settings.buckets or name in settings.buckets or name == ALL
-        if wanted and len(np.unique(data.labels[mask])) > 1:
-            buckets.append(_compare(data, name, scores, statistics, by, settings))
+    for bucket, mask in data.buckets.items():
+        is_wanted = not settings.buckets or bucket in settings.buckets or bucket == ALL
+        if is_wanted and len(np.unique(data.labels[mask])) > 1:
+            buckets.append(_compare_in_bucket(data, bucket, scores, statistics, by, settings))
     accuracy = calibration = None
     if have_two_values(data.labels):
         low, high = data.labels.min(), data.labels.max()
-        probabilities, positive = (learned.scores - low) / (high - low), data.labels == high
-        accuracy = float(((probabilities > 0.5) == positive).mean())
-        calibration = calibrate(probabilities, positive, settings.seed, inputs.codes)
-    return Combining(data, inputs, learned, by, tuple(statistics), buckets, notes, accuracy, calibration)
+        probabilities, is_high = (learned_study.scores - low) / (high - low), data.labels == high
+        accuracy = float(((probabilities > 0.5) == is_high).mean())
+        calibration = calibrate(probabilities, is_high, settings.seed, inputs.codes)
+    return Combining(data, inputs, learned_study, by, tuple(statistics), buckets, notes, accuracy, calibration)
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,8 +233,8 @@ class SmallCombination:
     """A combination as one more row beside the metrics of a run.
 
     Attributes:
-        members: the names of the metrics that it reads.
-        scores: the held-out score of each pair, shape (n,); NaN if a member has no score.
+        members: the names of the metrics that it combines.
+        scores: the held-out score of each pair, shape (n,); NaN if any metric of the run lacks a score.
         record: a manifest entry like that of a metric, with the total cost of the members.
     """
 
@@ -244,37 +244,37 @@ class SmallCombination:
 
 
 def small_combination(data: ScoredDataset, by: str, seed: int) -> SmallCombination | None:
-    """Return the best mean or linear function of at most :data:`SMALL` metrics.
+    """Return the best mean or linear function of at most :data:`MAX_SMALL_MEMBERS` metrics.
 
-    None if a single metric is as good, or if the data does not suffice to learn from.
+    Returns None if a single metric is chosen, or if the data does not suffice to learn from.
 
     Args:
         data: the dataset with its scores.
         by: the coefficient that decides.
         seed: the seed of the folds.
     """
-    settings = CombineSettings(most=SMALL, properties=False, learners=("mean", "linear"), seed=seed)
+    settings = CombineSettings(most=MAX_SMALL_MEMBERS, properties=False, learners=("mean", "linear"), seed=seed)
     try:
-        names, _ = _members(data, settings)
-        known = np.isfinite(np.stack([data.scores[name] for name in names])).all(axis=0)
-        part = data.take(np.flatnonzero(known))
-        _check_labels(part)
-        inputs, _ = _inputs(part, names, settings)
+        names, _ = _learnable_metrics(data, settings)
+        has_all_scores = np.isfinite(np.stack([data.scores[name] for name in names])).all(axis=0)
+        complete_pairs = data.take(np.flatnonzero(has_all_scores))
+        _check_labels(complete_pairs)
+        inputs, _ = _learning_inputs(complete_pairs, names, settings)
     except InputError:
         return None
-    found = study(inputs, Options(by, settings.most, learners=("mean", "linear"), seed=seed), curve=False)
-    members = found.combination.members
+    small_study = study(inputs, Options(by, settings.most, learners=("mean", "linear"), seed=seed), curve=False)
+    members = small_study.combination.members
     if len(members) < 2:
         return None
     scores = np.full(len(data), np.nan)
-    scores[known] = found.scores
+    scores[has_all_scores] = small_study.scores
     prices = [data.metrics[name].price_per_1000 for name in members]
     speed = inputs.speed_of(members)
     cost = {
         "pairs_per_second": None if speed is None else round(speed, 1),
         "price_per_1000": None if None in prices else sum(price for price in prices if price),
     }
-    learned = found.combination.learned
+    learned = small_study.combination.learned
     record = MetricRecord(
         dataset=data.name,
         metric=COMBINATION,
@@ -289,7 +289,7 @@ def small_combination(data: ScoredDataset, by: str, seed: int) -> SmallCombinati
     return SmallCombination(members, scores, record)
 
 
-def _dataset(run: RunFolder, settings: CombineSettings) -> ScoredDataset:
+def _dataset_to_learn_from(run: RunFolder, settings: CombineSettings) -> ScoredDataset:
     """Return the dataset to learn from.
 
     Raises:
@@ -306,11 +306,11 @@ def _dataset(run: RunFolder, settings: CombineSettings) -> ScoredDataset:
     return datasets[0]
 
 
-def _members(data: ScoredDataset, settings: CombineSettings) -> tuple[list[str], list[str]]:
-    """Return the metrics that a combination can read, and notes on those that it cannot.
+def _learnable_metrics(data: ScoredDataset, settings: CombineSettings) -> tuple[list[str], list[str]]:
+    """Return the names of the metrics that a combination can learn from, and a note on each other metric.
 
     Raises:
-        InputError: there is no such metric.
+        InputError: the run lacks a requested metric, or there is no metric to learn from.
     """
     names, notes = [], []
     for name in data.find_metrics(list(settings.metrics)):
@@ -339,50 +339,48 @@ def _check_labels(data: ScoredDataset) -> None:
         raise InputError(f"{data.name}: all labels are {data.labels[0]:g}; to learn takes pairs with others as well")
 
 
-def _inputs(data: ScoredDataset, names: Sequence[str], settings: CombineSettings) -> tuple[Inputs, list[str]]:
+def _learning_inputs(data: ScoredDataset, names: Sequence[str], settings: CombineSettings) -> tuple[Inputs, list[str]]:
     """Return the features, labels and costs to learn from, and notes on metrics outside the limits.
 
     Args:
         data: the pairs, each of which has a score of every metric.
-        names: the metrics.
+        names: the names of the metrics.
         settings: the settings of the command.
 
     Raises:
-        InputError: there are too few groups of pairs, or no metric is known to be within a limit.
+        InputError: there are too few groups of pairs, or no metric is known to keep a limit.
     """
-    columns = [data.oriented(name) for name in names]
+    features = [data.oriented(name) for name in names]
     notes = []
     texts = []
     if settings.properties:
         columns_of_texts = {
-            name: data.table.column(name).to_pylist() for name in TEXTS if name in data.table.column_names
+            name: data.table.column(name).to_pylist() for name in TEXT_COLUMNS if name in data.table.column_names
         }
         texts = text_pairs(
             columns_of_texts["reference"], columns_of_texts["candidate"], columns_of_texts.get("question")
         )
     properties: list[str] = []
     if any(text.candidate.strip() for text in texts):
-        tried = [name for name in PROPERTIES if name not in OF_QUESTION or any(text.question for text in texts)]
-        values = properties_of(texts, tried)
+        candidates = [name for name in PROPERTIES if name not in OF_QUESTION or any(text.question for text in texts)]
+        values = properties_of(texts, candidates)
         # a constant feature carries no information
-        varying = [column for column in range(len(tried)) if np.unique(values[:, column]).size > 1]
-        properties = [tried[column] for column in varying]
-        columns += [values[:, column] for column in varying]
+        varying = [column for column in range(len(candidates)) if np.unique(values[:, column]).size > 1]
+        properties = [candidates[column] for column in varying]
+        features += [values[:, column] for column in varying]
     groups, codes = group_codes(data, settings.group_by), same_pairs(data)
     if groups is not None:
         codes = join_codes(groups, codes)
     codes = np.unique(codes, return_inverse=True)[1]
-    groups_of_pairs = int(codes.max()) + 1
-    if groups_of_pairs < FEWEST_GROUPS:
-        raise InputError(
-            f"{data.name}: {groups_of_pairs} groups of pairs are too few; it takes {FEWEST_GROUPS} at least"
-        )
+    group_count = int(codes.max()) + 1
+    if group_count < MIN_GROUPS:
+        raise InputError(f"{data.name}: {group_count} groups of pairs are too few; it takes {MIN_GROUPS} at least")
     records = {name: data.metrics[name] for name in names}
     speeds = {name: speed for name, record in records.items() if (speed := record.cost.pairs_per_second)}
     prices = {name: price for name, record in records.items() if (price := record.price_per_1000) is not None}
-    unknown = [name for name in names if name not in speeds]
-    if settings.budget is not None and unknown:
-        notes.append(f"of unknown speed, and hence not within the budget: {', '.join(unknown)}; run them with `fresh`")
+    untimed = [name for name in names if name not in speeds]
+    if settings.budget is not None and untimed:
+        notes.append(f"of unknown speed, and hence not within the budget: {', '.join(untimed)}; run them with `fresh`")
     unpriced = [name for name in names if name not in prices]
     if settings.max_price is not None and unpriced:
         notes.append(f"of unknown price, and hence not taken: {', '.join(unpriced)}; run them with `prices`")
@@ -390,13 +388,13 @@ def _inputs(data: ScoredDataset, names: Sequence[str], settings: CombineSettings
         raise InputError(f"`max_price={settings.max_price}`: no metric of {data.run.title} is known to cost so little")
     if settings.budget is not None and not any(speeds.get(name, 0) >= (settings.limits.speed or 0) for name in names):
         raise InputError(f"`budget={settings.budget}`: no metric of {data.run.title} is known to reach it")
-    are_metrics = (True,) * len(names) + (False,) * len(properties)
-    values = np.stack(columns, axis=1)
-    return Inputs((*names, *properties), values, are_metrics, data.labels, codes, speeds, prices), notes
+    is_metric = (True,) * len(names) + (False,) * len(properties)
+    values = np.stack(features, axis=1)
+    return Inputs((*names, *properties), values, is_metric, data.labels, codes, speeds, prices), notes
 
 
-def _learners(settings: CombineSettings, notes: list[str]) -> tuple[Name, ...]:
-    """Return the learners to try: the chosen ones, or else all that are installed.
+def _learners_to_try(settings: CombineSettings, notes: list[str]) -> tuple[Name, ...]:
+    """Return the learners to try: those of the settings, or else all that are installed.
 
     Appends a note to *notes* if LightGBM is not installed.
     """
@@ -410,7 +408,7 @@ def _learners(settings: CombineSettings, notes: list[str]) -> tuple[Name, ...]:
     return NAMES
 
 
-def _compare(
+def _compare_in_bucket(
     data: ScoredDataset,
     bucket: str,
     scores: Mapping[str, Floats],
@@ -423,31 +421,31 @@ def _compare(
     Args:
         data: the dataset.
         bucket: the name of the bucket.
-        scores: the held-out scores of the combination, and those of each metric, by name.
+        scores: the held-out scores of the combination and the scores of each metric, by name, each of shape (n,).
         statistics: the coefficients to measure.
-        by: the coefficient that decides; only its differences are tested.
+        by: the coefficient that decides; only differences in it are tested.
         settings: the settings of intervals and tests.
     """
     pairs = data.within(bucket, settings.seed)
-    inside = {name: pairs.take(values) for name, values in scores.items()}
-    drawing: dict[str, Any] = {"seed": pairs.seed, "groups": pairs.groups, "interval": settings.interval}
-    measured = measure(inside, pairs.labels, statistics=statistics, resamples=settings.resamples, **drawing)
+    bucket_scores = {name: pairs.take(values) for name, values in scores.items()}
+    draw_options: dict[str, Any] = {"seed": pairs.seed, "groups": pairs.groups, "interval": settings.interval}
+    measured = measure(bucket_scores, pairs.labels, statistics=statistics, resamples=settings.resamples, **draw_options)
     metric_pairs = [(COMBINED, name) for name in scores if name != COMBINED]
-    drawn = draw_all(
-        inside,
+    draws = draw_all(
+        bucket_scores,
         pairs.labels,
         statistics=(by,),
         permutations=0,
         resamples=settings.resamples,
         metric_pairs=metric_pairs,
-        **drawing,
+        **draw_options,
     )
     differences = {}
     for pair in metric_pairs:
-        (differences[pair[1]],) = summarise(drawn[pair], (by,), settings.confidence)
-    uncorrected = [difference.p_jackknife for difference in differences.values()]
-    raw = np.array([np.nan if p is None else p for p in uncorrected])
-    p_values = dict(zip(differences, adjust(raw, settings.correction).tolist(), strict=True))
+        (differences[pair[1]],) = summarise(draws[pair], (by,), settings.confidence)
+    jackknife_ps = [difference.p_jackknife for difference in differences.values()]
+    p_uncorrected = np.array([np.nan if p is None else p for p in jackknife_ps])
+    p_values = dict(zip(differences, adjust(p_uncorrected, settings.correction).tolist(), strict=True))
     rejected = frozenset(name for name, p in p_values.items() if settings.rejects(p))
     by_index = list(statistics).index(by)
     return BucketComparison(
@@ -459,12 +457,12 @@ def _compare(
 
 
 def to_document(result: Combining, settings: CombineSettings) -> Document:
-    """Return the verdict, one table per bucket, the table of what each metric adds, and the learning curve."""
-    sheets = [_verdict(result, settings)]
-    sheets += [_bucket(result, comparison) for comparison in result.buckets]
-    sheets.append(_additions(result))
+    """Return the verdict, one table per bucket, a table of what each metric adds, and the learning curve if any."""
+    sheets = [_verdict_sheet(result, settings)]
+    sheets += [_bucket_table(result, comparison) for comparison in result.buckets]
+    sheets.append(_additions_table(result))
     if result.study.curve:
-        sheets.append(_curve(result))
+        sheets.append(_learning_curve_table(result))
     folds, name = len(result.study.folds), title_of(result.by)
     correction = CORRECTIONS[settings.correction]
     method = [
@@ -479,28 +477,29 @@ def to_document(result: Combining, settings: CombineSettings) -> Document:
             interval_method(result.statistics),
         ),
     ]
-    return Document(sheets, list(_records(result)), method, metrics=list(result.data.metrics))
+    return Document(sheets, list(_metric_records(result)), method, metrics=list(result.data.metrics))
 
 
-def _verdict(result: Combining, settings: CombineSettings) -> Sheet:
-    """Return the sheet with the recommendation, whether to combine or use one metric, and its reasons."""
+def _verdict_sheet(result: Combining, settings: CombineSettings) -> Sheet:
+    """Return the sheet that recommends a combination or a single metric, with the reasons."""
     comparison, best = result.buckets[0], result.best_single
     difference = result.advantage
-    name = title_of(result.by)
+    coefficient = title_of(result.by)
     members = result.study.combination.members
     lines = []
     if result.is_better:
         headline = f"{result.data.title}: combine {', '.join(members)} ({result.study.combination.learner})"
         low, high = short(difference.low, 3), short(difference.high, 3)
         lines.append(
-            f"{name} {short(comparison.value(COMBINED), 3)} on pairs not learned from, against "
-            f"{short(comparison.value(best), 3)} of {best}: {_signed(difference.value)} [{low}, {high}]"
+            f"{coefficient} {short(comparison.value(COMBINED), 3)} on pairs not learned from, against "
+            f"{short(comparison.value(best), 3)} of {best}: {_signed_number(difference.value)} [{low}, {high}]"
         )
     else:
         headline = f"{result.data.title}: use {best}"
         lines.append(
-            f"no combination is known to be better: {name} {short(comparison.value(COMBINED), 3)} on pairs not learned "
-            f"from, against {short(comparison.value(best), 3)} of {best}, p {p_value(comparison.p_values[best])}"
+            f"no combination is known to be better: {coefficient} {short(comparison.value(COMBINED), 3)} on pairs "
+            f"not learned from, against {short(comparison.value(best), 3)} of {best}, "
+            f"p {p_value(comparison.p_values[best])}"
         )
     if result.accuracy is not None and result.calibration is not None:
         lines.append(
@@ -511,29 +510,29 @@ def _verdict(result: Combining, settings: CombineSettings) -> Sheet:
     speed = result.inputs.speed_of(members)
     if speed is not None:
         lines.append(f"{rate(speed)} pairs/s on this machine, one metric after the other")
-    if _is_paid(result):
+    if _has_paid_metric(result):
         price = result.inputs.price_of(members)
         lines.append("its metrics are free" if price == 0 else f"1,000 pairs cost {money(price)}")
-    chosen = [tuple(sorted(fold.members)) for fold in result.study.folds]
-    same = chosen.count(tuple(sorted(members)))
-    lines.append(f"the same metrics were chosen in {same} of {len(chosen)} folds")
+    members_by_fold = [tuple(sorted(fold.members)) for fold in result.study.folds]
+    same_count = members_by_fold.count(tuple(sorted(members)))
+    lines.append(f"the same metrics were chosen in {same_count} of {len(members_by_fold)} folds")
     return Sheet(headline, (), (), facts=lines, notes=list(result.notes))
 
 
-def _is_paid(result: Combining) -> bool:
+def _has_paid_metric(result: Combining) -> bool:
     """Tell whether any metric costs money or has an unknown price."""
     metrics = [name for name in result.inputs.names if name in result.data.metrics]
     return any(result.inputs.prices.get(name) != 0 for name in metrics)
 
 
-def _signed(value: float | None) -> str:
+def _signed_number(value: float | None) -> str:
     return "–" if value is None else f"{'+' if value >= 0 else '-'}{short(abs(value), 3)}"
 
 
-def _bucket(result: Combining, comparison: BucketComparison) -> Sheet:
+def _bucket_table(result: Combining, comparison: BucketComparison) -> Sheet:
     """Return the table of a bucket, with one row for the combination and one for each metric, best first."""
     members = set(result.study.combination.members)
-    heads = [
+    columns = [
         Column("metric", key=True),
         *[Column(title_of(name), number=True, spare=0 if name == result.by else 2) for name in result.statistics],
         Column("combined is better by", number=True),
@@ -542,63 +541,63 @@ def _bucket(result: Combining, comparison: BucketComparison) -> Sheet:
         Column("combined", spare=1),
     ]
     rows = []
-    for name in (COMBINED, *comparison.ranked):
-        coefficients = comparison.measured[name]
+    for metric in (COMBINED, *comparison.ranked):
+        coefficients = comparison.measured[metric]
         cells = []
         for index in range(len(result.statistics)):
             value = float(coefficients.values[index])
             low, high = coefficients.interval(index, comparison.confidence) or (None, None)
             cells.append(Cell(None if np.isnan(value) else value, low, high, "").text)
-        if name == COMBINED:
+        if metric == COMBINED:
             speed = result.inputs.speed_of(result.study.combination.members)
-            rows.append([name, *cells, "", "", "–" if speed is None else rate(speed), ""])
+            rows.append([metric, *cells, "", "", "–" if speed is None else rate(speed), ""])
             continue
-        difference = comparison.differences[name]
-        speed = result.inputs.speeds.get(name)
+        difference = comparison.differences[metric]
+        speed = result.inputs.speeds.get(metric)
         rows.append(
             [
-                name,
+                metric,
                 *cells,
-                _difference(difference),
-                p_value(comparison.p_values[name]),
+                _difference_cell(difference),
+                p_value(comparison.p_values[metric]),
                 "–" if speed is None else rate(speed),
-                "yes" if name in members else "",
+                "yes" if metric in members else "",
             ]
         )
     return Sheet(
         f"{result.data.title}, {comparison.name}",
-        heads,
+        columns,
         rows,
         facts=[f"n = {comparison.n:,}"],
         marked=frozenset({0}) if comparison.is_better(comparison.ranked[0]) else frozenset(),
     )
 
 
-def _difference(difference: Difference) -> str:
+def _difference_cell(difference: Difference) -> str:
     if difference.value is None:
         return "–"
     bounds = "" if difference.low is None else f" [{short(difference.low, 3)}, {short(difference.high, 3)}]"
     return f"{short(difference.value, 3)}{bounds}"
 
 
-def _additions(result: Combining) -> Sheet:
-    """Return the table of what each metric of the combination adds and costs, in the order of selection."""
-    rows, paid = [], _is_paid(result)
-    heads = [f"{title_of(result.by)} alone", "with those above", "pairs/s", "with those above"]
-    heads += ["price per 1,000", "with those above"] if paid else []
+def _additions_table(result: Combining) -> Sheet:
+    """Return a table of what each member of the combination adds and costs, in the order of selection."""
+    rows, shows_prices = [], _has_paid_metric(result)
+    headings = [f"{title_of(result.by)} alone", "with those above", "pairs/s", "with those above"]
+    headings += ["price per 1,000", "with those above"] if shows_prices else []
     for index, addition in enumerate(result.study.combination.additions):
         so_far = result.study.combination.members[: index + 1]
-        speed, total = result.inputs.speeds.get(addition.name), result.inputs.speed_of(so_far)
+        speed, joint_speed = result.inputs.speeds.get(addition.name), result.inputs.speed_of(so_far)
         rows.append(
             [
                 addition.name,
                 short(addition.alone, 3),
                 short(addition.value, 3),
                 "–" if speed is None else rate(speed),
-                "–" if total is None else rate(total),
+                "–" if joint_speed is None else rate(joint_speed),
                 *(
                     [money(result.inputs.prices.get(addition.name)), money(result.inputs.price_of(so_far))]
-                    if paid
+                    if shows_prices
                     else []
                 ),
             ]
@@ -607,7 +606,7 @@ def _additions(result: Combining) -> Sheet:
     name = title_of(result.by)
     return Sheet(
         f"{result.data.title}: what each metric adds",
-        [Column("metric"), *number_columns(heads)],
+        [Column("metric"), *number_columns(headings)],
         rows,
         facts=[
             f"chosen one by one, each for the most that it adds to {name} of a linear function, by cross-validation",
@@ -616,7 +615,7 @@ def _additions(result: Combining) -> Sheet:
     )
 
 
-def _curve(result: Combining) -> Sheet:
+def _learning_curve_table(result: Combining) -> Sheet:
     """Return the learning curve as a table: the value by the number of pairs learned from."""
     comparison = result.buckets[0]
     rows = [[f"{point.pairs:,}", short(point.value, 3)] for point in result.study.curve]
@@ -627,43 +626,43 @@ def _curve(result: Combining) -> Sheet:
         f"{result.data.title}: learning curve",
         number_columns(["pairs learned from", title_of(result.by)]),
         rows,
-        facts=[_more_labels(result), f"best single metric: {short(comparison.value(result.best_single), 3)}"],
+        facts=[_advice_on_labels(result), f"best single metric: {short(comparison.value(result.best_single), 3)}"],
     )
 
 
-def _more_labels(result: Combining) -> str:
-    """Return a line on whether more labels would help."""
+def _advice_on_labels(result: Combining) -> str:
+    """Return a sentence on whether more labels would help, judged by the last step of the learning curve."""
     last, value = result.study.curve[-1], result.buckets[0].value(COMBINED)
     gain = value - last.value
     if gain < 0.005:
         return "more labels would hardly help: the last doubling added less than .005"
-    return f"more labels may help: from {last.pairs:,} pairs on, {_signed(gain)}"
+    return f"more labels may help: from {last.pairs:,} pairs on, {_signed_number(gain)}"
 
 
-def _records(result: Combining) -> Iterator[dict[str, Any]]:
-    """Yield one flat record per bucket and metric, the combination included; None for what is undefined."""
+def _metric_records(result: Combining) -> Iterator[dict[str, Any]]:
+    """Yield one flat record per bucket and metric, including the combination; undefined values are None."""
     members = set(result.study.combination.members)
     for comparison in result.buckets:
-        for name, coefficients in comparison.measured.items():
+        for metric, coefficients in comparison.measured.items():
             record: dict[str, Any] = {
                 "dataset": result.data.name,
                 "bucket": comparison.name,
-                "metric": name,
+                "metric": metric,
                 "n": comparison.n,
-                "in_combination": name in members,
-                "pairs_per_second": result.inputs.speeds.get(name),
-                "price_per_1000": result.inputs.prices.get(name),
+                "in_combination": metric in members,
+                "pairs_per_second": result.inputs.speeds.get(metric),
+                "price_per_1000": result.inputs.prices.get(metric),
             }
             for index, statistic in enumerate(result.statistics):
                 value = float(coefficients.values[index])
                 low, high = coefficients.interval(index, comparison.confidence) or (None, None)
                 record |= {statistic: None if np.isnan(value) else value, f"{statistic}_low": low}
                 record |= {f"{statistic}_high": high}
-            difference = comparison.differences.get(name)
+            difference = comparison.differences.get(metric)
             record |= {
                 "difference": None if difference is None else difference.value,
                 "difference_low": None if difference is None else difference.low,
                 "difference_high": None if difference is None else difference.high,
-                "p": None if difference is None else comparison.p_values[name],
+                "p": None if difference is None else comparison.p_values[metric],
             }
             yield record

@@ -30,7 +30,7 @@ from assay.statistics.crossvalidation import (
 )
 
 #: The default number of folds, as in STR-2022.
-FOLDS = 5
+DEFAULT_FOLD_COUNT = 5
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class CrossvalSettings(OwnData, Graphs, Limited, Scoring, ScoreStore):
         parse=parse_scale,
         metavar="LOW,HIGH",
     )
-    folds: int = setting("Number of folds.", FOLDS)
+    folds: int = setting("Number of folds.", DEFAULT_FOLD_COUNT)
     by: str | None = setting(
         "Tell the values of a column apart, such as subset, and leave each out in turn.", None, metavar="COLUMN"
     )
@@ -95,8 +95,8 @@ class CrossvalSettings(OwnData, Graphs, Limited, Scoring, ScoreStore):
     @property
     def signature(self) -> str:
         """The settings in one line, with which another person can repeat the division into folds."""
-        apart = f"|group:{self.group_by}" if self.group_by else ""
-        return f"folds:{self.folds}|by:{self.by or 'none'}{apart}|seed:{self.seed}"
+        group_field = f"|group:{self.group_by}" if self.group_by else ""
+        return f"folds:{self.folds}|by:{self.by or 'none'}{group_field}|seed:{self.seed}"
 
 
 # From a dataset with scores to the agreement of each method, by fold and by source.
@@ -113,21 +113,21 @@ class Subject:
         run: the title of the run; empty if there is only one.
         dataset: the dataset's name in the run.
         title: the dataset's title in tables.
-        way: a short phrase on how the pairs were divided.
-        found: the results by method, in the given order.
+        division: a short phrase on how the pairs were divided, such as ``5 folds of pairs``.
+        results: the cross-validation of each method, by name in the order of the methods.
         notes: caveats, such as pairs that were left out.
     """
 
     run: str
     dataset: str
     title: str
-    way: str
-    found: dict[str, Validated]
+    division: str
+    results: dict[str, Validated]
     notes: list[str]
 
 
 def methods_of(data: ScoredDataset, metrics: Sequence[str]) -> dict[str, ScoresOf]:
-    """Return metrics of a run as methods that need no training, by name; all metrics if *metrics* is empty.
+    """Return the metrics of a run, by name, as methods that need no training; all metrics if *metrics* is empty.
 
     Raises:
         InputError: the run has no scores of one of the metrics.
@@ -149,22 +149,22 @@ def study(data: ScoredDataset, settings: CrossvalSettings, methods: Mapping[str,
     """
     if not methods:
         raise InputError(f"{data.run.title}: {data.name} has no scores of any metric")
-    partition, way = divide(data, settings)
-    found = {
+    partition, division = divide(data, settings)
+    results = {
         name: cross_validate(data.labels, partition, scores_of, settings.statistics)
         for name, scores_of in methods.items()
     }
     notes = [
         f"{name}: a low score means similar; the sign of its coefficients is turned"
-        for name in found
+        for name in results
         if name in data.metrics and not data.metrics[name].declared.higher_is_better
     ]
     notes += [
-        f"{name}: {validated.missing:,} pairs have no score and are left out"
-        for name, validated in found.items()
-        if validated.missing
+        f"{name}: {result.missing:,} pairs have no score and are left out"
+        for name, result in results.items()
+        if result.missing
     ]
-    return Subject(run, data.name, f"{data.title}, {run}" if run else data.title, way, found, notes)
+    return Subject(run, data.name, f"{data.title}, {run}" if run else data.title, division, results, notes)
 
 
 def divide(data: ScoredDataset, settings: CrossvalSettings) -> tuple[Partition, str]:
@@ -177,152 +177,175 @@ def divide(data: ScoredDataset, settings: CrossvalSettings) -> tuple[Partition, 
         InputError: there are fewer groups than folds, or a column is missing or does not distinguish sources.
     """
     groups, codes = group_codes(data, settings.group_by), same_pairs(data)
-    divided = "pairs"
+    units = "pairs"
     if groups is not None:
-        divided = f"whole groups ({settings.group_by or data.facts.group})"
+        units = f"whole groups ({settings.group_by or data.facts.group})"
         codes = join_codes(groups, codes)
     folds = make_folds(codes, settings.folds, np.random.default_rng(settings.seed))
-    way = f"{settings.folds} folds of {divided}"
+    division = f"{settings.folds} folds of {units}"
     if settings.by is None:
-        return Partition(folds, {}, ()), way
-    values = [NO_SOURCE if cell in (None, "") else str(cell) for cell in cells_of(data, settings.by)]
-    distinct = len(set(values))
-    if distinct < 2 or distinct == len(values):
-        values_found = "one value" if distinct < 2 else "another value for every pair"
-        raise InputError(f"`by={settings.by}`: {data.name} has {values_found} there, which tells no sources apart")
-    left_out = leave_one_out(values, codes)
-    return Partition(folds, {fold.name: fold.test for fold in left_out}, left_out), way
+        return Partition(folds, {}, ()), division
+    sources = [NO_SOURCE if cell in (None, "") else str(cell) for cell in cells_of(data, settings.by)]
+    source_count = len(set(sources))
+    if source_count < 2 or source_count == len(sources):
+        what_column_has = "one value" if source_count < 2 else "another value for every pair"
+        raise InputError(f"`by={settings.by}`: {data.name} has {what_column_has} there, which tells no sources apart")
+    left_out = leave_one_out(sources, codes)
+    return Partition(folds, {fold.name: fold.test for fold in left_out}, left_out), division
 
 
 def not_trained_on(partition: Partition) -> list[str]:
-    """Return one line per source whose pairs or groups occur in other sources: with it left out, those are not used."""
-    n = sum(len(fold.test) for fold in partition.folds)
-    unused = {fold.name: n - len(fold.train) - len(fold.test) for fold in partition.left_out}
+    """Return one line per source whose left-out test also excludes pairs of other sources from training.
+
+    These are pairs with the texts of one of its pairs, or in one of its groups.
+    """
+    pair_count = sum(len(fold.test) for fold in partition.folds)
+    unused_counts = {fold.name: pair_count - len(fold.train) - len(fold.test) for fold in partition.left_out}
     return [
-        f"{name} left out: {number:,} pairs of other sources are the same as one of its pairs, or stand in one of its "
+        f"{name} left out: {count:,} pairs of other sources are the same as one of its pairs, or stand in one of its "
         "groups; they are not trained on"
-        for name, number in unused.items()
-        if number
+        for name, count in unused_counts.items()
+        if count
     ]
 
 
 # A cross-validation as tables.
 
-#: The most lines below a table on undefined coefficients; the records have all of them.
-SHOWN = 12
+#: The maximum number of lines below a table on undefined coefficients; the records have all of them.
+MAX_NOTES = 12
 
 
 def to_document(subjects: list[Subject], settings: CrossvalSettings) -> Document:
-    """Return one table per dataset, of averages and pooled values, and with ``by`` one of sources per method."""
+    """Return one table per dataset with averages and pooled values; with ``by``, also one per method by source."""
     sheets = []
     for subject in subjects:
-        sheets.append(_folds(subject, settings))
+        sheets.append(_folds_table(subject, settings))
         if settings.by is not None:
-            sheets.extend(_sources(subject, name, validated, settings) for name, validated in subject.found.items())
-    return Document(sheets, [record for subject in subjects for record in _records(subject, settings)])
+            sheets.extend(_sources_table(subject, name, result, settings) for name, result in subject.results.items())
+    return Document(sheets, [record for subject in subjects for record in _subject_records(subject, settings)])
 
 
-def _mean(average: Average) -> str:
+def _average_cell(average: Average) -> str:
     if average.value is None:
         return "–"
     spread = f" ± {short(average.deviation, 3)}" if average.deviation is not None else ""
     return short(average.value, 3) + spread
 
 
-def _value(estimate: Estimate) -> str:
+def _estimate_cell(estimate: Estimate) -> str:
     return "–" if estimate.value is None else short(estimate.value, 3)
 
 
-def _heads(settings: CrossvalSettings, beside: str) -> list[Column]:
+def _coefficient_columns(settings: CrossvalSettings, beside: str) -> list[Column]:
     return [Column(head, number=True) for name in settings.statistics for head in (title_of(name), beside)]
 
 
-def _folds(subject: Subject, settings: CrossvalSettings) -> Sheet:
+def _folds_table(subject: Subject, settings: CrossvalSettings) -> Sheet:
     """Return the table of a dataset: each coefficient as an average over folds, and on all pairs pooled."""
-    n = next(iter(subject.found.values())).n
+    pair_count = next(iter(subject.results.values())).n
     undefined: list[str] = []
-    for name, validated in subject.found.items():
-        undefined += _undefined(name, validated.average, validated.pooled)
+    for name, result in subject.results.items():
+        undefined += _undefined_notes(name, result.average, result.pooled)
     return Sheet(
-        f"{subject.title}: {subject.way}",
-        [Column("metric"), *_heads(settings, "pooled")],
+        f"{subject.title}: {subject.division}",
+        [Column("metric"), *_coefficient_columns(settings, "pooled")],
         [
             (
                 name,
                 *(
-                    text
+                    cell
                     for statistic in settings.statistics
-                    for text in (_mean(validated.average[statistic]), _value(validated.pooled[statistic]))
+                    for cell in (_average_cell(result.average[statistic]), _estimate_cell(result.pooled[statistic]))
                 ),
             )
-            for name, validated in subject.found.items()
+            for name, result in subject.results.items()
         ],
         facts=[
-            f"{n:,} pairs, each scored in the fold that tests it",
+            f"{pair_count:,} pairs, each scored in the fold that tests it",
             "each coefficient: average over the folds ± their standard deviation; pooled: all pairs together",
         ],
-        notes=[*subject.notes, *_truncated(undefined)],
+        notes=[*subject.notes, *_truncated_notes(undefined)],
     )
 
 
-def _sources(subject: Subject, name: str, validated: Validated, settings: CrossvalSettings) -> Sheet:
+def _sources_table(subject: Subject, name: str, result: Validated, settings: CrossvalSettings) -> Sheet:
     """Return the table of one metric by source: each source tested within folds, and left out of training."""
     undefined = [
-        line for source in validated.sources for line in _undefined(source.name, source.tested, source.left_out)
+        line for source in result.sources for line in _undefined_notes(source.name, source.tested, source.left_out)
     ]
     return Sheet(
         f"{subject.title}, {name}: by {settings.by}",
-        [Column(str(settings.by)), Column("pairs", number=True), *_heads(settings, "left out")],
-        [(source.name, f"{source.n:,}", *_cells(source, settings)) for source in validated.sources],
+        [Column(str(settings.by)), Column("pairs", number=True), *_coefficient_columns(settings, "left out")],
+        [(source.name, f"{source.n:,}", *_source_cells(source, settings)) for source in result.sources],
         facts=[
             "each coefficient: on the pairs of the source in each fold, average ± standard deviation",
             "left out: the same on all pairs of the source, none of which was trained on",
         ],
-        notes=_truncated(undefined),
+        notes=_truncated_notes(undefined),
     )
 
 
-def _cells(source: SourceAgreement, settings: CrossvalSettings) -> Iterator[str]:
+def _source_cells(source: SourceAgreement, settings: CrossvalSettings) -> Iterator[str]:
     for statistic in settings.statistics:
-        yield _mean(source.tested[statistic])
-        yield _value(source.left_out[statistic])
+        yield _average_cell(source.tested[statistic])
+        yield _estimate_cell(source.left_out[statistic])
 
 
-def _undefined(name: str, averages: dict[str, Average], whole: dict[str, Estimate]) -> Iterator[str]:
-    """Yield one line per reason why coefficients are undefined, with their names and folds, or on all pairs."""
-    folds: dict[str, dict[str, list[str]]] = {}
+def _undefined_notes(name: str, averages: dict[str, Average], estimates: dict[str, Estimate]) -> Iterator[str]:
+    """Yield one line per reason why coefficients are undefined in folds, and per coefficient undefined on all pairs.
+
+    Args:
+        name: the metric or source that the lines begin with.
+        averages: the average over folds, by coefficient.
+        estimates: the value on all pairs, by coefficient.
+    """
+    statistics_by_fold_and_reason: dict[str, dict[str, list[str]]] = {}
     for statistic, average in averages.items():
         for fold, reason in average.undefined.items():
-            folds.setdefault(reason, {}).setdefault(fold, []).append(statistic)
-    total = len(next(iter(averages.values())).folds)
-    for reason, by_fold in folds.items():
-        listed = ", ".join(dict.fromkeys(statistic for statistics in by_fold.values() for statistic in statistics))
-        yield f"{name}: {listed} undefined in {len(by_fold)} of {total} folds ({', '.join(by_fold)}): {reason}"
-    for statistic, estimate in whole.items():
+            statistics_by_fold_and_reason.setdefault(reason, {}).setdefault(fold, []).append(statistic)
+    fold_count = len(next(iter(averages.values())).folds)
+    for reason, statistics_by_fold in statistics_by_fold_and_reason.items():
+        statistic_names = ", ".join(
+            dict.fromkeys(statistic for statistics in statistics_by_fold.values() for statistic in statistics)
+        )
+        fold_names = ", ".join(statistics_by_fold)
+        undefined_share = f"{len(statistics_by_fold)} of {fold_count} folds"
+        yield f"{name}: {statistic_names} undefined in {undefined_share} ({fold_names}): {reason}"
+    for statistic, estimate in estimates.items():
         if estimate.value is None:
             yield f"{name}: {statistic} undefined on all pairs: {estimate.note}"
 
 
-def _truncated(lines: list[str]) -> list[str]:
-    hidden = len(lines) - SHOWN
-    return lines if hidden <= 0 else [*lines[:SHOWN], f"and {hidden:,} more such lines, which CSV and JSON have"]
+def _truncated_notes(lines: list[str]) -> list[str]:
+    hidden = len(lines) - MAX_NOTES
+    return lines if hidden <= 0 else [*lines[:MAX_NOTES], f"and {hidden:,} more such lines, which CSV and JSON have"]
 
 
-def _records(subject: Subject, settings: CrossvalSettings) -> Iterator[dict[str, Any]]:
+def _subject_records(subject: Subject, settings: CrossvalSettings) -> Iterator[dict[str, Any]]:
     """Yield the records of averages, pooled values and single folds, for all pairs and for each source."""
-    for metric, result in subject.found.items():
+    for metric, result in subject.results.items():
         for statistic in settings.statistics:
             average, pooled = result.average[statistic], result.pooled[statistic]
-            yield from _records_of_part(subject, metric, "", statistic, average, "pooled", pooled)
+            yield from _coefficient_records(subject, metric, "", statistic, average, "pooled", pooled)
             for source in result.sources:
-                tested, whole = source.tested[statistic], source.left_out[statistic]
-                yield from _records_of_part(subject, metric, source.name, statistic, tested, "left out", whole)
+                tested, left_out = source.tested[statistic], source.left_out[statistic]
+                yield from _coefficient_records(subject, metric, source.name, statistic, tested, "left out", left_out)
 
 
-def _records_of_part(
-    subject: Subject, metric: str, source: str, statistic: str, average: Average, name: str, whole: Estimate
+def _coefficient_records(
+    subject: Subject, metric: str, source: str, statistic: str, average: Average, estimate_name: str, estimate: Estimate
 ) -> Iterator[dict[str, Any]]:
-    """Yield the records of a coefficient: its average over folds, its value *whole* called *name*, and each fold."""
+    """Yield the records of a coefficient: its average over folds, *estimate* on all pairs, and the value in each fold.
+
+    Args:
+        subject: the cross-validation of a dataset.
+        metric: the name of the method.
+        source: the name of the source; empty for all pairs.
+        statistic: the name of the coefficient.
+        average: the average over folds.
+        estimate_name: what *estimate* is called in its record, ``pooled`` or ``left out``.
+        estimate: the value on all pairs together.
+    """
     shared = {
         "run": subject.run,
         "dataset": subject.dataset,
@@ -331,9 +354,15 @@ def _records_of_part(
         "statistic": statistic,
     }
     undefined = f"undefined in {len(average.undefined)} of {len(average.folds)} folds" if average.undefined else ""
-    n = sum(result.n for _, result in average.folds)
+    pair_count = sum(result.n for _, result in average.folds)
     yield shared | {
-        "on": "folds", "value": average.value, "deviation": average.deviation, "n": n, "note": undefined
+        "on": "folds", "value": average.value, "deviation": average.deviation, "n": pair_count, "note": undefined
     }  # fmt: skip
-    for part, result in ((name, whole), *average.folds):
-        yield shared | {"on": part, "value": result.value, "deviation": None, "n": result.n, "note": result.note}
+    for evaluated_on, result in ((estimate_name, estimate), *average.folds):
+        yield shared | {
+            "on": evaluated_on,
+            "value": result.value,
+            "deviation": None,
+            "n": result.n,
+            "note": result.note,
+        }

@@ -169,18 +169,18 @@ class ScoredDataset:
         Args:
             known: the signatures of the other run's metrics, by name.
         """
-        name_of: dict[object, str] = {}
+        name_by_identity: dict[object, str] = {}
         for name, signature in known.items():
             if name not in self.scores and signature:
-                name_of[identity_of(signature)] = name
-        names: dict[str, str] = {}
+                name_by_identity[identity_of(signature)] = name
+        new_names: dict[str, str] = {}
         for name, record in self.metrics.items():
-            other = None if name in known else name_of.pop(identity_of(record.signature), None)
-            names[name] = other or name
+            other_name = None if name in known else name_by_identity.pop(identity_of(record.signature), None)
+            new_names[name] = other_name or name
         return replace(
             self,
-            scores={names[name]: scores for name, scores in self.scores.items()},
-            metrics={names[name]: record for name, record in self.metrics.items()},
+            scores={new_names[name]: scores for name, scores in self.scores.items()},
+            metrics={new_names[name]: record for name, record in self.metrics.items()},
         )
 
     def take(self, rows: NDArray[np.intp]) -> ScoredDataset:
@@ -195,7 +195,9 @@ class ScoredDataset:
 
     def texts(self, row: int) -> dict[str, str]:
         """Return the question (maybe empty), reference (gold answers joined by `` | ``) and candidate of a pair."""
-        cell = {name: self.table.column(name)[row].as_py() for name in self.table.column_names if name in _TEXTS}
+        cell = {
+            name: self.table.column(name)[row].as_py() for name in self.table.column_names if name in _QUERIED_TEXTS
+        }
         return {
             "question": cell.get("question") or "",
             "reference": " | ".join(cell["reference"] or [""]),
@@ -203,7 +205,7 @@ class ScoredDataset:
         }
 
 
-_TEXTS = ("question", "reference", "candidate")
+_QUERIED_TEXTS = ("question", "reference", "candidate")
 
 
 def read_datasets(run: RunFolder) -> list[ScoredDataset]:
@@ -212,9 +214,9 @@ def read_datasets(run: RunFolder) -> list[ScoredDataset]:
     Raises:
         InputError: a table is missing or damaged, or does not fit the manifest.
     """
-    pairs = _read(run, "pairs.parquet", _PAIR_COLUMNS)
-    scores = _read(run, "scores.parquet", _SCORE_COLUMNS)
-    return [_dataset(run, facts, pairs, scores) for facts in run.manifest.datasets]
+    pairs = _read_run_table(run, "pairs.parquet", _PAIR_COLUMNS)
+    scores = _read_run_table(run, "scores.parquet", _SCORE_COLUMNS)
+    return [_build_dataset(run, record, pairs, scores) for record in run.manifest.datasets]
 
 
 def choose_datasets(run: RunFolder, wanted: Sequence[str]) -> list[ScoredDataset]:
@@ -232,13 +234,13 @@ def choose_datasets(run: RunFolder, wanted: Sequence[str]) -> list[ScoredDataset
     return [by_name[name] for name in dict.fromkeys(wanted)] or list(by_name.values())
 
 
-def _read(run: RunFolder, name: str, columns: dict[str, str]) -> pa.Table:
+def _read_run_table(run: RunFolder, file_name: str, columns: dict[str, str]) -> pa.Table:
     """Return a Parquet table of a run folder, its declared columns first and further ones of the source after them.
 
     Args:
         run: the run folder.
-        name: the file name.
-        columns: the required columns, each with the kind of its values (see :func:`_has_kind`).
+        file_name: the file name.
+        columns: the required columns, each with the kind of its values (see :func:`_has_value_kind`).
 
     Raises:
         InputError: the file is missing or unreadable, or a column is missing or of another kind.
@@ -248,9 +250,9 @@ def _read(run: RunFolder, name: str, columns: dict[str, str]) -> pa.Table:
 
     if run.path is None:
         raise InputError("this run was not written; save it first")
-    path = run.path / name
+    path = run.path / file_name
     if not path.is_file():
-        raise InputError(f"{run.path}: {name} is missing; run the same command again to restore it")
+        raise InputError(f"{run.path}: {file_name} is missing; run the same command again to restore it")
     try:
         file = pq.ParquetFile(path)
         table = held(file.schema_arrow, file.iter_batches(ROWS))
@@ -262,134 +264,136 @@ def _read(run: RunFolder, name: str, columns: dict[str, str]) -> pa.Table:
     for column in columns if run.manifest.datasets else ():
         if column not in table.column_names:
             raise InputError(f"{path}: has no column {column!r}; is this a file of assay?")
-    declared = {name: kind for name, kind in (_OPTIONAL_COLUMNS | columns).items() if name in table.column_names}
-    for column, kind in declared.items():
-        if not _has_kind(table.schema.field(column).type, kind):
+    kinds_by_column = {
+        column: kind for column, kind in (_OPTIONAL_COLUMNS | columns).items() if column in table.column_names
+    }
+    for column, kind in kinds_by_column.items():
+        if not _has_value_kind(table.schema.field(column).type, kind):
             raise InputError(f"{path}: column {column!r} should hold {kind}; run the same command again to restore it")
-    further, _ = with_known_types(table.drop_columns(list(declared)), str(path))
-    table = table.select(list(declared))
-    for name in further.column_names:
-        table = table.append_column(name, further.column(name))
+    source_columns, _ = with_known_types(table.drop_columns(list(kinds_by_column)), str(path))
+    table = table.select(list(kinds_by_column))
+    for column in source_columns.column_names:
+        table = table.append_column(column, source_columns.column(column))
     return table
 
 
-def _has_kind(type_: pa.DataType, kind: str) -> bool:
+def _has_value_kind(type_: pa.DataType, kind: str) -> bool:
     """Tell whether an Arrow type is of a kind: ``numbers``, ``text``, ``lists of numbers``, or ``lists of text``."""
     import pyarrow as pa
 
     if kind.startswith("lists of "):
-        return bool(pa.types.is_list(type_)) and _has_kind(type_.value_type, kind.removeprefix("lists of "))
+        return bool(pa.types.is_list(type_)) and _has_value_kind(type_.value_type, kind.removeprefix("lists of "))
     if kind == "numbers":
         return bool(pa.types.is_floating(type_))
-    value = type_.value_type if pa.types.is_dictionary(type_) else type_
-    return bool(pa.types.is_string(value) or pa.types.is_large_string(value))
+    element_type = type_.value_type if pa.types.is_dictionary(type_) else type_
+    return bool(pa.types.is_string(element_type) or pa.types.is_large_string(element_type))
 
 
-def _dataset(run: RunFolder, facts: DatasetRecord, pairs: pa.Table, scores: pa.Table) -> ScoredDataset:
+def _build_dataset(run: RunFolder, record: DatasetRecord, pairs: pa.Table, scores: pa.Table) -> ScoredDataset:
     """Return one dataset of a run.
 
     Args:
         run: the run folder.
-        facts: the dataset's entry in the manifest.
+        record: the dataset's entry in the manifest.
         pairs, scores: the tables of all datasets of the run.
 
     Raises:
         InputError: the tables do not fit the manifest or each other.
     """
-    name = facts.name
-    table = _rows_of(pairs, "dataset", name).drop_columns(["dataset"])
-    _check_pairs(run, facts, table)
+    name = record.name
+    dataset_pairs = _rows_with_value(pairs, "dataset", name).drop_columns(["dataset"])
+    _check_pairs(run, record, dataset_pairs)
     metrics = {metric.metric: metric for metric in run.manifest.metrics if metric.dataset == name and metric.is_done}
-    own_scores = _rows_of(scores, "dataset", name)
+    dataset_scores = _rows_with_value(scores, "dataset", name)
     return ScoredDataset(
         run=run,
-        facts=facts,
-        table=table.drop_columns(["buckets"]) if "buckets" in table.column_names else table,
-        scores={metric: _scores_of(run, name, metric, table, own_scores) for metric in metrics},
+        facts=record,
+        table=dataset_pairs.drop_columns(["buckets"]) if "buckets" in dataset_pairs.column_names else dataset_pairs,
+        scores={metric: _metric_scores(run, name, metric, dataset_pairs, dataset_scores) for metric in metrics},
         metrics=metrics,
-        _masks=dict(_masks(run, name, table)),
+        _masks=dict(_bucket_masks(run, name, dataset_pairs)),
     )
 
 
-def _rows_of(table: pa.Table, column: str, name: str) -> pa.Table:
-    """Return the rows with *name* in a column, without a copy if they are consecutive, as assay writes them."""
+def _rows_with_value(table: pa.Table, column: str, value: str) -> pa.Table:
+    """Return the rows with *value* in a column, without a copy if they are consecutive, as assay writes them."""
     import pyarrow.compute as pc
 
-    parts = [np.asarray(pc.fill_null(pc.equal(chunk, name), False)) for chunk in table.column(column).chunks]
-    named = np.concatenate([np.zeros(0, dtype=bool), *parts])
-    first, count = int(named.argmax()) if len(named) else 0, int(named.sum())
-    if named[first : first + count].all():
-        return table.slice(first, count)
-    return take_table(table, np.flatnonzero(named))
+    chunk_masks = [np.asarray(pc.fill_null(pc.equal(chunk, value), False)) for chunk in table.column(column).chunks]
+    is_match = np.concatenate([np.zeros(0, dtype=bool), *chunk_masks])
+    start, count = int(is_match.argmax()) if len(is_match) else 0, int(is_match.sum())
+    if is_match[start : start + count].all():
+        return table.slice(start, count)
+    return take_table(table, np.flatnonzero(is_match))
 
 
-def _check_pairs(run: RunFolder, facts: DatasetRecord, table: pa.Table) -> None:
+def _check_pairs(run: RunFolder, record: DatasetRecord, table: pa.Table) -> None:
     """Raise InputError if the number of pairs differs from the manifest, or if pairs lack a text or a label."""
     import pyarrow.compute as pc
 
-    name = facts.name
-    if table.num_rows != facts.n:
+    name = record.name
+    if table.num_rows != record.n:
         raise InputError(
-            f"{run.title}: pairs.parquet has {table.num_rows:,} pairs of {name}, run.json says {facts.n:,}; "
+            f"{run.title}: pairs.parquet has {table.num_rows:,} pairs of {name}, run.json says {record.n:,}; "
             "files of two runs were mixed, run the same command again"
         )
     for column in ("reference", "candidate", "label"):
         cells = table.column(column)
-        known = pc.is_finite(cells) if column == "label" else pc.is_valid(cells)
-        nulls = 0
+        is_known = pc.is_finite(cells) if column == "label" else pc.is_valid(cells)
+        null_count = 0
         if column == "reference":
             # known if the list of gold answers is not empty and holds no null
-            known, nulls = pc.greater(pc.list_value_length(cells), 0), pc.list_flatten(cells).null_count
+            is_known, null_count = pc.greater(pc.list_value_length(cells), 0), pc.list_flatten(cells).null_count
         # Arrow returns null, not 0, as the sum of no cells
-        lacking = nulls + len(table) - int(pc.sum(pc.fill_null(known, False)).as_py() or 0)
-        if lacking:
+        missing_count = null_count + len(table) - int(pc.sum(pc.fill_null(is_known, False)).as_py() or 0)
+        if missing_count:
             raise InputError(
-                f"{run.title}: pairs.parquet has no {column} for {lacking:,} pairs of {name}; the file was changed, "
-                "run the same command again to restore it"
+                f"{run.title}: pairs.parquet has no {column} for {missing_count:,} pairs of {name}; "
+                "the file was changed, run the same command again to restore it"
             )
 
 
-def _scores_of(run: RunFolder, name: str, metric: str, table: pa.Table, scores: pa.Table) -> Floats:
+def _metric_scores(run: RunFolder, dataset: str, metric: str, pairs: pa.Table, scores: pa.Table) -> Floats:
     """Return the scores of a metric in the order of the pairs, shape (n,).
 
     Args:
         run: the run folder, for messages.
-        name: the name of the dataset.
+        dataset: the name of the dataset.
         metric: the name of the metric.
-        table: the pairs of the dataset.
+        pairs: the pairs of the dataset.
         scores: the scores of all metrics on the dataset.
 
     Raises:
         InputError: the scores belong to other pairs, or are in another order.
     """
-    rows = _rows_of(scores, "metric", metric)
+    metric_rows = _rows_with_value(scores, "metric", metric)
     # assay writes scores in the order of the pairs, so comparing the ids is enough and cheaper than a join
-    if not rows.column("pair_id").equals(table.column("pair_id")):
+    if not metric_rows.column("pair_id").equals(pairs.column("pair_id")):
         raise InputError(
-            f"{run.title}: scores.parquet does not have the pairs of {name} for {metric}; "
+            f"{run.title}: scores.parquet does not have the pairs of {dataset} for {metric}; "
             "files of two runs were mixed, run the same command again"
         )
-    return np.asarray(rows.column("score").to_numpy(), dtype=np.float64)
+    return np.asarray(metric_rows.column("score").to_numpy(), dtype=np.float64)
 
 
-def _masks(run: RunFolder, name: str, table: pa.Table) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+def _bucket_masks(run: RunFolder, dataset: str, table: pa.Table) -> Iterator[tuple[str, NDArray[np.bool_]]]:
     """Yield the name and mask of each bucket, ``all`` first; the only one in folders of an assay without buckets."""
-    n = table.num_rows
-    yield ALL, np.ones(n, dtype=bool)
+    pair_count = table.num_rows
+    yield ALL, np.ones(pair_count, dtype=bool)
     if "buckets" not in table.column_names:
         return
-    inside: dict[str, NDArray[np.bool_]] = {}
+    masks_by_bucket: dict[str, NDArray[np.bool_]] = {}
     start = 0
     for chunk in table.column("buckets").chunks:
-        for row, names in enumerate(chunk.to_pylist(), start):
-            for bucket in names or ():
-                if bucket not in inside:
-                    inside[bucket] = np.zeros(n, dtype=bool)
-                inside[bucket][row] = True
+        for row, bucket_names in enumerate(chunk.to_pylist(), start):
+            for bucket in bucket_names or ():
+                if bucket not in masks_by_bucket:
+                    masks_by_bucket[bucket] = np.zeros(pair_count, dtype=bool)
+                masks_by_bucket[bucket][row] = True
         start += len(chunk)
     for summary in run.manifest.buckets:
-        if summary.dataset == name and (summary.bucket in inside or not summary.n):
-            yield summary.bucket, inside.get(summary.bucket, np.zeros(n, dtype=bool))
+        if summary.dataset == dataset and (summary.bucket in masks_by_bucket or not summary.n):
+            yield summary.bucket, masks_by_bucket.get(summary.bucket, np.zeros(pair_count, dtype=bool))
 
 
 # Codes of the pairs that must stay together in a split: those of one group, with equal texts, or one column value.
@@ -456,17 +460,17 @@ def keys_of_texts(references: Sequence[Sequence[str]], candidates: Sequence[str]
     """
     if not any(text.strip() for golds in references for text in golds) or not any(map(str.strip, candidates)):
         return [object() for _ in candidates]
-    return list(_keys(references, candidates))
+    return list(_text_keys(references, candidates))
 
 
-def _keys(
+def _text_keys(
     references: Sequence[Sequence[str]], candidates: Sequence[str]
 ) -> Iterator[tuple[str | tuple[str, ...], str]]:
-    for golds, text in zip(references, candidates, strict=True):
+    for golds, candidate in zip(references, candidates, strict=True):
         if len(golds) == 1:
-            yield pair_key(golds[0], text)
+            yield pair_key(golds[0], candidate)
         else:
-            yield tuple(sorted(map(text_key, golds))), text_key(text)
+            yield tuple(sorted(map(text_key, golds))), text_key(candidate)
 
 
 def same_pairs(data: ScoredDataset) -> Rows:
@@ -482,9 +486,9 @@ def same_pairs(data: ScoredDataset) -> Rows:
         references, candidates = (rows.column(name).to_pylist() for name in ("reference", "candidate"))
         has_reference |= any(text.strip() for golds in references for text in golds)
         has_candidate |= any(map(str.strip, candidates))
-        for row, key in enumerate(_keys(references, candidates), start):
-            golds, text = key
-            digests[row] = np.void(digest_of([golds, text] if isinstance(golds, str) else ["", *golds, text]))
+        for row, key in enumerate(_text_keys(references, candidates), start):
+            golds, candidate = key
+            digests[row] = np.void(digest_of([golds, candidate] if isinstance(golds, str) else ["", *golds, candidate]))
     if not has_reference or not has_candidate:
         return np.arange(len(data))
     return distinct_rows(digests.view("S16"))[1]
@@ -519,17 +523,17 @@ def signed(
     hints = [f"{data.title}: {hint}" for data in datasets for hint in data.facts.hints]
     if group_by is None:
         hints += [f"{data.title}: {data.facts.grouping}" for data in datasets if data.facts.grouping]
-    lines = [
+    signatures = [
         f"{data.title}: n:{len(data)}|digest:{data.facts.digest[:16]}|{data.run.manifest.signature}"
         for data in datasets
     ]
-    lines += dict.fromkeys(
+    signatures += dict.fromkeys(
         f"{name}: {data.metrics[name].short_signature}" for name in names for data in datasets if name in data.metrics
     )
     return replace(
         document,
         # the two runs of a comparison have the same data and hence the same hints
         hints=list(dict.fromkeys(hints)),
-        notes=[*document.notes, *lines, f"draws: {draws}"],
+        notes=[*document.notes, *signatures, f"draws: {draws}"],
         metrics=list(dict.fromkeys([*document.metrics, *names])),
     )
