@@ -21,7 +21,7 @@ PATIENCE = 5.0
 #: The environment variable with the token by which processes of a cluster authenticate each other.
 TOKEN = "RAY_AUTH_TOKEN"
 #: The advice on how to start a cluster, for messages.
-START = "start one with: ray start --head"
+START_ADVICE = "start one with: ray start --head"
 _ADDRESS = re.compile(r"(?P<host>\[[0-9a-fA-F:.]+\]|[^\s:/\[\]]+):(?P<port>[0-9]{1,5})", re.ASCII)
 #: The first bytes of an HTTP/2 client (RFC 9113, section 3.4) with an empty settings frame, and the type of the frame
 #: that a server answers with. Ray's servers speak HTTP/2; Ray's own client would wait for minutes for any other server.
@@ -87,7 +87,7 @@ class Connection:
         ) as error:
             self.close()
             where = "Ray on this machine" if address is None else f"`address={address}`"
-            remedy = "" if address is None else f"; run the command on a node of that cluster, or {START}"
+            remedy = "" if address is None else f"; run the command on a node of that cluster, or {START_ADVICE}"
             raise ClusterError(f"{where}: cannot be used ({summary_of(error)}){remedy}") from error
 
     def nodes(self) -> dict[str, Mapping[str, Any]]:
@@ -121,10 +121,10 @@ def check_address(address: str) -> None:
     except OSError as error:
         reason = "timed out" if isinstance(error, TimeoutError) else error.strerror or str(error)
         raise ClusterError(
-            f"`address={address}`: no answer within {PATIENCE:.0f} s ({reason}); check host and port, or {START}"
+            f"`address={address}`: no answer within {PATIENCE:.0f} s ({reason}); check host and port, or {START_ADVICE}"
         ) from None
     if len(answer) < _FRAME_HEADER or answer[3] != _SETTINGS_FRAME:
-        raise ClusterError(f"`address={address}`: what answers there is no Ray; check the port, or {START}")
+        raise ClusterError(f"`address={address}`: what answers there is no Ray; check the port, or {START_ADVICE}")
 
 
 def _greet(host: str, port: int) -> bytes:

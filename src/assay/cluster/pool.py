@@ -25,11 +25,11 @@ log = logging.getLogger(__name__)
 #: The most pieces of work that a slot has at a time.
 DEPTH = 2
 #: A piece of work is given up after this many ended processes, or after this many lost nodes.
-MOST_DEATHS, MOST_MOVES = 2, 5
+MOST_DEATHS, MAX_LOST_NODES = 2, 5
 #: A node is excluded after this many of its processes ended before they were ready.
 MOST_FAILED_STARTS = 3
 #: Seconds between two polls of the nodes, and seconds without work for a node that did not answer.
-POLL, SUSPECT = 2.0, 30.0
+POLL, SUSPECT_SECONDS = 2.0, 30.0
 #: Seconds to wait while no slot is ready; and, once one is ready, seconds to wait at the start for the other nodes.
 PATIENCE, SPREAD = 60.0, 15.0
 #: Seconds that slots have to report the cost of their work.
@@ -134,7 +134,7 @@ class Pool:
         self._say = say
         self._connection = connection
         self._gpus, self._threads, self._most = gpus, threads, most
-        self._class = self._ray.remote(slot_class())
+        self._slot_class = self._ray.remote(slot_class())
         self._slots: list[_Slot] = []
         # by Ray's reference to the answer
         self._calls: dict[Any, _Call] = {}
@@ -145,7 +145,7 @@ class Pool:
         # nodes that get no work, with the end of their exclusion by the monotonic clock
         self._excluded_until: dict[str, float] = {}
         self._failed_starts: Counter[str] = Counter()
-        self._polled = -POLL
+        self._last_poll = -POLL
         self._is_open = False
         self.done: Counter[str] = Counter()
         self.retried: list[str] = []
@@ -232,9 +232,9 @@ class Pool:
 
     def _start_slots(self) -> None:
         """Start the slots that are missing on the nodes; does nothing within :data:`POLL` seconds of the last poll."""
-        if time.monotonic() - self._polled < POLL:
+        if time.monotonic() - self._last_poll < POLL:
             return
-        self._polled = time.monotonic()
+        self._last_poll = time.monotonic()
         missing = self._slots_per_node()
         for slot in self._slots:
             missing[slot.node] -= 1
@@ -266,7 +266,7 @@ class Pool:
 
         needs = {"num_cpus": 0, "num_gpus": 1} if self._gpus else {"num_cpus": self._threads}
         strategy = NodeAffinitySchedulingStrategy(node, soft=False)
-        options = self._class.options(**needs, scheduling_strategy=strategy, max_restarts=0)
+        options = self._slot_class.options(**needs, scheduling_strategy=strategy, max_restarts=0)
         actor = options.remote(environment(self._threads), offered_environment())
         slot = _Slot(actor, node, node[:6])
         self._slots.append(slot)
@@ -425,7 +425,7 @@ class Pool:
         is_process = "worker process has died" in str(error) and slot.node in self._connection.nodes()
         if not is_process:
             # Ray takes a while to report a dead node; no new slot should start there meanwhile.
-            self._excluded_until[slot.node] = time.monotonic() + SUSPECT
+            self._excluded_until[slot.node] = time.monotonic() + SUSPECT_SECONDS
         elif not slot.is_ready:
             self._failed_starts[slot.node] += 1
             if self._failed_starts[slot.node] >= MOST_FAILED_STARTS:
@@ -445,7 +445,7 @@ class Pool:
             # Only the oldest unfinished work was running and may be the cause; the others were waiting.
             if is_first:
                 (work.deaths if is_process else work.moves).append(slot.node)
-                if len(work.deaths) >= MOST_DEATHS or len(work.moves) >= MOST_MOVES:
+                if len(work.deaths) >= MOST_DEATHS or len(work.moves) >= MAX_LOST_NODES:
                     yield work.number, WorkerDiedError(_reason_given_up(work, slot.place))
                     is_first = False
                     continue
@@ -454,7 +454,7 @@ class Pool:
             is_first = False
             self._retries.append(work)
         self._end(slot)
-        self._polled = -POLL
+        self._last_poll = -POLL
 
     def _result_before_end(self, reference: Any) -> tuple[bool, Any] | None:
         """Return the result of a piece of work that a slot sent before it ended, or None."""
@@ -469,7 +469,7 @@ class Pool:
         for slot in list(self._slots):
             if any(self._calls[reference].work for reference in slot.calls):
                 self._end(slot)
-                self._polled = -POLL
+                self._last_poll = -POLL
         self._retries.clear()
 
 

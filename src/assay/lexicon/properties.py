@@ -63,7 +63,7 @@ def _numbers(text: str) -> set[str]:
     return {number.rstrip(".,:").replace(",", "") for number in _NUMBER.findall(text)}
 
 
-def _length(text: str) -> float:
+def _log_word_count(text: str) -> float:
     return math.log1p(len(_words(text)))
 
 
@@ -79,8 +79,8 @@ def _lacks_a_number(pair: TextPair) -> float:
 
 #: Name of a property -> the function that computes it for a pair.
 PROPERTIES: dict[str, Callable[[TextPair], float]] = {
-    "gold-length": lambda pair: min(map(_length, pair.golds)),
-    "answer-length": lambda pair: _length(pair.candidate),
+    "gold-length": lambda pair: min(map(_log_word_count, pair.golds)),
+    "answer-length": lambda pair: _log_word_count(pair.candidate),
     "shared-word": _shares_a_word,
     "gold-has-number": lambda pair: float(any(map(_numbers, pair.golds))),
     "number-missing": _lacks_a_number,

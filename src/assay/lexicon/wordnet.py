@@ -71,7 +71,7 @@ def open_wordnet() -> Any:
         UnavailableError: there is no WordNet, or NLTK refuses it because of its permissions.
     """
     root = _require_wordnet()
-    with _refusal_explained(root):
+    with _explain_refusal(root):
         return _open_reader(root)
 
 
@@ -84,13 +84,13 @@ def check_wordnet() -> None:
     from nltk.data import FileSystemPathPointer
 
     root = _require_wordnet()
-    with _refusal_explained(root):
+    with _explain_refusal(root):
         _show_to_nltk(root)
         (FileSystemPathPointer(str(root)) if isinstance(root, Path) else root).join(_FILES[0]).open().close()
 
 
 @contextmanager
-def _refusal_explained(root: Any) -> Iterator[None]:
+def _explain_refusal(root: Any) -> Iterator[None]:
     """Turn a PermissionError in the block into an UnavailableError that says what to do."""
     try:
         yield

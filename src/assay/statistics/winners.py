@@ -63,7 +63,7 @@ def highest_on_new_sample(
         return None
     highest = int(np.argmax(on_scale))
     centred = defined - defined.mean(axis=1, keepdims=True)
-    covariances = centred @ centred[highest] / (defined.shape[1] - 1) * _few_units(units, confidence)
+    covariances = centred @ centred[highest] / (defined.shape[1] - 1) * _few_units_factor(units, confidence)
     return _new_sample(on_scale, covariances, lowest, confidence)
 
 
@@ -87,7 +87,7 @@ def highest_on_new_sample_by_influence(
         return None
     # how fast the place on Fisher's scale changes with the value
     slopes = 2 / (1 - lowest) * np.cosh(on_scale) ** 2
-    on_fishers = with_highest * slopes * slopes[highest] * _few_units(units, confidence)
+    on_fishers = with_highest * slopes * slopes[highest] * _few_units_factor(units, confidence)
     return _new_sample(on_scale, on_fishers, lowest, confidence)
 
 
@@ -101,7 +101,7 @@ def _new_sample(on_scale: Floats, covariances: Floats, lowest: float, confidence
     return NewSample(*(_from_fisher(value, lowest) for value in hybrid))
 
 
-def _few_units(units: int, confidence: float) -> float:
+def _few_units_factor(units: int, confidence: float) -> float:
     """Return what corrects a variance for few units: see :func:`~assay.statistics.agreement.expanded_tail`."""
     from scipy.special import ndtri, stdtrit
 

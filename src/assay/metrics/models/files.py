@@ -25,8 +25,8 @@ _SUFFIXES = frozenset(pattern[1:] for pattern in WEIGHTS + SMALL)
 
 #: The names under which transformers and sentence-transformers find safetensors; under other names they would load a
 #: pickle in the same folder instead.
-SINGLE = "model.safetensors"
-INDEX = "model.safetensors.index.json"
+SINGLE_WEIGHTS = "model.safetensors"
+WEIGHTS_INDEX = "model.safetensors.index.json"
 _PICKLES = ("pytorch_model*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl", "*.pickle")
 _CONVERT = (
     'convert it where you trust it, in a shell of its own: python -c "from transformers import AutoModel; '
@@ -278,10 +278,10 @@ def _check_weights(folder: Path, relative: str, kind: str | None, names: Collect
     inside = f" in {relative}" if relative else ""
     if needed and not (folder / relative / "config.json").is_file():
         raise InputError(f"model {where}: there is no config.json{inside}; is it a folder that save_pretrained wrote?")
-    if SINGLE in siblings:
-        weights = [SINGLE]
-    elif INDEX in siblings:
-        weights = _shards(read_json(folder / relative / INDEX), where)
+    if SINGLE_WEIGHTS in siblings:
+        weights = [SINGLE_WEIGHTS]
+    elif WEIGHTS_INDEX in siblings:
+        weights = _shards(read_json(folder / relative / WEIGHTS_INDEX), where)
     else:
         weights = []
     for name in weights:
@@ -294,7 +294,7 @@ def _check_weights(folder: Path, relative: str, kind: str | None, names: Collect
             f"model {where} has only pickled weights{inside} ({pickled[0]}), which can run code", _CONVERT
         )
     if needed:
-        raise InputError(f"model {where}: there are no weights{inside}: neither {SINGLE} nor {INDEX}")
+        raise InputError(f"model {where}: there are no weights{inside}: neither {SINGLE_WEIGHTS} nor {WEIGHTS_INDEX}")
 
 
 def _shards(index: dict[str, Any], where: str) -> list[str]:
@@ -303,7 +303,9 @@ def _shards(index: dict[str, Any], where: str) -> list[str]:
     shards = sorted({str(shard) for shard in weight_map.values()}) if isinstance(weight_map, dict) else []
     for shard in shards:
         if "/" in shard or "\\" in shard or not shard.endswith(".safetensors"):
-            raise UnsafeModelError(f"model {where}: {INDEX} names {shard!r}, which is no safetensors file beside it")
+            raise UnsafeModelError(
+                f"model {where}: {WEIGHTS_INDEX} names {shard!r}, which is no safetensors file beside it"
+            )
     return shards
 
 

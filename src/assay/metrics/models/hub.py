@@ -98,7 +98,7 @@ def _download(reference: ModelReference) -> tuple[Path, str]:
         _download_weights(reference, commit)
     downloaded = [sibling for sibling in siblings if decides(str(sibling.rfilename))]
     for sibling in downloaded:
-        _verify(folder, sibling, where)
+        _verify_checksum(folder, sibling, where)
     check_model(folder, where=where, left_out=names)
     _mark_complete(reference, folder, commit, [str(sibling.rfilename) for sibling in downloaded])
     return folder, commit
@@ -140,7 +140,7 @@ def _http_status(error: BaseException) -> int | None:
     return status if isinstance(status, int) else None
 
 
-def _verify(folder: Path, sibling: Any, where: str) -> None:
+def _verify_checksum(folder: Path, sibling: Any, where: str) -> None:
     """Compare a file with the checksum that the hub lists; a mismatching file is deleted.
 
     Raises:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 #: A function from token numbers to their weights, an array of the same shape.
 Weigh = Callable[[NDArray[np.int64]], NDArray[np.float64]]
-#: Embeddings, weights and presence of the tokens of the references or of the candidates, see :func:`_gather`.
+#: Embeddings, weights and presence of the tokens of the references or of the candidates, see :func:`_gather_tokens`.
 _MatchedSide = tuple["torch.Tensor", "torch.Tensor", "torch.Tensor"]
 
 #: Most numbers in the padded similarity matrices and embeddings of a batch of pairs, on a CPU and on a GPU.
@@ -99,8 +99,8 @@ def match(
         part = part[: int(np.searchsorted(longest[part], longest_in_batch, side="right"))]
         try:
             with torch.inference_mode():
-                references = _gather(unit, weights, starts, sizes, left[part])
-                candidates = _gather(unit, weights, starts, sizes, right[part])
+                references = _gather_tokens(unit, weights, starts, sizes, left[part])
+                candidates = _gather_tokens(unit, weights, starts, sizes, right[part])
                 precision[part], recall[part] = _precision_and_recall(references, candidates)
         except torch.OutOfMemoryError:
             if len(part) == 1:
@@ -127,7 +127,7 @@ def _precision_and_recall(
     return precision, recall
 
 
-def _gather(
+def _gather_tokens(
     unit: torch.Tensor,
     weights: torch.Tensor,
     starts: NDArray[np.intp],

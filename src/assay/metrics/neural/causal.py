@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 #: Tokens in a row that several prompts share. In a longer row attention costs more, with the square of the length, and
 #: the tokens saved are hardly more.
-ROW = 512
+ROW_TOKENS = 512
 
 
 @dataclass(frozen=True)
@@ -191,7 +191,7 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
             written.update(body.write(batch, rows, max_tokens, self._ends, sampling))
 
         together = self._shareable(prompts, extra=max_tokens)
-        self._run_rows(rows_of(together, ROW), step)
+        self._run_rows(rows_of(together, ROW_TOKENS), step)
         alone = {number: ids for number, ids in prompts.items() if number not in together}
         written |= self._generate_uncached(alone, max_tokens, sampling)
         return {number: [written[key] for key in sampling.keys([number])] for number in prompts}
@@ -240,7 +240,7 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
         """Run prompts through the model; prompts that can share a row do."""
         together = self._shareable(prompts)
         alone = {number: ids for number, ids in prompts.items() if number not in together}
-        self._run_rows(rows_of(together, ROW), step)
+        self._run_rows(rows_of(together, ROW_TOKENS), step)
         self._run_rows(rows_of(alone, 0), step)
 
     def _shareable(self, prompts: Mapping[int, list[int]], extra: int = 0) -> dict[int, list[int]]:

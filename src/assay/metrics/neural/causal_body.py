@@ -134,7 +134,7 @@ class CausalBody:
             inputs["attention_mask"] = self._mask(np.stack([row.sees(length) for row in rows]))
         if cache is not None:
             inputs["past_key_values"] = cache
-        with self._selecting(numbers, last):
+        with self._selected_logits(numbers, last):
             logits: torch.Tensor = self.model(**inputs, use_cache=cache is not None).logits[0]
         return logits
 
@@ -167,7 +167,7 @@ class CausalBody:
         # once unpacked, the inputs take several times the memory of their shared rows
         for part in plan_batches(lengths, _UNPACKED_RATIO * batch.ids.numel()):
             inputs_of_part = inputs[part]
-            states = self._states(cache, numbers[inputs_of_part], [paths[index] for index in inputs_of_part])
+            states = self._copy_states(cache, numbers[inputs_of_part], [paths[index] for index in inputs_of_part])
             first_logits = logits[to_device(inputs_of_part, self.device)]
             keys_of_part = [keys[index] for index in part]
             written |= self._continue_replies(
@@ -175,7 +175,7 @@ class CausalBody:
             )
         return written
 
-    def _states(
+    def _copy_states(
         self, cache: Any, rows: NDArray[np.intp], paths: Sequence[NDArray[np.intp]]
     ) -> list[tuple[torch.Tensor, torch.Tensor]]:
         """Copy the keys and values of n inputs out of their rows.
@@ -208,7 +208,7 @@ class CausalBody:
         """Generate b replies whose inputs the model has read, and return the tokens of each.
 
         Args:
-            states: keys and values of the inputs, see :meth:`_states`.
+            states: keys and values of the inputs, see :meth:`_copy_states`.
             lengths: the length of each input, shape (b,).
             logits: the logits of the first token of each reply, shape (b, v).
             keys: the keys of the replies.
@@ -240,7 +240,7 @@ class CausalBody:
                 cache.batch_select_indices(to_device(kept, self.device))
                 chosen = chosen[to_device(kept, self.device)]
             seen = np.pad(seen, ((0, 0), (0, 1)), constant_values=True)
-            with self._selecting(np.arange(len(keys)), np.zeros(len(keys), dtype=np.int64)):
+            with self._selected_logits(np.arange(len(keys)), np.zeros(len(keys), dtype=np.int64)):
                 output = self.model(
                     input_ids=chosen[:, None],
                     position_ids=to_device(lengths[:, None] + position, self.device),
@@ -260,7 +260,7 @@ class CausalBody:
         return mask.masked_fill_(~seen, torch.finfo(dtype).min)
 
     @contextmanager
-    def _selecting(self, rows: NDArray[np.intp], columns: NDArray[np.int64]) -> Iterator[None]:
+    def _selected_logits(self, rows: NDArray[np.intp], columns: NDArray[np.int64]) -> Iterator[None]:
         """Within the block, compute logits only for the tokens at these rows and columns of the batch."""
         self._selected = to_device(rows, self.device), to_device(columns, self.device)
         try:

@@ -82,7 +82,7 @@ class CrossSession(ModelSession[LoadedScorer, ScorerBody]):
         for metric in cross_encoders:
             metrics_by_limit.setdefault(metric.limit(), []).append(metric)
         for limit, metrics_at_limit in metrics_by_limit.items():
-            outputs |= self._outputs(metrics_at_limit, batch, limit)
+            outputs |= self._compute_outputs(metrics_at_limit, batch, limit)
         seconds = time.perf_counter() - started
         columns, flags, asymmetry = [], [], []
         for metric in cross_encoders:
@@ -99,7 +99,7 @@ class CrossSession(ModelSession[LoadedScorer, ScorerBody]):
             asymmetry=np.stack(asymmetry, axis=1),
         )
 
-    def _outputs(
+    def _compute_outputs(
         self, metrics: Sequence[CrossEncoder], batch: Batch, limit: int
     ) -> dict[CrossEncoder, tuple[NDArray[np.float64], NDArray[np.bool_]]]:
         """Return for each metric the logits of n pairs in its k orders, shape (n, k), and which were cut, shape (n,).

@@ -65,14 +65,14 @@ def tokenize(
         if too_long:
             long_first_texts = [first_texts[index] for index in too_long]
             long_second_texts = None if second_texts is None else [second_texts[index] for index in too_long]
-            cut = _encode_cut(tokenizer, long_first_texts, long_second_texts, limit, types=types)
+            cut = _encode_truncated(tokenizer, long_first_texts, long_second_texts, limit, types=types)
             for index, cut_tokens in zip(too_long, cut, strict=True):
                 encoded[index] = cut_tokens
         tokens += encoded
     return tokens
 
 
-def _encode_cut(
+def _encode_truncated(
     tokenizer: Any, texts: list[str], seconds: list[str] | None, limit: int, *, types: bool
 ) -> list[Tokens]:
     """Return the tokens of texts, or of pairs, that are longer than *limit*, truncated by the tokenizer itself."""

@@ -132,7 +132,7 @@ def related_words(
     rows = np.array([row_of[word.text] for word in words], dtype=np.intp)
     features = []
     n = len(first)
-    for question, name, belongs in _kinds(roles):
+    for question, name, belongs in _kinds_of_words(roles):
         chosen = np.array([belongs(word) for word in words], dtype=bool)
         present = np.bincount(sentence_of[chosen], minlength=len(sentences)) > 0
         means = _means(vectors, rows[chosen], sentence_of[chosen], len(sentences))
@@ -140,7 +140,7 @@ def related_words(
     return features
 
 
-def _kinds(roles: bool) -> Iterator[tuple[str, str, Callable[[Word], bool]]]:
+def _kinds_of_words(roles: bool) -> Iterator[tuple[str, str, Callable[[Word], bool]]]:
     """Yield each kind of word: the question of the paper, the name, and a test of a word for it."""
     for part in PARTS:
         yield "Q3a", part, partial(_is_one_of, (part,))

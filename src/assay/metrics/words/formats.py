@@ -29,7 +29,7 @@ _GZIP, _ZIP, _NUMPY = b"\x1f\x8b", b"PK\x03\x04", b"\x93NUMPY"
 #: The number of rows in a block.
 _ROWS = 1024
 #: The number of bytes read at a time, and of the longest line or word: a longer one means another format.
-_CHUNK, _LONGEST = 1 << 20, 1 << 22
+_CHUNK_BYTES, _LONGEST = 1 << 20, 1 << 22
 _MOST_DIMENSIONS = 1 << 16
 
 
@@ -80,7 +80,7 @@ def find_format(path: Path) -> Format:
         raise InputError(f"{path}: a zip archive is not supported; unpack it and name the file in it")
     if head.startswith(_NUMPY):
         raise InputError(f"{path}: a table without words; name the folder that has vectors.npy and words.txt")
-    if _header(head.partition(b"\n")[0]) is None:
+    if _parse_header(head.partition(b"\n")[0]) is None:
         return "text"
     return "binary" if path.name.removesuffix(".gz").endswith(".bin") or b"\0" in head else "text"
 
@@ -133,7 +133,7 @@ def _read_text(path: Path, stream: BufferedIOBase) -> Iterator[Block]:
     """
     lines = _lines(path, stream)
     first = next(lines)
-    header = _header(first)
+    header = _parse_header(first)
     if header is None:
         expected, dimensions = None, _count_numbers(path, first)
         lines = itertools.chain([first], lines)
@@ -209,14 +209,14 @@ def _read_binary(path: Path, stream: BufferedIOBase) -> Iterator[Block]:
     Raises:
         InputError: the file is truncated or broken, or does not end after the declared number of words.
     """
-    count, dimensions = _header(stream.readline(_LONGEST)) or (0, 0)
+    count, dimensions = _parse_header(stream.readline(_LONGEST)) or (0, 0)
     size = 4 * dimensions
     buffer, position = b"", 0
     for start in range(1, count + 1, _ROWS):
         words, numbers = [], bytearray()
         for number in range(start, min(start + _ROWS, count + 1)):
             while (end := buffer.find(b" ", position)) < 0 or len(buffer) <= end + size:
-                piece = stream.read(_CHUNK)
+                piece = stream.read(_CHUNK_BYTES)
                 if not piece:
                     raise InputError(f"{path}, word {number} of {count}: expected a word and {size} bytes, cut short")
                 if len(buffer) - position > _LONGEST:
@@ -236,7 +236,7 @@ def _read_binary(path: Path, stream: BufferedIOBase) -> Iterator[Block]:
         raise InputError(f"{path}, word {count + 1}: expected the end after the {count} words of line 1")
 
 
-def _header(line: bytes) -> tuple[int, int] | None:
+def _parse_header(line: bytes) -> tuple[int, int] | None:
     """Return the number of words and of dimensions in a first line ``n d``; None for any other line."""
     fields = line.split()
     if len(fields) != 2:

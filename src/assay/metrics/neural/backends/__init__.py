@@ -29,7 +29,7 @@ def open_encoder_bodies(models: list[Any], engine: ModelEngine, threads: int) ->
     """
     if engine.backend == "torch":
         _pack_on_cpu(models, engine)
-        return [TorchBody(model, device) for model, device in _for_threads(models, engine, threads)]
+        return [TorchBody(model, device) for model, device in _copies_per_thread(models, engine, threads)]
     from assay.metrics.neural.backends.converted import ConvertedBody
 
     return [ConvertedBody(_take_config(models), engine, threads)]
@@ -44,7 +44,7 @@ def open_scorer_bodies(models: list[Any], engine: ModelEngine, threads: int) -> 
     """
     if engine.backend == "torch":
         _pack_on_cpu(models, engine)
-        return [TorchScorerBody(model, device) for model, device in _for_threads(models, engine, threads)]
+        return [TorchScorerBody(model, device) for model, device in _copies_per_thread(models, engine, threads)]
     from assay.metrics.neural.backends.converted import ConvertedScorerBody
 
     return [ConvertedScorerBody(_take_config(models), engine, threads)]
@@ -68,7 +68,7 @@ def _pack_on_cpu(models: list[Any], engine: ModelEngine) -> None:
             pack_linears(model)
 
 
-def _for_threads(models: list[Any], engine: ModelEngine, threads: int) -> list[tuple[Any, str]]:
+def _copies_per_thread(models: list[Any], engine: ModelEngine, threads: int) -> list[tuple[Any, str]]:
     """Return each model with its device; on the CPU, one copy of the model per thread, all with the same weights.
 
     With one batch per thread, threads do not wait for each other at every layer, and the result of a batch is the same

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from assay.metrics.neural.session import ModelEngine
 
 #: The least accepted rank correlation with fp32 in torch.
-LEAST = 0.999
+MIN_CORRELATION = 0.999
 #: The number of tokens at which a text of the check set is cut; in fact only models with fewer positions cut any.
 LIMIT = 128
 #: Decimals to which scores are rounded before they are ranked: the order of nearly equal scores is noise.
@@ -159,7 +159,8 @@ def accept(folder: Path, engine: ModelEngine, reference: Callable[[], Outputs], 
         converted: the converted model.
 
     Raises:
-        UnavailableError: the correlation of the scores is below :data:`LEAST` or undefined, or the model does not run.
+        UnavailableError: the correlation of the scores is below :data:`MIN_CORRELATION` or undefined, or the model
+            does not run.
     """
     key = {"cpu": _cpu_kind(), "precision": engine.precision, "check": _check_digest(), "tokens": engine.tokens}
     path = folder / f"accepted-{hashlib.sha256(json.dumps(key).encode()).hexdigest()[:16]}.json"
@@ -168,7 +169,7 @@ def accept(folder: Path, engine: ModelEngine, reference: Callable[[], Outputs], 
         value = _agreement_with_torch(engine, reference, converted)
         with suppress(OSError):  # the cache is read-only: the next run checks again
             write_json(path, key | {"spearman": value})
-    if value is not None and value >= LEAST:
+    if value is not None and value >= MIN_CORRELATION:
         return
     remedy = "take backend=torch" if engine.precision == "fp32" else "take precision=fp32"
     if value is None:
@@ -181,7 +182,7 @@ def accept(folder: Path, engine: ModelEngine, reference: Callable[[], Outputs], 
     figure = f"{math.floor(value * 1e4) / 1e4:.4f}".replace("0.", ".", 1)
     raise UnavailableError(
         f"model {engine.folder}: {engine.backend} {engine.precision} keeps a Spearman of {figure} with fp32, below "
-        f"{f'{LEAST}'.lstrip('0')}",
+        f"{f'{MIN_CORRELATION}'.lstrip('0')}",
         remedy,
     )
 

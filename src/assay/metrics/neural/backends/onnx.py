@@ -97,7 +97,7 @@ class OnnxRuntime:
             target: the path of the result, in the same folder.
         """
         model = import_backend("onnx", _EXTRA).load(full_precision)
-        with _silent():
+        with _silenced_log():
             quantizer = import_backend("onnxruntime.quantization.matmul_nbits_quantizer", _EXTRA)
             matmul_quantizer = quantizer.MatMulNBitsQuantizer(
                 model, bits=8, block_size=BLOCK, is_symmetric=True, accuracy_level=_INT8_ACTIVATIONS
@@ -112,7 +112,7 @@ class OnnxRuntime:
 
 
 @contextmanager
-def _silent() -> Iterator[None]:
+def _silenced_log() -> Iterator[None]:
     """Silence the log of the quantiser within the block, and undo its changes to the root logger."""
     root = logging.getLogger()
     level, handlers, disabled = root.level, root.handlers[:], root.manager.disable
