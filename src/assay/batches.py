@@ -53,18 +53,18 @@ def held(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> pa.Table:
         collected.append(batch)
         size += batch.nbytes
         if size > LARGE:
-            return _mapped(schema, _drained(collected, source))
+            return _memory_mapped_table(schema, _drain_source(collected, source))
     return pa.Table.from_batches(collected, schema)
 
 
-def _drained(collected: deque[pa.RecordBatch], source: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _drain_source(collected: deque[pa.RecordBatch], source: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield the collected batches, dropping each so that its memory is freed, and then the rest of the source."""
     while collected:
         yield collected.popleft()
     yield from source
 
 
-def _mapped(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> pa.Table:
+def _memory_mapped_table(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> pa.Table:
     """Write record batches to a temporary file, and return a table that is memory-mapped from it.
 
     Raises:

@@ -67,7 +67,7 @@ def find_configuration(start: Path) -> Configuration | None:
             file = folder / name
             # unlike the methods of Path, access does not raise if a parent folder may not be read
             if os.access(file, os.F_OK):
-                values = _read(file)
+                values = _read_toml(file)
                 if values is not None:
                     return Configuration(file, values)
     return None
@@ -83,7 +83,7 @@ def _searched_folders(start: Path) -> list[Path]:
     return [start]
 
 
-def _read(file: Path) -> dict[str, Any] | None:
+def _read_toml(file: Path) -> dict[str, Any] | None:
     """Return the values in a configuration file; None for a ``pyproject.toml`` without a section of assay.
 
     Raises:

@@ -41,7 +41,7 @@ class Database:
                 path.touch(0o600, exist_ok=False)
             # judges write from the thread of an event loop, but only one statement at a time
             self._connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
-            self._open()
+            self._open_database()
         except (OSError, sqlite3.Error) as error:
             reason = getattr(error, "strerror", None) or error
             raise InputError(
@@ -49,7 +49,7 @@ class Database:
                 "written, or move the file away"
             ) from error
 
-    def _open(self) -> None:
+    def _open_database(self) -> None:
         """Turn on WAL and create the tables, retrying: SQLite's timeout does not cover two processes turning it on."""
         deadline = time.monotonic() + PATIENCE
         while True:

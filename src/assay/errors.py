@@ -89,10 +89,10 @@ def install_extra(extra: str) -> str:
     except metadata.PackageNotFoundError:
         # not installed: the folder src of a checkout is on the path
         return f"pip install -e {shlex.quote(f'{Path(__file__).parents[2]}[{extra}]')}"
-    return f"pip install {_requirement(extra, json.loads(direct_url or '{}'))}"
+    return f"pip install {_requirement_of_extra(extra, json.loads(direct_url or '{}'))}"
 
 
-def _requirement(extra: str, origin: Mapping[str, Any]) -> str:
+def _requirement_of_extra(extra: str, origin: Mapping[str, Any]) -> str:
     """Return the pip requirement for assay with an extra, quoted for a shell.
 
     Args:

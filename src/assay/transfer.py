@@ -128,13 +128,13 @@ def download(
         return target
     with disk_errors(target):
         private_folder(target.parent)
-        with _part(target, sha256 or "") as (part, stream):
+        with _open_part(target, sha256 or "") as (part, stream):
             try:
-                _fill(url, stream, target.name, size, progress)
+                _download_rest(url, stream, target.name, size, progress)
                 if sha256 is not None and sha256_of(part) != sha256:
                     # the resumed part may have belonged to another file: try once more from the start
-                    _truncate(stream)
-                    _fill(url, stream, target.name, size, progress)
+                    _truncate_file(stream)
+                    _download_rest(url, stream, target.name, size, progress)
                     _check_sha256(url, part, stream, sha256)
                 part.replace(target)
             except OSError as error:
@@ -152,13 +152,13 @@ def _check_sha256(url: str, part: Path, stream: IO[bytes], sha256: str) -> None:
     """
     got = sha256_of(part)
     if got != sha256:
-        _truncate(stream)
+        _truncate_file(stream)
         part.unlink(missing_ok=True)
         raise DownloadError(f"{url} gives a file with the SHA-256 {got}; expected {sha256}", mismatch=True)
 
 
 @contextmanager
-def _part(target: Path, checksum: str) -> Iterator[tuple[Path, IO[bytes]]]:
+def _open_part(target: Path, checksum: str) -> Iterator[tuple[Path, IO[bytes]]]:
     """Yield the path and stream of a part file: the shared one, or a private one if another process is using that."""
     shared = target.with_name(f"{target.name}.{checksum[:12] or 'new'}.part")
     stream = _open_locked(shared)
@@ -197,12 +197,12 @@ def _open_locked(path: Path) -> IO[bytes] | None:
     return None
 
 
-def _truncate(stream: IO[bytes]) -> None:
+def _truncate_file(stream: IO[bytes]) -> None:
     stream.seek(0)
     stream.truncate()
 
 
-def _fill(url: str, stream: IO[bytes], name: str, size: int | None, progress: DownloadProgress | None) -> None:
+def _download_rest(url: str, stream: IO[bytes], name: str, size: int | None, progress: DownloadProgress | None) -> None:
     """Append to *stream* until the file is complete, in up to :data:`ATTEMPTS` attempts.
 
     Raises:
@@ -231,7 +231,7 @@ def _fill_once(url: str, stream: IO[bytes], name: str, size: int | None, progres
     if size is not None and received == size:
         return ""
     if size is not None and received > size:
-        _truncate(stream)
+        _truncate_file(stream)
         received = 0
     headers = {"Accept-Encoding": "identity"}  # so that sizes and ranges mean bytes of the file
     if received:
@@ -239,18 +239,18 @@ def _fill_once(url: str, stream: IO[bytes], name: str, size: int | None, progres
     try:
         with requests.get(url, headers=headers, stream=True, timeout=TIMEOUT) as response:
             if response.status_code == 416:
-                _truncate(stream)
+                _truncate_file(stream)
                 return "the server has no such range"
             if response.status_code >= 500:
                 return f"the server answers {response.status_code}"
             if response.status_code >= 400:
                 raise DownloadError(f"the server answers {response.status_code} for {url}")
             if received and not _resumes_at(response, received):
-                _truncate(stream)
+                _truncate_file(stream)
                 received = 0
             _append(response, stream, name, received, size, progress)
     except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
-        return _cause(error)
+        return _cause_text(error)
     if size is None or stream.tell() == size:
         return ""
     return f"{stream.tell()} of {size} bytes came"
@@ -274,7 +274,7 @@ def _append(
     done = received
     for piece in response.iter_content(CHUNK):  # type: ignore[attr-defined]
         if size is not None and done + len(piece) > size:
-            _truncate(stream)
+            _truncate_file(stream)
             raise DownloadError(f"the server sends more than the {size} bytes of {name}", mismatch=True)
         stream.write(piece)
         done += len(piece)
@@ -283,7 +283,7 @@ def _append(
     stream.flush()
 
 
-def _cause(error: Exception) -> str:
+def _cause_text(error: Exception) -> str:
     """Return the cause of a connection error in a few words, or a summary of an unknown error."""
     text = str(error)
     for pattern, explanation in _CAUSES.items():

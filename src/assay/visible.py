@@ -28,7 +28,9 @@ def visible(text: str, *, keep: str = "") -> str:
     """
     if text.isprintable():
         return text
-    return "".join(_escaped(letter) if _must_be_escaped(letter) and letter not in keep else letter for letter in text)
+    return "".join(
+        _escape_letter(letter) if _must_be_escaped(letter) and letter not in keep else letter for letter in text
+    )
 
 
 def _must_be_escaped(letter: str) -> bool:
@@ -38,7 +40,7 @@ def _must_be_escaped(letter: str) -> bool:
     return unicodedata.category(letter) in _ACTING or ord(letter) & 0xFFFE == 0xFFFE
 
 
-def _escaped(letter: str) -> str:
+def _escape_letter(letter: str) -> str:
     return letter.encode("unicode_escape", errors="backslashreplace").decode("ascii")
 
 
@@ -47,11 +49,13 @@ def brief(text: str) -> str:
     if text.isprintable() and len(text) <= LONGEST_WORD:
         return text
     # shortened first, so that escaping a text of a gigabyte does not multiply its size
-    text = visible(_cut(text, 10 * LONGEST_LINE))
-    return _cut(re.sub(rf"\S{{{LONGEST_WORD + 1},}}", lambda word: _cut(word[0], LONGEST_WORD), text), LONGEST_LINE)
+    text = visible(_cut_text(text, 10 * LONGEST_LINE))
+    return _cut_text(
+        re.sub(rf"\S{{{LONGEST_WORD + 1},}}", lambda word: _cut_text(word[0], LONGEST_WORD), text), LONGEST_LINE
+    )
 
 
-def _cut(text: str, most: int) -> str:
+def _cut_text(text: str, most: int) -> str:
     if len(text) <= most:
         return text
     half = most // 2 - 10

@@ -311,13 +311,13 @@ def test_fresh_scores_are_computed_once(tmp_path):
 
 
 def test_a_full_disk_ends_the_run_as_bad_input(tmp_path, monkeypatch):
-    opened = ScoreStore._open
+    opened = ScoreStore._open_database
 
     def small(store):
         opened(store)
         store._connection.execute("PRAGMA max_page_count = 8")  # what SQLite sees when no page can be added
 
-    monkeypatch.setattr(ScoreStore, "_open", small)
+    monkeypatch.setattr(ScoreStore, "_open_database", small)
     rows = [{"reference": f"r{i}", "candidate": f"c{i}", "label": i % 3} for i in range(3000)]
     with pytest.raises(InputError, match="the disk is full") as caught:
         assay.run([rows], ["em", "levenshtein"], store=tmp_path / "s.sqlite", out=tmp_path / "out", resamples=0)

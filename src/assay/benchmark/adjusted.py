@@ -93,14 +93,14 @@ def _read_control(pairs: Pairs, rule: str, token_f1: Callable[[], NDArray[np.flo
         values = numbers.get(term.name)
         # computed quantities have default ranges of their own
         is_column = term.name not in ("f1", "length", "number")
-        edges = _quarters(values) if values is not None and not term.edges and is_column else ""
+        edges = _quarter_edges(values) if values is not None and not term.edges and is_column else ""
         terms.append(term.text + edges)
     buckets = split_into_buckets(pairs, ("+".join(terms),), token_f1)
     strata = {bucket.name: bucket.mask for bucket in buckets if bucket.name != ALL}
     return Control(rule, numbers if len(numbers) == len(quantities) else {}, strata)
 
 
-def _quarters(values: NDArray[np.float64]) -> str:
+def _quarter_edges(values: NDArray[np.float64]) -> str:
     """Return the edges, for a rule, that divide a column of many values into quarters; empty for few values."""
     known = values[np.isfinite(values)]
     if len(np.unique(known)) <= MOST_VALUES:

@@ -110,10 +110,10 @@ def check_columns(datasets: Sequence[Pairs], rules: Sequence[str]) -> None:
         with_columns = [pairs for pairs in datasets if not _missing_columns(pairs, rule)]
         if not with_columns and len(datasets) > 1:
             raise _no_such_column(rule, [term.name for term in terms], datasets)
-        # if the only dataset lacks the column, _column raises the error that names it
+        # if the only dataset lacks the column, _column_of_term raises the error that names it
         for pairs in with_columns or datasets:
             for term in terms:
-                _column(pairs, term)
+                _column_of_term(pairs, term)
 
 
 def rules_for(pairs: Pairs, rules: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:
@@ -165,7 +165,7 @@ def split_into_buckets(
             continue
         product = [Bucket("", np.ones(len(pairs), dtype=bool))]
         for term in parse_rule(rule):
-            parts = _partition(pairs, term, token_f1)
+            parts = _partition_pairs(pairs, term, token_f1)
             if len(product) * len(parts) > MOST_COMBINED:
                 raise InputError(
                     f"bucket {rule!r}: makes {len(product) * len(parts):,} combinations, more than {MOST_COMBINED:,}; "
@@ -197,7 +197,7 @@ def parse_rule(rule: str) -> list[Term]:
             )
         edges: tuple[float, ...] = ()
         if match["edges"]:
-            edges = tuple(_number(rule, edge) for edge in match["edges"].split(","))
+            edges = tuple(_parse_number(rule, edge) for edge in match["edges"].split(","))
             if len(edges) < 2 or any(low >= high for low, high in pairwise(edges)):
                 raise InputError(f"bucket {rule!r}: needs two or more rising edges, such as f1:0,0.5,1")
         if match["name"] == "number" and (
@@ -205,7 +205,7 @@ def parse_rule(rule: str) -> list[Term]:
         ):
             raise InputError(f"bucket {rule!r}: number has no other conditions than number=yes and number=no")
         if match["op"] and match["name"] in _NUMERIC:
-            _number(rule, match["value"])
+            _parse_number(rule, match["value"])
         terms.append(Term(text.strip(), match["name"], match["op"] or "", match["value"] or "", edges))
     return terms
 
@@ -215,7 +215,7 @@ def plain(value: float) -> str:
     return f"{value:.15g}"
 
 
-def _number(rule: str, text: str) -> float:
+def _parse_number(rule: str, text: str) -> float:
     """Return the number that *text*, a part of *rule*, stands for; raise InputError unless it is finite."""
     try:
         value = float(text)
@@ -226,22 +226,22 @@ def _number(rule: str, text: str) -> float:
     return value
 
 
-def _partition(pairs: Pairs, term: Term, token_f1: Callable[[], NDArray[np.float64]]) -> list[Bucket]:
+def _partition_pairs(pairs: Pairs, term: Term, token_f1: Callable[[], NDArray[np.float64]]) -> list[Bucket]:
     """Return the disjoint buckets of one term; pairs with an empty cell or outside the edges are in none of them."""
     if term.name == "number":
         has = has_number(pairs.table.column("reference"))
         return [Bucket("number=yes", has), Bucket("number=no", ~has)]
-    values = _values(pairs, term, token_f1)
+    values = _values_of_term(pairs, term, token_f1)
     numeric = values.dtype.kind == "f"
     if term.op:
         compare, opposite = _COMPARE[term.op]
-        mask = compare(values, _number(term.text, term.value) if numeric else term.value)
+        mask = compare(values, _parse_number(term.text, term.value) if numeric else term.value)
         rest = ~mask & ~np.isnan(values) if numeric else ~mask  # an empty cell of numbers is in neither bucket
         return [Bucket(term.text, mask), Bucket(f"{term.name}{opposite}{term.value}", rest)]
     if not numeric:
-        return [Bucket(f"{term.name}={value}", values == value) for value in _distinct(values, term)]
+        return [Bucket(f"{term.name}={value}", values == value) for value in _distinct_values(values, term)]
     if term.edges:
-        return _between(term, values)
+        return _buckets_between(term, values)
     if term.name == "f1":
         return [Bucket("f1=0", values == 0), Bucket("f1>0", values > 0)]
     if term.name in _DEFAULT_EDGES:
@@ -252,10 +252,10 @@ def _partition(pairs: Pairs, term: Term, token_f1: Callable[[], NDArray[np.float
             Bucket(f"{low:g}<={name}<{high:g}", (values >= low) & (values < high)),
             Bucket(f"{name}>={high:g}", values >= high),
         ]
-    return [Bucket(f"{term.name}={plain(value)}", values == value) for value in _distinct(values, term)]
+    return [Bucket(f"{term.name}={plain(value)}", values == value) for value in _distinct_values(values, term)]
 
 
-def _distinct(values: NDArray[np.float64], term: Term) -> list[Any]:
+def _distinct_values(values: NDArray[np.float64], term: Term) -> list[Any]:
     """Return the sorted distinct values of a column, without empty cells of numbers; raise InputError for too many."""
     # NaN, an empty cell of numbers, is the only value that does not equal itself
     distinct = sorted({value for value in values.tolist() if value == value})
@@ -267,7 +267,7 @@ def _distinct(values: NDArray[np.float64], term: Term) -> list[Any]:
     return distinct
 
 
-def _between(term: Term, values: NDArray[np.float64]) -> list[Bucket]:
+def _buckets_between(term: Term, values: NDArray[np.float64]) -> list[Bucket]:
     """Return one bucket per range between neighbouring edges; only the last range includes its upper edge."""
     buckets = []
     for low, high in pairwise(term.edges):
@@ -288,7 +288,7 @@ def _no_such_column(rule: str, columns: Sequence[str], datasets: Sequence[Pairs]
     )
 
 
-def _column(pairs: Pairs, term: Term) -> pa.ChunkedArray:
+def _column_of_term(pairs: Pairs, term: Term) -> pa.ChunkedArray:
     """Return the column of a term, by its name in the pairs table or in the source, in a type that the term can read.
 
     Integers that floats cannot hold exactly become text. Text becomes numbers if the term has a condition on numbers.
@@ -321,7 +321,7 @@ def _column(pairs: Pairs, term: Term) -> pa.ChunkedArray:
                 f"bucket {term.text!r}: column {term.name!r} holds text, which has only = and != and no edges"
             ) from None
     if _is_numeric(column) and term.op:
-        _number(term.text, term.value)
+        _parse_number(term.text, term.value)
     return column
 
 
@@ -331,7 +331,7 @@ def _is_numeric(column: pa.ChunkedArray) -> bool:
     return bool(pa.types.is_integer(column.type) or pa.types.is_floating(column.type))
 
 
-def _values(pairs: Pairs, term: Term, token_f1: Callable[[], NDArray[np.float64]]) -> NDArray[np.float64]:
+def _values_of_term(pairs: Pairs, term: Term, token_f1: Callable[[], NDArray[np.float64]]) -> NDArray[np.float64]:
     """Return the quantity or column cell of every pair, shape (n,): floats with NaN for an empty cell, or text."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -342,11 +342,11 @@ def _values(pairs: Pairs, term: Term, token_f1: Callable[[], NDArray[np.float64]
     if name == "label":
         return pairs.labels
     if name == "length":
-        longest = np.maximum(_words(pairs, "reference"), _words(pairs, "candidate"))
+        longest = np.maximum(_word_counts(pairs, "reference"), _word_counts(pairs, "candidate"))
         return longest.astype(np.float64)
     if name == "language" and "language" not in pairs.table.column_names:
         return np.full(len(pairs), pairs.language or "unknown", dtype=object)
-    column = _column(pairs, term)
+    column = _column_of_term(pairs, term)
     if _is_numeric(column):
         return np.asarray(pc.cast(column, pa.float64()).to_numpy(zero_copy_only=False))
     parts: list[NDArray[Any]] = [np.zeros(0, dtype=object)]
@@ -364,7 +364,7 @@ def quantity(pairs: Pairs, term: Term, token_f1: Callable[[], NDArray[np.float64
     """
     if term.name == "number":
         return has_number(pairs.table.column("reference")).astype(np.float64)
-    values = _values(pairs, term, token_f1)
+    values = _values_of_term(pairs, term, token_f1)
     if values.dtype.kind == "f":
         return values
     cells = ["nan" if cell == "" else cell for cell in values.tolist()]
@@ -374,7 +374,7 @@ def quantity(pairs: Pairs, term: Term, token_f1: Callable[[], NDArray[np.float64
         return values
 
 
-def _words(pairs: Pairs, name: str) -> NDArray[np.int64]:
+def _word_counts(pairs: Pairs, name: str) -> NDArray[np.int64]:
     """Return the number of words of each text in a column, shape (n,); for several gold answers the largest number."""
     import pyarrow.compute as pc
 

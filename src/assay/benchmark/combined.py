@@ -61,7 +61,7 @@ def combine(metric: Combined, dataset: PreparedDataset, records: MetricRecords) 
                 raise UnavailableError(f"its member {member} has no scores: {record.reason}", record.remedy)
         metric.check_available()
         metric.check_members([record.signature for record in member_records])
-        texts = _texts(dataset) if metric.file.properties else []
+        texts = _text_pairs(dataset) if metric.file.properties else []
         begun = time.perf_counter()
         scores = metric.combine([dataset.scores[member] for member in members], texts)
         seconds = time.perf_counter() - begun
@@ -99,7 +99,7 @@ def _remark_on(metric: Combined, dataset: PreparedDataset) -> str:
     return f"{metric.says()}; it was learned from these very pairs: its agreement with them is no test of it"
 
 
-def _texts(dataset: PreparedDataset) -> list[TextPair]:
+def _text_pairs(dataset: PreparedDataset) -> list[TextPair]:
     """Return the texts of all pairs of a dataset."""
     table = dataset.pairs.table
     questions = table.column("question").to_pylist() if "question" in table.column_names else None

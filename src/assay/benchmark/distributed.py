@@ -76,7 +76,7 @@ class RayExecutor:
         try:
             has_gpus = any(node["Resources"].get("GPU", 0) >= 1 for node in self._connection.nodes().values())
             on_gpus = runtime.device in ("cuda", "all") or (runtime.device == "auto" and has_gpus)
-            pool = self._pool(on_gpus)
+            pool = self._open_pool(on_gpus)
         except BaseException:
             self.leave()
             raise
@@ -84,7 +84,7 @@ class RayExecutor:
         #: The settings under which metrics are planned.
         self.runtime = replace(runtime, device="auto", threads=self._threads, elsewhere=elsewhere)
 
-    def _pool(self, gpus: bool) -> Pool:
+    def _open_pool(self, gpus: bool) -> Pool:
         if gpus not in self._pools:
             self._pools[gpus] = Pool(self._connection, gpus=gpus, threads=self._threads, most=self._most, say=self._say)
         return self._pools[gpus]
@@ -102,32 +102,32 @@ class RayExecutor:
                 continue
             pool.done.clear()
             pool.retried.clear()
-            for number, result in pool.map(self._works(pool, group)):
+            for number, result in pool.map(self._works_of_units(pool, group)):
                 yield number, _as_outcome(result)
 
     def _pool_for(self, unit: Unit) -> Pool | None:
         """Return the pool whose slots score a unit; None for this process."""
-        if self._job(unit.metrics) is None or (self._was_closed and unit.engine is None):
+        if self._job_of_metrics(unit.metrics) is None or (self._was_closed and unit.engine is None):
             return None
         devices = getattr(unit.engine, "devices", ())
-        return self._pool(any(device.startswith("cuda") for device in devices))
+        return self._open_pool(any(device.startswith("cuda") for device in devices))
 
-    def _works(self, pool: Pool, units: Iterable[Unit]) -> Iterator[Work]:
+    def _works_of_units(self, pool: Pool, units: Iterable[Unit]) -> Iterator[Work]:
         for unit in units:
-            job = self._job(unit.metrics)
+            job = self._job_of_metrics(unit.metrics)
             if job is None:
                 raise AssayError(f"{unit.metrics}: cannot be sent")  # _pool_for gives such units no pool
             self._last = pool, job
             title = f"unit {unit.number + 1} of {', '.join(map(str, unit.metrics))} ({len(unit.batch):,} pairs)"
             yield Work(unit.number, job, unit.batch, title)
 
-    def _job(self, metrics: tuple[Metric, ...]) -> SharedJob | None:
+    def _job_of_metrics(self, metrics: tuple[Metric, ...]) -> SharedJob | None:
         """Return the cached job with which slots score metrics; None for metrics that this process scores."""
         if metrics not in self._jobs:
-            self._jobs[metrics] = None if any(metric.stays_here for metric in metrics) else self._shared(metrics)
+            self._jobs[metrics] = None if any(metric.stays_here for metric in metrics) else self._shared_job(metrics)
         return self._jobs[metrics]
 
-    def _shared(self, metrics: tuple[Metric, ...]) -> SharedJob | None:
+    def _shared_job(self, metrics: tuple[Metric, ...]) -> SharedJob | None:
         """Return the pickled job of some metrics with their models and files; None if it cannot be pickled."""
         from ray import cloudpickle
 
@@ -236,7 +236,7 @@ class NodeScoring:
             raise MissingFilesError(missing)
         with use_runtime(self.runtime):
             for metric, expected in zip(self.metrics, self.signatures, strict=True):
-                _compare(metric, expected)
+                _check_signature(metric, expected)
             self._engine = self.metrics[0].needs()
 
     def do(self, payload: Batch) -> Scores:
@@ -285,7 +285,7 @@ def _file_here(named: str, content: Content) -> Path | None:
     return sent_to(content) if content.is_at(sent_to(content)) else None
 
 
-def _compare(metric: Metric, expected: Mapping[str, str]) -> None:
+def _check_signature(metric: Metric, expected: Mapping[str, str]) -> None:
     """Raise NodeError if the signature of a metric on this node differs from the driver's."""
     try:
         signature = metric.signature()

@@ -114,7 +114,7 @@ def _estimate_judge(judge: Judge, dataset: str, singles: Singles) -> Work:
     from assay.metrics.judge.spending import current_purse
 
     price = Endpoint.of(judge).price_by(current_purse())
-    estimated = estimate(judge, _batches(singles), price)
+    estimated = estimate(judge, _batches_of(singles), price)
     return Work(
         dataset,
         str(judge),
@@ -127,7 +127,7 @@ def _estimate_judge(judge: Judge, dataset: str, singles: Singles) -> Work:
     )
 
 
-def _batches(singles: Singles) -> Iterator[Batch]:
+def _batches_of(singles: Singles) -> Iterator[Batch]:
     """Yield the distinct pairs in chunks."""
     for start in range(0, len(singles.digests), CHUNK):
         yield singles.batch(np.arange(start, min(start + CHUNK, len(singles.digests))))

@@ -217,15 +217,15 @@ class Workers(InProcess):
             yield from super().map(source)
             return
         try:
-            yield from self._spread(first.left >= MANY, source)
+            yield from self._spread_units(first.left >= MANY, source)
         finally:
             # idle workers would occupy memory that the model of the next engine may need
             self._end_crew()
 
-    def _spread(self, are_many: bool, units: Iterator[Unit]) -> Iterator[tuple[int, Scores | Exception]]:
+    def _spread_units(self, are_many: bool, units: Iterator[Unit]) -> Iterator[tuple[int, Scores | Exception]]:
         """Score units in this process until workers are worth their start and ready; they score the other units."""
         if are_many:
-            self._start(at_least=2)
+            self._start_crew(at_least=2)
         while self._crew is None or not (are_many or self._crew.is_ready):
             unit = next(units, None)
             if unit is None:
@@ -244,10 +244,10 @@ class Workers(InProcess):
             remaining = seconds / max(1, len(unit.batch)) * unit.left
             if remaining > START_SECONDS + loading:
                 # k workers take start + loading + remaining / k seconds, which must be less than remaining
-                self._start(at_least=remaining / (remaining - START_SECONDS - loading))
+                self._start_crew(at_least=remaining / (remaining - START_SECONDS - loading))
         return outcome
 
-    def _start(self, *, at_least: float) -> None:
+    def _start_crew(self, *, at_least: float) -> None:
         """Start the workers unless fewer than *at_least*, or fewer than two, are allowed."""
         from assay.processes import Crew
 

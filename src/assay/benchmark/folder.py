@@ -80,7 +80,7 @@ def write_run(outcome: Outcome, folder: Path, *, finish: Callable[[Path], None] 
                 _check_alone(folder, outcome.request.digest())
                 put_folder(scratch, folder)
     except OSError as error:
-        raise _unwritable(folder, error) from error
+        raise _unwritable_error(folder, error) from error
     return folder
 
 
@@ -95,7 +95,7 @@ def _write_files(scratch: Path, outcome: Outcome) -> None:
     write_pairs(outcome.datasets, scratch / "pairs.parquet")
 
 
-def _unwritable(folder: Path, error: OSError) -> InputError:
+def _unwritable_error(folder: Path, error: OSError) -> InputError:
     if error.errno == errno.ENOSPC:
         return InputError(f"{folder}: the disk is full; free some space and run the same command again")
     return InputError(f"{folder}: cannot be written ({error.strerror or error}); give `out` another place")
@@ -147,7 +147,7 @@ def describe_run(outcome: Outcome) -> Manifest:
         buckets=list(outcome.buckets),
         failures=outcome.failures,
         seconds=outcome.seconds,
-        environment=_environment(),
+        environment=_describe_environment(),
     )
 
 
@@ -199,7 +199,7 @@ def _is_command_line(program: Path) -> bool:
     return program.name == "assay" or program.parts[-2:] == ("assay", "__main__.py")
 
 
-def _environment() -> Environment:
+def _describe_environment() -> Environment:
     applied = APPLIED.get()
     return Environment(
         python=platform.python_version(),
@@ -306,15 +306,15 @@ def write_scores(datasets: tuple[DatasetScores, ...], path: Path) -> None:
                 for start in range(0, len(scores), _ROWS):
                     part = scores[start : start + _ROWS]
                     columns = [
-                        _repeated(dataset.pairs.name, len(part)),
+                        _repeated_column(dataset.pairs.name, len(part)),
                         ids.slice(start, _ROWS).combine_chunks(),
-                        _repeated(metric, len(part)),
+                        _repeated_column(metric, len(part)),
                         pa.array(part, from_pandas=True),
                     ]
                     writer.write_table(pa.table(columns, schema=schema))
 
 
-def _repeated(value: str, times: int) -> Any:
+def _repeated_column(value: str, times: int) -> Any:
     """Return an Arrow column that repeats one text, dictionary-encoded so that the text is stored once."""
     import numpy as np
     import pyarrow as pa
@@ -373,7 +373,7 @@ def _written_rows(dataset: DatasetScores, names: Sequence[str], start: int, size
         group = dataset.pairs.column(dataset.group_column).slice(start, size).cast(pa.string())
         table = table.drop_columns(["group"]) if "group" in table.column_names else table
         table = table.append_column("group", group)
-    table = table.add_column(0, "dataset", _repeated(dataset.pairs.name, len(table)).cast(pa.string()))
+    table = table.add_column(0, "dataset", _repeated_column(dataset.pairs.name, len(table)).cast(pa.string()))
     return table.append_column("buckets", _bucket_names(dataset, slice(start, start + size)))
 
 

@@ -182,7 +182,7 @@ def _plan_option(plan: PerturbedPlan, perturbation: Perturbation) -> None:
     for metric in plan.request.metrics:
         if perturbation.option in describe_options(type(metric)) and metric.takes(perturbation.option):
             try:
-                others[str(metric)] = _rebuilt(metric, perturbation)
+                others[str(metric)] = _metric_with_changed_option(metric, perturbation)
             except InputError as error:
                 plan.failures.append(f"{perturbation.name}: {error}")
     if others:
@@ -192,7 +192,7 @@ def _plan_option(plan: PerturbedPlan, perturbation: Perturbation) -> None:
         skipped[perturbation.name] = f"no metric has the option {perturbation.option}"
 
 
-def _rebuilt(metric: Metric, perturbation: Perturbation) -> Metric:
+def _metric_with_changed_option(metric: Metric, perturbation: Perturbation) -> Metric:
     """Return the metric with a perturbation's other value of an option.
 
     Raises:
@@ -214,7 +214,7 @@ def score_perturbed(
     """
     request = plan.request
     outcome = score(plan.of_texts)
-    failures = [*plan.failures, *_failures(outcome, request)]
+    failures = [*plan.failures, *_failure_lines(outcome, request)]
     scores = {dataset.pairs.name: dataset.scores for dataset in outcome.datasets}
     changed = {
         name: [Changed(perturbation, rows, scores[texts.name], texts) for perturbation, texts, rows in changes]
@@ -222,7 +222,7 @@ def score_perturbed(
     }
     for perturbation, others in plan.others:
         outcome = score(plan.of_metrics(others))
-        failures += _failures(outcome, request)
+        failures += _failure_lines(outcome, request)
         for dataset in outcome.datasets:
             # under the name of the original metric, for comparison with its scores
             by_metric = {
@@ -237,7 +237,7 @@ def score_perturbed(
     return results, list(dict.fromkeys(failures))
 
 
-def _failures(outcome: Outcome, request: Request) -> list[str]:
+def _failure_lines(outcome: Outcome, request: Request) -> list[str]:
     """Return one line per metric without scores of an original or changed dataset, with the first such dataset."""
     lines = {}
     originals = {pairs.name for pairs in request.pairs}

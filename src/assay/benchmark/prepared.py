@@ -37,11 +37,11 @@ def read_recorded(metric: ColumnMetric, pairs: Pairs) -> NDArray[np.float64] | N
     if metric.file is None:
         if metric.column not in pairs.source_columns:
             return None
-        return _numbers(pairs.column(metric.column), pairs.source or pairs.name, metric.column, pairs)
+        return _numbers_of_column(pairs.column(metric.column), pairs.source or pairs.name, metric.column, pairs)
     table = _score_file_rows(metric, pairs)
     if metric.column not in table.column_names:
         raise InputError(unknown_name(f"{metric.file}: has no column", metric.column, table.column_names))
-    return _numbers(table.column(metric.column), metric.file, metric.column, pairs)
+    return _numbers_of_column(table.column(metric.column), metric.file, metric.column, pairs)
 
 
 def _score_file_rows(metric: ColumnMetric, pairs: Pairs) -> pa.Table:
@@ -99,7 +99,7 @@ def _joined_by_id(table: pa.Table, metric: ColumnMetric, pairs: Pairs) -> pa.Tab
 _MISSING = ("", "nan")
 
 
-def _numbers(column: pa.ChunkedArray, where: str, name: str, pairs: Pairs) -> NDArray[np.float64]:
+def _numbers_of_column(column: pa.ChunkedArray, where: str, name: str, pairs: Pairs) -> NDArray[np.float64]:
     """Return the numbers in a column, shape (n,), NaN for an empty cell; text is converted to numbers.
 
     Args:
@@ -251,7 +251,7 @@ def prepare(request: Request) -> list[PreparedDataset]:
             dataset lacks; a statistic within groups if no dataset has groups.
     """
     recorded = _recorded_scores(request)
-    prepared = [_prepare(request, pairs, scores) for pairs, scores in zip(request.pairs, recorded, strict=True)]
+    prepared = [_prepare_dataset(request, pairs, scores) for pairs, scores in zip(request.pairs, recorded, strict=True)]
     _check_groups(request, prepared)
     return prepared
 
@@ -290,7 +290,7 @@ def _check_groups(request: Request, datasets: list[PreparedDataset]) -> None:
         )
 
 
-def _prepare(request: Request, pairs: Pairs, recorded: dict[str, NDArray[np.float64]]) -> PreparedDataset:
+def _prepare_dataset(request: Request, pairs: Pairs, recorded: dict[str, NDArray[np.float64]]) -> PreparedDataset:
     """Return one dataset with the requested rows and with the bucket rules whose columns it has."""
     kept, dropped = pairs, 0
     if request.drop_duplicates or request.limit is not None or request.sample is not None:

@@ -167,7 +167,7 @@ def profile_metric(
             [sys.executable, *WORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors
         ) as child:
             try:
-                _send(cast("IO[bytes]", child.stdin), job, pairs)
+                _send_job(cast("IO[bytes]", child.stdin), job, pairs)
                 for line in cast("IO[bytes]", child.stdout):
                     answer = json.loads(line)
                     ended = answer.pop("ended", False)
@@ -185,7 +185,7 @@ def profile_metric(
     return _with_fits(profile, settings)
 
 
-def _send(stream: IO[bytes], job: dict[str, Any], pairs: Batch) -> None:
+def _send_job(stream: IO[bytes], job: dict[str, Any], pairs: Batch) -> None:
     """Write the job and then one line per pair, so that the reader never holds more than one line beside its texts."""
     questions = pairs.questions or [""] * len(pairs)
     # a process that died early has reported why in its answers, or on stderr

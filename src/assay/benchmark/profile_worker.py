@@ -107,7 +107,7 @@ def _measure(job: dict[str, Any], rows: list[list[str]], tell: Tell) -> None:
         metric.check_available()
         engine = metric.needs()
         # a first pair, so that resources loaded on first use, such as WordNet, count as loading
-        _score(metric, engine, Batch(references[:1], candidates[:1], questions[:1]))
+        _score_timed(metric, engine, Batch(references[:1], candidates[:1], questions[:1]))
         tell({"load_seconds": round(time.perf_counter() - begun, 3)})
         # a metric that calls a server is timed once, because each call may cost money
         repeats = 1 if "calls" in open_session(engine).cost() else job["repeats"]
@@ -117,19 +117,19 @@ def _measure(job: dict[str, Any], rows: list[list[str]], tell: Tell) -> None:
         for n, times in job["points"]:
             repeated_questions = [questions[i % len(questions)] for i in range(n)]
             batch = Batch(grow(references, n, times), grow(candidates, n, times), repeated_questions)
-            tell({"point": _point(metric, engine, batch, times, repeats)})
-        facts = _facts(open_session(engine).cost())
+            tell({"point": _measure_point(metric, engine, batch, times, repeats)})
+        facts = _cost_facts(open_session(engine).cost())
         price = metric.price_per_1000()
         if price is not None:
             facts["price_per_1000"] = price
         tell(facts | {"peak_memory_mb": peak_memory()})
 
 
-def _point(metric: Metric, engine: Engine | None, batch: Batch, times: int, repeats: int) -> dict[str, Any]:
+def _measure_point(metric: Metric, engine: Engine | None, batch: Batch, times: int, repeats: int) -> dict[str, Any]:
     """Return the fields of a :class:`~assay.benchmark.profile.Point`."""
     seconds, cpu, truncated = [], [], 0
     for _ in range(repeats):
-        wall_seconds, cpu_seconds, truncated = _score(metric, engine, batch)
+        wall_seconds, cpu_seconds, truncated = _score_timed(metric, engine, batch)
         seconds.append(wall_seconds)
         cpu.append(cpu_seconds)
     median = statistics.median(seconds)
@@ -145,12 +145,12 @@ def _point(metric: Metric, engine: Engine | None, batch: Batch, times: int, repe
     }
 
 
-def _score(metric: Metric, engine: Engine | None, batch: Batch) -> tuple[float, float, int]:
+def _score_timed(metric: Metric, engine: Engine | None, batch: Batch) -> tuple[float, float, int]:
     """Score a batch in the units of a run, without a store; return wall seconds, CPU seconds and truncated pairs."""
     from assay.benchmark.executor import score_unit
     from assay.metrics.work import Flag
 
-    units = list(_units(metric, engine, batch))
+    units = list(_units_of_batch(metric, engine, batch))
     truncated = 0
     begun, cpu_begun = time.perf_counter(), time.process_time()
     for unit in units:
@@ -159,7 +159,7 @@ def _score(metric: Metric, engine: Engine | None, batch: Batch) -> tuple[float, 
     return time.perf_counter() - begun, time.process_time() - cpu_begun, truncated
 
 
-def _units(metric: Metric, engine: Engine | None, batch: Batch) -> Iterator[Any]:
+def _units_of_batch(metric: Metric, engine: Engine | None, batch: Batch) -> Iterator[Any]:
     """Yield the units of a batch; a session caches texts that occur in a later unit as well, as in a run."""
     from assay.benchmark.executor import Unit
     from assay.benchmark.scoring import CHUNK
@@ -173,7 +173,7 @@ def _units(metric: Metric, engine: Engine | None, batch: Batch) -> Iterator[Any]
         yield Unit(number, engine, (metric,), inside, again)
 
 
-def _facts(cost: dict[str, Any]) -> dict[str, Any]:
+def _cost_facts(cost: dict[str, Any]) -> dict[str, Any]:
     """Return those facts of a session's cost that a profile has, under the profile's names."""
     facts: dict[str, Any] = {}
     if "parameters" in cost:

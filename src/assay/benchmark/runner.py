@@ -74,7 +74,7 @@ def run(
     begun = time.perf_counter()
     with ScoreStore(store or default_store()) as opened:
         scorer = Scorer(opened, executor or InProcess(), request.references, fresh, progress)
-        datasets, records = _score(request, scorer)
+        datasets, records = _score_datasets(request, scorer)
         scored = time.perf_counter()
         rows: list[AgreementRow] = []
         summaries: list[BucketRecord] = []
@@ -111,7 +111,7 @@ def score_pairs(
     begun = time.perf_counter()
     with ScoreStore(store or default_store()) as opened:
         scorer = Scorer(opened, executor or InProcess(), request.references, fresh, progress or Silent())
-        datasets, records = _score(request, scorer)
+        datasets, records = _score_datasets(request, scorer)
     finished = tuple(dataset.finished() for dataset in datasets)
     return Outcome(request, finished, tuple(records), (), (), {"score": time.perf_counter() - begun})
 
@@ -135,7 +135,7 @@ def _check_labels(pairs: Pairs) -> None:
         )
 
 
-def _score(request: Request, scorer: Scorer) -> tuple[list[PreparedDataset], list[MetricRecord]]:
+def _score_datasets(request: Request, scorer: Scorer) -> tuple[list[PreparedDataset], list[MetricRecord]]:
     """Return the scored datasets and the record of each metric; the executor is closed even after an error."""
     datasets = prepare(request)
     try:

@@ -159,7 +159,7 @@ class Scorer:
         owners: dict[int, _JobState] = {}
         complete: list[_JobState] = []
         in_flight = _InFlight(self.progress)
-        units = in_flight.watched(self._units(engine, jobs, owners, complete))
+        units = in_flight.watched(self._units_of_jobs(engine, jobs, owners, complete))
         with shares_told_to(in_flight.share), closing(self.executor.map(units)) as outcomes:
             for number, outcome in outcomes:
                 state = owners.pop(number)
@@ -168,7 +168,7 @@ class Scorer:
                     raise outcome
                 in_flight.finish(len(rows))
                 if not isinstance(outcome, Exception):
-                    self._keep(state, rows, outcome)
+                    self._keep_scores(state, rows, outcome)
                     if not state.units and not state.failed:
                         complete.append(state)
                 elif not state.failed:
@@ -176,11 +176,11 @@ class Scorer:
                     if isinstance(outcome, UnitLostError):
                         outcome.rows = state.job.singles.rows(rows)
                     yield state.position, outcome
-                yield from self._finished(complete)
+                yield from self._finished_jobs(complete)
         # jobs whose scores all came from the store, after the last unit
-        yield from self._finished(complete)
+        yield from self._finished_jobs(complete)
 
-    def _units(
+    def _units_of_jobs(
         self, engine: Engine | None, jobs: Sequence[ScoringJob], owners: dict[int, _JobState], complete: list[_JobState]
     ) -> Iterator[Unit]:
         """Yield the units of all jobs, each with the texts that the engine should cache for a later unit.
@@ -193,7 +193,7 @@ class Scorer:
             complete: receives the jobs whose scores all came from the store.
         """
         states: Iterable[_JobState] = (self._look_up(position, job) for position, job in enumerate(jobs))
-        numbered: Iterable[_JobState] = self._numbered(states, CHUNK if engine is None else engine.pairs)
+        numbered: Iterable[_JobState] = self._numbered_states(states, CHUNK if engine is None else engine.pairs)
         recurrence = None
         if engine is not None:
             numbered = known = list(numbered)
@@ -210,11 +210,11 @@ class Scorer:
                     self.progress.advance(len(rows))
                     continue
                 owners[number] = state
-                metrics = tuple(state.job.metrics[index] for index in _lacking(state, rows))
-                recurring = frozenset() if recurrence is None else recurrence.after(number, _texts(state, rows))
+                metrics = tuple(state.job.metrics[index] for index in _rows_without_text(state, rows))
+                recurring = frozenset() if recurrence is None else recurrence.after(number, _texts_of_rows(state, rows))
                 yield Unit(number, engine, metrics, state.job.singles.batch(rows), recurring, remaining)
 
-    def _numbered(self, states: Iterable[_JobState], size: int) -> Iterator[_JobState]:
+    def _numbered_states(self, states: Iterable[_JobState], size: int) -> Iterator[_JobState]:
         """Yield jobs with their missing pairs divided into units of at most *size*, numbered across all jobs."""
         number = 0
         for state in states:
@@ -227,11 +227,11 @@ class Scorer:
                 number += 1
             yield state
 
-    def _finished(self, complete: list[_JobState]) -> Iterator[tuple[int, list[Scored]]]:
+    def _finished_jobs(self, complete: list[_JobState]) -> Iterator[tuple[int, list[Scored]]]:
         """Yield position and scores of complete jobs, and remove them from the list."""
         while complete:
             state = complete.pop(0)
-            yield state.position, [self._finish(state, index) for index in range(len(state.keys))]
+            yield state.position, [self._finish_job(state, index) for index in range(len(state.keys))]
 
     def _look_up(self, position: int, job: ScoringJob) -> _JobState:
         """Return the state of a job with the scores from the store, and announce the number of missing ones to it."""
@@ -248,7 +248,7 @@ class Scorer:
             self.store.expect(key, lacking)
         return _JobState(position, job, keys, scores, flags, missing, np.zeros(len(keys)))
 
-    def _keep(self, state: _JobState, rows: NDArray[np.intp], scores: Scores) -> None:
+    def _keep_scores(self, state: _JobState, rows: NDArray[np.intp], scores: Scores) -> None:
         """Add the new scores of a unit to the store and to its job; scores that the store had are ignored.
 
         Args:
@@ -256,7 +256,7 @@ class Scorer:
             rows: the distinct pairs of the unit.
             scores: the scores of these pairs, one column for each metric that lacked one of them.
         """
-        for column, index in enumerate(_lacking(state, rows)):
+        for column, index in enumerate(_rows_without_text(state, rows)):
             missing = state.missing[index, rows]
             new = rows[missing]
             values, flags = scores.values[missing, column], scores.flags[missing, column]
@@ -271,7 +271,7 @@ class Scorer:
                 distances = scores.asymmetry[missing, column]
                 state.asymmetry.setdefault(index, []).append(distances[np.isfinite(distances)])
 
-    def _finish(self, state: _JobState, index: int) -> Scored:
+    def _finish_job(self, state: _JobState, index: int) -> Scored:
         """Return the scores of all pairs under one metric of a job."""
         higher_is_better = state.job.metrics[index].declaration.higher_is_better
         singles = state.job.singles
@@ -285,11 +285,11 @@ class Scorer:
             scored,
             state.scores.shape[1] - scored,
             {phrase: count for phrase, count in counts.items() if count},
-            _asymmetry(state.asymmetry.get(index, [])),
+            _joined_asymmetry(state.asymmetry.get(index, [])),
         )
 
 
-def _asymmetry(parts: list[NDArray[np.float64]]) -> Asymmetry | None:
+def _joined_asymmetry(parts: list[NDArray[np.float64]]) -> Asymmetry | None:
     """Return mean and maximum of the distances between the two orders of the texts; None without distances."""
     distances = np.concatenate([np.zeros(0), *parts])
     if not len(distances):
@@ -297,12 +297,12 @@ def _asymmetry(parts: list[NDArray[np.float64]]) -> Asymmetry | None:
     return Asymmetry(mean=float(distances.mean()), largest=float(distances.max()), pairs=len(distances))
 
 
-def _lacking(state: _JobState, rows: NDArray[np.intp]) -> list[int]:
+def _rows_without_text(state: _JobState, rows: NDArray[np.intp]) -> list[int]:
     """Return the indices of the metrics without a stored score for at least one of the pairs in *rows*."""
     return np.flatnonzero(state.missing[:, rows].any(axis=1)).tolist()
 
 
-def _texts(state: _JobState, rows: NDArray[np.intp]) -> list[str]:
+def _texts_of_rows(state: _JobState, rows: NDArray[np.intp]) -> list[str]:
     """Return the references and then the candidates of the distinct pairs *rows* of a job."""
     batch = state.job.singles.batch(rows)
     return [*batch.references, *batch.candidates]
@@ -319,7 +319,7 @@ class _RecurringTexts:
         hashes, units = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
         for state in states:
             for number, rows in state.units.items():
-                hashes.append(np.unique(np.fromiter(map(hash, _texts(state, rows)), dtype=np.int64)))
+                hashes.append(np.unique(np.fromiter(map(hash, _texts_of_rows(state, rows)), dtype=np.int64)))
                 units.append(np.full(len(hashes[-1]), number))
         all_hashes, all_units = np.concatenate(hashes), np.concatenate(units)
         order = np.lexsort((all_units, all_hashes))

@@ -164,7 +164,7 @@ class ScoreStore(Database):
         """
         cursor = self._connection.execute("SELECT pair, score, flags, checksum FROM scores WHERE metric = ?", (metric,))
         while rows := cursor.fetchmany(ROWS):
-            score_and_flags = self._checked(metric, rows)
+            score_and_flags = self._checked_rows(metric, rows)
             values = np.array(list(score_and_flags.values()), dtype=np.float64).reshape(-1, 2)
             yield np.frombuffer(b"".join(score_and_flags), dtype=DIGEST), values[:, 0], values[:, 1].astype(np.uint8)
 
@@ -228,9 +228,9 @@ class ScoreStore(Database):
         """
         marks = ",".join("?" * len(keys))
         select = f"SELECT pair, score, flags, checksum FROM scores WHERE metric = ? AND pair IN ({marks})"
-        return self._checked(metric, self._connection.execute(select, (metric, *keys)))
+        return self._checked_rows(metric, self._connection.execute(select, (metric, *keys)))
 
-    def _checked(self, metric: int, rows: Iterable[tuple[Any, ...]]) -> dict[bytes, tuple[float, int]]:
+    def _checked_rows(self, metric: int, rows: Iterable[tuple[Any, ...]]) -> dict[bytes, tuple[float, int]]:
         """Return score and flags by digest from database rows; raise DamagedStoreError if a checksum does not match."""
         known = {}
         for pair, score, flags, checksum in rows:

@@ -52,7 +52,7 @@ def tabulate(
     buckets = dataset.buckets
     labels = pairs.labels
     groups = None if dataset.group_column is None else _group_codes(pairs, dataset.group_column)
-    annotations, columns_are_annotators = _annotations(pairs)
+    annotations, columns_are_annotators = _annotations_of(pairs)
     progress.begin(f"agreement on {pairs.name}", len(buckets) * len(scores) * request.resamples)
     rows, summaries = [], []
     for bucket in buckets:
@@ -71,11 +71,11 @@ def tabulate(
             advance=progress.advance,
         )
         for estimate in estimates:
-            rows.append(_row(pairs, bucket, estimate, NEGATED if estimate.metric in negated else ""))
+            rows.append(_agreement_row(pairs, bucket, estimate, NEGATED if estimate.metric in negated else ""))
         reliability = None
         if annotations is not None:
-            reliability = _reliability(annotations[inside], labels[inside], columns_are_annotators)
-        summaries.append(_summarise(request, dataset, bucket, bucket_groups, reliability))
+            reliability = _annotator_reliability(annotations[inside], labels[inside], columns_are_annotators)
+        summaries.append(_summarise_bucket(request, dataset, bucket, bucket_groups, reliability))
     for rule in request.buckets:
         if rule.isidentifier() and rule not in QUANTITIES:
             # the rule names a column, and makes one bucket per value of it
@@ -97,7 +97,7 @@ def tabulate(
     for block in blocks:
         adjusted = Bucket(block.name, np.ones(len(pairs), dtype=bool))
         for estimate in block.estimates:
-            rows.append(_row(pairs, adjusted, estimate, NEGATED if estimate.metric in negated else ""))
+            rows.append(_agreement_row(pairs, adjusted, estimate, NEGATED if estimate.metric in negated else ""))
         summaries.append(_record_of(block, summaries[0]))
     return rows, summaries
 
@@ -211,7 +211,7 @@ def _mean_ceiling(summaries: Sequence[BucketRecord], statistic: str) -> float | 
     return fmean(defined) if len(defined) == len(ceilings) else None
 
 
-def _row(pairs: Pairs, bucket: Bucket, estimate: Estimate, remark: str) -> AgreementRow:
+def _agreement_row(pairs: Pairs, bucket: Bucket, estimate: Estimate, remark: str) -> AgreementRow:
     """Return the agreement row of an estimate; *remark*, which may be empty, is added to its note."""
     return AgreementRow(
         dataset=pairs.name,
@@ -242,7 +242,7 @@ def _group_codes(pairs: Pairs, column: str) -> NDArray[np.intp]:
     return codes_of_names(pc.cast(cells, pa.string()))
 
 
-def _summarise(
+def _summarise_bucket(
     request: Request,
     dataset: DatasetScores,
     bucket: Bucket,
@@ -274,7 +274,7 @@ def _label_distribution(labels: NDArray[np.float64]) -> dict[str, float]:
     return {f"{percent}%": float(np.percentile(labels, percent)) for percent in (0, 25, 50, 75, 100)}
 
 
-def _annotations(pairs: Pairs) -> tuple[NDArray[np.float64] | None, bool]:
+def _annotations_of(pairs: Pairs) -> tuple[NDArray[np.float64] | None, bool]:
     """Return the annotators' labels and whether each column is one annotator.
 
     The labels have the shape (n, most labels of a pair), padded with NaN; None for data without annotators' labels.
@@ -292,7 +292,7 @@ def _annotations(pairs: Pairs) -> tuple[NDArray[np.float64] | None, bool]:
     return annotations, len(lengths) == 1
 
 
-def _reliability(
+def _annotator_reliability(
     annotations: NDArray[np.float64], labels: NDArray[np.float64], columns_are_annotators: bool
 ) -> AnnotatorReliability | None:
     """Return the reliability of the labels and the agreement among annotators; None if undefined.

@@ -179,7 +179,7 @@ def score_all(
     combined, others = combinations(request.metrics, datasets, records)
     for metric in others:
         for dataset in datasets:
-            for task in _plan(metric, dataset, obtainer, records):
+            for task in _plan_tasks(metric, dataset, obtainer, records):
                 tasks_by_engine.setdefault(task.engine, []).append(task)
     for tasks in tasks_by_engine.values():
         _score_group(tasks, scorer, records)
@@ -242,7 +242,7 @@ def _has_to_be_fetched(metric: Metric) -> bool:
     return False
 
 
-def _plan(metric: Metric, dataset: PreparedDataset, obtainer: _Obtainer, records: MetricRecords) -> list[Task]:
+def _plan_tasks(metric: Metric, dataset: PreparedDataset, obtainer: _Obtainer, records: MetricRecords) -> list[Task]:
     """Return one task for each part of a dataset that a metric has to score.
 
     The list is empty if there is nothing to compute. A record then says why: the metric does not apply, its scores were
@@ -304,7 +304,7 @@ def _score_group(tasks: list[Task], scorer: Scorer, records: MetricRecords) -> N
     dataset_names = list(dict.fromkeys(task.dataset.pairs.name for task in tasks))
     pending = list(tasks)
     try:
-        jobs = _jobs(tasks)
+        jobs = _jobs_of_tasks(tasks)
         total = sum(len(job.singles.digests) for job, _ in jobs)
         shown = list(short_names(names).values())
         scorer.progress.begin(f"{_first_and_count(shown)} on {_first_and_count(dataset_names)}, pairs", total)
@@ -380,7 +380,7 @@ def _first_and_count(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
 
 
-def _jobs(tasks: list[Task]) -> list[tuple[ScoringJob, list[Task]]]:
+def _jobs_of_tasks(tasks: list[Task]) -> list[tuple[ScoringJob, list[Task]]]:
     """Return the scoring jobs of tasks, each with its tasks in the order of its metrics.
 
     Tasks of an engine that score the same distinct pairs share a job. Without an engine each task has its own.

@@ -117,7 +117,7 @@ def check_address(address: str) -> None:
             "runs on a node of the cluster (docs/cluster.md)"
         )
     try:
-        answer = _greet(match["host"].strip("[]"), int(match["port"]))
+        answer = _greet_server(match["host"].strip("[]"), int(match["port"]))
     except OSError as error:
         reason = "timed out" if isinstance(error, TimeoutError) else error.strerror or str(error)
         raise ClusterError(
@@ -127,7 +127,7 @@ def check_address(address: str) -> None:
         raise ClusterError(f"`address={address}`: what answers there is no Ray; check the port, or {START_ADVICE}")
 
 
-def _greet(host: str, port: int) -> bytes:
+def _greet_server(host: str, port: int) -> bytes:
     """Return the first bytes of a server's answer to an HTTP/2 client."""
     with socket.create_connection((host, port), timeout=PATIENCE) as connection:
         connection.sendall(_PREFACE)

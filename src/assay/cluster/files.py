@@ -88,11 +88,11 @@ def pack(content: Content) -> Parcel:
     parts = []
     for name in content.names or ("",):
         path = content.path / name if name else content.path
-        parts.append((name, tuple(ray.put(chunk) for chunk in _chunks(path))))
+        parts.append((name, tuple(ray.put(chunk) for chunk in _file_chunks(path))))
     return Parcel(content, tuple(parts))
 
 
-def _chunks(path: Path) -> Iterator[bytes]:
+def _file_chunks(path: Path) -> Iterator[bytes]:
     with path.open("rb") as stream:
         while chunk := stream.read(CHUNK):
             yield chunk

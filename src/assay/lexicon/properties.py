@@ -54,27 +54,27 @@ def text_pairs(
     return pairs
 
 
-def _words(text: str) -> list[str]:
+def _words_of(text: str) -> list[str]:
     return text_key(text).split()
 
 
-def _numbers(text: str) -> set[str]:
+def _numbers_in(text: str) -> set[str]:
     # 1,000 equals 1000, and a punctuation mark at the end is no part of the number
     return {number.rstrip(".,:").replace(",", "") for number in _NUMBER.findall(text)}
 
 
 def _log_word_count(text: str) -> float:
-    return math.log1p(len(_words(text)))
+    return math.log1p(len(_words_of(text)))
 
 
 def _shares_a_word(pair: TextPair) -> float:
-    words = set(_words(pair.candidate))
-    return float(any(words.intersection(_words(gold)) for gold in pair.golds))
+    words = set(_words_of(pair.candidate))
+    return float(any(words.intersection(_words_of(gold)) for gold in pair.golds))
 
 
 def _lacks_a_number(pair: TextPair) -> float:
-    candidate_numbers = _numbers(pair.candidate)
-    return float(all(_numbers(gold) - candidate_numbers for gold in pair.golds))
+    candidate_numbers = _numbers_in(pair.candidate)
+    return float(all(_numbers_in(gold) - candidate_numbers for gold in pair.golds))
 
 
 #: Name of a property -> the function that computes it for a pair.
@@ -82,7 +82,7 @@ PROPERTIES: dict[str, Callable[[TextPair], float]] = {
     "gold-length": lambda pair: min(map(_log_word_count, pair.golds)),
     "answer-length": lambda pair: _log_word_count(pair.candidate),
     "shared-word": _shares_a_word,
-    "gold-has-number": lambda pair: float(any(map(_numbers, pair.golds))),
+    "gold-has-number": lambda pair: float(any(map(_numbers_in, pair.golds))),
     "number-missing": _lacks_a_number,
     "asks-for-number": lambda pair: float(bool(_ASKS_FOR_NUMBER.search(pair.question.lower()))),
     "asks-for-name": lambda pair: float(bool(_ASKS_FOR_NAME.search(pair.question.lower()))),

@@ -151,11 +151,11 @@ def read_combined(folder: Path) -> CombinedFile:
         stat = path.stat()
     except OSError:
         raise InputError(f"{folder}: is no folder of assay combine (it has no {FILE})") from None
-    return _read(path, (stat.st_mtime_ns, stat.st_size))
+    return _read_combined(path, (stat.st_mtime_ns, stat.st_size))
 
 
 @lru_cache(maxsize=32)
-def _read(path: Path, version: tuple[int, int]) -> CombinedFile:
+def _read_combined(path: Path, version: tuple[int, int]) -> CombinedFile:
     """Return the checked content of a file; cached, since every use of the metric asks for it.
 
     Args:

@@ -92,7 +92,7 @@ def _require(holds: bool, message: str) -> None:
         raise _BrokenError(message)
 
 
-def _batch(pairs: tuple[tuple[str, str], ...] = _PAIRS + _EMPTY) -> Batch:
+def _batch_of(pairs: tuple[tuple[str, str], ...] = _PAIRS + _EMPTY) -> Batch:
     references, candidates = zip(*pairs, strict=True)
     questions = ["what?"] * len(pairs)
     return Batch(
@@ -261,7 +261,7 @@ def _check_finite(metric: Metric) -> str:
     """Check that every pair has a finite score."""
     import numpy as np
 
-    batch = _batch()
+    batch = _batch_of()
     scores = _checked_scores(metric, batch)
     not_finite = np.flatnonzero(~np.isfinite(scores))
     if len(not_finite):
@@ -275,7 +275,7 @@ def _check_range(metric: Metric) -> str:
     import numpy as np
 
     low, high = metric.declaration.low, metric.declaration.high
-    batch = _batch()
+    batch = _batch_of()
     scores = _checked_scores(metric, batch)
     slack = metric.declaration.tolerance
     outside = np.flatnonzero(~((scores >= low - slack) & (scores <= high + slack)))  # NaN is in no range
@@ -294,7 +294,7 @@ def _check_perfect(metric: Metric) -> str:
     expected = metric.declaration.perfect
     if expected is None:
         return "none declared"
-    batch = _batch(tuple((text, text) for pair in _PAIRS for text in pair))
+    batch = _batch_of(tuple((text, text) for pair in _PAIRS for text in pair))
     scores = _checked_scores(metric, batch)
     differing = np.flatnonzero(~np.isclose(scores, expected, rtol=0, atol=metric.declaration.tolerance))
     if len(differing):
@@ -310,7 +310,7 @@ def _check_symmetry(metric: Metric) -> str:
     """Check that exchanging the texts changes no score, if symmetry is declared."""
     if not metric.declaration.symmetric:
         return "not declared"
-    batch = _batch()
+    batch = _batch_of()
     _require_equal(
         metric,
         _checked_scores(metric, batch),
@@ -325,7 +325,7 @@ def _check_empty(metric: Metric) -> str:
     """Check that empty texts have finite scores, and that an empty batch has no scores."""
     import numpy as np
 
-    scores = _checked_scores(metric, _batch(_EMPTY))
+    scores = _checked_scores(metric, _batch_of(_EMPTY))
     _require(bool(np.isfinite(scores).all()), f"empty texts have {scores.tolist()}")
     _require(len(_checked_scores(metric, Batch([], [], []))) == 0, "an empty batch has scores")
     return f"both empty {scores[0]:g}; one empty {scores[1]:g} and {scores[2]:g}"
@@ -335,7 +335,7 @@ def _check_batch_and_order(metric: Metric) -> str:
     """Check that a score depends neither on the other pairs of its batch nor on their order."""
     import numpy as np
 
-    batch = _batch()
+    batch = _batch_of()
     together = _checked_scores(metric, batch)
     alone = np.concatenate([_checked_scores(metric, batch.take([i])) for i in range(len(batch))])
     _require_equal(metric, together, alone, batch, "in the batch and alone")
@@ -352,7 +352,7 @@ def _check_batch_and_order(metric: Metric) -> str:
 
 def _check_deterministic(metric: Metric) -> str:
     """Check that the metric, when loaded again, returns the same scores."""
-    batch = _batch()
+    batch = _batch_of()
     reloaded = load_metric(metric.name)
     _require_equal(metric, _checked_scores(metric, batch), _checked_scores(reloaded, batch), batch, "scored twice")
     return "the same twice"

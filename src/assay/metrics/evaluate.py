@@ -57,7 +57,7 @@ class EvaluateModule(PairMetric):
             InputError: there is no such module.
         """
         super().check_available()
-        self._script()
+        self._script_path()
 
     def foreign_code(self) -> str:
         """Return the path of the module, whose code scoring runs."""
@@ -66,7 +66,7 @@ class EvaluateModule(PairMetric):
     def data_signature(self) -> dict[str, str]:
         """Return the digest of the module's Python files; ``absent`` if there is no module."""
         try:
-            return {"code": _source_digest(self._script())}
+            return {"code": _source_digest(self._script_path())}
         except InputError:
             return {"code": ABSENT}
 
@@ -78,7 +78,7 @@ class EvaluateModule(PairMetric):
             InputError: there is no such module, it does not compare texts, or (when scoring) it lacks the key.
         """
         self.check_available()
-        script = self._script()
+        script = self._script_path()
         module, expects_lists = _load_module(str(script), _source_digest(script))
 
         def score(reference: str, candidate: str) -> float:
@@ -91,7 +91,7 @@ class EvaluateModule(PairMetric):
         """Return the path of the module, a folder or a file."""
         return (self.subject,)
 
-    def _script(self) -> Path:
+    def _script_path(self) -> Path:
         path = user_path(self.subject)
         script = path if path.suffix == ".py" else path / f"{path.resolve().name}.py"
         if not script.is_file():
@@ -104,15 +104,15 @@ class EvaluateModule(PairMetric):
         Raises:
             InputError: there is no such number, or the result has several and no key is set.
         """
-        numbers = {key: value for key, value in result.items() if _is_number(_single(value))}
+        numbers = {key: value for key, value in result.items() if _is_number(_single_score(value))}
         key = self.key or (next(iter(numbers)) if len(numbers) == 1 else "")
         if key not in numbers:
             what = f"has no number {self.key!r}" if self.key else "returns several values, choose with key="
             raise InputError(f"metric {self}: the module {what}; it returns {', '.join(sorted(numbers))}")
-        return float(_single(numbers[key]))
+        return float(_single_score(numbers[key]))
 
 
-def _single(value: Any) -> Any:
+def _single_score(value: Any) -> Any:
     """Return the only element of a list of length 1, else the value; some modules return one value per pair."""
     if hasattr(value, "tolist"):
         value = value.tolist()

@@ -74,7 +74,7 @@ def _word_rules() -> tuple[Rule, ...]:
         *Words.STARTING_QUOTES[:-1],
         (re.compile(r"(?i)(')(?!re|ve|ll|m|t|s|d|n)(\w)\b"), r"\1 \2"),
     ]
-    marks = [rule for rule in Words.PUNCTUATION if "2012" not in _ascii(rule[0].pattern)]
+    marks = [rule for rule in Words.PUNCTUATION if "2012" not in _ascii_only(rule[0].pattern)]
     closing = [
         Words.ENDING_QUOTES[0],
         (re.compile('"'), " '' "),
@@ -92,14 +92,14 @@ def _word_rules() -> tuple[Rule, ...]:
         *closing,
         *contractions,
     ]
-    return tuple((_standard(pattern), replacement) for pattern, replacement in steps)
+    return tuple((_standard_pattern(pattern), replacement) for pattern, replacement in steps)
 
 
-def _ascii(pattern: str) -> str:
+def _ascii_only(pattern: str) -> str:
     return pattern.encode("ascii", "backslashreplace").decode()
 
 
-def _standard(pattern: Any) -> re.Pattern[str]:
+def _standard_pattern(pattern: Any) -> re.Pattern[str]:
     """Return the pattern compiled by the standard library; newer NLTK uses another engine, with another ``\\w``."""
     return re.compile(pattern.pattern, pattern.flags & re.IGNORECASE)
 
@@ -174,7 +174,7 @@ class Meteor(PreparedMetric):
         from assay.lexicon.wordnet_reader import SynonymsWithin
 
         tools = _tools(open_wordnet())
-        tokens = self._tokens()
+        tokens = self._tokenizer()
 
         @functools.lru_cache(maxsize=_TEXTS)
         def prepare_text(text: str) -> _Text:
@@ -204,7 +204,7 @@ class Meteor(PreparedMetric):
 
         return self.prepared(score)
 
-    def _tokens(self) -> Callable[[str], tuple[str, ...]]:
+    def _tokenizer(self) -> Callable[[str], tuple[str, ...]]:
         if self.tokenizer == "unicode":
             return lambda text: tuple(words(text))
         sentences = sentence_splitter()

@@ -158,8 +158,8 @@ def document(comparisons: Sequence[PlannedComparison], settings: PowerSettings) 
     sheets = []
     for bucket in buckets:
         rows = [row for row in comparisons if (row.dataset, row.split, row.bucket) == bucket]
-        sheets.append(_sheet(rows, settings))
-    records = [record for row in comparisons for record in _records(row, settings)]
+        sheets.append(_power_sheet(rows, settings))
+    records = [record for row in comparisons for record in _power_records(row, settings)]
     notes = [
         "shares of samples of n pairs, drawn like the pilot, in which the t-test of assay compare would be significant",
         f"brackets: what the pilot leaves open at {percent(settings.confidence)}",
@@ -172,7 +172,7 @@ def document(comparisons: Sequence[PlannedComparison], settings: PowerSettings) 
     return Document(sheets, records, notes)
 
 
-def _sheet(rows: Sequence[PlannedComparison], settings: PowerSettings) -> Sheet:
+def _power_sheet(rows: Sequence[PlannedComparison], settings: PowerSettings) -> Sheet:
     """Return the table of one bucket of one dataset, from its comparisons, at least one."""
     first_row = rows[0]
     split = f" ({first_row.split})" if first_row.split else ""
@@ -196,26 +196,26 @@ def _sheet(rows: Sequence[PlannedComparison], settings: PowerSettings) -> Sheet:
         head = [row.first, row.second, symbol_of(row.statistic)]
         if row.pilot is None or row.plan is None:
             lines.append([*head, "–"])
-            warnings.append(f"{row.first}, {row.second}: {_why(row, unit)}")
+            warnings.append(f"{row.first}, {row.second}: {_reason_text(row, unit)}")
             continue
         low, high = row.pilot.interval(settings.confidence)
         cells = [f"{short(row.pilot.difference, 3)} [{short(low, 3)}, {short(high, 3)}]"]
         cells += [short(share, 2) for share, _, _ in row.plan.shares]
         bounds = row.plan.needed, row.plan.needed_low, row.plan.needed_high
-        cells.append(_needed(*(row.pairs_of(units) for units in bounds)))
+        cells.append(_needed_text(*(row.pairs_of(units) for units in bounds)))
         if row.grouped:
             cells.append("no limit" if row.plan.needed is None else f"{row.plan.needed:,}")
         lines.append([*head, *cells])
     return Sheet(f"{first_row.dataset}{split}, {first_row.bucket}", heads, lines, facts=facts, warnings=warnings)
 
 
-def _why(row: PlannedComparison, unit: str) -> str:
+def _reason_text(row: PlannedComparison, unit: str) -> str:
     if row.units < FEWEST:
         return f"no plan below {FEWEST} {unit} in the pilot ({row.units})"
     return "no plan: the difference is undefined, or never changes without a pair"
 
 
-def _needed(needed: int | None, low: int | None, high: int | None) -> str:
+def _needed_text(needed: int | None, low: int | None, high: int | None) -> str:
     """Return a number with its bounds: ``310 [140, no limit]``."""
     if low is None:
         return "no limit"
@@ -223,7 +223,7 @@ def _needed(needed: int | None, low: int | None, high: int | None) -> str:
     return f"{middle} [{low:,}, {upper}]"
 
 
-def _records(row: PlannedComparison, settings: PowerSettings) -> Iterator[dict[str, Any]]:
+def _power_records(row: PlannedComparison, settings: PowerSettings) -> Iterator[dict[str, Any]]:
     """Yield one record per number of pairs; None for what is undefined."""
     low, high = (None, None) if row.pilot is None else row.pilot.interval(settings.confidence)
     for index, size in enumerate(settings.n):

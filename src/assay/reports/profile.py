@@ -34,23 +34,29 @@ def document(profile: Mapping[str, Any]) -> Document:
     priced = any(cost["price_per_1000"] is not None for cost in metrics)
     heads = ("load s", "parameters", "peak MB", "GPU MB", *(["price per 1,000"] if priced else []))
     heads += ("exponent of pairs (R²)", "of length (R²)")
-    costs = Sheet("Cost of each metric", _columns(*heads), [_cost_row(cost, priced=priced) for cost in metrics])
+    costs = Sheet("Cost of each metric", _point_columns(*heads), [_cost_row(cost, priced=priced) for cost in metrics])
     heads = ("pairs", "texts joined", "characters", "seconds", "CPU s", "pairs/s")
     points = [_point_row(cost["metric"], point) for cost in metrics for point in cost["points"]]
-    timed = Sheet("Time by pairs and length of texts", _columns(*heads), points)
-    records = [_record(cost, point) for cost in metrics for point in cost["points"] or [{}]]
+    timed = Sheet("Time by pairs and length of texts", _point_columns(*heads), points)
+    records = [_point_record(cost, point) for cost in metrics for point in cost["points"] or [{}]]
     names = [cost["metric"] for cost in metrics]
-    return Document((costs, timed), records, value=profile, warnings=_remarks(profile), metrics=names)
+    return Document((costs, timed), records, value=profile, warnings=_remark_lines(profile), metrics=names)
 
 
-def _columns(*heads: str) -> list[Column]:
+def _point_columns(*heads: str) -> list[Column]:
     return [Column("metric"), *number_columns(heads)]
 
 
 def _cost_row(cost: Mapping[str, Any], *, priced: bool) -> list[str]:
-    counts = [_number(cost[key]) for key in ("parameters", "peak_memory_mb", "peak_gpu_memory_mb")]
+    counts = [_number_text(cost[key]) for key in ("parameters", "peak_memory_mb", "peak_gpu_memory_mb")]
     price = [money(cost["price_per_1000"])] if priced else []
-    return [cost["metric"], _number(cost["load_seconds"], 2), *counts, *price, *(_fit(cost[fit]) for fit in _FITS)]
+    return [
+        cost["metric"],
+        _number_text(cost["load_seconds"], 2),
+        *counts,
+        *price,
+        *(_fit_text(cost[fit]) for fit in _FITS),
+    ]
 
 
 def _point_row(metric: str, point: Mapping[str, Any]) -> list[str]:
@@ -65,12 +71,12 @@ def _point_row(metric: str, point: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _record(cost: Mapping[str, Any], point: Mapping[str, Any]) -> dict[str, Any]:
+def _point_record(cost: Mapping[str, Any], point: Mapping[str, Any]) -> dict[str, Any]:
     fits = {f"{fit}_{part}": (cost[fit] or {}).get(part) for fit in _FITS for part in ("exponent", "r_squared")}
     return {key: cost[key] for key in (*_WHOLE, *_PLACE)} | fits | {key: point.get(key) for key in _POINT}
 
 
-def _remarks(profile: Mapping[str, Any]) -> list[str]:
+def _remark_lines(profile: Mapping[str, Any]) -> list[str]:
     """Return lines on the data and the machine, and caveats on each metric."""
     machine = profile["machine"]
     where = f"{machine['processor']}, {machine['cores']} cores, {machine['system']}"
@@ -95,11 +101,11 @@ def _remarks_on(cost: Mapping[str, Any]) -> list[str]:
     return remarks
 
 
-def _number(value: float | None, decimals: int = 0) -> str:
+def _number_text(value: float | None, decimals: int = 0) -> str:
     return "–" if value is None else f"{value:,.{decimals}f}"
 
 
-def _fit(fit: Mapping[str, Any] | None) -> str:
+def _fit_text(fit: Mapping[str, Any] | None) -> str:
     if fit is None:
         return "–"
     return f"{fit['exponent']:.2f}" + ("" if fit["r_squared"] is None else f" ({fit['r_squared']:.3f})")

@@ -192,7 +192,7 @@ def advise(board: Board, limits: Limits, by: str, confidence: float = 0.95, *, c
     lower = tuple(line for line in affordable[1:] if line.metric not in candidates)
     alike.sort(key=lambda line: -(line.pairs_per_second or 0.0))
     bounds = _bounds_of_highest(board, affordable, by, confidence)
-    use = _cheapest(best, alike, by, priced=board.is_priced) if _beats_chance(best, bounds, by) else None
+    use = _cheapest_line(best, alike, by, priced=board.is_priced) if _beats_chance(best, bounds, by) else None
     new_sample = {best.metric: bounds}
     if use is not None and use is not best:
         # chosen for its cost and not its value, so its value needs no correction for selection
@@ -203,7 +203,7 @@ def advise(board: Board, limits: Limits, by: str, confidence: float = 0.95, *, c
         tuple(alike),
         too_slow=tuple(line for line in better if limits.is_too_slow(line)),
         unknown=tuple(line for line in better if limits.is_unknown(line)),
-        warning=_warning(board, affordable, alike, bounds, limited=limits != NO_LIMITS, by=by),
+        warning=_selection_warning(board, affordable, alike, bounds, limited=limits != NO_LIMITS, by=by),
         use=use,
         new_sample=new_sample,
         lower=lower,
@@ -300,7 +300,7 @@ def _bounds_of_highest(board: Board, affordable: Sequence[Line], by: str, confid
 MUCH_FASTER = MUCH_CHEAPER = 2.0
 
 
-def _cheapest(best: Line, alike: Sequence[Line], by: str, *, priced: bool) -> Line:
+def _cheapest_line(best: Line, alike: Sequence[Line], by: str, *, priced: bool) -> Line:
     """Return the metric to use among those that could be the best: the best one, or one that costs much less.
 
     In descending order of agreement, each metric that costs much less than the current choice, and beats chance,
@@ -349,7 +349,7 @@ def _why_none(board: Board, ranked: Sequence[Line], limits: Limits) -> str:
     return "the cost of no metric is known: recorded scores cost nothing now"
 
 
-def _warning(
+def _selection_warning(
     board: Board, affordable: Sequence[Line], alike: Sequence[Line], bounds: Bounds, *, limited: bool, by: str
 ) -> str:
     """Return the reason why the evidence for one of the affordable metrics is weak; empty if it is not."""
@@ -383,13 +383,13 @@ def _beats_chance(line: Line, bounds: Bounds, by: str) -> bool:
 
 def with_advice(document: Document, advice: Sequence[Advice], limits: Limits, by: str) -> Document:
     """Return the evidence with the advice above it; its records are the advice only, its JSON has both."""
-    sheets = [Sheet(_headline(item), (), (), facts=tuple(_reasons(item, limits, by))) for item in advice]
-    records = [_record(item, by) for item in advice]
+    sheets = [Sheet(_headline(item), (), (), facts=tuple(_reason_lines(item, limits, by))) for item in advice]
+    records = [_advice_record(item, by) for item in advice]
     value = {"advice": records, "evidence": list(document.records)}
     return replace(document, sheets=[*sheets, *document.sheets], records=records, value=value)
 
 
-def _record(advice: Advice, by: str) -> dict[str, Any]:
+def _advice_record(advice: Advice, by: str) -> dict[str, Any]:
     """Return one recommendation as a flat record; None for what is undefined or unknown."""
     highest, use = advice.highest, advice.use
     value, low, high = highest.values[by] if highest else _NONE
@@ -466,7 +466,7 @@ def _headline(advice: Advice) -> str:
     return f"{advice.board.title}, {advice.board.bucket}: {verdict}"
 
 
-def _cost(line: Line, *, priced: bool) -> str:
+def _cost_text(line: Line, *, priced: bool) -> str:
     """Return the speed and, if some pairs cost money, the price: ``30 pairs/s, 0.42 per 1,000 pairs``."""
     speed = "" if line.pairs_per_second is None else f"{rate(line.pairs_per_second)} pairs/s"
     if not priced or line.price_per_1000 is None:
@@ -475,7 +475,7 @@ def _cost(line: Line, *, priced: bool) -> str:
     return f"{speed}, {price}" if speed else price
 
 
-def _reasons(advice: Advice, limits: Limits, by: str) -> list[str]:
+def _reason_lines(advice: Advice, limits: Limits, by: str) -> list[str]:
     """Return the lines below the headline.
 
     They are, as far as they apply: the metric to use with its value expected on a new sample, and why it is not the
@@ -490,7 +490,7 @@ def _reasons(advice: Advice, limits: Limits, by: str) -> list[str]:
         return f"{Cell(*advice.new_sample[line.metric], '').text} on a new sample"
 
     def cost(line: Line) -> str:
-        return _cost(line, priced=advice.board.is_priced)
+        return _cost_text(line, priced=advice.board.is_priced)
 
     lines = []
     highest, use = advice.highest, advice.use

@@ -71,7 +71,7 @@ def to_document(
         drawing: the settings of the intervals.
         notes: further notes.
     """
-    middle, scale = _middle(data)
+    middle, scale = _median_label(data)
     rare = [feature for feature in features if feature.rare_is_left_out and feature.present.mean() <= LEAST_SHARE]
     kept = [feature for feature in features if all(feature is not other for other in rare)]
     ranges = {
@@ -80,7 +80,7 @@ def to_document(
         f"< {middle:g}": data.within(f"label<{middle:g}", drawing.seed, data.labels < middle),
         f"≥ {middle:g}": data.within(f"label>={middle:g}", drawing.seed, data.labels >= middle),
     }
-    estimates = {name: _correlations(pairs, kept, drawing) for name, pairs in ranges.items()}
+    estimates = {name: _feature_correlations(pairs, kept, drawing) for name, pairs in ranges.items()}
     if rare:
         shares = ", ".join(f"{feature.name} {feature.present.mean():.1%}" for feature in rare)
         notes = [*notes, f"left out, in both sentences of no more than {LEAST_SHARE:.0%} of the pairs: {shares}"]
@@ -95,7 +95,7 @@ def to_document(
         columns += number_columns([f"Spearman ρ, {name}", "pairs"])
         for row, feature, estimate in zip(rows, kept, of_features, strict=True):
             row += [Cell.of(estimate).text, f"{estimate.n:,}"]
-            records.append(_record(data, name, feature, estimate))
+            records.append(_estimate_record(data, name, feature, estimate))
     sheet = Sheet(
         f"{data.title}: features of related words",
         columns,
@@ -104,12 +104,12 @@ def to_document(
             f"{len(data):,} pairs; {scale}; {interval}",
             "pairs: those in which both sentences have such words, with a vector",
         ],
-        notes=[*notes, *_undefined(kept, estimates), *_without_vectors(kept)],
+        notes=[*notes, *_undefined_notes(kept, estimates), *_without_vectors(kept)],
     )
     return Document([sheet], records)
 
 
-def _middle(data: ScoredDataset) -> tuple[float, str]:
+def _median_label(data: ScoredDataset) -> tuple[float, str]:
     """Return the label that separates the two halves, and a phrase on its origin."""
     scale = data.facts.scale
     if scale:
@@ -120,7 +120,9 @@ def _middle(data: ScoredDataset) -> tuple[float, str]:
     return middle, f"halves below and from {middle:g}, the middle of the labels that occur ({low:g} to {high:g})"
 
 
-def _correlations(pairs: BucketPairs, features: Sequence[Measured], drawing: AgreementIntervals) -> list[Estimate]:
+def _feature_correlations(
+    pairs: BucketPairs, features: Sequence[Measured], drawing: AgreementIntervals
+) -> list[Estimate]:
     """Return the correlation of each feature with the labels of some pairs, all on the same resamples."""
     return agreement(
         {str(number): pairs.take(feature.scores) for number, feature in enumerate(features)},
@@ -134,7 +136,7 @@ def _correlations(pairs: BucketPairs, features: Sequence[Measured], drawing: Agr
     )
 
 
-def _undefined(features: Sequence[Measured], estimates: dict[str, list[Estimate]]) -> list[str]:
+def _undefined_notes(features: Sequence[Measured], estimates: dict[str, list[Estimate]]) -> list[str]:
     notes = []
     for name, of_features in estimates.items():
         for feature, estimate in zip(features, of_features, strict=True):
@@ -155,7 +157,7 @@ def _without_vectors(features: Sequence[Measured]) -> list[str]:
     return [f"pairs with such words of which a sentence has none with a vector, left out: {', '.join(counts)}"]
 
 
-def _record(data: ScoredDataset, name: str, feature: Measured, estimate: Estimate) -> dict[str, Any]:
+def _estimate_record(data: ScoredDataset, name: str, feature: Measured, estimate: Estimate) -> dict[str, Any]:
     return {
         "dataset": data.name,
         "question": feature.question,

@@ -241,18 +241,20 @@ def document(table: PublishedTable, verdicts: Sequence[CellVerdict]) -> Document
     """Return a table of the published and reproduced numbers, with one record per cell."""
     numbers = number_columns(["printed", "here", "difference"])
     columns = [Column("row"), Column("column"), *numbers, Column("verdict")]
-    rows = [[cell.row, cell.column, cell.printed, _number(cell), _signed(cell), cell.verdict] for cell in verdicts]
+    rows = [
+        [cell.row, cell.column, cell.printed, _number_text(cell), _signed_text(cell), cell.verdict] for cell in verdicts
+    ]
     reasons = [f"{row.title}: {row.note}" for row in table.rows if row.note]
     notes = [summarise(verdicts), *([table.note] if table.note else []), *reasons]
     sheet = Sheet(table.title, columns, rows, facts=(table.source,), notes=notes)
     return Document((sheet,), [vars(cell) for cell in verdicts])
 
 
-def _number(cell: CellVerdict) -> str:
+def _number_text(cell: CellVerdict) -> str:
     if cell.value is None:
         return "" if cell.left_out else "undefined"
     return f"{cell.value:.4f}"
 
 
-def _signed(cell: CellVerdict) -> str:
+def _signed_text(cell: CellVerdict) -> str:
     return "" if cell.difference is None else f"{cell.difference:+.4f}"

@@ -14,10 +14,10 @@ CEILING = "tie-free ceiling"
 
 def document(run: RunFolder) -> Document:
     """Return the tables of a run, and its agreement table as records."""
-    intervals = _intervals(run)
+    intervals = _intervals_text(run)
     signatures = {metric.metric: metric.short_signature for metric in run.manifest.metrics if metric.short_signature}
     sections = list(lay_out(run))
-    sheets = [_sheet(section, intervals) for section in sections]
+    sheets = [_section_sheet(section, intervals) for section in sections]
     spent = spending(run.manifest.metrics)
     if spent:
         sheets.append(Sheet("Calls and price", (), (), facts=spent))
@@ -31,14 +31,14 @@ def document(run: RunFolder) -> Document:
     )
 
 
-def _intervals(run: RunFolder) -> str:
+def _intervals_text(run: RunFolder) -> str:
     request = run.manifest.request
     if not request.resamples:
         return "no intervals"
     return intervals_of(run)
 
 
-def _sheet(section: Section, intervals: str) -> Sheet:
+def _section_sheet(section: Section, intervals: str) -> Sheet:
     """Return the table of one dataset, grouped by bucket; *intervals* is the description for the printed caption."""
     rows: list[list[str]] = []
     ceilings = []

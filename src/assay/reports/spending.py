@@ -19,14 +19,14 @@ def spending(records: Sequence[MetricRecord]) -> list[str]:
     reported: set[str] = set()
     for record in records:
         details = record.cost.details
-        if record.metric in reported or not (_count(details, "calls") or _count(details, "kept")):
+        if record.metric in reported or not (_count_of(details, "calls") or _count_of(details, "kept")):
             continue
         sharing = [record.metric, *record.cost.shared_with]
         reported.update(sharing)
-        price = _price(details)
+        price = _price_of(details)
         if price is not None:
             prices.append(price)
-        phrases = [_work_summary(details), *_spending_phrases(record.cost), *_failures(details)]
+        phrases = [_work_summary(details), *_spending_phrases(record.cost), *_failure_phrases(details)]
         lines.append(f"{' and '.join(sharing)}: {'; '.join(phrases)}")
     for record in records:
         if record.metric not in reported and record.cost.price_per_1000 and not record.scored:
@@ -39,21 +39,21 @@ def spending(records: Sequence[MetricRecord]) -> list[str]:
 
 def _work_summary(details: dict[str, Any]) -> str:
     """Return an engine's work, as in ``30 calls and 570 replies of earlier runs, 6,000 tokens in and 30 out``."""
-    calls, kept = _count(details, "calls"), _count(details, "kept")
-    work = _plural(calls, "call") if calls else "no call"
+    calls, kept = _count_of(details, "calls"), _count_of(details, "kept")
+    work = _plural_text(calls, "call") if calls else "no call"
     if kept:
-        work += f"{' and' if calls else ','} {_plural(kept, 'reply', 'replies')} of earlier runs"
-    tokens_in, tokens_out = _count(details, "tokens_in"), _count(details, "tokens_out")
+        work += f"{' and' if calls else ','} {_plural_text(kept, 'reply', 'replies')} of earlier runs"
+    tokens_in, tokens_out = _count_of(details, "tokens_in"), _count_of(details, "tokens_out")
     if tokens_in or tokens_out:
-        work += f", {_plural(tokens_in, 'token')} in and {tokens_out:,} out"
+        work += f", {_plural_text(tokens_in, 'token')} in and {tokens_out:,} out"
     return work
 
 
 def _spending_phrases(cost: Cost) -> Iterator[str]:
     """Yield a phrase on the money spent; nothing if there was no call and the price is unknown."""
-    price = _price(cost.details)
+    price = _price_of(cost.details)
     if price is None:
-        if _count(cost.details, "calls"):
+        if _count_of(cost.details, "calls"):
             yield "price unknown"
     elif price or cost.price_per_1000:
         yield f"{f'spent {money(price)}' if price else 'nothing spent'}{_for_1000(cost)}"
@@ -65,7 +65,7 @@ def _for_1000(cost: Cost) -> str:
     return f" ({money(cost.price_per_1000)} per 1,000 pairs)" if cost.price_per_1000 else ""
 
 
-def _failures(details: dict[str, Any]) -> Iterator[str]:
+def _failure_phrases(details: dict[str, Any]) -> Iterator[str]:
     """Yield a phrase that counts failed calls by kind, with an example of a reply without a verdict; or nothing."""
     failures = []
     for key, word, words in (
@@ -73,8 +73,8 @@ def _failures(details: dict[str, Any]) -> Iterator[str]:
         ("refusals", "refusal", "refusals"),
         ("unreadable", "reply without a verdict", "replies without a verdict"),
     ):
-        if _count(details, key):
-            failures.append(_plural(_count(details, key), word, words))
+        if _count_of(details, key):
+            failures.append(_plural_text(_count_of(details, key), word, words))
     texts = details.get("unreadable_such_as")
     if failures and isinstance(texts, list) and texts:
         failures[-1] += f", such as “{texts[0]}”"
@@ -82,17 +82,17 @@ def _failures(details: dict[str, Any]) -> Iterator[str]:
         yield ", ".join(failures)
 
 
-def _plural(count: int, word: str, words: str = "") -> str:
+def _plural_text(count: int, word: str, words: str = "") -> str:
     return f"{count:,} {word if count == 1 else words or f'{word}s'}"
 
 
-def _count(details: dict[str, Any], key: str) -> int:
+def _count_of(details: dict[str, Any], key: str) -> int:
     """Return a count of an engine; 0 if it is missing or not a positive whole number."""
     value = details.get(key)
     return value if type(value) is int and value > 0 else 0
 
 
-def _price(details: dict[str, Any]) -> float | None:
+def _price_of(details: dict[str, Any]) -> float | None:
     """Return the money spent; None if unknown."""
     value = details.get("price")
     return float(value) if isinstance(value, int | float) and value >= 0 else None

@@ -92,10 +92,10 @@ def layers_of(run: RunFolder) -> list[LayerTable]:
 
 def document(run: RunFolder) -> Document:
     """Return one table per bucket, with the best layer of each statistic in bold; records are the agreement table."""
-    return Document([_sheet(table) for table in layers_of(run)], [row.plain() for row in run.agreement])
+    return Document([_layer_sheet(table) for table in layers_of(run)], [row.plain() for row in run.agreement])
 
 
-def _sheet(table: LayerTable) -> Sheet:
+def _layer_sheet(table: LayerTable) -> Sheet:
     rows = [[str(layer), *(cell.text for cell in cells)] for layer, cells in table.rows]
     best_layers = [table.best(column) for column in range(len(table.heads))]
     best_cells = frozenset(

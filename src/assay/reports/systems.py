@@ -102,12 +102,12 @@ def study_systems(runs: Sequence[RunFolder], settings: SystemSettings) -> list[S
             if name not in known:
                 raise InputError(unknown_name(f"{runs[0].title}: has no dataset", name, known))
         chosen = [data for data in datasets if not settings.datasets or data.name in settings.datasets]
-        return [_study(_rows(data, settings), data.title, settings) for data in chosen]
+        return [_study_rows(_rows_of_datasets(data, settings), data.title, settings) for data in chosen]
     rows = []
     for run, title in zip(runs, run_titles(runs), strict=True):
         for data in read_datasets(run):
-            rows.append(_Rows(data, [title] * len(data), _cells(data, settings.item, ITEM_COLUMNS, "item")))
-    return [_study(rows, f"{len(runs)} runs", settings)]
+            rows.append(_Rows(data, [title] * len(data), _cells_of_column(data, settings.item, ITEM_COLUMNS, "item")))
+    return [_study_rows(rows, f"{len(runs)} runs", settings)]
 
 
 @dataclass(frozen=True)
@@ -119,13 +119,13 @@ class _Rows:
     items: list[Any]
 
 
-def _rows(data: ScoredDataset, settings: SystemSettings) -> list[_Rows]:
-    systems = _cells(data, settings.system, SYSTEM_COLUMNS, "system")
-    items = _cells(data, settings.item, ITEM_COLUMNS, "item")
+def _rows_of_datasets(data: ScoredDataset, settings: SystemSettings) -> list[_Rows]:
+    systems = _cells_of_column(data, settings.system, SYSTEM_COLUMNS, "system")
+    items = _cells_of_column(data, settings.item, ITEM_COLUMNS, "item")
     return [_Rows(data, systems, items)]
 
 
-def _cells(data: ScoredDataset, wanted: str | None, defaults: Sequence[str], what: str) -> list[Any]:
+def _cells_of_column(data: ScoredDataset, wanted: str | None, defaults: Sequence[str], what: str) -> list[Any]:
     """Return the cells of the column that names the system or the item; lists become tuples, which can be hashed.
 
     Args:
@@ -150,7 +150,7 @@ def _cells(data: ScoredDataset, wanted: str | None, defaults: Sequence[str], wha
     return [tuple(cell) if isinstance(cell, list) else cell for cell in cells]
 
 
-def _study(rows: Sequence[_Rows], title: str, settings: SystemSettings) -> SystemStudy:
+def _study_rows(rows: Sequence[_Rows], title: str, settings: SystemSettings) -> SystemStudy:
     """Return the study of the systems in some datasets, on the items that all of them answered.
 
     Args:
@@ -181,7 +181,7 @@ def _study(rows: Sequence[_Rows], title: str, settings: SystemSettings) -> Syste
         raise InputError(f"{title}: there is one system ({', '.join(systems) or 'none'}); two are compared at least")
     names = list(dict.fromkeys(system for system, _ in row_of))
     all_items = list(dict.fromkeys(item for _, item in row_of))
-    metrics = _metrics(rows, settings)
+    metrics = _metrics_to_compare(rows, settings)
     items = []
     for item in all_items:
         answered = [row_of.get((system, item)) for system in names]
@@ -237,7 +237,7 @@ def _odd_system_hint(row_of: Mapping[tuple[Any, Any], Any], names: Sequence[Any]
     return ""
 
 
-def _metrics(rows: Sequence[_Rows], settings: SystemSettings) -> list[str]:
+def _metrics_to_compare(rows: Sequence[_Rows], settings: SystemSettings) -> list[str]:
     """Return the metrics that every dataset has scores of, restricted to the wanted ones if there are any."""
     for part in rows:
         part.data.find_metrics(list(settings.metrics))
@@ -266,8 +266,8 @@ def document(studies: Sequence[SystemStudy], settings: SystemSettings) -> Docume
     sheets: list[Sheet] = []
     records: list[dict[str, Any]] = []
     for study in studies:
-        sheets += [_means(study), _differences(study, settings), _agreement(study, settings)]
-        records += _records(study)
+        sheets += [_means_sheet(study), _differences_sheet(study, settings), _agreement_sheet(study, settings)]
+        records += _system_records(study)
     level = percent(settings.confidence)
     notes = []
     if settings.resamples:
@@ -280,7 +280,7 @@ def document(studies: Sequence[SystemStudy], settings: SystemSettings) -> Docume
     return Document(sheets, records, notes)
 
 
-def _means(study: SystemStudy) -> Sheet:
+def _means_sheet(study: SystemStudy) -> Sheet:
     """Return the table of the mean of each system, in descending order of the human labels."""
     order = np.argsort(-study.values[LABELS].mean(axis=1), kind="stable")
     rows = []
@@ -301,7 +301,7 @@ def _means(study: SystemStudy) -> Sheet:
     return Sheet(f"{study.title}: mean of each system", heads, rows, facts, notes=notes)
 
 
-def _differences(study: SystemStudy, settings: SystemSettings) -> Sheet:
+def _differences_sheet(study: SystemStudy, settings: SystemSettings) -> Sheet:
     """Return the table of the differences between every two systems, with a star if significant."""
     corrected = {name: _corrected_p_values(differences) for name, differences in study.differences.items()}
     rows = []
@@ -333,7 +333,7 @@ _DRAWN = {
 }
 
 
-def _agreement(study: SystemStudy, settings: SystemSettings) -> Sheet:
+def _agreement_sheet(study: SystemStudy, settings: SystemSettings) -> Sheet:
     """Return the table of how well each metric orders the systems as people do."""
     rows = []
     for name, agreement in study.agreement.items():
@@ -357,7 +357,7 @@ def _agreement(study: SystemStudy, settings: SystemSettings) -> Sheet:
     return Sheet(title, [Column("metric"), *number_columns(heads)], rows, notes=notes)
 
 
-def _records(study: SystemStudy) -> Iterator[dict[str, Any]]:
+def _system_records(study: SystemStudy) -> Iterator[dict[str, Any]]:
     """Yield one record per mean, difference and metric; the field ``kind`` tells which."""
     for name, values in study.values.items():
         for index, system in enumerate(study.systems):

@@ -65,28 +65,30 @@ class TerminalReport:
         """Yield the lines and tables of the report, in order."""
         document, explain = self._document, self._explain
         names = ShortNames(document.metrics)
-        yield from _lines(map(names.within, document.hints), "yellow")
+        yield from _styled_lines(map(names.within, document.hints), "yellow")
         for full_sheet in document.sheets:
             sheet = full_sheet if explain else _without_spare_rows(full_sheet)
             yield rich_text(names.within(sheet.title), "bold")
-            yield from _lines(map(names.within, sheet.facts), "dim")
+            yield from _styled_lines(map(names.within, sheet.facts), "dim")
             if sheet.columns:
-                yield from _table(names.in_sheet(sheet), options.max_width, explain=explain)
-            yield from _lines(_notes_below(sheet, names, explain=explain), "dim")
-            yield from _lines(map(names.within, sheet.warnings), "yellow")
+                yield from _render_sheet(names.in_sheet(sheet), options.max_width, explain=explain)
+            yield from _styled_lines(_notes_below(sheet, names, explain=explain), "dim")
+            yield from _styled_lines(map(names.within, sheet.warnings), "yellow")
             yield rich_text("")
-        yield from _lines(map(names.within, document.warnings), "yellow")
+        yield from _styled_lines(map(names.within, document.warnings), "yellow")
         provenance = document.provenance
         if explain:
-            yield from _lines(document.notes, "dim")
+            yield from _styled_lines(document.notes, "dim")
         elif document.notes or provenance is not None:
             yield rich_text(HINT, "dim")
         if explain and provenance is not None:
-            yield from _lines([provenance.method, provenance.signature], "dim")
-            yield from _lines([f"{metric}: {signature}" for metric, signature in provenance.metrics.items()], "dim")
+            yield from _styled_lines([provenance.method, provenance.signature], "dim")
+            yield from _styled_lines(
+                [f"{metric}: {signature}" for metric, signature in provenance.metrics.items()], "dim"
+            )
 
 
-def _lines(lines: Iterable[str], style: str) -> Iterator[Text]:
+def _styled_lines(lines: Iterable[str], style: str) -> Iterator[Text]:
     for line in lines:
         yield rich_text(line, style)
 
@@ -119,8 +121,8 @@ def _notes_below(sheet: Sheet, names: ShortNames, *, explain: bool) -> list[str]
     with_further_facts = {group: facts for group, facts in sheet.groups.items() if len(facts) > 1}
     of_groups = replace(sheet, groups=with_further_facts).facts_of_groups()
     if explain:
-        return [*of_groups, *_footnotes(sheet), *sheet.notes]
-    notes = [names.within(note) for note in (*_footnotes(sheet), *sheet.notes)]
+        return [*of_groups, *_footnote_lines(sheet), *sheet.notes]
+    notes = [names.within(note) for note in (*_footnote_lines(sheet), *sheet.notes)]
     if len(notes) > MOST_NOTES + 1:
         notes = [*notes[:MOST_NOTES], f"{len(notes) - MOST_NOTES} more notes: --explain"]
     # the first group is the bucket of all pairs; its facts are the distribution, ties and reliability of the labels
@@ -133,7 +135,7 @@ def _notes_on(sheet: Sheet, number: int) -> list[str]:
     return [note for cell in cells for note in cell.split("; ") if note]
 
 
-def _footnotes(sheet: Sheet) -> list[str]:
+def _footnote_lines(sheet: Sheet) -> list[str]:
     """Return one line per note, with the rows that it belongs to: ``* constant score: f1 (all, f1=0)``."""
     marked: dict[str, dict[str, list[str]]] = {}
     for number, row in enumerate(sheet.rows):
@@ -169,7 +171,7 @@ class _Block:
         return sum(self.widths.values()) + self.gap * (len(self.widths) - 1)
 
 
-def _table(sheet: Sheet, width: int, *, explain: bool) -> Iterator[RenderableType]:
+def _render_sheet(sheet: Sheet, width: int, *, explain: bool) -> Iterator[RenderableType]:
     """Yield a table as one block if it fits, else without spare columns, else as several blocks.
 
     With *explain*, no column is left out.
@@ -244,33 +246,33 @@ def _least_block(sheet: Sheet, columns: Sequence[int]) -> _Block:
 
 
 def _full_width(sheet: Sheet, number: int) -> int:
-    return max(map(_width, [_head(sheet, number), *_cells(sheet, number)]))
+    return max(map(_text_width, [_head_text(sheet, number), *_cells_of_column(sheet, number)]))
 
 
 def _least_width(sheet: Sheet, number: int) -> int:
     """Return the smallest width of a column: numbers are not truncated; heads, long names and texts are wrapped."""
     column = sheet.columns[number]
-    head = max(map(_width, _head(sheet, number).split()), default=0)
-    widest = max(map(_width, _cells(sheet, number)), default=0)
+    head = max(map(_text_width, _head_text(sheet, number).split()), default=0)
+    widest = max(map(_text_width, _cells_of_column(sheet, number)), default=0)
     if column.number:
         return max(head, widest)
     if number != sheet.label and not column.key:
         return max(head, min(widest, NARROWEST_TEXT))
     if widest <= SHORT_NAME:
         return max(head, widest)
-    pieces = [piece for cell in _cells(sheet, number) for _, piece in _pieces(cell)]
-    return max(head, _indent(sheet, number) + min(max(map(_width, pieces)), LONGEST_PIECE))
+    pieces = [piece for cell in _cells_of_column(sheet, number) for _, piece in _text_pieces(cell)]
+    return max(head, _column_indent(sheet, number) + min(max(map(_text_width, pieces)), LONGEST_PIECE))
 
 
-def _head(sheet: Sheet, number: int) -> str:
+def _head_text(sheet: Sheet, number: int) -> str:
     return brief(sheet.columns[number].head)
 
 
-def _cells(sheet: Sheet, number: int) -> list[str]:
+def _cells_of_column(sheet: Sheet, number: int) -> list[str]:
     return [_shown_cell(sheet, row, number) for row in range(len(sheet.rows))]
 
 
-def _indent(sheet: Sheet, column: int) -> int:
+def _column_indent(sheet: Sheet, column: int) -> int:
     """Return the number of spaces before a cell: two for the names of rows under a heading."""
     return 2 if sheet.groups and column == sheet.label else 0
 
@@ -281,10 +283,10 @@ def _shown_cell(sheet: Sheet, row: int, column: int) -> str:
     if column != sheet.label:
         return cell
     mark = MARK if any(_notes_on(sheet, row)) else ""
-    return " " * _indent(sheet, column) + cell + mark
+    return " " * _column_indent(sheet, column) + cell + mark
 
 
-def _width(text: str) -> int:
+def _text_width(text: str) -> int:
     from rich.cells import cell_len
 
     return cell_len(text)
@@ -295,10 +297,10 @@ def _width(text: str) -> int:
 
 def _block_lines(sheet: Sheet, block: _Block) -> Iterator[RenderableType]:
     """Yield the printed parts of a block: heads, a rule, and the heading and rows of each group."""
-    heads = _grid(sheet, block)
+    heads = _block_grid(sheet, block)
     cells = []
     for number, width in block.widths.items():
-        cells.append(_rich_text_of_brief(_wrap_text(_head(sheet, number), width), "bold"))
+        cells.append(_rich_text_of_brief(_wrap_text(_head_text(sheet, number), width), "bold"))
     heads.add_row(*cells)
     yield _Wide(heads, block.width)
     yield rich_text("─" * block.width)
@@ -307,19 +309,19 @@ def _block_lines(sheet: Sheet, block: _Block) -> Iterator[RenderableType]:
             if group_index:
                 yield rich_text("")
             yield rich_text("  ".join(heading), "bold")
-        table = _grid(sheet, block)
+        table = _block_grid(sheet, block)
         for row in rows:
             cells = []
             for column, width in block.widths.items():
                 style = "bold" if sheet.stands_out(row, column) else "dim" if row in sheet.asides else ""
-                text = _wrap_text(_shown_cell(sheet, row, column), width, _indent(sheet, column))
+                text = _wrap_text(_shown_cell(sheet, row, column), width, _column_indent(sheet, column))
                 cells.append(_rich_text_of_brief(text, style))
             table.add_row(*cells)
         if rows:
             yield _Wide(table, block.width)
 
 
-def _grid(sheet: Sheet, block: _Block) -> Table:
+def _block_grid(sheet: Sheet, block: _Block) -> Table:
     """Return an empty table with fixed column widths and without a head, so that several tables align."""
     from rich.table import Table
 
@@ -338,13 +340,13 @@ def _wrap_text(text: str, width: int, indent: int = 0) -> str:
         width: the number of characters in a line.
         indent: the number of spaces before each line.
     """
-    if _width(text) <= width:
+    if _text_width(text) <= width:
         return text
     from rich.cells import chop_cells
 
     lines, line = [], ""
-    for gap, piece in _pieces(text):
-        if line and _width(line + gap + piece) <= width - indent:
+    for gap, piece in _text_pieces(text):
+        if line and _text_width(line + gap + piece) <= width - indent:
             line += gap + piece
             continue
         lines += [line] if line else []
@@ -353,14 +355,14 @@ def _wrap_text(text: str, width: int, indent: int = 0) -> str:
     return "\n".join(" " * indent + piece for piece in [*lines, line])
 
 
-def _pieces(text: str) -> Iterator[tuple[str, str]]:
+def _text_pieces(text: str) -> Iterator[tuple[str, str]]:
     """Yield the parts of a text between which it may be broken, each after the space before it, if any.
 
     The mark of a footnote is not a part of its own, so that it stays beside the end of a name.
     """
     *words, last = text.removesuffix(MARK).split() or [""]
     for word in [*words, last + MARK if text.endswith(MARK) else last]:
-        if _width(word) <= LONGEST_PIECE:
+        if _text_width(word) <= LONGEST_PIECE:
             yield " ", word
             continue
         for index, piece in enumerate(re.findall(r"[^,:/=]+[,:/=]*|[,:/=]+", word)):

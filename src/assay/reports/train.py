@@ -52,13 +52,13 @@ def agreement_sheet(results: Mapping[str, Any]) -> Sheet:
 
 def _agreement_row(record: Mapping[str, Any], several: bool) -> list[str]:
     bounds = "–" if record["low"] is None else f"[{record['low']:+.4f}, {record['high']:+.4f}]"
-    cells = [record["dataset"], record["statistic"], f"{record['n']:,}", _rounded(record["before"])]
-    cells += [_rounded(record["after"]), *([_rounded(record["sd"])] if several else [])]
+    cells = [record["dataset"], record["statistic"], f"{record['n']:,}", _rounded_text(record["before"])]
+    cells += [_rounded_text(record["after"]), *([_rounded_text(record["sd"])] if several else [])]
     cells += ["–" if record["gain"] is None else f"{record['gain']:+.4f}", bounds, p_value(record["p"])]
     return cells + ([p_value(record["p_seeds"])] if several else [])
 
 
-def _rounded(value: float | None) -> str:
+def _rounded_text(value: float | None) -> str:
     return "–" if value is None else f"{value:.4f}"
 
 
@@ -68,27 +68,27 @@ def _rounded(value: float | None) -> str:
 def alignment_document(results: Mapping[str, Any]) -> Document:
     """Return the tables of a mid-tuning with the records of its agreement."""
     sheets = [agreement_sheet(results)] if results["agreement"] else []
-    sheets += [_alignment(results["alignment"]), *_neighbours(results.get("neighbours", []))]
+    sheets += [_alignment_sheet(results["alignment"]), *_neighbour_sheets(results.get("neighbours", []))]
     return Document(sheets, results["agreement"], value=dict(results))
 
 
 def neighbours_document(records: Sequence[Mapping[str, Any]]) -> Document:
     """Return the nearest sentences: one table per query, and the plain values as records."""
-    return Document(_neighbours(records), records)
+    return Document(_neighbour_sheets(records), records)
 
 
-def _alignment(alignment: Mapping[str, Any]) -> Sheet:
+def _alignment_sheet(alignment: Mapping[str, Any]) -> Sheet:
     """Return the table of loss and accuracy on the development set."""
     rows = []
     for name in ("loss", "accuracy"):
         before, after = ((record or {}).get(name) for record in (alignment["before"], alignment["after"]))
-        rows.append([name, _rounded(before), _rounded(after)])
+        rows.append([name, _rounded_text(before), _rounded_text(after)])
     note = "Accuracy: how often the right form is told from the wrong one; a classifier has none before it is trained."
     columns = [Column("development set"), Column("before", number=True), Column("after", number=True)]
     return Sheet("Sentences and their forms", columns, rows, notes=[note])
 
 
-def _neighbours(records: Sequence[Mapping[str, Any]]) -> list[Sheet]:
+def _neighbour_sheets(records: Sequence[Mapping[str, Any]]) -> list[Sheet]:
     """Return one table of nearest sentences per query."""
     columns = [Column("base"), Column("cosine", number=True), Column("trained"), Column("cosine", number=True)]
     sheets = []

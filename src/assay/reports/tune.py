@@ -211,10 +211,13 @@ def draw_history(study: Study) -> Figure:
     last = max(trial.number for trial in trials)
     marks, up = _vertical_axis(_reached_values(trials), HEIGHT - BOTTOM, TOP)
     across = Scale(-0.5, last + 0.5, LEFT, WIDTH - RIGHT)
-    parts = [*_grid(marks, up, across.start, across.end), *_number_axis(study, "trial", range(last + 1), across, up)]
+    parts = [
+        *_draw_grid(marks, up, across.start, across.end),
+        *_number_axis(study, "trial", range(last + 1), across, up),
+    ]
     if records := _best_so_far(trials):
-        parts.append(element("polyline", points=_path(_steps(records, across, up)), class_="front"))
-    parts += [_point(study, trial, across(trial.number), up) for trial in trials]
+        parts.append(element("polyline", points=_path_data(_step_points(records, across, up)), class_="front"))
+    parts += [_draw_point(study, trial, across(trial.number), up) for trial in trials]
     svg = drawing(
         "history",
         WIDTH,
@@ -227,7 +230,7 @@ def draw_history(study: Study) -> Figure:
     return Figure(svg, _history_sheet(study, trials))
 
 
-def _steps(records: Sequence[tuple[int, float]], across: Scale, up: Scale) -> list[tuple[float, float]]:
+def _step_points(records: Sequence[tuple[int, float]], across: Scale, up: Scale) -> list[tuple[float, float]]:
     """Return the corners of the line of the best value so far, which rises at each trial that is the best yet.
 
     Args:
@@ -262,10 +265,13 @@ def draw_courses(study: Study) -> Figure:
     last = max(max(trial.epochs) for trial in trials)
     marks, up = _vertical_axis([value for trial in trials for value in trial.epochs.values()], HEIGHT - BOTTOM, TOP)
     across = Scale(0.75, last + 0.5, LEFT, WIDTH - RIGHT)
-    parts = [*_grid(marks, up, across.start, across.end), *_number_axis(study, "epoch", range(1, last + 1), across, up)]
+    parts = [
+        *_draw_grid(marks, up, across.start, across.end),
+        *_number_axis(study, "epoch", range(1, last + 1), across, up),
+    ]
     # the winner last, over the others
     for trial in sorted(trials, key=lambda trial: trial is study.winner):
-        parts += _course(trial, across, up, winner=trial is study.winner)
+        parts += _draw_course(trial, across, up, winner=trial is study.winner)
     svg = drawing(
         "courses",
         WIDTH,
@@ -283,10 +289,10 @@ def draw_courses(study: Study) -> Figure:
     return Figure(svg, Sheet(f"{study.title} by epoch", [*heads, Column(study.title, number=True)], rows))
 
 
-def _course(trial: Trial, across: Scale, up: Scale, *, winner: bool) -> list[Markup]:
+def _draw_course(trial: Trial, across: Scale, up: Scale, *, winner: bool) -> list[Markup]:
     """Return the line of a trial over its epochs and a point with a hint at each; those of the winner are filled."""
     points = [(across(epoch), up(value)) for epoch, value in sorted(trial.epochs.items())]
-    parts = [element("polyline", points=_path(points), class_="curve" if winner else "axis")]
+    parts = [element("polyline", points=_path_data(points), class_="curve" if winner else "axis")]
     for epoch, value in trial.epochs.items():
         hint = element("title", f"trial {trial.number}, epoch {epoch}: {short(value, 4)}")
         kind = "value" if winner else "value hollow"
@@ -302,7 +308,7 @@ def draw_settings(study: Study) -> Figure:
     panels = []
     for number, name in enumerate(study.space):
         row, column = divmod(number, abreast)
-        panels.append(_panel(study, trials, name, column * PANEL, row * row_height))
+        panels.append(_draw_panel(study, trials, name, column * PANEL, row * row_height))
     names = [_setting_title(name) for name in study.space]
     svg = drawing(
         "settings",
@@ -320,14 +326,14 @@ def draw_settings(study: Study) -> Figure:
     return Figure(svg, Sheet(f"{study.title} by setting", heads, rows))
 
 
-def _panel(study: Study, trials: Sequence[Trial], name: str, left: float, top: float) -> Markup:
+def _draw_panel(study: Study, trials: Sequence[Trial], name: str, left: float, top: float) -> Markup:
     """Return the panel of one setting, its upper left corner at (*left*, *top*)."""
     marks, up = _vertical_axis(_reached_values(trials), top + TOP + PANEL_HEIGHT, top + TOP)
     start, end = left + LEFT, left + PANEL - RIGHT
     axis = _setting_axis(study.space[name], start, end)
-    parts = [text(start, top + 16, _setting_title(name), class_="strong"), *_grid(marks, up, start, end)]
+    parts = [text(start, top + 16, _setting_title(name), class_="strong"), *_draw_grid(marks, up, start, end)]
     parts += [text(x, up.start + 17, label, class_="muted", anchor="middle") for x, label in axis.labels]
-    parts += [_point(study, trial, axis.position(trial.settings[name]), up) for trial in trials]
+    parts += [_draw_point(study, trial, axis.position(trial.settings[name]), up) for trial in trials]
     return element("g", *parts)
 
 
@@ -358,7 +364,7 @@ def _setting_axis(dimension: Mapping[str, Any], start: float, end: float) -> _Se
 def _choice_axis(choices: list[Any], start: float, end: float) -> _SettingAxis:
     scale = Scale(-0.5, len(choices) - 0.5, start, end)
     labels = [(scale(index), fit(setting_text(choice), MOST_CHARACTERS)) for index, choice in enumerate(choices)]
-    return _SettingAxis(lambda value: scale(choices.index(value)), labels[:: _stride(len(labels), MOST_TICKS)])
+    return _SettingAxis(lambda value: scale(choices.index(value)), labels[:: _tick_stride(len(labels), MOST_TICKS)])
 
 
 def _log_axis(low: float, high: float, start: float, end: float) -> _SettingAxis:
@@ -373,7 +379,7 @@ def _log_axis(low: float, high: float, start: float, end: float) -> _SettingAxis
 
 def _whole_number_axis(low: int, high: int, start: float, end: float) -> _SettingAxis:
     scale = Scale(low - 0.5, high + 0.5, start, end)
-    numbers = range(low, high + 1, _stride(high - low + 1, MOST_TICKS))
+    numbers = range(low, high + 1, _tick_stride(high - low + 1, MOST_TICKS))
     return _SettingAxis(scale, [(scale(number), str(number)) for number in numbers])
 
 
@@ -383,7 +389,7 @@ def _linear_axis(low: float, high: float, start: float, end: float) -> _SettingA
     return _SettingAxis(scale, [(scale(mark), f"{mark:g}") for mark in marks])
 
 
-def _stride(count: int, most: int) -> int:
+def _tick_stride(count: int, most: int) -> int:
     """Return the smallest n such that every n-th of *count* items makes at most *most* items."""
     return math.ceil(count / most)
 
@@ -410,14 +416,14 @@ def _number_axis(study: Study, unit: str, numbers: range, across: Scale, up: Sca
     """Return the numbers below a figure, every n-th where they are many, the name of their unit, and the objective."""
     parts = [
         text(across(number), up.start + 17, str(number), class_="muted", anchor="middle")
-        for number in numbers[:: _stride(len(numbers), MOST_NUMBERS)]
+        for number in numbers[:: _tick_stride(len(numbers), MOST_NUMBERS)]
     ]
     parts.append(text(across.end, up.start + 36, unit, class_="muted", anchor="end"))
     parts.append(text(4, 14, f"{study.title}, development set", class_="muted"))
     return parts
 
 
-def _grid(marks: Sequence[float], up: Scale, start: float, end: float) -> list[Markup]:
+def _draw_grid(marks: Sequence[float], up: Scale, start: float, end: float) -> list[Markup]:
     """Return a horizontal line from *start* to *end* for each mark, with its number on the left."""
     parts = []
     for mark in marks:
@@ -435,7 +441,7 @@ def _best_so_far(trials: Sequence[Trial]) -> list[tuple[int, float]]:
     return records
 
 
-def _point(study: Study, trial: Trial, x: float, up: Scale) -> Markup:
+def _draw_point(study: Study, trial: Trial, x: float, up: Scale) -> Markup:
     """Return the point of a trial with a hint: hollow unless it completed, larger and numbered for the winner."""
     value = trial.reached or 0.0
     hint = element("title", f"trial {trial.number}, {trial.state}: {short(value, 4)}; {_settings_line(trial)}")
@@ -447,7 +453,7 @@ def _point(study: Study, trial: Trial, x: float, up: Scale) -> Markup:
     return element("g", point, text(x, up(value) - 10, str(trial.number), class_="name strong", anchor="middle"))
 
 
-def _path(points: Sequence[tuple[float, float]]) -> str:
+def _path_data(points: Sequence[tuple[float, float]]) -> str:
     """Return points as the attribute of an SVG polyline."""
     return " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
 

@@ -327,7 +327,9 @@ def to_document(verification: Verification) -> Document:
     """Return a verification as tables: one per dataset, and one of differing software."""
     sheets = []
     for data in verification.data:
-        sheets.append(_sheet(data, [metric for metric in verification.metrics if metric.dataset == data.dataset]))
+        sheets.append(
+            _verify_sheet(data, [metric for metric in verification.metrics if metric.dataset == data.dataset])
+        )
     if verification.environment:
         cells = [(change.what, change.then, change.now) for change in verification.environment]
         sheets.append(Sheet("Other software", [Column("what"), Column("then"), Column("now")], cells))
@@ -341,12 +343,12 @@ def to_document(verification: Verification) -> Document:
         *(f"no score in the run, so nothing to verify: {line}" for line in verification.without),
         headline(verification),
     )
-    records = [_record(metric) for metric in verification.metrics]
+    records = [_metric_record(metric) for metric in verification.metrics]
     names = list(dict.fromkeys(metric.metric for metric in verification.metrics))
     return Document(sheets, records, value=value, warnings=notes, metrics=names)
 
 
-def _sheet(data: ReloadedData, metrics: Sequence[VerifiedMetric]) -> Sheet:
+def _verify_sheet(data: ReloadedData, metrics: Sequence[VerifiedMetric]) -> Sheet:
     rows = []
     for metric in metrics:
         signature = f"the signature changed: {_changes_text(metric.changed)}" if metric.changed else ""
@@ -362,7 +364,7 @@ def _sheet(data: ReloadedData, metrics: Sequence[VerifiedMetric]) -> Sheet:
     )
 
 
-def _record(metric: VerifiedMetric) -> dict[str, Any]:
+def _metric_record(metric: VerifiedMetric) -> dict[str, Any]:
     record: dict[str, Any] = {"dataset": metric.dataset, "metric": metric.metric, "outcome": metric.outcome}
     record |= {f"agreement_{key}": cell for key, cell in asdict(metric.agreement).items()}
     record |= {f"scores_{key}": cell for key, cell in asdict(metric.scores).items()}

@@ -339,7 +339,7 @@ def influences(
     Yields:
         The leave-one-out values as in :func:`~assay.statistics.jackknife.leave_one_out`.
     """
-    for score in _prepare(scores, labels, groups):
+    for score in _prepare_scores(scores, labels, groups):
         left_out = LeftOut.of(score.prepared, statistics)
         coefficients = Coefficients(
             left_out.values,
@@ -347,7 +347,7 @@ def influences(
             None,
             len(score.prepared.scores),
             tuple(score.units(name) for name in statistics),
-            _reasons(score, statistics, left_out.values),
+            _reasons_for_undefined(score, statistics, left_out.values),
             tuple(statistics),
             score.rows.label_units,
             left_out.score_ties,
@@ -367,8 +367,8 @@ def _measure_resampled(
 ) -> dict[str, Coefficients]:
     """Return the statistics of each metric on the pairs and, if any are drawn, on each resample."""
     measured = {}
-    for batch in _batches(scores, labels, groups, statistics):
-        resampled = _resample(batch, resampler, statistics, advance) if resampler.resamples else {}
+    for batch in _batches_of_scores(scores, labels, groups, statistics):
+        resampled = _resample_batch(batch, resampler, statistics, advance) if resampler.resamples else {}
         for score, weights, label_counts in _with_label_counts(batch, np.ones((len(labels), 1))):
             observed = score.prepared.under(weights, label_counts)
             values = observed.values(statistics)[:, 0]
@@ -378,7 +378,7 @@ def _measure_resampled(
                 resampled.get(score.metric),
                 len(weights),
                 tuple(score.units(name) for name in statistics),
-                _reasons(score, statistics, values),
+                _reasons_for_undefined(score, statistics, values),
                 tuple(statistics),
                 score.rows.label_units,
                 observed.score_ties,
@@ -387,7 +387,7 @@ def _measure_resampled(
     return measured
 
 
-def _resample(
+def _resample_batch(
     batch: list[_Score], resampler: Resampler, statistics: Sequence[str], advance: Callable[[int], None] | None
 ) -> dict[str, Floats]:
     """Return the statistics of each metric on each resample, shape (statistics, resamples)."""
@@ -400,7 +400,7 @@ def _resample(
     return {metric: np.concatenate(values, axis=1) for metric, values in blocks.items()}
 
 
-def _reasons(score: _Score, statistics: Sequence[str], values: Floats) -> tuple[str, ...]:
+def _reasons_for_undefined(score: _Score, statistics: Sequence[str], values: Floats) -> tuple[str, ...]:
     """Return one string per statistic: why its value is undefined, or empty."""
     reasons = []
     for name, value in zip(statistics, values, strict=True):
@@ -464,7 +464,7 @@ class _Score:
         return len(np.unique(groups)), "groups"
 
 
-def _prepare(scores: Mapping[str, Floats], labels: Floats, groups: NDArray[np.intp] | None) -> Iterator[_Score]:
+def _prepare_scores(scores: Mapping[str, Floats], labels: Floats, groups: NDArray[np.intp] | None) -> Iterator[_Score]:
     """Yield each score, prepared on the pairs that have it; a score without a finite value is left out."""
     rows_by_mask: dict[bytes, _KnownRows] = {}
     for metric, values in scores.items():
@@ -478,14 +478,14 @@ def _prepare(scores: Mapping[str, Floats], labels: Floats, groups: NDArray[np.in
         yield _Score(metric, rows, PreparedScore.of(rows.take(values), rows.labels, rows.groups))
 
 
-def _batches(
+def _batches_of_scores(
     scores: Mapping[str, Floats], labels: Floats, groups: NDArray[np.intp] | None, statistics: Sequence[str]
 ) -> Iterator[list[_Score]]:
     """Yield prepared scores in batches that fit into :data:`PREPARED_BYTES`."""
     is_calibrated = any(STATISTICS[name].is_calibrated for name in statistics)
     batch: list[_Score] = []
     batch_bytes = 0
-    for score in _prepare(scores, labels, groups):
+    for score in _prepare_scores(scores, labels, groups):
         # the approximate size of Cells, which grows with the bits of the label codes, and with the folds if calibrated
         bits = score.rows.labels.levels.bit_length()
         score_bytes = len(labels) * (120 + 32 * bits)

@@ -49,10 +49,10 @@ def newcombe_interval(
     def excess(candidate: float) -> float:
         return (candidate - area) ** 2 - quantile**2 * inflation * newcombe_variance(candidate, first, second)
 
-    return _crossing(excess, 0.0, area), _crossing(excess, 1.0, area)
+    return _zero_crossing(excess, 0.0, area), _zero_crossing(excess, 1.0, area)
 
 
-def _crossing(excess: Callable[[float], float], outside: float, inside: float) -> float:
+def _zero_crossing(excess: Callable[[float], float], outside: float, inside: float) -> float:
     """Return where a function crosses 0, by halving: it is positive *outside* and not positive *inside*."""
     if excess(outside) <= 0:
         return outside

@@ -119,7 +119,7 @@ def split_half(
     for first, second in _counts_of_halves(shown, best, worst, tuples, items, splits, seed):
         both = (first.seen > 0) & (second.seen > 0)
         fewest = min(fewest, int(np.count_nonzero(both)))
-        rho, r = _correlations(first.scores[both], second.scores[both])
+        rho, r = _rank_correlations(first.scores[both], second.scores[both])
         spearman.append(rho)
         pearson.append(r)
         if both.any():
@@ -178,7 +178,7 @@ def _counts_of_halves(
             )
 
 
-def _correlations(first: Floats, second: Floats) -> tuple[float, float]:
+def _rank_correlations(first: Floats, second: Floats) -> tuple[float, float]:
     """Return Spearman and Pearson; NaN where a side is constant or has fewer than two values."""
     from scipy.stats import rankdata
 

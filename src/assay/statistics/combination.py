@@ -154,7 +154,7 @@ def learn(inputs: Inputs, options: Options) -> Combination:
         options: the criteria of the choice.
     """
     with _one_blas_thread():
-        return _learn(inputs, options)
+        return _learn_combination(inputs, options)
 
 
 def _one_blas_thread() -> AbstractContextManager[object]:
@@ -170,7 +170,7 @@ def _one_blas_thread() -> AbstractContextManager[object]:
     return limits
 
 
-def _learn(inputs: Inputs, options: Options) -> Combination:
+def _learn_combination(inputs: Inputs, options: Options) -> Combination:
     search = _Search(inputs, options)
     additions = search.metrics()
     recipe, learner, tried = search.learner([inputs.names.index(addition.name) for addition in additions])
@@ -201,7 +201,7 @@ class _Search:
                 step[fold.test] = function.margin(self._inputs.values[fold.test])
         return margins
 
-    def _value(self, recipe: Recipe) -> float:
+    def _cross_validated_value(self, recipe: Recipe) -> float:
         """Return the cross-validated agreement of the functions that a recipe learns."""
         margins = self.out_of_fold(recipe)
         if self._targets.are_classes:
@@ -240,7 +240,9 @@ class _Search:
             for number in inputs.metrics:
                 if number in chosen or not self._is_within_limits([*chosen, number]):
                     continue
-                values[number] = self._value(self._recipe("linear", [*chosen, number])) if chosen else alone[number]
+                values[number] = (
+                    self._cross_validated_value(self._recipe("linear", [*chosen, number])) if chosen else alone[number]
+                )
             if not values:
                 break
             best = max(values, key=lambda number: values[number])
@@ -271,7 +273,7 @@ class _Search:
             recipes[learner] = self._recipe(learner, members)
             if properties and learner != "mean":
                 recipes[f"{learner} with properties"] = self._recipe(learner, [*members, *properties])
-        tried = {name: self._value(recipe) for name, recipe in recipes.items()}
+        tried = {name: self._cross_validated_value(recipe) for name, recipe in recipes.items()}
         best = next(iter(tried))
         for name, value in tried.items():
             if value > tried[best] + GAIN:

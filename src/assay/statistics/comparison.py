@@ -136,10 +136,10 @@ def _mean_or_none(arrays: Sequence[Floats | None]) -> Floats | None:
 
 def summarise(drawn: Drawn, statistics: Sequence[str], confidence: float) -> list[Difference]:
     """Return one :class:`Difference` per statistic, with intervals at a level in (0, 1)."""
-    return [_difference(name, index, drawn, confidence) for index, name in enumerate(statistics)]
+    return [_summarised_difference(name, index, drawn, confidence) for index, name in enumerate(statistics)]
 
 
-def _difference(name: str, index: int, drawn: Drawn, confidence: float) -> Difference:
+def _summarised_difference(name: str, index: int, drawn: Drawn, confidence: float) -> Difference:
     """Return the difference of two scores in the statistic *name*, whose position in the draws is *index*."""
     first, second = drawn.first.values[index], drawn.second.values[index]
     difference = Difference(

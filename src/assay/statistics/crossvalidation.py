@@ -225,32 +225,32 @@ def cross_validate(labels: Floats, partition: Partition, scores_of: ScoresOf, st
     all_rows = np.arange(len(labels))
     sources = []
     for name, rows in partition.sources.items():
-        tested = _averages(fold_scores, labels, partition.folds, rows, statistics)
-        left_out = _estimates(left_out_scores[rows], labels[rows], statistics)
+        tested = _averages_over_folds(fold_scores, labels, partition.folds, rows, statistics)
+        left_out = _estimates_of_scores(left_out_scores[rows], labels[rows], statistics)
         sources.append(SourceAgreement(name, len(rows), tested, left_out))
     return Validated(
-        _averages(fold_scores, labels, partition.folds, all_rows, statistics),
-        _estimates(fold_scores, labels, statistics),
+        _averages_over_folds(fold_scores, labels, partition.folds, all_rows, statistics),
+        _estimates_of_scores(fold_scores, labels, statistics),
         tuple(sources),
         len(labels),
         int(np.count_nonzero(~np.isfinite(fold_scores))),
     )
 
 
-def _estimates(scores: Floats, labels: Floats, statistics: Sequence[str]) -> dict[str, Estimate]:
+def _estimates_of_scores(scores: Floats, labels: Floats, statistics: Sequence[str]) -> dict[str, Estimate]:
     """Return the agreement of scores and labels, both of shape (n,), for each statistic, without intervals."""
     estimates = agreement({"": scores}, labels, statistics=statistics, resamples=0, confidence=0.95, seed=(0,))
     return {estimate.statistic: estimate for estimate in estimates}
 
 
-def _averages(
+def _averages_over_folds(
     scores: Floats, labels: Floats, folds: Sequence[Fold], rows: Rows, statistics: Sequence[str]
 ) -> dict[str, Average]:
     """Return the average of each statistic over folds, computed in each fold on the tested pairs among *rows*."""
     folds_of: dict[str, list[tuple[str, Estimate]]] = {statistic: [] for statistic in statistics}
     for fold in folds:
         tested = np.intersect1d(fold.test, rows)
-        for statistic, estimate in _estimates(scores[tested], labels[tested], statistics).items():
+        for statistic, estimate in _estimates_of_scores(scores[tested], labels[tested], statistics).items():
             folds_of[statistic].append((fold.name, estimate))
     return {statistic: Average.of(estimates) for statistic, estimates in folds_of.items()}
 

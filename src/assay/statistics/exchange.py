@@ -76,7 +76,7 @@ class Exchange:
 
         With groups (codes of shape (n,)) the exchanges must be the same for all pairs of a group.
         """
-        joined = np.concatenate([_standardised(first), _standardised(second)])
+        joined = np.concatenate([_standardise_both(first), _standardise_both(second)])
         spread = labels.std()
         y = np.tile((labels - labels.mean()) / spread if spread else labels * 0, 2)
         rows = (joined, joined * joined, joined * y)
@@ -238,7 +238,7 @@ def _rank_product_of_each(scores: Indices, label_ranks: Floats) -> Floats:
     return product
 
 
-def _standardised(scores: Floats) -> Floats:
+def _standardise_both(scores: Floats) -> Floats:
     """Return scores with mean 0 and spread 1; those that count as tied are made equal before."""
     _, first_indices, codes = np.unique(score_codes(scores), return_index=True, return_inverse=True)
     tied_equal = scores[first_indices][codes]

@@ -202,7 +202,7 @@ class Recipe:
             rate = np.clip(target.mean(), 0.5 / len(target), 1 - 0.5 / len(target)) if is_class else target.mean()
             return Linear(float(np.log(rate / (1 - rate)) if is_class else rate), (0.0,) * inputs.shape[1])
         if self.name == "trees":
-            return self._trees(own, target, is_class=is_class)
+            return self._trees_of_target(own, target, is_class=is_class)
         middle, spread = own.mean(axis=0), own.std(axis=0)
         spread[spread == 0] = 1.0
         standard = (own - middle) / spread
@@ -217,7 +217,7 @@ class Recipe:
         weights[columns] = standard_weights / spread
         return Linear(float(intercept - weights[columns] @ middle), tuple(weights.tolist()))
 
-    def _trees(self, inputs: Floats, target: Floats, *, is_class: bool) -> Trees:
+    def _trees_of_target(self, inputs: Floats, target: Floats, *, is_class: bool) -> Trees:
         lightgbm = import_lightgbm()
         settings = {
             "objective": "binary" if is_class else "regression",

@@ -54,7 +54,7 @@ def partial_agreement(
     for metrics in _with_equal_pairs(scores):
         rows = known & np.isfinite(scores[metrics[0]])
         of_metrics = {metric: np.where(rows, scores[metric], np.nan) for metric in metrics}
-        partial = _partial(of_metrics, labels, covariates, rows, computed, draws) if computed else {}
+        partial = _partial_coefficients(of_metrics, labels, covariates, rows, computed, draws) if computed else {}
         for metric in metrics:
             by_metric[metric] = []
             for statistic in statistics:
@@ -67,7 +67,7 @@ def partial_agreement(
     return [found for metric in scores for found in by_metric[metric]]
 
 
-def _partial(
+def _partial_coefficients(
     scores: Mapping[str, Floats],
     labels: Floats,
     covariates: Sequence[Floats],
@@ -131,7 +131,7 @@ def _held_constant(
     for last in reversed(range(2, len(variables))):
         for first in range(last):
             for second in range(first + 1, last):
-                correlations[first, second] = _without(
+                correlations[first, second] = _residual_correlation(
                     correlations[first, second], correlations[first, last], correlations[second, last]
                 )
     direct = with_label[metric]
@@ -156,7 +156,7 @@ def _all_values(coefficients: Coefficients) -> Floats:
     return np.concatenate([values, coefficients.resampled], axis=1)
 
 
-def _without(both: Floats, first: Floats, second: Floats) -> Floats:
+def _residual_correlation(both: Floats, first: Floats, second: Floats) -> Floats:
     """Return the partial correlation of two variables with a third held constant, NaN where undefined.
 
     Args:
@@ -198,7 +198,7 @@ def stratified_agreement(
     estimates = []
     for metric, values in scores.items():
         rows = inside_any & np.isfinite(values)
-        units = _units(rows, draws.get("groups"))
+        units = _count_of_units(rows, draws.get("groups"))
         of_metric = {name: measured[metric] for name, measured in parts.items()}
         for index, statistic in enumerate(statistics):
             pooled, notes = _weighted_mean(of_metric, index, units, int(rows.sum()))
@@ -207,7 +207,7 @@ def stratified_agreement(
     return estimates
 
 
-def _units(rows: NDArray[np.bool_], groups: NDArray[np.intp] | None) -> tuple[int, str]:
+def _count_of_units(rows: NDArray[np.bool_], groups: NDArray[np.intp] | None) -> tuple[int, str]:
     if groups is None:
         return int(rows.sum()), "pairs"
     return len(np.unique(groups[rows])), "groups"

@@ -58,7 +58,7 @@ def combine(values: Floats, variances: Floats, confidence: float) -> RandomEffec
     from scipy.special import stdtrit
 
     k = len(values)
-    between = _between(values, variances)
+    between = _variance_between(values, variances)
     weights = 1 / (variances + between)
     mean = float(np.average(values, weights=weights))
     factor = max(float((weights * (values - mean) ** 2).sum()) / (k - 1), 1.0)
@@ -68,7 +68,7 @@ def combine(values: Floats, variances: Floats, confidence: float) -> RandomEffec
     return RandomEffects(mean, mean - margin, mean + margin, mean - spread, mean + spread, between**0.5, k)
 
 
-def _between(values: Floats, variances: Floats) -> float:
+def _variance_between(values: Floats, variances: Floats) -> float:
     """Return Paule and Mandel's variance between datasets; 0 if they vary no more than their errors explain."""
 
     def excess(between: float) -> float:
@@ -112,7 +112,7 @@ def random_effects_mean(
     lowest = STATISTICS[statistic].lowest
     values, variances = [], []
     for part in parts:
-        value = _stretched(part.values[index], lowest)
+        value = _stretch_to_correlation(part.values[index], lowest)
         if not part.has_intervals or part.units[index][0] < FEWEST or not abs(value) < 1:
             return None
         values.append(float(np.arctanh(value)))
@@ -121,7 +121,7 @@ def random_effects_mean(
             slope = 2 / (1 - lowest) / (1 - float(value) ** 2)
             variances.append(part.variance_of(index) * slope**2)
             continue
-        resampled = _stretched(part.resampled[index], lowest)
+        resampled = _stretch_to_correlation(part.resampled[index], lowest)
         # z is infinite at -1 and 1, and undefined resamples are NaN
         inside = resampled[np.abs(resampled) < 1]
         if 2 * len(inside) < len(resampled):
@@ -133,19 +133,19 @@ def random_effects_mean(
     on_z = combine(np.array(values), np.array(variances), confidence)
     return replace(
         on_z,
-        mean=_back(on_z.mean, lowest),
-        low=_back(on_z.low, lowest),
-        high=_back(on_z.high, lowest),
-        new_low=_back(on_z.new_low, lowest),
-        new_high=_back(on_z.new_high, lowest),
+        mean=_back_to_scale(on_z.mean, lowest),
+        low=_back_to_scale(on_z.low, lowest),
+        high=_back_to_scale(on_z.high, lowest),
+        new_low=_back_to_scale(on_z.new_low, lowest),
+        new_high=_back_to_scale(on_z.new_high, lowest),
     )
 
 
-def _stretched(values: Floats, lowest: float) -> Floats:
+def _stretch_to_correlation(values: Floats, lowest: float) -> Floats:
     """Return values from *lowest* to 1 on the scale from -1 to 1."""
     stretched: Floats = 2 * (np.asarray(values) - lowest) / (1 - lowest) - 1
     return stretched
 
 
-def _back(z: float, lowest: float) -> float:
+def _back_to_scale(z: float, lowest: float) -> float:
     return float(lowest + (np.tanh(z) + 1) / 2 * (1 - lowest))

@@ -71,7 +71,7 @@ def letters(order: Sequence[str], better: Mapping[MetricPair, int]) -> dict[str,
     columns = [frozenset(order)]
     for (first, second), sign in better.items():
         if sign:
-            columns = _split(columns, first, second)
+            columns = _split_columns(columns, first, second)
     position = {name: index for index, name in enumerate(order)}
     columns.sort(key=lambda column: sorted(position[name] for name in column))
     of_metric = dict.fromkeys(order, "")
@@ -81,7 +81,7 @@ def letters(order: Sequence[str], better: Mapping[MetricPair, int]) -> dict[str,
     return of_metric
 
 
-def _split(columns: Sequence[frozenset[str]], first: str, second: str) -> list[frozenset[str]]:
+def _split_columns(columns: Sequence[frozenset[str]], first: str, second: str) -> list[frozenset[str]]:
     """Return columns of which none contains both names and none is a subset of another."""
     split = []
     for column in columns:
@@ -139,13 +139,13 @@ def front_of(points: Mapping[str, tuple[tuple[float | None, ...], float]]) -> di
             highest_unknown = max(highest_unknown, value)
     on_front: dict[str, bool | None] = {}
     for name, (_, value) in points.items():
-        if name in known and any(_beats(other, known[name]) for other in known.values()):
+        if name in known and any(_dominates(other, known[name]) for other in known.values()):
             on_front[name] = False
         else:
             on_front[name] = None if name not in known or highest_unknown >= value else True
     return on_front
 
 
-def _beats(other: Sequence[float], own: Sequence[float]) -> bool:
+def _dominates(other: Sequence[float], own: Sequence[float]) -> bool:
     """Tell whether one point is at least as good as another in everything, and better in something."""
     return other != own and all(theirs >= mine for theirs, mine in zip(other, own, strict=True))

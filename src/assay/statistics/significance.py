@@ -363,8 +363,8 @@ def almost_stochastic_order(
     for block in _blocks_of_one_shape(samples, drawn, sample_pairs):
         firsts = [sample_pairs[index][0] for index in block]
         seconds = [sample_pairs[index][1] for index in block]
-        ratios = violation_ratio(_stack(samples, firsts), _stack(samples, seconds))
-        deviations = violation_ratio(_stack(drawn, firsts), _stack(drawn, seconds)).std(axis=1)
+        ratios = violation_ratio(_stack_arrays(samples, firsts), _stack_arrays(samples, seconds))
+        deviations = violation_ratio(_stack_arrays(drawn, firsts), _stack_arrays(drawn, seconds)).std(axis=1)
         for index, ratio, deviation in zip(block, ratios.tolist(), deviations.tolist(), strict=True):
             better = min(1.0, ratio + margin * deviation)
             worse = min(1.0, 1 - ratio + margin * deviation)
@@ -388,6 +388,6 @@ def _blocks_of_one_shape(
             yield indices[start : start + pairs_at_a_time]
 
 
-def _stack(arrays: Sequence[Floats], indices: Sequence[int]) -> Floats:
+def _stack_arrays(arrays: Sequence[Floats], indices: Sequence[int]) -> Floats:
     """Return the arrays at *indices*, which have one shape, along a new first axis."""
     return np.stack([arrays[index] for index in indices])

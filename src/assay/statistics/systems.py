@@ -314,12 +314,12 @@ def accuracy_within_items(labels: Floats, scores: Floats, seed: int) -> WithinIt
         # a single item has no others to choose a threshold on
         others = ~held_out if (~held_out).any() else held_out
         threshold = _most_accurate_tie_threshold(label_signs[:, others], differences[:, others])
-        agrees[:, held_out] = _agrees(label_signs[:, held_out], differences[:, held_out], threshold)
+        agrees[:, held_out] = _agrees_with_labels(label_signs[:, held_out], differences[:, held_out], threshold)
     best = _most_accurate_tie_threshold(label_signs, differences)
-    return WithinItems(float(agrees.mean()), float(_agrees(label_signs, differences, best).mean()), best)
+    return WithinItems(float(agrees.mean()), float(_agrees_with_labels(label_signs, differences, best).mean()), best)
 
 
-def _agrees(label_signs: Floats, differences: Floats, threshold: float) -> NDArray[np.bool_]:
+def _agrees_with_labels(label_signs: Floats, differences: Floats, threshold: float) -> NDArray[np.bool_]:
     signs = np.where(np.abs(differences) <= threshold, 0.0, np.sign(differences))
     return np.asarray(signs == label_signs)
 

@@ -100,7 +100,7 @@ def check_trees(text: str, inputs: int) -> None:
             raise ValueError(f"tree {number}: {error}") from None
 
 
-def _lines(text: str) -> dict[str, str]:
+def _fields_of_text(text: str) -> dict[str, str]:
     """Return the lines ``key=value`` as a dictionary; raise ValueError for another line or a duplicate key."""
     values: dict[str, str] = {}
     for line in text.splitlines():
@@ -114,7 +114,7 @@ def _lines(text: str) -> dict[str, str]:
 
 def _check_head(head: str, blocks: Sequence[str], inputs: int) -> None:
     first, _, rest = head.partition("\n")
-    lines = _lines(rest)
+    lines = _fields_of_text(rest)
     objective = lines.pop("objective", "")
     names, ranges = lines.pop("feature_names", "").split(" "), lines.pop("feature_infos", "").split(" ")
     expected = {
@@ -142,7 +142,7 @@ def _check_head(head: str, blocks: Sequence[str], inputs: int) -> None:
 
 
 def _check_tree(block: str, number: int, inputs: int) -> None:
-    lines = _lines(block)
+    lines = _fields_of_text(block)
     leaves = int(lines["num_leaves"])
     if not 1 <= leaves <= MOST_LEAVES:
         raise ValueError(f"has {leaves} leaves")
@@ -153,8 +153,8 @@ def _check_tree(block: str, number: int, inputs: int) -> None:
         sizes["leaf_weight"] = 0
     if lines.keys() != {*single, *sizes, "shrinkage"} or any(lines[key] != value for key, value in single.items()):
         raise ValueError("its lines are not those of a tree of numbers")
-    _numbers(lines["shrinkage"], 1)
-    values = {key: _numbers(lines[key], size) for key, size in sizes.items()}
+    _parse_numbers(lines["shrinkage"], 1)
+    values = {key: _parse_numbers(lines[key], size) for key, size in sizes.items()}
     if not all(value.is_integer() for key in _WHOLE_OF_NODES for value in values[key]):
         raise ValueError("a node or an input is not a whole number")
     integers = {key: [int(value) for value in values[key]] for key in _WHOLE_OF_NODES}
@@ -172,7 +172,7 @@ def _check_tree(block: str, number: int, inputs: int) -> None:
         raise ValueError("its nodes are no tree")
 
 
-def _numbers(text: str, size: int) -> list[float]:
+def _parse_numbers(text: str, size: int) -> list[float]:
     """Return the *size* finite numbers of a line; raise ValueError for anything else."""
     parts = text.split(" ") if text else []
     if len(parts) != size or not all(re.fullmatch(_NUMBER, part) for part in parts):

@@ -56,8 +56,8 @@ def highest_on_new_sample(
         None below :data:`~assay.statistics.agreement.FEWEST` units, where the values are undefined in most resamples,
         or where that of the highest metric does not vary.
     """
-    on_scale = _fisher(np.array(list(values.values())), lowest)
-    drawn = np.stack([_fisher(resampled[name], lowest) for name in values])
+    on_scale = _fisher_z(np.array(list(values.values())), lowest)
+    drawn = np.stack([_fisher_z(resampled[name], lowest) for name in values])
     defined = drawn[:, np.isfinite(drawn).all(axis=0)]
     if units < FEWEST or 2 * defined.shape[1] < drawn.shape[1]:
         return None
@@ -80,7 +80,7 @@ def highest_on_new_sample_by_influence(
     None where a covariance is missing or undefined, too.
     """
     names = list(values)
-    on_scale = _fisher(np.array(list(values.values())), lowest)
+    on_scale = _fisher_z(np.array(list(values.values())), lowest)
     highest = int(np.argmax(on_scale))
     with_highest = np.array([covariances.get((name, names[highest]), np.nan) for name in names])
     if units < FEWEST or np.isnan(with_highest).any():
@@ -96,8 +96,10 @@ def _new_sample(on_scale: Floats, covariances: Floats, lowest: float, confidence
     highest = int(np.argmax(on_scale))
     if covariances[highest] < CONSTANT:
         return None
-    bounds = _truncation(on_scale, covariances, highest)
-    hybrid = _hybrid(float(on_scale[highest]), math.sqrt(covariances[highest]), bounds, len(on_scale), confidence)
+    bounds = _truncation_bounds(on_scale, covariances, highest)
+    hybrid = _hybrid_interval(
+        float(on_scale[highest]), math.sqrt(covariances[highest]), bounds, len(on_scale), confidence
+    )
     return NewSample(*(_from_fisher(value, lowest) for value in hybrid))
 
 
@@ -109,7 +111,7 @@ def _few_units_factor(units: int, confidence: float) -> float:
     return float(units / (units - 1) * (stdtrit(units - 1, tail) / ndtri(tail)) ** 2)
 
 
-def _fisher(values: Floats, lowest: float) -> Floats:
+def _fisher_z(values: Floats, lowest: float) -> Floats:
     """Return values between *lowest* and 1 on the scale where the spread of a correlation does not depend on it."""
     middle, half = (1 + lowest) / 2, (1 - lowest) / 2
     result: Floats = np.arctanh(np.clip((values - middle) / half, NEAREST - 1, 1 - NEAREST))
@@ -121,7 +123,7 @@ def _from_fisher(value: float, lowest: float) -> float:
     return (1 + lowest) / 2 + (1 - lowest) / 2 * math.tanh(value)
 
 
-def _truncation(values: Floats, covariances: Floats, highest: int) -> tuple[float, float]:
+def _truncation_bounds(values: Floats, covariances: Floats, highest: int) -> tuple[float, float]:
     """Return between which bounds the highest value lies whenever it is the highest, the rest being as it is.
 
     Of another value only the part that does not vary with the highest one is held fixed.
@@ -145,7 +147,7 @@ def _truncation(values: Floats, covariances: Floats, highest: int) -> tuple[floa
     return low, high
 
 
-def _hybrid(
+def _hybrid_interval(
     value: float, deviation: float, bounds: tuple[float, float], metrics: int, confidence: float
 ) -> tuple[float, float, float]:
     """Return the median unbiased estimate and the equal-tailed bounds of the mean of a truncated normal variable.

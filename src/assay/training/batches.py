@@ -231,7 +231,7 @@ def degree_subset(graph: AnnotationGraph, size: int, rng: np.random.Generator) -
     nearest, least = np.zeros(0, dtype=np.int64), np.inf
     for _ in range(STARTS):
         growing = _Growing(graph)
-        _grow(growing, size, rng)
+        _grow_batch(growing, size, rng)
         if (distance := growing.distance()) < least:
             nearest, least = edges[growing.chosen], distance
         if least <= NEAR**2:
@@ -255,7 +255,7 @@ def _check_size(size: int, number: int, what: str) -> None:
         raise InputError(f"a subset of {size} pairs cannot be drawn from {number} {what}; expected 2 to {number}")
 
 
-def _grow(growing: _Growing, size: int, rng: np.random.Generator) -> None:
+def _grow_batch(growing: _Growing, size: int, rng: np.random.Generator) -> None:
     """Add *size* edges, then exchange single edges until the degrees are near the targets or a round gains nothing."""
     growing.add(int(rng.integers(len(growing.chosen))))
     for _ in range(size - 1):
@@ -285,13 +285,13 @@ class _Growing:
 
     def add(self, edge: int) -> None:
         """Choose an edge."""
-        self._change(edge, 1)
+        self._change_edge(edge, 1)
 
     def remove(self, edge: int) -> None:
         """Undo the choice of an edge."""
-        self._change(edge, -1)
+        self._change_edge(edge, -1)
 
-    def _change(self, edge: int, by: int) -> None:
+    def _change_edge(self, edge: int, by: int) -> None:
         self.chosen[edge] = by > 0
         self.degrees[self.first[edge]] += by
         self.degrees[self.second[edge]] += by
@@ -299,7 +299,7 @@ class _Growing:
     def distance(self) -> float:
         """Return the squared distance of mean and deviation from the targets."""
         kept = self.degrees[self.degrees > 0]
-        return float(self._distance(np.array(len(kept)), np.array(kept.sum()), np.array((kept**2).sum())))
+        return float(self._distance_to_mean(np.array(len(kept)), np.array(kept.sum()), np.array((kept**2).sum())))
 
     def best(self, rng: np.random.Generator) -> tuple[int, float]:
         """Return the unchosen edge that brings the degrees nearest to the targets, and the squared distance with it.
@@ -312,14 +312,14 @@ class _Growing:
         count = len(kept) + (first == 0) + ((second == 0) & ~loop)
         # A loop raises the sum of squares by (d + 2)² - d², another edge by (d + 1)² - d² at each of its nodes.
         squares = (kept**2).sum() + np.where(loop, 4 * first + 4, 2 * first + 2 * second + 2)
-        distances = self._distance(count, kept.sum() + 2, squares)
+        distances = self._distance_to_mean(count, kept.sum() + 2, squares)
         distances[self.chosen] = np.inf
         # Equal distances may differ by rounding.
         nearest = np.flatnonzero(distances <= distances.min() + 1e-12)
         edge = int(rng.choice(nearest))
         return edge, float(distances[edge])
 
-    def _distance(self, count: Rows, total: Rows, squares: Rows) -> NDArray[np.float64]:
+    def _distance_to_mean(self, count: Rows, total: Rows, squares: Rows) -> NDArray[np.float64]:
         """Return the squared distance from the targets, elementwise.
 
         Args:

@@ -188,9 +188,9 @@ def load_examples(
         candidates += (batch.asked() if question else batch).candidates
         labels.append(pairs.labels)
         origins.append(np.full(len(pairs), len(sources), dtype=np.int64))
-        groups += _groups(pairs, len(groups))
+        groups += _group_codes(pairs, len(groups))
         rows += range(1, len(pairs) + 1)
-        sources.append(_source(spec, pairs))
+        sources.append(_load_source(spec, pairs))
     if question and not datasets_with_questions:
         raise InputError(f"`question`: {', '.join(specs)} has no column with questions")
     return Examples(
@@ -237,7 +237,7 @@ def _required_cells(pairs: Pairs, column: str, spec: str, what: str) -> list[str
     return cells
 
 
-def _groups(pairs: Pairs, start: int) -> list[int]:
+def _group_codes(pairs: Pairs, start: int) -> list[int]:
     """Return the group number of each pair: the row, counted from *start*, of the first pair with its ``group`` cell.
 
     A pair with an empty cell is its own group.
@@ -251,7 +251,7 @@ def _groups(pairs: Pairs, start: int) -> list[int]:
     return groups
 
 
-def _source(spec: str, pairs: Pairs) -> Source:
+def _load_source(spec: str, pairs: Pairs) -> Source:
     licence = "own data, no licence stated"
     if not is_own_file(spec):
         name, version, _ = parse_spec(spec)

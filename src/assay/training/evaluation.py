@@ -43,13 +43,13 @@ def agreement_before_and_after(
         first = None if before is None else before[rows]
         groups = np.unique(test.groups[rows], return_inverse=True)[1].astype(np.intp)
         grouped = groups if groups.max() + 1 < len(groups) else None
-        compare = _accuracies if labels.dtype == np.int64 else _coefficients
+        compare = _accuracy_records if labels.dtype == np.int64 else _coefficient_records
         for record in compare(labels[rows], first, after[rows], grouped, seed):
             records.append({"dataset": source.full_name, "n": len(rows)} | record)
     return records
 
 
-def _coefficients(
+def _coefficient_records(
     labels: Floats, before: Floats | None, after: Floats, groups: NDArray[np.intp] | None, seed: int
 ) -> list[dict[str, Any]]:
     """Return the records of one dataset with numeric labels; see :func:`agreement_before_and_after`."""
@@ -81,7 +81,7 @@ def _coefficients(
 _GAIN = ("gain", "low", "high", "p")
 
 
-def _accuracies(
+def _accuracy_records(
     labels: NDArray[Any], before: Floats | None, after: Floats, groups: NDArray[np.intp] | None, seed: int
 ) -> list[dict[str, Any]]:
     right = (after == labels).astype(np.float64)

@@ -39,11 +39,11 @@ def locked(path: Path, busy: Callable[[], None]) -> Iterator[None]:
         OSError: the file cannot be opened.
     """
     with path.open("ab") as stream:
-        _lock(stream, busy)
+        _lock_stream(stream, busy)
         yield
 
 
-def _lock(stream: IO[bytes], busy: Callable[[], None]) -> None:
+def _lock_stream(stream: IO[bytes], busy: Callable[[], None]) -> None:
     try:
         import fcntl
     except ImportError:  # Windows
@@ -111,7 +111,7 @@ def open_work_folder(out: str | Path, request: Mapping[str, Any]) -> Iterator[Wo
     if out.is_symlink() or out.is_file() or (out.is_dir() and any(out.iterdir())):
         if (work.folder / FINISHED).exists() and not work.made.exists():
             # A training was killed after its result was renamed, before its working folder was removed.
-            _remove(work.folder)
+            _remove_folder(work.folder)
         sweep(out.parent)
         raise InputError(f"{out}: is not an empty folder; give `out` another name")
     plain_request = json.loads(json.dumps(request))
@@ -128,10 +128,10 @@ def open_work_folder(out: str | Path, request: Mapping[str, Any]) -> Iterator[Wo
         with report_full_disk(work.folder):
             yield work
         _finish(work)
-    _remove(work.folder)  # only now: some network file systems keep a folder in which a file is open
+    _remove_folder(work.folder)  # only now: some network file systems keep a folder in which a file is open
 
 
-def _remove(folder: Path) -> None:
+def _remove_folder(folder: Path) -> None:
     """Remove a working folder, first renamed so that the next command sweeps up what a kill leaves of it."""
     with suppress(OSError):  # another process removed it, or its parent is read-only
         shutil.rmtree(folder.replace(folder.with_name(f".{uuid.uuid4().hex}.part")), ignore_errors=True)
@@ -180,11 +180,11 @@ def _locked_folder(work: WorkFolder) -> Iterator[None]:
             work.folder.mkdir(parents=True, exist_ok=True)
             stack.enter_context(locked(work.folder / LOCK, refuse))
         except OSError as error:
-            raise _unwritable(work.out, error) from None
+            raise _unwritable_error(work.out, error) from None
         yield
 
 
-def _unwritable(out: Path, error: OSError) -> InputError:
+def _unwritable_error(out: Path, error: OSError) -> InputError:
     return InputError(f"{out}: cannot be written ({error.strerror}); give `out` another place")
 
 
@@ -192,7 +192,7 @@ def _write_request(path: Path, request: object, out: Path) -> None:
     try:
         write_json(path, request)
     except OSError as error:
-        raise _unwritable(out, error) from None
+        raise _unwritable_error(out, error) from None
 
 
 def _finish(work: WorkFolder) -> None:

@@ -119,7 +119,7 @@ def make_problem(
         similarity: the similarity of two concepts, from 0 to 1; roots are compared with it as well.
         concept_weight: the value of equal concepts.
     """
-    unary = _unary(first, second, similarity, concept_weight)
+    unary = _unary_score(first, second, similarity, concept_weight)
     columns = unary.shape[1]
     matches: list[tuple[int, int, int, int]] = []
     second_by_role = _by_role(second.relations)
@@ -132,10 +132,10 @@ def make_problem(
                 elif source != target and source2 != target2:
                     matches.append((source * columns + source2, target * columns + target2, index, index2))
     table = np.ascontiguousarray(np.array(matches, dtype=np.intp).reshape(-1, 4).T)
-    return Problem(unary, table[0], table[1], table[2], table[3], _unit(unary))
+    return Problem(unary, table[0], table[1], table[2], table[3], _granularity(unary))
 
 
-def _unary(
+def _unary_score(
     first: Triples, second: Triples, similarity: Callable[[str, str], float], concept_weight: float
 ) -> NDArray[np.float64]:
     """Return the value of aligning node i with node j by their concepts and constants alone, shape (n, m).
@@ -165,7 +165,7 @@ def _unary(
     return unary
 
 
-def _unit(unary: NDArray[np.float64]) -> float:
+def _granularity(unary: NDArray[np.float64]) -> float:
     """Return 1 or .5 if all values are multiples of it, otherwise 0."""
     for unit in (1.0, 0.5):
         if not np.any(unary % unit):

@@ -192,7 +192,7 @@ class PreparedGraph:
 
     def __init__(self, text: str) -> None:
         try:
-            self._graph = parse_graph(text)
+            self._prepared_graph = parse_graph(text)
         except InputError as error:
             beginning = " ".join(text.split())[:_SHOWN]
             raise InputError(f"a graph of the data cannot be read: {error}; it begins: {beginning}") from None
@@ -201,11 +201,13 @@ class PreparedGraph:
     @cached_property
     def normal(self) -> Graph:
         """The normalized graph, as the kernels compare it."""
-        return normalized(self._graph)
+        return normalized(self._prepared_graph)
 
     def form(self, *, standardize: bool) -> Graph:
         """Return the graph whose triples and labels are compared: standardized, or only in lower case."""
-        return self._cached(("form", standardize), lambda: (standardized if standardize else lowered)(self._graph))
+        return self._cached(
+            ("form", standardize), lambda: (standardized if standardize else lowered)(self._prepared_graph)
+        )
 
     def labels(self, aspect: str, *, standardize: bool) -> frozenset[str]:
         """Return the labels of an aspect that compares sets."""
@@ -270,15 +272,15 @@ class Comparer:
         seconds = np.zeros(len(aspects))
         for row, (first, second) in enumerate(pairs):
             started = time.perf_counter()
-            left, right = self._graph(first), self._graph(second)
+            left, right = self._prepared_graph(first), self._prepared_graph(second)
             seconds += time.perf_counter() - started
             for column, aspect in enumerate(aspects):
                 started = time.perf_counter()
-                scores[row, column] = self._score(aspect, left, right)
+                scores[row, column] = self._score_pair(aspect, left, right)
                 seconds[column] += time.perf_counter() - started
         return scores, seconds
 
-    def _graph(self, text: str) -> PreparedGraph:
+    def _prepared_graph(self, text: str) -> PreparedGraph:
         """Return the prepared graph of a text, from a cache that keeps the most recently used ones."""
         graph = self._graphs.get(text)
         if graph is not None:
@@ -289,7 +291,7 @@ class Comparer:
             self._graphs.popitem(last=False)
         return graph
 
-    def _score(self, settings: AspectSettings, left: PreparedGraph, right: PreparedGraph) -> float:
+    def _score_pair(self, settings: AspectSettings, left: PreparedGraph, right: PreparedGraph) -> float:
         """Return the similarity of two graphs in one aspect, in [0, 1]."""
         aspect, standard, iterations = settings.aspect, settings.standardize, settings.iterations
         if aspect in SETS:
@@ -316,7 +318,7 @@ class Comparer:
         if not len(first) or not len(second):
             return smatch_f1(0.0, first, second)
         weight = settings.concept_weight if graded else 1.0
-        similarity = self._similarity(settings) if graded else same_label
+        similarity = self._concept_similarity(settings) if graded else same_label
         alignment = solve(make_problem(first, second, similarity, weight), settings)
         return smatch_f1(alignment.value, first, second, weight)
 
@@ -325,7 +327,7 @@ class Comparer:
             self._vectors[settings.vectors] = NodeVectors(user_path(settings.vectors))
         return self._vectors[settings.vectors]
 
-    def _similarity(self, settings: AspectSettings) -> ConceptSimilarity:
+    def _concept_similarity(self, settings: AspectSettings) -> ConceptSimilarity:
         key = (settings.vectors, settings.cutoff, settings.diffsense)
         if key not in self._similarities:
             vectors = self._node_vectors(settings)

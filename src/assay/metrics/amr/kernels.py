@@ -59,12 +59,12 @@ def surroundings(graph: Graph, iterations: int = 2) -> Surroundings:
         for source, role, target in edges:
             neighbours[source].append((role, labels[target]))
             neighbours[target].append((role, labels[source]))
-        labels = [_digest(label, near) for label, near in zip(labels, neighbours, strict=True)]
+        labels = [_label_digest(label, near) for label, near in zip(labels, neighbours, strict=True)]
         sets.append(frozenset(labels))
     return tuple(sets)
 
 
-def _digest(label: Hashable, near: list[tuple[str, Any]]) -> bytes:
+def _label_digest(label: Hashable, near: list[tuple[str, Any]]) -> bytes:
     """Return a digest of 16 bytes for a label and its neighbours; in full, labels would grow with each iteration."""
     return hashlib.blake2b(repr((label, sorted(near))).encode(), digest_size=16).digest()
 
@@ -154,7 +154,7 @@ def prepare(graph: Graph, vectors: NodeVectors, *, iterations: int = 2) -> NodeE
         degrees[target] += 1
     mean = weight_sums / np.maximum(degrees, 1)[:, None, None]
     step = np.ascontiguousarray(mean.transpose(2, 0, 1)) + np.eye(size)
-    squares = _products(base @ base.T, step, step, iterations).diagonal(axis1=1, axis2=2)
+    squares = _feature_products(base @ base.T, step, step, iterations).diagonal(axis1=1, axis2=2)
     return NodeEmbeddings(base, step, np.sqrt(np.maximum(squares, _EQUAL)), iterations)
 
 
@@ -168,7 +168,7 @@ def _edge_weights(role: str) -> NDArray[np.float64]:
     return _QUANTILES[np.argsort(draw_uniform(role, DRAWS, 0.0, 1.0), kind="stable")]
 
 
-def _products(
+def _feature_products(
     gram: NDArray[np.float64], left: NDArray[np.float64], right: NDArray[np.float64], iterations: int
 ) -> NDArray[np.float64]:
     """Return the inner products of the concatenated vectors of n and m nodes, shape ``(DRAWS, n, m)``.
@@ -197,7 +197,7 @@ def compare_embeddings(first: NodeEmbeddings, second: NodeEmbeddings) -> float:
         import ot
     except ImportError as error:
         raise MissingExtraError("POT", "amr") from error
-    products = _products(first.vectors @ second.vectors.T, first.step, second.step, first.iterations)
+    products = _feature_products(first.vectors @ second.vectors.T, first.step, second.step, first.iterations)
     cosine = products / (first.lengths[:, :, None] * second.lengths[:, None, :])
     squares = 2.0 - 2.0 * cosine
     cost = np.sqrt(np.where(squares < _EQUAL, 0.0, squares)).mean(axis=0)

@@ -120,22 +120,22 @@ def draw_uniform(text: str, count: int, low: float, high: float) -> NDArray[np.f
 
 def max_indegree(first: Graph, second: Graph, vectors: NodeVectors) -> float:
     """Return how similar the nodes with the most incoming edges are, from 0 to 1; see :func:`best_connected`."""
-    return _compare(first, best_connected(first, "in"), second, best_connected(second, "in"), vectors)
+    return _concept_cosine(first, best_connected(first, "in"), second, best_connected(second, "in"), vectors)
 
 
 def max_outdegree(first: Graph, second: Graph, vectors: NodeVectors) -> float:
     """Return how similar the nodes with the most outgoing edges are, from 0 to 1; see :func:`best_connected`."""
-    return _compare(first, best_connected(first, "out"), second, best_connected(second, "out"), vectors)
+    return _concept_cosine(first, best_connected(first, "out"), second, best_connected(second, "out"), vectors)
 
 
 def max_degree(first: Graph, second: Graph, vectors: NodeVectors) -> float:
     """Return how similar the nodes with the most edges are, from 0 to 1; see :func:`best_connected`."""
-    return _compare(first, best_connected(first, "both"), second, best_connected(second, "both"), vectors)
+    return _concept_cosine(first, best_connected(first, "both"), second, best_connected(second, "both"), vectors)
 
 
 def root_similarity(first: Graph, second: Graph, vectors: NodeVectors) -> float:
     """Return how similar the roots of two graphs are, from 0 to 1 (Opitz and Frank 2022, section 4.2)."""
-    return _compare(first, first.root, second, second.root, vectors)
+    return _concept_cosine(first, first.root, second, second.root, vectors)
 
 
 def best_connected(graph: Graph, direction: Direction) -> int:
@@ -163,11 +163,11 @@ def best_connected(graph: Graph, direction: Direction) -> int:
     tied = [node for node in range(size) if degrees[node] == highest]
     if len(tied) == 1:
         return tied[0]
-    hops = _hops(graph)
+    hops = _hops_from_root(graph)
     return min(tied, key=lambda node: (hops[node], -both[node], graph.concepts[node]))
 
 
-def _hops(graph: Graph) -> list[int]:
+def _hops_from_root(graph: Graph) -> list[int]:
     """Return the length of the shortest path from the root to each node; the number of nodes if there is no path."""
     size = len(graph.concepts)
     neighbours: list[list[int]] = [[] for _ in range(size)]
@@ -186,7 +186,7 @@ def _hops(graph: Graph) -> list[int]:
     return hops
 
 
-def _compare(first: Graph, first_node: int, second: Graph, second_node: int, vectors: NodeVectors) -> float:
+def _concept_cosine(first: Graph, first_node: int, second: Graph, second_node: int, vectors: NodeVectors) -> float:
     """Return the cosine of the concepts of two nodes, at least 0.
 
     It is 1 for concepts with the same words, whatever their senses, and 0 if a concept has no known word.

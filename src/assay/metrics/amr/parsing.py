@@ -131,13 +131,13 @@ def graphs_of(batch: Batch, parser: str = "") -> tuple[Sequence[str], Sequence[s
         counts = " and ".join(f"{len(absent)} of {len(batch)} {side}" for side, absent in missing.items() if absent)
         raise InputError(f"no AMR graph for {counts} (such as {texts[0][:_SHOWN]!r}); {_REMEDY}")
     parsed = parse_texts(parser, sorted(set(texts)))
-    return _completed(batch.references, first, parsed), _completed(batch.candidates, second, parsed)
+    return _completed_graphs(batch.references, first, parsed), _completed_graphs(batch.candidates, second, parsed)
 
 
 def _without_graph(texts: Sequence[str], graphs: Sequence[str]) -> list[str]:
     return [text for text, graph in zip(texts, graphs, strict=True) if not graph.strip()]
 
 
-def _completed(texts: Sequence[str], graphs: Sequence[str], parsed: dict[str, str]) -> list[str]:
+def _completed_graphs(texts: Sequence[str], graphs: Sequence[str], parsed: dict[str, str]) -> list[str]:
     """Return the graphs, each missing one replaced by the parsed graph of its text."""
     return [graph if graph.strip() else parsed[text] for text, graph in zip(texts, graphs, strict=True)]

@@ -198,7 +198,7 @@ def find_quantifiers(graph: Graph) -> Counter[str]:
     for source, role, constant in graph.attributes:
         is_part = source in amounts and _PART.fullmatch(role.lower())
         if is_part or _is_amount(concepts[source], role.lower()):
-            counts[_number(constant)] += 1
+            counts[_normalised_number(constant)] += 1
     return counts
 
 
@@ -206,7 +206,7 @@ def _is_amount(concept: str, role: str) -> bool:
     return role == "quant" or (concept == _QUANTIFIER_FRAME and role in _AMOUNTS)
 
 
-def _number(constant: str) -> str:
+def _normalised_number(constant: str) -> str:
     """Return the form of a constant that is compared: ``2`` for ``2.0`` and ``"2"``."""
     plain = constant.strip('"').lower()
     try:
@@ -239,10 +239,10 @@ class ConceptSimilarity:
         key = (first, second) if first <= second else (second, first)
         similarity = self._known.get(key)
         if similarity is None:
-            similarity = self._known[key] = self._compare(*key)
+            similarity = self._known[key] = self._compare_concepts(*key)
         return similarity
 
-    def _compare(self, first: str, second: str) -> float:
+    def _compare_concepts(self, first: str, second: str) -> float:
         """Return the similarity of two concepts, computed without the cache."""
         if first == second:
             return 1.0

@@ -77,11 +77,11 @@ def explain_graphs(metric: Amr, batch: Batch) -> list[GraphExplanation]:
     reference_graphs, candidate_graphs = graphs_of(batch, metric.parser or "")
     explanations = []
     for row, (first, second) in enumerate(batch.pairs()):
-        explanations.append(_explain(metric, first, second, reference_graphs[row], candidate_graphs[row]))
+        explanations.append(_explain_pair(metric, first, second, reference_graphs[row], candidate_graphs[row]))
     return explanations
 
 
-def _explain(metric: Amr, first: str, second: str, first_text: str, second_text: str) -> GraphExplanation:
+def _explain_pair(metric: Amr, first: str, second: str, first_text: str, second_text: str) -> GraphExplanation:
     """Return the explanation of one pair, with the alignment that the metric computes.
 
     Args:
@@ -99,7 +99,7 @@ def _explain(metric: Amr, first: str, second: str, first_text: str, second_text:
         mapping = alignment.mapping
     else:
         alignment = solve(make_problem(second_triples, first_triples), metric.settings())
-        mapping = _inverse(alignment.mapping, len(first_triples.concepts))
+        mapping = _inverse_mapping(alignment.mapping, len(first_triples.concepts))
     forms = first_graph.form(standardize=standard), second_graph.form(standardize=standard)
     triples = _aligned_triples(first_triples, second_triples, mapping, *forms)
     matched = sum(triple.reference is not None and triple.candidate is not None for triple in triples)
@@ -118,7 +118,7 @@ def _explain(metric: Amr, first: str, second: str, first_text: str, second_text:
     )
 
 
-def _inverse(mapping: tuple[int, ...], size: int) -> tuple[int, ...]:
+def _inverse_mapping(mapping: tuple[int, ...], size: int) -> tuple[int, ...]:
     """Return the inverse of an alignment: the partner of each of *size* nodes, -1 for none."""
     inverse = [-1] * size
     for node, partner in enumerate(mapping):

@@ -73,10 +73,10 @@ def explain_tokens(metric: BertScore, batch: Batch) -> list[TokenExplanation]:
     for row, (first, second) in enumerate(batch.pairs()):
         reference, candidate = recorder.pairs[row]
         similarity = reference.unit @ candidate.unit.T
-        reference_words = [_readable(tokenizer, token) for token in reference.ids]
-        candidate_words = [_readable(tokenizer, token) for token in candidate.ids]
-        matches = _matches("reference", reference.weights, similarity, reference_words, candidate_words)
-        matches += _matches("candidate", candidate.weights, similarity.T, candidate_words, reference_words)
+        reference_words = [_readable_token(tokenizer, token) for token in reference.ids]
+        candidate_words = [_readable_token(tokenizer, token) for token in candidate.ids]
+        matches = _token_matches("reference", reference.weights, similarity, reference_words, candidate_words)
+        matches += _token_matches("candidate", candidate.weights, similarity.T, candidate_words, reference_words)
         explanation = TokenExplanation(
             str(metric),
             first,
@@ -145,7 +145,7 @@ class _Recorder:
         return _TextTokens(unit, ids, self._metric.weights()(np.asarray(ids, dtype=np.int64)))
 
 
-def _matches(
+def _token_matches(
     side: Literal["reference", "candidate"],
     weights: NDArray[np.float64],
     similarity: NDArray[np.float64],
@@ -180,7 +180,7 @@ def _weighted_mean(weights: NDArray[np.float64], similarity: NDArray[np.float64]
     return float((weights[counted] * best).sum() / total) if total > 0 else 0.0
 
 
-def _readable(tokenizer: Any, token: int) -> str:
+def _readable_token(tokenizer: Any, token: int) -> str:
     """Return the decoded text of a token id, or the token's name in the vocabulary if that text is blank."""
     text: str = tokenizer.decode([token]).strip()
     return text or str(tokenizer.convert_ids_to_tokens(token))

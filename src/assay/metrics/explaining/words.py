@@ -66,10 +66,10 @@ def explain_words(metric: CrossEncoder, batch: Batch) -> list[WordExplanation]:
 
     A pair with n and m words takes 1 + n + m + n * m passes of the model, or 1 + n + m if n * m is above ``MOST``.
     """
-    return [_explain(metric, first, second) for first, second in batch.pairs()]
+    return [_explain_pair(metric, first, second) for first, second in batch.pairs()]
 
 
-def _explain(metric: CrossEncoder, first: str, second: str) -> WordExplanation:
+def _explain_pair(metric: CrossEncoder, first: str, second: str) -> WordExplanation:
     """Return the effect of each word of a pair on its score, and its partner in the other text.
 
     The pair is scored without each word of either text, and without each pair of words, in one batch. In the table of
@@ -80,7 +80,7 @@ def _explain(metric: CrossEncoder, first: str, second: str) -> WordExplanation:
     references = [first, *_without_each(first)]
     candidates = [second, *_without_each(second)]
     with_partners = len(first_words) * len(second_words) <= MOST
-    table, flags = _scores(metric, references, candidates, with_pairs=with_partners)
+    table, flags = _scores_and_flags(metric, references, candidates, with_pairs=with_partners)
     whole = float(table[0, 0])
     together = table[0, 0] - table[1:, :1] - table[:1, 1:] + table[1:, 1:]
     notes = notes_of(flags)
@@ -90,14 +90,14 @@ def _explain(metric: CrossEncoder, first: str, second: str) -> WordExplanation:
     words: list[WordChange] = []
     for index, word in enumerate(first_words):
         change = whole - float(table[index + 1, 0])
-        words.append(WordChange("reference", index, word, change, *_partner(together[index], second_words)))
+        words.append(WordChange("reference", index, word, change, *_interacting_word(together[index], second_words)))
     for index, word in enumerate(second_words):
         change = whole - float(table[0, index + 1])
-        words.append(WordChange("candidate", index, word, change, *_partner(together[:, index], first_words)))
+        words.append(WordChange("candidate", index, word, change, *_interacting_word(together[:, index], first_words)))
     return WordExplanation(str(metric), first, second, whole, notes, tuple(words))
 
 
-def _scores(
+def _scores_and_flags(
     metric: CrossEncoder, references: list[str], candidates: list[str], *, with_pairs: bool
 ) -> tuple[NDArray[np.float64], np.uint8]:
     """Return the score of reference i and candidate j, NaN for pairs not scored, and the flags of the whole texts.
@@ -122,7 +122,7 @@ def _scores(
     return table, scores.flags[0, 0]
 
 
-def _partner(together: NDArray[np.float64], others: list[str]) -> tuple[str | None, int | None, float | None]:
+def _interacting_word(together: NDArray[np.float64], others: list[str]) -> tuple[str | None, int | None, float | None]:
     """Return the partner of a word, its index and the interaction; three times None if no interaction is above 0.
 
     Args:

@@ -145,9 +145,9 @@ class EndpointSession:
             BudgetError: the budget does not cover another call.
             AssayError: the server sent no usable reply, despite all retries.
         """
-        return Scores.joined([self._score(cast("Judge", metric), batch) for metric in metrics])
+        return Scores.joined([self._score_batch(cast("Judge", metric), batch) for metric in metrics])
 
-    def _score(self, judge: Judge, batch: Batch) -> Scores:
+    def _score_batch(self, judge: Judge, batch: Batch) -> Scores:
         """Return the scores of a batch by one judge, and count its replies."""
         started, calls_before = time.perf_counter(), self._tally.calls
         by_pair = self.replies(judge, batch)
@@ -169,11 +169,11 @@ class EndpointSession:
         Raises:
             BudgetError, AssayError: see :meth:`score`.
         """
-        replies, samples, orders = self._replies(judge, batch), judge.samples, judge.orders
+        replies, samples, orders = self._replies_of_batch(judge, batch), judge.samples, judge.orders
         by_order = [replies[start : start + samples] for start in range(0, len(replies), samples)]
         return [by_order[start : start + orders] for start in range(0, len(by_order), orders)]
 
-    def _replies(self, judge: Judge, batch: Batch) -> list[Reply]:
+    def _replies_of_batch(self, judge: Judge, batch: Batch) -> list[Reply]:
         """Return the reply to each request: pair by pair, order by order, sample by sample."""
         requests = list(requests_of(judge, batch, self._server))
         replies = self._stored_replies(requests)
@@ -247,9 +247,9 @@ class EndpointSession:
                 if error.flag:
                     # this text was refused, which says nothing about the server
                     return error.reply()
-                simpler = _simpler(assumed, request, error.text)
+                simpler = _simpler_request_form(assumed, request, error.text)
                 if simpler is None:
-                    remedy = _remedy(error.text)
+                    remedy = _remedy_for(error.text)
                     raise AssayError(f"{url} refuses the request: {error.text}{remedy}") from None
                 assumed = simpler
                 continue
@@ -362,7 +362,7 @@ class EndpointSession:
             if attempt < self._engine.retries:
                 self._tally.retries += 1
                 await asyncio.sleep(min(LONGEST_PAUSE, FIRST_PAUSE * 2**attempt))
-        raise AssayError(f"{self._engine.url}: {reason} ({_tries(self._engine.retries + 1)}); {KEPT}")
+        raise AssayError(f"{self._engine.url}: {reason} ({_tries_text(self._engine.retries + 1)}); {KEPT}")
 
     async def _reserve(self, request: Request, tokens_out: int) -> float:
         """Reserve the highest price that a call can have, and return it; 0 without prices.
@@ -416,7 +416,7 @@ class EndpointSession:
         self._store.close()
 
 
-def _simpler(server: Server, request: Request, text: str) -> Server | None:
+def _simpler_request_form(server: Server, request: Request, text: str) -> Server | None:
     """Return the next simpler assumption about a server that refused the first request; None if there is none.
 
     Args:
@@ -437,7 +437,7 @@ def _refused_setting(text: str) -> str:
     return next((name for name in ("temperature", "seed") if re.search(rf"\b{name}\b", text)), "")
 
 
-def _remedy(text: str) -> str:
+def _remedy_for(text: str) -> str:
     """Return what to do about a refusal, as the end of a message; empty if that is unknown."""
     setting = _refused_setting(text)
     if setting:
@@ -445,5 +445,5 @@ def _remedy(text: str) -> str:
     return "; leave verdict=probability away" if "logprobs" in text else ""
 
 
-def _tries(count: int) -> str:
+def _tries_text(count: int) -> str:
     return "tried once" if count == 1 else f"tried {count} times"

@@ -130,7 +130,7 @@ class Judge(ModelMetric):
     @property
     def loaded_prompt(self) -> Prompt:
         """The prompt, cached until its file changes."""
-        return _prompt(self.prompt)
+        return _load_prompt(self.prompt)
 
     @property
     def scale_used(self) -> VerdictScale:
@@ -208,16 +208,16 @@ class Judge(ModelMetric):
             )
         conversations = []
         for row, (reference, candidate) in enumerate(batch.pairs()):
-            question = "" if batch.questions is None else self._shortened(batch.questions[row])
+            question = "" if batch.questions is None else self._shortened_text(batch.questions[row])
             answers = [reference] if batch.gold_answers is None else batch.gold_answers[row]
-            shown, judged = [self._shortened(answer) for answer in answers], self._shortened(candidate)
+            shown, judged = [self._shortened_text(answer) for answer in answers], self._shortened_text(candidate)
             orders = [prompt.messages(question, shown, judged, scale)]
             if self.order == "mean":
                 orders.append(prompt.messages(question, [judged], shown[0], scale))
             conversations.append(tuple(orders))
         return conversations
 
-    def _shortened(self, text: str) -> str:
+    def _shortened_text(self, text: str) -> str:
         return text if self.cut is None else text[: self.cut]
 
     def worth(self, reply: Reply) -> float | None:
@@ -308,7 +308,7 @@ def _read_prompt(name: str, stamp: tuple[int, int] | None) -> Prompt:
     return Prompt.load(name)
 
 
-def _prompt(name: str) -> Prompt:
+def _load_prompt(name: str) -> Prompt:
     """Return a prompt from the cache, read again if its file changed."""
     from assay.paths import user_path
 

@@ -100,9 +100,9 @@ class Line:
                     error.retries = retries
                     raise
         except self._openai.APIStatusError as error:
-            reason = self._refusal(error)
+            reason = self._refusal_error(error)
         except self._openai.APIConnectionError as error:
-            reason = AssayError(f"{self._engine.url}: {_cause(error)}; {KEPT}")
+            reason = AssayError(f"{self._engine.url}: {_cause_text(error)}; {KEPT}")
         # "from None", since the client's error holds the request, and that holds the key
         raise reason from None
 
@@ -125,7 +125,7 @@ class Line:
             raise UnusableReplyError(f"its answer was cut ({type(error).__name__})") from None
         return bytes(content)
 
-    def _refusal(self, error: Any) -> AssayError | RefusedRequestError:
+    def _refusal_error(self, error: Any) -> AssayError | RefusedRequestError:
         """Return the error to raise for an HTTP error status of the server."""
         url, status, reason = self._engine.url, error.status_code, self._stated_reason(error)
         if status in (400, 413, 422):
@@ -138,7 +138,7 @@ class Line:
                 f"{url} has no model {self._engine.model!r}, or no chat completions at that address: it often ends in "
                 f"/v1 ({status}: {reason})"
             )
-        tried = _after(self._engine.retries) if status in (408, 409, 429) or status >= 500 else "at once"
+        tried = _after_retries_text(self._engine.retries) if status in (408, 409, 429) or status >= 500 else "at once"
         return AssayError(f"{url} answers {status} {tried}: {reason}; {KEPT}")
 
     def _stated_reason(self, error: Any) -> str:
@@ -182,7 +182,7 @@ def key_for(url: str, variable: str | None) -> str:
     )
 
 
-def _after(retries: int) -> str:
+def _after_retries_text(retries: int) -> str:
     return "after 1 retry" if retries == 1 else f"after {retries} retries"
 
 
@@ -197,7 +197,7 @@ def _transport_error(module: str) -> type[Exception]:
     return error_class
 
 
-def _cause(error: BaseException) -> str:
+def _cause_text(error: BaseException) -> str:
     """Return why a server cannot be reached, judged by the error and all errors behind it."""
     texts = []
     cause: BaseException | None = error

@@ -88,7 +88,7 @@ class Prompt:
         """
         if "/" in name or "." in name:
             path = user_path(name)
-            return cls._parse(path.name, _content(path))
+            return cls._parse(path.name, _read_prompt(path))
         shipped = shipped_prompts()
         if name not in shipped:
             lack = "there is no prompt (a file of your own is written with its ending: ./mine.toml)"
@@ -111,7 +111,7 @@ class Prompt:
         texts: dict[Literal["system", "user"], str] = {"system": file.system, "user": file.user}
         for role, text in texts.items():
             if text.strip():
-                template, shown = _compile(name, text)
+                template, shown = _compile_template(name, text)
                 templates.append((role, template))
                 fields |= shown
         if "candidate" not in fields or not fields & {"reference", "references"}:
@@ -163,7 +163,7 @@ def shipped_prompts() -> list[str]:
     return sorted(name.stem for name in names if name.suffix == ".toml")
 
 
-def _content(path: Path) -> bytes:
+def _read_prompt(path: Path) -> bytes:
     """Return the bytes of a user's prompt file.
 
     Raises:
@@ -178,7 +178,7 @@ def _content(path: Path) -> bytes:
 
 
 @functools.cache
-def _environment() -> Any:
+def _template_environment() -> Any:
     """Return Jinja's sandboxed environment: a template may come from a stranger, and must reach only the texts.
 
     Raises:
@@ -192,7 +192,7 @@ def _environment() -> Any:
     return ImmutableSandboxedEnvironment(undefined=StrictUndefined, keep_trailing_newline=True)
 
 
-def _compile(name: str, text: str) -> tuple[Any, set[str]]:
+def _compile_template(name: str, text: str) -> tuple[Any, set[str]]:
     """Return the compiled template and the set of fields that it shows.
 
     Args:
@@ -202,7 +202,7 @@ def _compile(name: str, text: str) -> tuple[Any, set[str]]:
     Raises:
         InputError: the template has an error or shows an unknown field.
     """
-    environment = _environment()
+    environment = _template_environment()
     from jinja2 import meta
 
     with _template_errors(name, "has an error"):

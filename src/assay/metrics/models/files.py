@@ -210,14 +210,14 @@ def _check_config(config: dict[str, Any], name: str, where: str) -> None:
 
 def _check_layers(config: dict[str, Any], where: str) -> None:
     """Refuse a configuration that asks for more layers than any model has, at any level of nesting."""
-    for key, value in _entries(config):
+    for key, value in _config_entries(config):
         if _LAYERS.fullmatch(key) and isinstance(value, int | float) and value > MOST_LAYERS:
             raise InputError(f"model {where}: config.json has {key} {value}; at most {MOST_LAYERS:,} are loaded")
 
 
 def _check_inside(config: dict[str, Any], name: str, where: str) -> None:
     """Refuse settings of a module that name another model or tokenizer, whose files the digest would not cover."""
-    for key, value in _entries(config):
+    for key, value in _config_entries(config):
         if isinstance(value, str) and key.endswith(("name_or_path", "processor_name", "subfolder", "gguf_file")):
             raise InputError(
                 f"model {where}: {name} has {key} {value!r}, which leads out of the folder; copy these files into the "
@@ -225,7 +225,7 @@ def _check_inside(config: dict[str, Any], name: str, where: str) -> None:
             )
 
 
-def _entries(config: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+def _config_entries(config: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield the keys and values of a JSON object and of all objects nested in it (but not in lists)."""
     pending = [config]
     while pending:
@@ -281,7 +281,7 @@ def _check_weights(folder: Path, relative: str, kind: str | None, names: Collect
     if SINGLE_WEIGHTS in siblings:
         weights = [SINGLE_WEIGHTS]
     elif WEIGHTS_INDEX in siblings:
-        weights = _shards(read_json(folder / relative / WEIGHTS_INDEX), where)
+        weights = _shard_names(read_json(folder / relative / WEIGHTS_INDEX), where)
     else:
         weights = []
     for name in weights:
@@ -297,7 +297,7 @@ def _check_weights(folder: Path, relative: str, kind: str | None, names: Collect
         raise InputError(f"model {where}: there are no weights{inside}: neither {SINGLE_WEIGHTS} nor {WEIGHTS_INDEX}")
 
 
-def _shards(index: dict[str, Any], where: str) -> list[str]:
+def _shard_names(index: dict[str, Any], where: str) -> list[str]:
     """Return the names of the weight files in an index, sorted."""
     weight_map = index.get("weight_map")
     shards = sorted({str(shard) for shard in weight_map.values()}) if isinstance(weight_map, dict) else []

@@ -41,7 +41,7 @@ def from_hub(reference: ModelReference, *, offline: bool) -> tuple[Path, str]:
         UnsafeModelError: the model has only pickled weights, or code of its own.
         InputError: the model is incomplete or invalid.
     """
-    completed = _completed(reference)
+    completed = _completed_model(reference)
     if completed is not None:
         return completed
     try:
@@ -49,11 +49,11 @@ def from_hub(reference: ModelReference, *, offline: bool) -> tuple[Path, str]:
     except ImportError:
         raise MissingExtraError("huggingface_hub", "hf") from None
     if offline or constants.HF_HUB_OFFLINE:
-        return _cached(reference, by_variable=not offline)
+        return _cached_model(reference, by_variable=not offline)
     return _download(reference)
 
 
-def _cached(reference: ModelReference, *, by_variable: bool) -> tuple[Path, str]:
+def _cached_model(reference: ModelReference, *, by_variable: bool) -> tuple[Path, str]:
     """Return folder and commit of a model in the cache of huggingface_hub, for instance from ``hf download``.
 
     *by_variable* tells whether HF_HUB_OFFLINE forbids the network, for the message.
@@ -227,7 +227,7 @@ def _mark_complete(reference: ModelReference, folder: Path, commit: str, files: 
                 scratch.write_text(text, encoding="utf-8")
 
 
-def _completed(reference: ModelReference) -> tuple[Path, str] | None:
+def _completed_model(reference: ModelReference) -> tuple[Path, str] | None:
     """Return folder and commit of a model that was marked as complete and whose files still exist, or None."""
     try:
         note = json.loads(_note_path(reference, reference.revision or "main").read_text(encoding="utf-8"))
@@ -247,7 +247,7 @@ def kept_models() -> list[ModelReference]:
     for path in sorted((cache_dir() / "models" / "hub").glob("*/*.json")):
         revision = unquote(path.stem)
         reference = ModelReference("hub", unquote(path.parent.name), None if revision == "main" else revision)
-        completed = _completed(reference)
+        completed = _completed_model(reference)
         if completed is not None:
             _, commits[reference] = completed
     # (name, commit) of every model that is in the list by its branch or tag

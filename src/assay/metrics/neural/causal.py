@@ -131,7 +131,7 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
             to_write = {}
             if judge.verdict == "auto":
                 to_write = {number: ids for number, ids in fitting.items() if judge.worth(replies[number][0]) is None}
-        for number, samples in self._generate(judge, to_write).items():
+        for number, samples in self._generate_replies(judge, to_write).items():
             first = replies[number][0].first
             texts = self._tokenizer.batch_decode(samples, skip_special_tokens=True)
             prompt_length = len(prompts[number])
@@ -180,7 +180,7 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
             self._verdict_tokens[scale.name] = np.array(ids, dtype=np.int64), texts
         return self._verdict_tokens[scale.name]
 
-    def _generate(self, judge: Judge, prompts: Mapping[int, list[int]]) -> dict[int, list[list[int]]]:
+    def _generate_replies(self, judge: Judge, prompts: Mapping[int, list[int]]) -> dict[int, list[list[int]]]:
         """Generate replies, and return by the number of the prompt the tokens of each of its samples."""
         max_tokens = judge.loaded_prompt.reply_tokens
         temperature = self._temperature if judge.temperature is None else judge.temperature
@@ -190,7 +190,7 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
         def step(body: CausalBody, batch: Packed, rows: list[TokenTree]) -> None:
             written.update(body.write(batch, rows, max_tokens, self._ends, sampling))
 
-        together = self._shareable(prompts, extra=max_tokens)
+        together = self._shareable_prefixes(prompts, extra=max_tokens)
         self._run_rows(rows_of(together, ROW_TOKENS), step)
         alone = {number: ids for number, ids in prompts.items() if number not in together}
         written |= self._generate_uncached(alone, max_tokens, sampling)
@@ -238,12 +238,12 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
         self, prompts: Mapping[int, list[int]], step: Callable[[CausalBody, Packed, list[TokenTree]], None]
     ) -> None:
         """Run prompts through the model; prompts that can share a row do."""
-        together = self._shareable(prompts)
+        together = self._shareable_prefixes(prompts)
         alone = {number: ids for number, ids in prompts.items() if number not in together}
         self._run_rows(rows_of(together, ROW_TOKENS), step)
         self._run_rows(rows_of(alone, 0), step)
 
-    def _shareable(self, prompts: Mapping[int, list[int]], extra: int = 0) -> dict[int, list[int]]:
+    def _shareable_prefixes(self, prompts: Mapping[int, list[int]], extra: int = 0) -> dict[int, list[int]]:
         """Return the prompts that may share a row: those that fit in the attention window with *extra* more tokens."""
         body = self._bodies[0]
         if not body.shares:
@@ -307,8 +307,8 @@ class Chat:
         """
         if not conversations:
             return []
-        messages = [self._messages(conversation) for conversation in conversations]
-        texts = [self._render(turns) for turns in messages]
+        messages = [self._template_messages(conversation) for conversation in conversations]
+        texts = [self._render_messages(turns) for turns in messages]
         encoded = self._tokenizer(texts, add_special_tokens=not self._has_template, verbose=False)["input_ids"]
         tokens: list[list[int]] = list(encoded)
         for number, turns in enumerate(messages):
@@ -316,7 +316,7 @@ class Chat:
                 tokens[number] = self._encode_as_plain_text(turns)
         return tokens
 
-    def _messages(self, conversation: Sequence[Message]) -> list[dict[str, str]]:
+    def _template_messages(self, conversation: Sequence[Message]) -> list[dict[str, str]]:
         """Return the messages as templates expect them; an unsupported system message is merged into the user's."""
         messages = [{"role": message.role, "content": message.content} for message in conversation]
         if self._has_template and not self._supports_system and len(messages) > 1 and messages[0]["role"] == "system":
@@ -324,7 +324,7 @@ class Chat:
             return [{"role": "user", "content": f"{system['content']}\n\n{user['content']}"}, *others]
         return messages
 
-    def _render(self, messages: list[dict[str, str]]) -> str:
+    def _render_messages(self, messages: list[dict[str, str]]) -> str:
         if not self._has_template:
             return "\n\n".join([*(message["content"] for message in messages), "Reply:"])
         text: str = self._tokenizer.apply_chat_template(
@@ -340,7 +340,7 @@ class Chat:
         """
         marks = [_MARK.format(number) for number in range(len(messages))]
         marked = [{"role": message["role"], "content": mark} for message, mark in zip(messages, marks, strict=True)]
-        rest = self._render(marked)
+        rest = self._render_messages(marked)
         tokens: list[int] = []
         # a template writes the special token at the start itself
         with_special = not self._has_template
@@ -357,6 +357,6 @@ class Chat:
 
         messages = [{"role": "system", "content": _MARK}, {"role": "user", "content": "text"}]
         try:
-            return _MARK in self._render(messages)
+            return _MARK in self._render_messages(messages)
         except TemplateError:
             return False

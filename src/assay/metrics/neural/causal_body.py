@@ -131,7 +131,7 @@ class CausalBody:
             for row, row_positions in zip(rows, positions, strict=True):
                 row_positions[: len(row.positions)] = row.positions
             inputs["position_ids"] = to_device(positions, self.device)
-            inputs["attention_mask"] = self._mask(np.stack([row.sees(length) for row in rows]))
+            inputs["attention_mask"] = self._attention_mask(np.stack([row.sees(length) for row in rows]))
         if cache is not None:
             inputs["past_key_values"] = cache
         with self._selected_logits(numbers, last):
@@ -244,14 +244,14 @@ class CausalBody:
                 output = self.model(
                     input_ids=chosen[:, None],
                     position_ids=to_device(lengths[:, None] + position, self.device),
-                    attention_mask=self._mask(seen[:, None]),
+                    attention_mask=self._attention_mask(seen[:, None]),
                     past_key_values=cache,
                     use_cache=True,
                 )
             logits = output.logits[0]
         return replies
 
-    def _mask(self, sees: NDArray[np.bool_]) -> torch.Tensor:
+    def _attention_mask(self, sees: NDArray[np.bool_]) -> torch.Tensor:
         """Return the additive attention mask, shape (b, 1, q, k), for the boolean *sees*: query sees key, (b, q, k)."""
         torch = import_torch()
         dtype = self.model.dtype

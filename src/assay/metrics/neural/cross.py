@@ -87,7 +87,7 @@ class CrossSession(ModelSession[LoadedScorer, ScorerBody]):
         columns, flags, asymmetry = [], [], []
         for metric in cross_encoders:
             logits, cut = outputs[metric]
-            values = self._activate(logits, metric)
+            values = self._activate_logits(logits, metric)
             columns.append(values.mean(axis=1))
             both_orders = metric.order == "mean"
             asymmetry.append(np.ptp(values, axis=1) if both_orders else np.full(len(batch), np.nan))
@@ -112,7 +112,7 @@ class CrossSession(ModelSession[LoadedScorer, ScorerBody]):
             ordered[metric] = [order for pair in batch.pairs() for order in metric.orders(*pair)]
             for order in ordered[metric]:
                 row_of.setdefault(order, len(row_of))
-        logits, cut = self._logits(list(row_of), limit)
+        logits, cut = self._logits_of_pairs(list(row_of), limit)
         outputs = {}
         for metric in metrics:
             orders = 2 if metric.order == "mean" else 1
@@ -120,7 +120,7 @@ class CrossSession(ModelSession[LoadedScorer, ScorerBody]):
             outputs[metric] = logits[rows], np.any(cut[rows], axis=1)
         return outputs
 
-    def _logits(self, pairs: Sequence[_Ordered], limit: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    def _logits_of_pairs(self, pairs: Sequence[_Ordered], limit: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Return the logit of each pair, and whether it was cut, both of shape (n,)."""
         torch = import_torch()
         prep = Prep(limit)
@@ -140,7 +140,7 @@ class CrossSession(ModelSession[LoadedScorer, ScorerBody]):
             logits[items] = values.cpu().numpy()
         return logits, np.fromiter((pair.cut for pair in tokens), dtype=np.bool_, count=len(tokens))
 
-    def _activate(self, logits: NDArray[np.float64], metric: CrossEncoder) -> NDArray[np.float64]:
+    def _activate_logits(self, logits: NDArray[np.float64], metric: CrossEncoder) -> NDArray[np.float64]:
         """Apply the activation that the metric names, or the one that the model declares, to each logit."""
         torch = import_torch()
         activations = {"declared": self._activation, "sigmoid": torch.nn.Sigmoid(), "identity": torch.nn.Identity()}

@@ -381,7 +381,7 @@ def _board(cell: _Cell, settings: PairedTests, by: str) -> Board:
         lines.append(_line(name, [cell], coefficients, settings))
     if joined.unranked:
         return Board(joined.title, cell.bucket, cell.n, tuple(lines), {}, joined.unranked, sizes=(cell.n,))
-    board = _ranked(joined.title, cell.bucket, lines, cell.alone, cell.paired, settings, by)
+    board = _ranked_board(joined.title, cell.bucket, lines, cell.alone, cell.paired, settings, by)
     return replace(board, n=cell.n, sizes=(cell.n,), calibrated=cell.calibrated)
 
 
@@ -402,7 +402,7 @@ def _overall(bucket: str, parts: Sequence[_Cell], settings: PairedTests, by: str
         paired[first, second] = average_drawn([_drawn_of(part, first, second) for part in parts])
     title = f"fixed mean over {len(parts)} datasets that count the same"
     sizes = tuple(part.n for part in parts)
-    board = _ranked(title, bucket, lines, means, paired, settings, by)
+    board = _ranked_board(title, bucket, lines, means, paired, settings, by)
     with_ties = mean_calibrated([part.calibrated for part in parts])
     return replace(board, n=sum(sizes), sizes=sizes, calibrated=with_ties)
 
@@ -500,7 +500,7 @@ def _costs(lines: Sequence[Line]) -> dict[str, tuple[float | None, ...]]:
     return costs
 
 
-def _ranked(
+def _ranked_board(
     title: str,
     bucket: str,
     lines: Sequence[Line],

@@ -45,12 +45,12 @@ def document(boards: Sequence[Board], settings: PairedTests, by: str, absent: Se
     filled = [board for board in boards if any(map(_has_value, board.lines))]
     sheets = []
     for board in filled:
-        sheets.append(_with_ties(_sheet(board, heads, settings), board, by))
+        sheets.append(_with_ties(_board_sheet(board, heads, settings), board, by))
         if any(by in line.random for line in board.lines):
             sheets.append(_random_sheet(board, by))
-    records = [record for board in boards for record in _records(board, by)]
+    records = [record for board in boards for record in _board_records(board, by)]
     empty = [_why_left_out(board) for board in boards if board not in filled]
-    explanations = list(_explanations(settings, by, filled, timed=timed, priced=priced))
+    explanations = list(_explanation_lines(settings, by, filled, timed=timed, priced=priced))
     metrics = list(dict.fromkeys(line.metric for board in boards for line in board.lines))
     return Document(sheets, records, explanations, warnings=[*absent, *empty], metrics=metrics)
 
@@ -66,23 +66,23 @@ def _why_left_out(board: Board) -> str:
     return f"{board.title}, {board.bucket}: no table, since no metric has a value there: {why}"
 
 
-def _ranked(board: Board) -> list[str]:
+def _ranked_names(board: Board) -> list[str]:
     """Return the metrics that have a rank, best first."""
     return [line.metric for line in board.lines if line.rank]
 
 
-def _span(first: int, last: int) -> str:
+def _rank_span(first: int, last: int) -> str:
     return f"{first}" if first == last else f"{first}–{last}"
 
 
-def _sheet(board: Board, heads: Sequence[Column], settings: PairedTests) -> Sheet:
+def _board_sheet(board: Board, heads: Sequence[Column], settings: PairedTests) -> Sheet:
     """Return one board as a sheet.
 
     Metrics that could be the best are marked; notes say why metrics have no rank, and list caveats on intervals.
     """
-    alike = letters(_ranked(board), board.compared)
+    alike = letters(_ranked_names(board), board.compared)
     shown = {column.head for column in heads}
-    rows = [_cells(line, alike.get(line.metric, "–"), settings, shown) for line in board.lines]
+    rows = [_line_cells(line, alike.get(line.metric, "–"), settings, shown) for line in board.lines]
     could_be_best = frozenset(row for row, line in enumerate(board.lines) if line.metric in board.best)
     notes = [board.unranked] if board.unranked else []
     notes += [f"{line.metric}: no score on {', '.join(line.missing)}" for line in board.lines if line.missing]
@@ -104,7 +104,7 @@ def _with_ties(sheet: Sheet, board: Board, by: str) -> Sheet:
     return replace(sheet, notes=notes)
 
 
-def _cells(line: Line, alike: str, settings: PairedTests, shown: Container[str]) -> list[str]:
+def _line_cells(line: Line, alike: str, settings: PairedTests, shown: Container[str]) -> list[str]:
     """Return the cells of one row; of the cost columns, only those whose head is in *shown*."""
     values = [Cell(*line.values[name], "").text for name in settings.statistics]
     costs = {
@@ -113,7 +113,7 @@ def _cells(line: Line, alike: str, settings: PairedTests, shown: Container[str])
         "front": "–" if line.on_front is None else "yes" if line.on_front else "",
     }
     cost = [text for head, text in costs.items() if head in shown]
-    rank = f"{line.rank.rank} ({_span(line.rank.low, line.rank.high)})" if line.rank else "–"
+    rank = f"{line.rank.rank} ({_rank_span(line.rank.low, line.rank.high)})" if line.rank else "–"
     return [rank, alike, line.metric, *values, *cost]
 
 
@@ -138,9 +138,9 @@ def _random_sheet(board: Board, by: str) -> Sheet:
     return Sheet(f"random-effects mean over {datasets} datasets, {board.bucket}", heads, rows, notes=notes)
 
 
-def _records(board: Board, by: str) -> Iterator[dict[str, Any]]:
+def _board_records(board: Board, by: str) -> Iterator[dict[str, Any]]:
     """Yield one flat record per metric of a board; None for undefined or unknown values."""
-    ranked = _ranked(board)
+    ranked = _ranked_names(board)
     alike, groups = letters(ranked, board.compared), groups_of_places(ranked, board.compared)
     for line in board.lines:
         record: dict[str, Any] = {
@@ -150,7 +150,7 @@ def _records(board: Board, by: str) -> Iterator[dict[str, Any]]:
             "rank_low": line.rank.low if line.rank else None,
             "rank_high": line.rank.high if line.rank else None,
             "alike": alike.get(line.metric),
-            "group": _span(*groups[line.metric]) if line.metric in groups else None,
+            "group": _rank_span(*groups[line.metric]) if line.metric in groups else None,
             "metric": line.metric,
             "kind": line.kind,
             "could_be_best": line.metric in board.best if line.rank else None,
@@ -174,7 +174,7 @@ def _records(board: Board, by: str) -> Iterator[dict[str, Any]]:
         }
 
 
-def _explanations(
+def _explanation_lines(
     settings: PairedTests, by: str, boards: Sequence[Board], *, timed: bool, priced: bool
 ) -> Iterator[str]:
     """Yield the notes on method: what the columns mean, and the signature of each metric.

@@ -67,7 +67,7 @@ def agreement_table(unit: Unit, statistic: str) -> AgreementTable:
     """Return the table of one statistic on a dataset; notes, such as why a value is undefined, are named by letters."""
     letters: dict[str, str] = {}
     rows = [
-        (metric, [_shown(unit.cell(block, metric, statistic) or NOT_COMPUTED, letters) for block in unit.blocks])
+        (metric, [_shown_cell(unit.cell(block, metric, statistic) or NOT_COMPUTED, letters) for block in unit.blocks])
         for metric in unit.ranking(statistic)
     ]
     column = unit.section.statistics.index(statistic)
@@ -80,18 +80,18 @@ def agreement_table(unit: Unit, statistic: str) -> AgreementTable:
     )
 
 
-def _shown(cell: Cell, letters: dict[str, str]) -> Shown:
+def _shown_cell(cell: Cell, letters: dict[str, str]) -> Shown:
     notes = [note for note in cell.note.split("; ") if note]
     if cell.value is None and not notes:
         notes = ["undefined"]
-    marks = [letters.setdefault(note, _letter(len(letters))) for note in notes]
+    marks = [letters.setdefault(note, _footnote_letter(len(letters))) for note in notes]
     return Shown(cell.text, cell.value, marks)
 
 
-def _letter(number: int) -> str:
+def _footnote_letter(number: int) -> str:
     """Return the letters of a note by its number from 0: a, b, … z, aa, ab, …"""
     head, tail = divmod(number, 26)
-    return (_letter(head - 1) if head else "") + chr(ord("a") + tail)
+    return (_footnote_letter(head - 1) if head else "") + chr(ord("a") + tail)
 
 
 # The forest plot: agreement with its interval, one row per metric, one panel per bucket

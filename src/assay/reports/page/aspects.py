@@ -77,7 +77,7 @@ def draw_aspects(model: AspectModel, statistic: str) -> Figure | None:
     if not units:
         return None
     rows = [ForestRow(metric, aspect, aspect) for aspect, metric in model.aspects.items()]
-    plot = Forest(rows, [_panel(model, unit, statistic) for unit in units])
+    plot = Forest(rows, [_forest_panel(model, unit, statistic) for unit in units])
     head = title_of(statistic)
     svg = draw_forest(
         f"aspects-{model.number}-{statistic}",
@@ -87,12 +87,12 @@ def draw_aspects(model: AspectModel, statistic: str) -> Figure | None:
         "a bar for its interval, a dashed line for the whole. The numbers are in the table.",
         can_filter=False,
     )
-    return Figure(svg, _table(model, plot, head))
+    return Figure(svg, _profile_sheet(model, plot, head))
 
 
-def _panel(model: AspectModel, unit: Unit, statistic: str) -> ForestPanel:
-    cells = [_cell(unit, metric, statistic) or NOT_COMPUTED for metric in model.aspects.values()]
-    whole = _cell(unit, model.whole, statistic)
+def _forest_panel(model: AspectModel, unit: Unit, statistic: str) -> ForestPanel:
+    cells = [_aspect_cell(unit, metric, statistic) or NOT_COMPUTED for metric in model.aspects.values()]
+    whole = _aspect_cell(unit, model.whole, statistic)
     fact = f"n = {len(unit.data):,}"
     hint = ""
     if whole and whole.value is not None:
@@ -101,12 +101,12 @@ def _panel(model: AspectModel, unit: Unit, statistic: str) -> ForestPanel:
     return ForestPanel(unit.title, fact, cells, whole, hint)
 
 
-def _cell(unit: Unit, metric: str, statistic: str) -> Cell | None:
+def _aspect_cell(unit: Unit, metric: str, statistic: str) -> Cell | None:
     block = next((block for block in unit.blocks if block.bucket == ALL), None)
     return unit.cell(block, metric, statistic) if block else None
 
 
-def _table(model: AspectModel, plot: Forest, head: str) -> Sheet:
+def _profile_sheet(model: AspectModel, plot: Forest, head: str) -> Sheet:
     rows = []
     for panel in plot.panels:
         if panel.reference is not None:
@@ -164,7 +164,7 @@ def draw_profile(unit: Unit, model: AspectModel, tagged: TagColumns) -> Profile 
     metric = model.whole if model.whole in unit.data.scores else next(iter(aspects.values()))
     scores = np.stack([unit.data.scores[name] for name in aspects.values()])
     divergence = diverging(unit.data, metric, Rule(by="rank", residual=RESIDUAL))
-    masks = _masks(tagged, len(unit.data))
+    masks = _masks_of_groups(tagged, len(unit.data))
     all_pairs = _category_row("all pairs", scores, divergence, np.ones(len(unit.data), dtype=bool))
     lines = [_category_row(name, scores, divergence, mask & divergence.mask) for name, mask in masks.items()]
     kept = [line for line in lines if line.n >= FEWEST]
@@ -172,11 +172,11 @@ def draw_profile(unit: Unit, model: AspectModel, tagged: TagColumns) -> Profile 
         return None
     with np.errstate(invalid="ignore"):
         spread = np.array([np.nanstd(row) if np.isfinite(row).any() else np.nan for row in scores])
-    figure = _draw(unit, model, metric, list(aspects), all_pairs, kept, spread)
+    figure = _draw_heat_map(unit, model, metric, list(aspects), all_pairs, kept, spread)
     return Profile(figure, metric, [f"{line.title} ({line.n})" for line in lines if 0 < line.n < FEWEST])
 
 
-def _masks(tagged: TagColumns, n: int) -> dict[str, NDArray[np.bool_]]:
+def _masks_of_groups(tagged: TagColumns, n: int) -> dict[str, NDArray[np.bool_]]:
     rows = np.repeat(np.arange(n), tagged.starts[1:] - tagged.starts[:-1])
     masks = {}
     for index, name in enumerate(tagged.names):
@@ -196,7 +196,7 @@ def _category_row(
     return _CategoryRow(title, int(mask.sum()), int(too_high.sum()), means)
 
 
-def _draw(
+def _draw_heat_map(
     unit: Unit,
     model: AspectModel,
     metric: str,
@@ -207,12 +207,12 @@ def _draw(
 ) -> Figure:
     """Return the heat map and its table; *spread* is the standard deviation of each aspect over all pairs."""
     head = max(map(len, aspects)) * CHARACTER * 0.75 + 24
-    left = max(len(_title(line)) for line in (all_pairs, *lines)) * CHARACTER + 14
+    left = max(len(_line_title(line)) for line in (all_pairs, *lines)) * CHARACTER + 14
     width = left + CELL * len(aspects) + head * 0.8
-    parts = [_head(aspect, left + CELL * (number + 0.5), head) for number, aspect in enumerate(aspects)]
+    parts = [_aspect_head(aspect, left + CELL * (number + 0.5), head) for number, aspect in enumerate(aspects)]
     for number, line in enumerate((all_pairs, *lines)):
         top = head + PROFILE_LINE * number + PROFILE_FOOT * (line is not all_pairs)
-        parts += _row(line, all_pairs, spread, aspects, left, top)
+        parts += _draw_row(line, all_pairs, spread, aspects, left, top)
     lowest = "; ".join(f"{line.title}: {_lowest_aspect(line, all_pairs, spread, aspects)}" for line in lines)
     svg = drawing(
         f"profile-{unit.key}-{model.number}",
@@ -241,11 +241,11 @@ def _draw(
     )
 
 
-def _title(line: _CategoryRow) -> str:
+def _line_title(line: _CategoryRow) -> str:
     return f"{fit(line.title, LONGEST_CATEGORY)} ({line.n:,})"
 
 
-def _head(aspect: str, x: float, bottom: float) -> Markup:
+def _aspect_head(aspect: str, x: float, bottom: float) -> Markup:
     return element("text", aspect, transform=f"translate({x:.1f} {bottom - 8:.1f}) rotate(-45)")
 
 
@@ -256,7 +256,7 @@ def _deviations(line: _CategoryRow, all_pairs: _CategoryRow, spread: NDArray[np.
     return deviations
 
 
-def _row(
+def _draw_row(
     line: _CategoryRow,
     all_pairs: _CategoryRow,
     spread: NDArray[np.float64],
@@ -269,7 +269,7 @@ def _row(
     yield text(
         left - 10,
         top + PROFILE_LINE / 2 + 4,
-        _title(line),
+        _line_title(line),
         element("title", line.title),
         anchor="end",
         class_=css_class,

@@ -113,7 +113,7 @@ def draw_cost(unit: Unit, statistic: str) -> CostFigure:
 
     A metric of unknown cost might beat any metric whose agreement is no higher; such metrics are not marked.
     """
-    return _figure(unit, statistic, _SPEED)
+    return _figure_of_unit(unit, statistic, _SPEED)
 
 
 def draw_price(unit: Unit, statistic: str) -> CostFigure | None:
@@ -123,16 +123,16 @@ def draw_price(unit: Unit, statistic: str) -> CostFigure | None:
     """
     if not any(record.price_per_1000 for record in unit.data.metrics.values()):
         return None
-    return _figure(unit, statistic, _PRICE)
+    return _figure_of_unit(unit, statistic, _PRICE)
 
 
-def _figure(unit: Unit, statistic: str, axis: _Axis) -> CostFigure:
+def _figure_of_unit(unit: Unit, statistic: str, axis: _Axis) -> CostFigure:
     """Return the figure of agreement against the cost on *axis*, with its table."""
     amounts = {metric: axis.amount(record) for metric, record in unit.data.metrics.items()}
     values = {metric: unit.statistic_value(metric, statistic) for metric in amounts}
     unknown = [metric for metric, amount in amounts.items() if amount is None]
     undefined = [metric for metric, amount in amounts.items() if amount is not None and values[metric] is None]
-    points = list(_points(amounts, values, axis))
+    points = list(_points_of_metrics(amounts, values, axis))
     if not points:
         return CostFigure(None, unknown, undefined)
     points_by_value = sorted(points, key=lambda point: -point.value)
@@ -147,13 +147,15 @@ def _figure(unit: Unit, statistic: str, axis: _Axis) -> CostFigure:
         COST.height,
         f"{head} against {axis.words} on {unit.title}",
         f"Each metric is a point; {front_in_words}",
-        *_draw(unit, points, axis, head),
+        *_draw_points(unit, points, axis, head),
     )
-    table = _table(unit, points_by_value, axis, head)
+    table = _points_sheet(unit, points_by_value, axis, head)
     return CostFigure(Figure(svg, table), unknown, undefined, any(point.on_front is None for point in points))
 
 
-def _points(amounts: Mapping[str, float | None], values: Mapping[str, float | None], axis: _Axis) -> Iterator[_Point]:
+def _points_of_metrics(
+    amounts: Mapping[str, float | None], values: Mapping[str, float | None], axis: _Axis
+) -> Iterator[_Point]:
     """Yield one point per metric with known cost and defined agreement; *amounts* and *values* are by metric."""
     costs = {}
     for metric, value in values.items():
@@ -167,7 +169,7 @@ def _points(amounts: Mapping[str, float | None], values: Mapping[str, float | No
             yield _Point(metric, amount, value, front[metric])
 
 
-def _table(unit: Unit, points: Sequence[_Point], axis: _Axis, head: str) -> Sheet:
+def _points_sheet(unit: Unit, points: Sequence[_Point], axis: _Axis, head: str) -> Sheet:
     on_front = {True: "yes", False: "no", None: "–"}
     rows = []
     for point in points:
@@ -200,13 +202,13 @@ class _CostScale:
         return self._scale(math.log10(amount)) if amount else self._free
 
 
-def _draw(unit: Unit, points: list[_Point], axis: _Axis, head: str) -> list[Markup]:
+def _draw_points(unit: Unit, points: list[_Point], axis: _Axis, head: str) -> list[Markup]:
     """Return the elements of the figure: axes, the line of the Pareto front, points and names."""
     across = _CostScale([point.amount for point in points])
     values = [point.value for point in points]
     marks = ticks(min([0.0, *values]), max(values), 6)
     up = Scale(marks[0], marks[-1], COST.height - COST.bottom, COST.top)
-    parts = [*_axes(across, up, marks, axis, head)]
+    parts = [*_draw_axes(across, up, marks, axis, head)]
     positions = {point.metric: (across(point.amount), up(point.value)) for point in points}
     front = sorted((point for point in points if point.on_front), key=lambda point: point.amount)
     if front:
@@ -223,7 +225,7 @@ def _draw(unit: Unit, points: list[_Point], axis: _Axis, head: str) -> list[Mark
     return parts
 
 
-def _axes(across: _CostScale, up: Scale, marks: list[float], axis: _Axis, head: str) -> Iterator[Markup]:
+def _draw_axes(across: _CostScale, up: Scale, marks: list[float], axis: _Axis, head: str) -> Iterator[Markup]:
     end = COST.width - COST.right
     for mark in marks:
         yield element("line", x1=across.start, x2=end, y1=up(mark), y2=up(mark), class_="grid")
@@ -263,7 +265,7 @@ def _place_label(name: str, point: _Point, x: float, y: float, taken: list[_Box]
     for anchor, across, down in _POSITIONS:
         left, base = x + across, y + down
         box = _label_box(name, anchor, left, base)
-        if not _is_inside(box) or any(_overlap(box, other) for other in taken):
+        if not _is_inside(box) or any(_boxes_overlap(box, other) for other in taken):
             continue
         taken.append(box)
         css_class = "name strong" if point.on_front else "name"
@@ -287,5 +289,5 @@ def _is_inside(box: _Box) -> bool:
     return box[0] > COST.left and box[2] < COST.width and box[1] > COST.top - 8
 
 
-def _overlap(box: _Box, other: _Box) -> bool:
+def _boxes_overlap(box: _Box, other: _Box) -> bool:
     return box[0] < other[2] and other[0] < box[2] and box[1] < other[3] and other[1] < box[3]

@@ -40,7 +40,7 @@ def find(unit: Unit) -> Iterator[tuple[str, str]]:
     """Yield the title of each of the first buckets, and a sentence on its best metric, with interval, and the next."""
     statistic = unit.main_statistic
     for block in unit.blocks[:MOST_FINDINGS]:
-        yield _bucket_title(block), _finding(unit, block, statistic)
+        yield _bucket_title(block), _finding_sentence(unit, block, statistic)
 
 
 def _bucket_title(block: Block) -> str:
@@ -58,7 +58,7 @@ def spelt(bucket: str) -> str:
     return bucket
 
 
-def _finding(unit: Unit, block: Block, statistic: str) -> str:
+def _finding_sentence(unit: Unit, block: Block, statistic: str) -> str:
     """Return a sentence on the best metric of a bucket, or on the range of values if metrics are not ranked."""
     known = []
     for metric, _, _ in block.rows:
@@ -74,23 +74,23 @@ def _finding(unit: Unit, block: Block, statistic: str) -> str:
     verb = "is" if count == 1 else "are"
     left_out = f" {count} of {len(block.rows)} metrics {verb} undefined here." if count else ""
     if not unit.is_by_people:
-        ends = f"from {_unbroken(cells[-1])} to {_unbroken(cells[0])}"
+        ends = f"from {_unbroken_text(cells[-1])} to {_unbroken_text(cells[0])}"
         return f"{head} {ends}; metrics are not ranked by {_UNRANKED[unit.data.facts.kind]}.{left_out}"
     value, best, cell = known[0]
     chance = block.chance[unit.section.statistics.index(statistic)] or 0.0
     agrees = "agrees best with people" if value > chance else "has the highest value, which is no agreement with people"
-    sentence = f"{unit.names[best]} {agrees}, {head} {_unbroken(cell)}"
+    sentence = f"{unit.names[best]} {agrees}, {head} {_unbroken_text(cell)}"
     if cell.low is None or cell.high is None:
         sentence += ", without an interval"
     elif cell.low <= chance <= cell.high:
         sentence += f", an interval that holds {f'{short(chance, 2)}, which is chance' if chance else 0}"
     if len(known) > 1:
         _, second, other = known[1]
-        sentence += f"; next is {unit.names[second]}, {_unbroken(other)}{_overlap_in_words(cell, cells[1:])}"
+        sentence += f"; next is {unit.names[second]}, {_unbroken_text(other)}{_overlap_in_words(cell, cells[1:])}"
     return f"{sentence}.{left_out}"
 
 
-def _unbroken(cell: Cell) -> str:
+def _unbroken_text(cell: Cell) -> str:
     """Return a value with its interval, with no-break spaces."""
     return cell.text.replace(" ", "\N{NO-BREAK SPACE}")
 

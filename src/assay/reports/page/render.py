@@ -82,21 +82,21 @@ def page_html(runs: Sequence[RunFolder], *, leaderboard: bool = True, categories
         "names": units[0].names if units else {},
         "pairs": pairs,
         "across": by_dataset(units) if len(units) > 1 else None,
-        "ranking": _ranking(runs, main) if leaderboard else None,
-        "stress": _stress(runs),
+        "ranking": _ranking_or_reason(runs, main) if leaderboard else None,
+        "stress": _stress_documents(runs),
     }
-    page: str = environment().get_template("page.html").render(**_assets(with_aspects=bool(aspects)), **content)
+    page: str = environment().get_template("page.html").render(**_asset_texts(with_aspects=bool(aspects)), **content)
     return page
 
 
-def _ranking(runs: Sequence[RunFolder], statistic: str) -> Document | str:
+def _ranking_or_reason(runs: Sequence[RunFolder], statistic: str) -> Document | str:
     # imported late: the tests need a third of assay's modules, and the page that each run writes has no ranks
     from assay.reports.page.parts import rank_metrics
 
     return rank_metrics(runs, statistic)
 
 
-def _stress(runs: Sequence[RunFolder]) -> list[tuple[str, Document]]:
+def _stress_documents(runs: Sequence[RunFolder]) -> list[tuple[str, Document]]:
     """Return the title and the tables of each run that has a result of ``assay stress``."""
     documents = []
     for title, run in zip(run_titles(runs), runs, strict=True):
@@ -106,7 +106,7 @@ def _stress(runs: Sequence[RunFolder]) -> list[tuple[str, Document]]:
     return documents
 
 
-def _assets(*, with_aspects: bool) -> dict[str, str]:
+def _asset_texts(*, with_aspects: bool) -> dict[str, str]:
     """Return style and scripts of the page, and the digest by which its security policy allows these scripts."""
     script = "\n".join(asset(name) for name in SCRIPTS)
     style = asset("page.css") + (asset("aspects.css") if with_aspects else "")

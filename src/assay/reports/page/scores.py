@@ -57,9 +57,9 @@ def by_label(unit: Unit, bucket: str) -> Spread:
     for number, metric in enumerate(unit.data.scores):
         axis, strips = strips_by_label(unit, metric, bucket)
         key = f"spread-{unit.key}-{list(unit.data.buckets).index(bucket)}-{number}"
-        panels.append(_panel(key, unit, metric, strips, axis, "label"))
-        rows += [_row(metric, strip, axis) for strip in strips]
-    return Spread(panels, _table(f"Scores by label, {unit.title}, {bucket}", "label", rows))
+        panels.append(_draw_panel(key, unit, metric, strips, axis, "label"))
+        rows += [_strip_row(metric, strip, axis) for strip in strips]
+    return Spread(panels, _strips_sheet(f"Scores by label, {unit.title}, {bucket}", "label", rows))
 
 
 def by_dataset(units: Sequence[Unit]) -> Spread:
@@ -70,12 +70,12 @@ def by_dataset(units: Sequence[Unit]) -> Spread:
         units_with_metric = [unit for unit in units if metric in unit.data.scores]
         axis = axis_of(np.concatenate([unit.data.scores[metric] for unit in units_with_metric]))
         strips = [strip_of(unit.title, unit.data.scores[metric], axis) for unit in units_with_metric]
-        panels.append(_panel(f"datasets-{number}", units_with_metric[0], metric, strips, axis, "dataset"))
-        rows += [_row(metric, strip, axis) for strip in strips]
-    return Spread(panels, _table("Scores by dataset", "dataset", rows))
+        panels.append(_draw_panel(f"datasets-{number}", units_with_metric[0], metric, strips, axis, "dataset"))
+        rows += [_strip_row(metric, strip, axis) for strip in strips]
+    return Spread(panels, _strips_sheet("Scores by dataset", "dataset", rows))
 
 
-def _panel(key: str, unit: Unit, metric: str, strips: Sequence[Strip], axis: Axis, kind: str) -> Markup:
+def _draw_panel(key: str, unit: Unit, metric: str, strips: Sequence[Strip], axis: Axis, kind: str) -> Markup:
     """Return the panel of a metric; *kind* says what the strips stand for, ``label`` or ``dataset``."""
     geometry = GEOMETRIES[kind]
     scale = Scale(axis.marks[0], axis.marks[-1], geometry.gutter, geometry.width - 14)
@@ -89,8 +89,8 @@ def _panel(key: str, unit: Unit, metric: str, strips: Sequence[Strip], axis: Axi
         parts.append(text(x, bottom + 14, label, class_="muted", anchor="middle"))
     for number, strip in enumerate(strips):
         parts += _strip_name(strip, geometry, geometry.base(number))
-        parts += _bars(strip, scale, geometry.base(number), geometry.bars)
-    medians = ", ".join(f"{strip.title}: {_quantiles(strip.scores)[2]}" for strip in strips)
+        parts += _draw_bars(strip, scale, geometry.base(number), geometry.bars)
+    medians = ", ".join(f"{strip.title}: {_quantile_texts(strip.scores)[2]}" for strip in strips)
     about = f"A histogram for each {kind} with a line at the median. Medians: {medians}."
     return drawing(key, geometry.width, bottom + geometry.foot, f"Scores of {metric} by {kind}", about, *parts)
 
@@ -106,7 +106,7 @@ def _strip_name(strip: Strip, geometry: SpreadGeometry, base: float) -> Iterator
     yield text(x, base - 1, count, class_="small muted", anchor="end")
 
 
-def _bars(strip: Strip, scale: Scale, base: float, height: float) -> Iterator[Markup]:
+def _draw_bars(strip: Strip, scale: Scale, base: float, height: float) -> Iterator[Markup]:
     yield element("line", x1=scale.start, x2=scale.end, y1=base, y2=base, class_="axis")
     if strip.median is None:
         return
@@ -119,19 +119,19 @@ def _bars(strip: Strip, scale: Scale, base: float, height: float) -> Iterator[Ma
     yield element("line", x1=x, x2=x, y1=base - height, y2=base, class_="median")
 
 
-def _quantiles(scores: Floats) -> list[str]:
+def _quantile_texts(scores: Floats) -> list[str]:
     if not len(scores):
         return ["–"] * 5
     return [f"{value:.4g}" for value in np.quantile(scores, [0.05, 0.25, 0.5, 0.75, 0.95])]
 
 
-def _row(metric: str, strip: Strip, axis: Axis) -> list[str]:
+def _strip_row(metric: str, strip: Strip, axis: Axis) -> list[str]:
     ends = [f"{axis.marks[0]:g}", f"{axis.marks[-1]:g}"]
     counts = " ".join(str(count) for count in strip.counts)
-    return [metric, strip.title, f"{len(strip.scores):,}", *_quantiles(strip.scores), *ends, counts]
+    return [metric, strip.title, f"{len(strip.scores):,}", *_quantile_texts(strip.scores), *ends, counts]
 
 
-def _table(title: str, kind: str, rows: list[list[str]]) -> Sheet:
+def _strips_sheet(title: str, kind: str, rows: list[list[str]]) -> Sheet:
     numbers = ("n", "5%", "25%", "median", "75%", "95%", "from", "to")
     heads = [Column("metric"), Column(kind), *number_columns(numbers)]
     return Sheet(

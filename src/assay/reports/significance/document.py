@@ -53,29 +53,29 @@ def document(
     for statistic in statistics:
         rows = [row for row in compared if row.statistic == statistic]
         alike = [group for group in samples if group.statistic == statistic]
-        sheets.append(_overview(alike, rows, baseline))
+        sheets.append(_overview_sheet(alike, rows, baseline))
         for group in alike:
             of_dataset = [row for row in rows if row.dataset == group.dataset]
             if of_dataset:
                 sheets.append(_tests_sheet(group, of_dataset))
-        counted = _win_counts(rows, [system for system in _systems(alike) if system != baseline])
+        counted = _win_counts(rows, [system for system in _system_names(alike) if system != baseline])
         sheets.append(_counts_sheet(statistic, counted))
         counts += [{"statistic": statistic, **record} for record in counted]
     results, all_notes = [], list(notes)
     for group in samples:
-        results += [_result(group, system, values) for system, values in group.values.items()]
-        all_notes += [f"{_title(group)}: {note}" for note in group.notes]
-    records = [_record(row) for row in compared]
+        results += [_result_record(group, system, values) for system, values in group.values.items()]
+        all_notes += [f"{_samples_title(group)}: {note}" for note in group.notes]
+    records = [_test_record(row) for row in compared]
     value = {"results": results, "comparisons": records, "counts": counts, "notes": all_notes}
-    explanations = list(_explanations(samples, compared, settings))
+    explanations = list(_explanation_lines(samples, compared, settings))
     return Document(sheets, records, explanations, value, warnings=notes)
 
 
-def _systems(samples: Sequence[Samples]) -> list[str]:
+def _system_names(samples: Sequence[Samples]) -> list[str]:
     return list(dict.fromkeys(system for group in samples for system in group.values))
 
 
-def _title(samples: Samples) -> str:
+def _samples_title(samples: Samples) -> str:
     return f"{samples.dataset}, {title_of(samples.statistic)}"
 
 
@@ -86,13 +86,13 @@ def _mean_and_deviation(values: Floats) -> str:
     return f"{short(mean, decimals)} ± {short(deviation, decimals)} ({len(values)})"
 
 
-def _overview(samples: Sequence[Samples], rows: Sequence[ComparedSystems], baseline: str | None) -> Sheet:
+def _overview_sheet(samples: Sequence[Samples], rows: Sequence[ComparedSystems], baseline: str | None) -> Sheet:
     """Return the table of Waldis et al. (2022): systems by datasets, with a number for each test and direction."""
     marks = {}
     if baseline is not None:
         marks = {(row.first, row.dataset): _numbered_tests(row) for row in rows}
     cells = []
-    for system in _systems(samples):
+    for system in _system_names(samples):
         line = [system]
         for group in samples:
             mark = marks.get((system, group.dataset), "")
@@ -133,7 +133,7 @@ def _tests_sheet(samples: Samples, rows: Sequence[ComparedSystems]) -> Sheet:
         ]
         for row in rows
     ]
-    return Sheet(_title(samples), _HEADS, cells, notes=samples.notes)
+    return Sheet(_samples_title(samples), _HEADS, cells, notes=samples.notes)
 
 
 def _win_counts(rows: Sequence[ComparedSystems], systems: Sequence[str]) -> list[dict[str, Any]]:
@@ -184,7 +184,7 @@ def _none_if_nan(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
-def _result(samples: Samples, system: str, values: Floats) -> dict[str, Any]:
+def _result_record(samples: Samples, system: str, values: Floats) -> dict[str, Any]:
     return {
         "dataset": samples.dataset,
         "statistic": samples.statistic,
@@ -195,7 +195,7 @@ def _result(samples: Samples, system: str, values: Floats) -> dict[str, Any]:
     }
 
 
-def _record(row: ComparedSystems) -> dict[str, Any]:
+def _test_record(row: ComparedSystems) -> dict[str, Any]:
     """Return the flat record of one comparison: p-values before and after correction; None where undefined."""
     record: dict[str, Any] = {
         "dataset": row.dataset,
@@ -222,7 +222,7 @@ def _record(row: ComparedSystems) -> dict[str, Any]:
     }
 
 
-def _explanations(
+def _explanation_lines(
     samples: Sequence[Samples], compared: Sequence[ComparedSystems], settings: SignificanceSettings
 ) -> Iterator[str]:
     """Yield the notes below the tables: meaning of columns, corrections, and warnings of too few draws or seeds."""

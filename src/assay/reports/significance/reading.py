@@ -59,13 +59,13 @@ def read_results(results: Sequence[str | Path]) -> tuple[list[Row], list[str]]:
     for argument in results:
         name, path = _split_name(str(argument))
         if path.is_dir():
-            rows += _folder(path, name or path.resolve().name, notes)
+            rows += _read_run_folder(path, name or path.resolve().name, notes)
         elif not path.is_file():
             raise InputError(f"{path}: there is no such file or folder")
         elif name:
             raise InputError(f"{argument}: NAME= goes before a folder; a table names its systems in the column system")
         else:
-            rows += _table(path)
+            rows += _read_table(path)
     seen: dict[tuple[str, str, str, str], str] = {}
     for row in rows:
         key = (row.system, row.dataset, row.statistic, row.seed)
@@ -86,20 +86,20 @@ def _split_name(argument: str) -> tuple[str, Path]:
     return name, Path(path)
 
 
-def _table(path: Path) -> Iterator[Row]:
-    read = _jsonl if path.suffix.lower() in (".jsonl", ".ndjson") else _csv
+def _read_table(path: Path) -> Iterator[Row]:
+    read = _read_jsonl if path.suffix.lower() in (".jsonl", ".ndjson") else _read_csv
     empty = True
     try:
         for where, cells in read(path):
             empty = False
-            yield _row(where, cells)
+            yield _parse_row(where, cells)
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: is not UTF-8 ({error.reason} at byte {error.start}); save it as UTF-8") from error
     if empty:
         raise InputError(f"{path}: has no rows; it needs the columns {', '.join(_COLUMNS)}")
 
 
-def _csv(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _read_csv(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the location of each row, for messages, and its cells by column; the head is row 1, blank rows count."""
     with path.open(encoding="utf-8-sig", newline="") as lines:
         reader = csv.reader(lines, strict=True)
@@ -122,7 +122,7 @@ def _csv(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
             raise InputError(f"{path}: line {reader.line_num}: is no valid CSV ({error})") from error
 
 
-def _jsonl(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _read_jsonl(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the location of each object, for messages, and its values."""
     with path.open(encoding="utf-8-sig", newline="\n") as lines:
         for number, line in enumerate(lines, start=1):
@@ -138,7 +138,7 @@ def _jsonl(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
             yield where, record
 
 
-def _folder(folder: Path, system: str, notes: list[str]) -> Iterator[Row]:
+def _read_run_folder(folder: Path, system: str, notes: list[str]) -> Iterator[Row]:
     """Yield the results of all seeds of a system; append a note for each seed without results to *notes*."""
     seeds = sorted(
         (path for path in folder.glob("seed-*") if path.is_dir()), key=lambda path: (len(path.name), path.name)
@@ -149,16 +149,16 @@ def _folder(folder: Path, system: str, notes: list[str]) -> Iterator[Row]:
                 f"{folder}: has neither seed-0/{RESULTS} nor {RESULTS}; name the folder that a training with several "
                 "seeds wrote"
             )
-        yield from _scores(folder / RESULTS, system, folder.resolve().name)
+        yield from _read_scores(folder / RESULTS, system, folder.resolve().name)
         return
     for path in seeds:
         if (path / RESULTS).is_file():
-            yield from _scores(path / RESULTS, system, path.name.removeprefix("seed-"))
+            yield from _read_scores(path / RESULTS, system, path.name.removeprefix("seed-"))
         else:
             notes.append(f"{path}: has no {RESULTS}; that seed of {system} is left out")
 
 
-def _scores(path: Path, system: str, seed: str) -> Iterator[Row]:
+def _read_scores(path: Path, system: str, seed: str) -> Iterator[Row]:
     try:
         contents = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
@@ -169,32 +169,32 @@ def _scores(path: Path, system: str, seed: str) -> Iterator[Row]:
             f'{path}: should hold a JSON object with "scores", a list of objects with dataset, statistic and value'
         )
     for number, score in enumerate(scores, start=1):
-        yield _row(f"{path}: score {number}", {**score, "system": system, "seed": seed})
+        yield _parse_row(f"{path}: score {number}", {**score, "system": system, "seed": seed})
 
 
-def _row(where: str, cells: Mapping[str, Any]) -> Row:
+def _parse_row(where: str, cells: Mapping[str, Any]) -> Row:
     names = {}
     for column in ("system", "dataset", "seed"):
         cell = cells.get(column)
-        names[column] = _name(cell) if isinstance(cell, str | int) and not isinstance(cell, bool) else ""
+        names[column] = _parse_name(cell) if isinstance(cell, str | int) and not isinstance(cell, bool) else ""
         if not names[column]:
             raise InputError(f"{where}: {column} is {cell!r}; write a name or a whole number")
     return Row(
         system=names["system"],
         dataset=names["dataset"],
-        statistic=_name(cells.get("statistic") or "") or "value",
+        statistic=_parse_name(cells.get("statistic") or "") or "value",
         seed=names["seed"],
-        value=_number(where, cells.get("value")),
+        value=_parse_number(where, cells.get("value")),
         where=where,
     )
 
 
-def _name(cell: object) -> str:
+def _parse_name(cell: object) -> str:
     """Return a name on one line, with invisible characters spelt out."""
     return visible(" ".join(str(cell).split()))
 
 
-def _number(where: str, cell: object) -> float:
+def _parse_number(where: str, cell: object) -> float:
     value = math.nan
     if isinstance(cell, str | int | float) and not isinstance(cell, bool):
         try:

@@ -31,11 +31,11 @@ def to_document(study: StressStudy, *, examples: bool = False) -> Document:
     for dataset in datasets:
         subjects = [subject for subject in study.subjects if subject.dataset == dataset]
         if len(subjects) > 1:
-            sheets.append(_overview(subjects))
-        sheets += [_sheet(subject, study.interval) for subject in subjects]
+            sheets.append(_overview_sheet(subjects))
+        sheets += [_metric_sheet(subject, study.interval) for subject in subjects]
         if examples:
-            sheets += [_examples(subject) for subject in subjects]
-    records = [_record(subject, effect) for subject in study.subjects for effect in subject.effects]
+            sheets += [_examples_sheet(subject) for subject in subjects]
+    records = [_effect_record(subject, effect) for subject in study.subjects for effect in subject.effects]
     signatures = dict.fromkeys(f"{subject.metric}: {subject.signature}" for subject in study.subjects)
     return Document(
         [sheet for sheet in sheets if sheet.rows],
@@ -46,7 +46,7 @@ def to_document(study: StressStudy, *, examples: bool = False) -> Document:
     )
 
 
-def _overview(subjects: Sequence[Subject]) -> Sheet:
+def _overview_sheet(subjects: Sequence[Subject]) -> Sheet:
     """Return the table of the share of pairs on which each perturbation fools each metric."""
     found: dict[str, dict[str, Effect]] = {}
     for subject in subjects:
@@ -63,17 +63,17 @@ def _overview(subjects: Sequence[Subject]) -> Sheet:
         f"{subjects[0].title}: share of pairs on which each metric is fooled",
         [Column("expected"), Column("perturbation"), *number_columns(subject.metric for subject in subjects)],
         rows,
-        groups=_groups([effect for effects in found.values() for effect in list(effects.values())[:1]]),
+        groups=_headings_by_effect([effect for effects in found.values() for effect in list(effects.values())[:1]]),
     )
 
 
-def _groups(effects: Sequence[Effect]) -> dict[str, list[str]]:
+def _headings_by_effect(effects: Sequence[Effect]) -> dict[str, list[str]]:
     """Return the headings of the expected effects that occur, each with what counts as fooled."""
     present = {effect.expected for effect in effects}
     return {title: [fact] for key, (title, fact) in EXPECTED.items() if key in present}
 
 
-def _sheet(subject: Subject, interval: str) -> Sheet:
+def _metric_sheet(subject: Subject, interval: str) -> Sheet:
     rows, notes = [], []
     for effect in subject.effects:
         cells = [_estimate_text(effect.fooled), _estimate_text(effect.flipped), _shift_text(effect.shift)]
@@ -98,11 +98,11 @@ def _sheet(subject: Subject, interval: str) -> Sheet:
         rows,
         notes=[*subject.notes, *notes],
         facts=facts,
-        groups=_groups(subject.effects),
+        groups=_headings_by_effect(subject.effects),
     )
 
 
-def _examples(subject: Subject) -> Sheet:
+def _examples_sheet(subject: Subject) -> Sheet:
     """Return a table with one example pair per perturbation that fooled the metric."""
     rows = []
     for effect in subject.effects:
@@ -130,7 +130,7 @@ def _shift_text(estimate: Estimate) -> str:
     return f"{text} [{signed(estimate.low, 2)}, {signed(estimate.high, 2)}]"
 
 
-def _record(subject: Subject, effect: Effect) -> dict[str, Any]:
+def _effect_record(subject: Subject, effect: Effect) -> dict[str, Any]:
     record: dict[str, Any] = {
         "dataset": subject.dataset,
         "metric": subject.metric,

@@ -179,14 +179,14 @@ def estimates(
         if resampled is not None:
             is_share = name != "shift"
             if is_share and value in (0.0, 1.0):
-                low, high = _wilson(value, resampler.units, drawing.confidence)
+                low, high = _wilson_interval(value, resampler.units, drawing.confidence)
             else:
                 low, high = percentile_interval(resampled[row], resampler.units, drawing.confidence) or (None, None)
         by_name[name] = Estimate(value, low, high)
     return by_name
 
 
-def _wilson(share: float, n: int, confidence: float) -> tuple[float | None, float | None]:
+def _wilson_interval(share: float, n: int, confidence: float) -> tuple[float | None, float | None]:
     """Return Wilson's interval of a share that is 0 or 1, of n units; None if n is too small for any interval."""
     if n < FEWEST:
         return None, None

@@ -32,8 +32,8 @@ def to_document(
         tests: the settings of intervals and tests.
         notes: lines on missing metrics.
     """
-    sheets = [_sheet(table, settings, tests) for table in tables]
-    records = [record for table in tables for record in _records(table, settings.coefficient)]
+    sheets = [_paper_sheet(table, settings, tests) for table in tables]
+    records = [record for table in tables for record in _table_records(table, settings.coefficient)]
     return Document(sheets, records, warnings=notes)
 
 
@@ -57,7 +57,7 @@ def with_latex(
 
 def caption_parts(table: PaperTable, settings: TableSettings, tests: PairedTests) -> Iterator[str]:
     """Yield the sentences of a caption without full stops: title, n, marks, intervals, and missing values."""
-    yield (settings.caption or _title(table, settings)).rstrip(". ")
+    yield (settings.caption or _table_title(table, settings)).rstrip(". ")
     # the n of a column of means is the sum over its datasets, which is left out beside them
     counted = [column for column in table.columns if not column.is_mean] or table.columns
     if len({column.n for column in counted}) == 1:
@@ -78,7 +78,7 @@ def caption_parts(table: PaperTable, settings: TableSettings, tests: PairedTests
         method = interval_method([settings.coefficient])
         how = intervals_in_words(tests.confidence, tests.resamples, tests.interval, sizes, method)
         yield f"Brackets: {how}"
-    if any(_entry(column, metric).value is None for column in table.columns for metric in table.metrics):
+    if any(_entry_of(column, metric).value is None for column in table.columns for metric in table.metrics):
         yield "–: no score, or undefined"
     # the description of a mean counts its datasets, since those without human labels are not in it
     yield from dict.fromkeys(f"Mean: {column.dataset}" for column in table.columns if column.is_mean)
@@ -87,26 +87,26 @@ def caption_parts(table: PaperTable, settings: TableSettings, tests: PairedTests
             yield f"{column.head}: {column.unranked}"
 
 
-def _title(table: PaperTable, settings: TableSettings) -> str:
+def _table_title(table: PaperTable, settings: TableSettings) -> str:
     """Return the title of a table: the coefficient, and what its columns share."""
     title = f"Agreement of metrics with labels, {title_of(settings.coefficient)}"
     return title if table.subject == ALL else f"{title}, {table.subject}"
 
 
-def _entry(column: PaperColumn, metric: str) -> Entry:
+def _entry_of(column: PaperColumn, metric: str) -> Entry:
     return column.entries.get(metric, Entry(None, None, None, 0, "", ""))
 
 
 # Every other format.
 
 
-def _sheet(table: PaperTable, settings: TableSettings, tests: PairedTests) -> Sheet:
+def _paper_sheet(table: PaperTable, settings: TableSettings, tests: PairedTests) -> Sheet:
     rows = []
     best = set()
     for number, (metric, shown) in enumerate(table.metrics.items()):
         row = [shown]
         for column_index, column in enumerate(table.columns, start=1):
-            entry = _entry(column, metric)
+            entry = _entry_of(column, metric)
             row.append(Cell(entry.value, entry.low, entry.high, "").text + MARKS.get(entry.standing, ""))
             if entry.standing == "best":
                 best.add((number, column_index))
@@ -116,10 +116,10 @@ def _sheet(table: PaperTable, settings: TableSettings, tests: PairedTests) -> Sh
     return Sheet(title, columns, rows, notes=notes, best=frozenset(best))
 
 
-def _records(table: PaperTable, by: str) -> Iterator[dict[str, Any]]:
+def _table_records(table: PaperTable, by: str) -> Iterator[dict[str, Any]]:
     for column in table.columns:
         for metric in table.metrics:
-            entry = _entry(column, metric)
+            entry = _entry_of(column, metric)
             yield {
                 "dataset": column.dataset,
                 "bucket": column.bucket,
@@ -157,7 +157,7 @@ def _latex_table(table: PaperTable, settings: TableSettings, tests: PairedTests,
         r"\midrule",
     ]
     for number, (metric, shown) in enumerate(table.metrics.items()):
-        entries = [_entry(column, metric) for column in table.columns]
+        entries = [_entry_of(column, metric) for column in table.columns]
         if settings.intervals and number:
             lines.append(r"\addlinespace")
         cells = [_siunitx_value(entry) if settings.siunitx else _plain_value(entry) for entry in entries]
@@ -283,7 +283,7 @@ def tables(boards: Sequence[Board], joined: Sequence[Joined], settings: TableSet
     shown = short_names(metrics)
     # a dataset may be named "mean", so the key tells its table from that of the means
     columns: dict[tuple[str, bool], list[PaperColumn]] = {}
-    for board in _ordered(boards, short_titles):
+    for board in _ordered_boards(boards, short_titles):
         is_mean = board.title not in short_titles
         if is_mean and not settings.mean:
             continue
@@ -313,10 +313,10 @@ def standings(board: Board, by: str) -> dict[str, Standing]:
     tested = {line.metric: value for line in board.lines if line.rank and (value := line.values[by][0]) is not None}
     highest = max(tested.values(), default=None)
     best = [name for name, value in tested.items() if value == highest]
-    return {line.metric: _standing(line, by, tested, best, board) for line in board.lines}
+    return {line.metric: _standing_of(line, by, tested, best, board) for line in board.lines}
 
 
-def _standing(line: Line, by: str, tested: Mapping[str, float], best: Sequence[str], board: Board) -> Standing:
+def _standing_of(line: Line, by: str, tested: Mapping[str, float], best: Sequence[str], board: Board) -> Standing:
     if len(tested) < 2 or line.values[by][0] is None:
         return ""
     if line.metric not in tested:
@@ -329,14 +329,14 @@ def _standing(line: Line, by: str, tested: Mapping[str, float], best: Sequence[s
 def _short_titles(joined: Sequence[Joined], wanted: Sequence[str]) -> dict[str, str]:
     """Return the head of each dataset by title, in the order of the table: its name if unique, else its title."""
     names = Counter(dataset.data.name for dataset in joined)
-    in_table_order = sorted(joined, key=lambda dataset: _position(dataset.data.name, wanted))
+    in_table_order = sorted(joined, key=lambda dataset: _position_in(dataset.data.name, wanted))
     return {
         dataset.title: dataset.data.name if names[dataset.data.name] == 1 else dataset.title
         for dataset in in_table_order
     }
 
 
-def _ordered(boards: Sequence[Board], titles: Mapping[str, str]) -> list[Board]:
+def _ordered_boards(boards: Sequence[Board], titles: Mapping[str, str]) -> list[Board]:
     """Return the boards in the order of *titles*, means last."""
     positions = {title: position for position, title in enumerate(titles)}
     return sorted(boards, key=lambda board: positions.get(board.title, len(positions)))
@@ -344,10 +344,10 @@ def _ordered(boards: Sequence[Board], titles: Mapping[str, str]) -> list[Board]:
 
 def _in_order(names: Sequence[str], wanted: Sequence[str]) -> list[str]:
     """Return names without duplicates, in the order of *wanted*, others last."""
-    return sorted(dict.fromkeys(names), key=lambda name: _position(name, wanted))
+    return sorted(dict.fromkeys(names), key=lambda name: _position_in(name, wanted))
 
 
-def _position(name: str, wanted: Sequence[str]) -> int:
+def _position_in(name: str, wanted: Sequence[str]) -> int:
     """Return the index of a name among the wanted ones; names may end in their run, as in ``f1 [runs/two]``."""
     for position, other in enumerate(wanted):
         if name == other or name.startswith(f"{other} ["):

@@ -201,7 +201,7 @@ def calibrate(
             return bins.error((rng.random(len(probabilities)) < probabilities).astype(np.float64))
         return bins.error(probabilities + signs.draw(rng) * from_expected)
 
-    return _compare(bins, positive, draw, seed)
+    return _calibration_of_bins(bins, positive, draw, seed)
 
 
 def calibrate_fitted(
@@ -239,7 +239,7 @@ def calibrate_fitted(
         tuned_labels = fitted + tuned_signs.draw(rng) * (tuned_positive - fitted)
         return _Bins.from_probabilities(model.probabilities(tuned_labels)).error(probabilities + signed_deviations)
 
-    return _compare(_Bins.from_probabilities(probabilities), positive, draw, seed)
+    return _calibration_of_bins(_Bins.from_probabilities(probabilities), positive, draw, seed)
 
 
 @dataclass(frozen=True)
@@ -299,7 +299,7 @@ class _Bins:
         return [Bin(int(n), float(p), float(o)) for n, p, o in zip(sizes, predicted, observed, strict=True)]
 
 
-def _compare(
+def _calibration_of_bins(
     bins: _Bins, positive: NDArray[np.bool_], draw: Callable[[np.random.Generator], float], seed: int
 ) -> Calibration:
     """Return the calibration of binned probabilities; each call of *draw* returns one error of a correct model."""

@@ -35,7 +35,7 @@ def to_document(subjects: list[DatasetThresholds], settings: ThresholdSettings) 
     """Return the tables of each dataset: decisions, agreement with people, means over parts, areas and calibration."""
     sheets = []
     for subject in subjects:
-        sheets += [_decisions(subject, settings), _agreement(subject)]
+        sheets += [_decisions_sheet(subject, settings), _agreement_sheet(subject)]
         if subject.each:
             sheets.append(_agreement_by_value(subject, settings.each or ""))
         if any(decision.thresholds.shape[1] > 1 for decision in subject.decisions.values()):
@@ -43,7 +43,7 @@ def to_document(subjects: list[DatasetThresholds], settings: ThresholdSettings) 
         sheets.append(_areas_sheet(subject))
     records = []
     for subject in subjects:
-        records += [_record(subject, metric, settings) for metric in subject.decisions]
+        records += [_metric_record(subject, metric, settings) for metric in subject.decisions]
     return Document(sheets, records, value=[_full_value(subject, settings) for subject in subjects])
 
 
@@ -55,7 +55,7 @@ def _value_text(value: Value, *, interval: bool = True) -> str:
 _SHOWN_MEASURES = ("f1-macro", "f1", "f1-no", "precision", "recall", "mcc")
 
 
-def _decisions(subject: DatasetThresholds, settings: ThresholdSettings) -> Sheet:
+def _decisions_sheet(subject: DatasetThresholds, settings: ThresholdSettings) -> Sheet:
     """Return the table of thresholds: the chosen measure on tested and on tuned pairs, and the other measures."""
     chosen = shown_measure(settings.objective)
     others = [name for name in _SHOWN_MEASURES if name != chosen]
@@ -101,7 +101,7 @@ def _decisions(subject: DatasetThresholds, settings: ThresholdSettings) -> Sheet
         rows,
         facts=[
             f"{any_decision.positive:,} of {any_decision.n:,} pairs are yes; {subject.way}",
-            f"{_criterion(settings)}; {level}{choice}",
+            f"{_criterion_text(settings)}; {level}{choice}",
             *([] if settings.at is not None else _about_deployed(subject)),
         ],
         notes=[*subject.notes, *unreached(subject, settings), *_decide_nothing(subject)],
@@ -124,7 +124,7 @@ def _decide_nothing(subject: DatasetThresholds) -> list[str]:
 _AGREEMENT_MEASURES = ("accuracy", "balanced-accuracy", "kappa", "mcc")
 
 
-def _agreement(subject: DatasetThresholds) -> Sheet:
+def _agreement_sheet(subject: DatasetThresholds) -> Sheet:
     """Return the table of agreement between decisions and labels."""
     rows = []
     for metric, decision in subject.decisions.items():
@@ -187,7 +187,7 @@ def _about_deployed(subject: DatasetThresholds) -> list[str]:
     return [line + "by thresholds that were learned on other pairs than those tested"]
 
 
-def _criterion(settings: ThresholdSettings) -> str:
+def _criterion_text(settings: ThresholdSettings) -> str:
     """Return in words what thresholds are chosen by, or which threshold was given."""
     if settings.at is not None:
         return f"threshold {settings.at:g}, as given"
@@ -283,19 +283,19 @@ def _areas_sheet(subject: DatasetThresholds) -> Sheet:
     )
 
 
-def _bounds(name: str, value: Value) -> dict[str, float | None]:
+def _bounds_record(name: str, value: Value) -> dict[str, float | None]:
     return {name: value.value, f"{name}-low": value.low, f"{name}-high": value.high}
 
 
-def _record(subject: DatasetThresholds, metric: str, settings: ThresholdSettings) -> dict[str, Any]:
+def _metric_record(subject: DatasetThresholds, metric: str, settings: ThresholdSettings) -> dict[str, Any]:
     """Return the flat record of one metric: its thresholds, and its measures with the bounds of their intervals."""
     decision = subject.decisions[metric]
     rising = subject.rising[metric]
     numbers: dict[str, Any] = {}
     for name, value in decision.tested.items():
-        numbers |= _bounds(name, value)
+        numbers |= _bounds_record(name, value)
     for name, value in (("auc", decision.auc), ("average-precision", decision.average_precision)):
-        numbers |= _bounds(name, value)
+        numbers |= _bounds_record(name, value)
     return {
         "dataset": subject.dataset,
         "metric": metric,
@@ -326,16 +326,18 @@ def _full_value(subject: DatasetThresholds, settings: ThresholdSettings) -> dict
         "measure": settings.objective,
         "notes": subject.notes,
         "metrics": [
-            _record(subject, metric, settings)
+            _metric_record(subject, metric, settings)
             | {
                 "each": [_value_record(part) for part in subject.each.get(metric, [])],
                 "signature": subject.signatures[metric],
                 "thresholds": (decision.thresholds if subject.rising[metric] else -decision.thresholds).tolist(),
                 "spread": decision.spread,
-                "roc": _points(decision.roc, subject.rising[metric]),
-                "precision_recall": _points(decision.precision_recall, subject.rising[metric]),
-                "calibrated": _calibration(decision.calibrated),
-                "as_probability": None if decision.as_probability is None else _calibration(decision.as_probability),
+                "roc": _curve_points(decision.roc, subject.rising[metric]),
+                "precision_recall": _curve_points(decision.precision_recall, subject.rising[metric]),
+                "calibrated": _calibration_record(decision.calibrated),
+                "as_probability": None
+                if decision.as_probability is None
+                else _calibration_record(decision.as_probability),
             }
             for metric, decision in subject.decisions.items()
         ],
@@ -346,14 +348,14 @@ def _value_record(part: ValueAgreement) -> dict[str, Any]:
     """Return the JSON object of one value of a column: its numbers of pairs, and the measures with bounds."""
     numbers: dict[str, Any] = {}
     for name, value in (*part.tested.items(), ("auc", part.auc)):
-        numbers |= _bounds(name, value)
+        numbers |= _bounds_record(name, value)
     return {"value": part.value, "n": part.n, "yes": part.positive, **numbers}
 
 
-def _points(curve: dict[str, Any], rising: bool) -> dict[str, list[float]]:
+def _curve_points(curve: dict[str, Any], rising: bool) -> dict[str, list[float]]:
     oriented = curve if rising else curve | {"threshold": -curve["threshold"]}
     return {name: values.tolist() for name, values in oriented.items()}
 
 
-def _calibration(calibration: Calibration) -> dict[str, Any]:
+def _calibration_record(calibration: Calibration) -> dict[str, Any]:
     return vars(calibration) | {"bins": [vars(interval) for interval in calibration.bins]}

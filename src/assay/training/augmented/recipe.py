@@ -123,13 +123,13 @@ def as_sets(
                 f"{len(rows)} {name} pairs can be made, and 2 are needed; give more entities or numbers: a tenth of "
                 "them is held out for dev and for test each"
             )
-        found[name] = _examples(name, [pairs[row] for row in rows], labels[rows])
+        found[name] = _examples_of_pairs(name, [pairs[row] for row in rows], labels[rows])
     train, dev, counts = separate_sets(found["train"], found["dev"], found["test"], say)
     sets = {"train": train, "dev": dev, "test": found["test"]}
     return sets, {f"{name}_pairs": len(one) for name, one in sets.items()} | counts
 
 
-def _examples(name: str, pairs: Sequence[Pair], labels: NDArray[np.float64]) -> Examples:
+def _examples_of_pairs(name: str, pairs: Sequence[Pair], labels: NDArray[np.float64]) -> Examples:
     texts = tuple(one.reference for one in pairs), tuple(one.candidate for one in pairs)
     digest = hashlib.sha256(labels.tobytes())
     for text in (*texts[0], *texts[1]):
@@ -181,7 +181,7 @@ def train_augmented(settings: AugmentedSettings, *, render: Render, progress: Pr
     """
     base = locate(settings.base)
     labeller = None if settings.labeller is None else Labeller(settings.labeller)
-    pairs, made_from, made = _pairs(settings, labeller is not None, progress)
+    pairs, made_from, made = _load_pairs(settings, labeller is not None, progress)
     labels = label_pairs(pairs, labeller, progress)
     if labeller is not None:
         made_from["labeller"] = labeller.signature
@@ -196,7 +196,7 @@ def train_augmented(settings: AugmentedSettings, *, render: Render, progress: Pr
         return results
 
 
-def _pairs(
+def _load_pairs(
     settings: AugmentedSettings, random: bool, progress: Progress
 ) -> tuple[list[Pair], dict[str, str], dict[str, int]]:
     """Return pairs, what they were made from, and counts for the card."""

@@ -125,7 +125,7 @@ def form_of_graph(graph: Graph) -> SemanticForm | None:
     wording = _Wording(graph)
     frames = []
     for node, concept in enumerate(graph.concepts):
-        if _FRAME.fullmatch(_unquoted(concept)):
+        if _FRAME.fullmatch(_unquoted_text(concept)):
             frames.append(wording.frame(node))
     return SemanticForm(tuple(frames)) if frames else None
 
@@ -134,7 +134,7 @@ class _Wording:
     """Writes the nodes of a graph as words."""
 
     def __init__(self, graph: Graph) -> None:
-        self._concepts = [_unquoted(concept) for concept in graph.concepts]
+        self._concepts = [_unquoted_text(concept) for concept in graph.concepts]
         self._children: list[list[tuple[str, int]]] = [[] for _ in graph.concepts]
         self._constants: list[list[tuple[str, str]]] = [[] for _ in graph.concepts]
         for source, role, target in graph.relations:
@@ -146,11 +146,11 @@ class _Wording:
     def frame(self, node: int) -> Frame:
         roles = []
         for role, target in self._children[node]:
-            if words := self._words(target, {node}):
+            if words := self._words_of_node(target, {node}):
                 roles.append((role, " ".join(words[:WORDS])))
         return make_frame(self._concepts[node], [*roles, *self._constants[node]])
 
-    def _words(self, node: int, visited: set[int]) -> list[str]:
+    def _words_of_node(self, node: int, visited: set[int]) -> list[str]:
         """Return the words of the subgraph below a node: modifiers, the concept, then everything else.
 
         Args:
@@ -164,12 +164,12 @@ class _Wording:
         if concept == "name":
             return [word for _, word in sorted(self._constants[node], key=lambda word: _operand_number(word[0]))]
         for role, target in self._children[node]:
-            if role == "name" and (words := self._words(target, visited)):
+            if role == "name" and (words := self._words_of_node(target, visited)):
                 return words
         joined = concept in ("and", "or")
         before: list[str] = []
         after: list[str] = []
-        for role, words in self._parts(node, visited):
+        for role, words in self._parts_of_node(node, visited):
             if joined and role.startswith("op") and after:
                 after.append(concept)
             (before if role in _BEFORE else after).extend(words)
@@ -178,12 +178,12 @@ class _Wording:
         own = [] if is_omitted else _words_of_concept(concept)
         return [*before, *own, *after] or _words_of_concept(concept)
 
-    def _parts(self, node: int, visited: set[int]) -> Iterator[tuple[str, list[str]]]:
+    def _parts_of_node(self, node: int, visited: set[int]) -> Iterator[tuple[str, list[str]]]:
         """Yield the role and the words of each constant and each child of a node; skip children without words."""
         for role, word in self._constants[node]:
             yield role, [word]
         for role, target in self._children[node]:
-            if words := self._words(target, visited):
+            if words := self._words_of_node(target, visited):
                 yield role, words
 
 
@@ -191,12 +191,12 @@ def _words_of_concept(concept: str) -> list[str]:
     return _SENSE.sub("", concept).replace("-", " ").split()
 
 
-def _unquoted(text: str) -> str:
+def _unquoted_text(text: str) -> str:
     return " ".join(text.strip('"').split())
 
 
 def _constant_words(role: str, constant: str) -> str:
-    return "not" if (role, constant) == ("polarity", "-") else _unquoted(constant)
+    return "not" if (role, constant) == ("polarity", "-") else _unquoted_text(constant)
 
 
 def _operand_number(role: str) -> int:

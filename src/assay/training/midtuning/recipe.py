@@ -119,17 +119,17 @@ def _make_encoder(
     before = job.before
     started = start(job, seed)
     dev = started.rows["dev"]
-    alignment = {"before": _alignment(started, dev) if job.settings.objective == "triplet" else None}
+    alignment = {"before": _alignment_of_forms(started, dev) if job.settings.objective == "triplet" else None}
     trained = fit(job, started, seed, checkpoints)
     if follows():
         return
-    alignment["after"] = _alignment(started, dev)
+    alignment["after"] = _alignment_of_forms(started, dev)
     model = started.loss.unwrapped_model
     name_prompt(model)
     job.progress.begin("evaluation", 0)
     embedded = {"base": before, "trained": embed(model, job.embedded_texts, job.device)}
     tables = {model: embeddings.numpy() for model, embeddings in embedded.items()}
-    records = _agreement(job, embedded, seed)
+    records = _agreement_records(job, embedded, seed)
     results: Results = {
         "agreement": records,
         "scores": comparable_scores(records),
@@ -148,7 +148,7 @@ def _make_encoder(
     write_model(model_folder, model, trained.history, facts, describe(facts), job.sources, render)
 
 
-def _alignment(started: Started, rows: NDArray[np.int64]) -> dict[str, float]:
+def _alignment_of_forms(started: Started, rows: NDArray[np.int64]) -> dict[str, float]:
     """Return how well the model tells right from wrong forms: the mean loss and the accuracy over some rows."""
     scores, losses = score_rows(started.loss, rows)
     labels = started.loss.inputs.labels[torch.from_numpy(rows)].numpy()
@@ -167,7 +167,7 @@ def _mean_alignment(of_seeds: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return means
 
 
-def _agreement(job: MidTuningJob, embedded: Mapping[str, torch.Tensor], seed: int) -> list[dict[str, Any]]:
+def _agreement_records(job: MidTuningJob, embedded: Mapping[str, torch.Tensor], seed: int) -> list[dict[str, Any]]:
     """Return the agreement of cosines with people before and after training; no records without test pairs."""
     if job.test is None:
         return []

@@ -121,14 +121,14 @@ class FoldTrainer:
             private_folder(work_folder.parent)
             with locked(work_folder.with_suffix(".lock"), self._report_waiting):
                 if not path.is_file():
-                    save_scores(path, self._train(work_folder, learned, dev, test))
+                    save_scores(path, self._train_fold(work_folder, learned, dev, test))
                     shutil.rmtree(work_folder)
         return _read_scores(path)
 
     def _report_waiting(self) -> None:
         self._progress.say("another process trains the model of this fold: waiting for its scores")
 
-    def _train(self, checkpoints: Path, learned: Rows, dev: Rows, test: Rows) -> Floats:
+    def _train_fold(self, checkpoints: Path, learned: Rows, dev: Rows, test: Rows) -> Floats:
         """Train a model in a folder for checkpoints, and return its scores of the test rows."""
         seed, take = self._settings.seed, self._examples.take
         sets = {"train": take(learned), "dev": take(dev), "test": take(test)}

@@ -123,10 +123,12 @@ def job_of(
     with its labels will be computed.
     """
     device, threads = take_device(runtime)
-    labels, classes = _labels(sets, settings, scored_test)
+    labels, classes = _labels_of_sets(sets, settings, scored_test)
     graph = build_graph(sets["train"].references, sets["train"].candidates)
     progress.say(f"training pairs: {graph_line(describe_graph(graph))}")
-    return PairwiseJob(settings, base, device, threads, progress, sets, counts, labels, classes, _rows(sets), graph)
+    return PairwiseJob(
+        settings, base, device, threads, progress, sets, counts, labels, classes, _rows_of_sets(sets), graph
+    )
 
 
 def _on_subset(job: PairwiseJob) -> PairwiseJob:
@@ -144,10 +146,10 @@ def _on_subset(job: PairwiseJob) -> PairwiseJob:
     counts = {**job.counts, "train_pairs": size, **count_repeated(sets, job.progress.say)}
     held_out = np.arange(len(job.rows["train"]), len(job.labels))
     labels = job.labels[np.concatenate([job.rows["train"][rows], held_out])]
-    return replace(job, sets=sets, counts=counts, labels=labels, rows=_rows(sets), graph=graph)
+    return replace(job, sets=sets, counts=counts, labels=labels, rows=_rows_of_sets(sets), graph=graph)
 
 
-def _rows(sets: Mapping[str, Examples]) -> dict[str, NDArray[np.int64]]:
+def _rows_of_sets(sets: Mapping[str, Examples]) -> dict[str, NDArray[np.int64]]:
     """Return the rows of each set, one set after another."""
     ends = np.cumsum([len(examples) for examples in sets.values()])
     return dict(zip(sets, np.split(np.arange(ends[-1]), ends[:-1]), strict=True))
@@ -174,14 +176,14 @@ def fit(job: PairwiseJob, loss: PairLoss, seed: int, checkpoints: Path, callback
         checkpoints: the folder of checkpoints; an interrupted training continues from the last one.
         callbacks: further transformers callbacks.
     """
-    plan = _plan(job, loss.inputs, seed)
+    plan = _plan_batches(job, loss.inputs, seed)
     schedule = schedule_of(job.settings, len(plan), seed)
     return train_pairs(
         job.settings.recipe, loss, plan, job.rows["dev"], schedule, checkpoints, job.device, job.progress, callbacks
     )
 
 
-def _labels(
+def _labels_of_sets(
     sets: Mapping[str, Examples], settings: PairSettings, scored_test: bool
 ) -> tuple[NDArray[Any], tuple[str, ...]]:
     """Return the labels of all sets, one set after another, and the names of the classes (none for a regression).
@@ -219,6 +221,6 @@ def _inputs_of_sets(job: PairwiseJob, model: Any) -> Inputs:
     return make_inputs(model, firsts, seconds, labels)
 
 
-def _plan(job: PairwiseJob, inputs: Inputs, seed: int) -> BatchPlan:
+def _plan_batches(job: PairwiseJob, inputs: Inputs, seed: int) -> BatchPlan:
     lengths = inputs.lengths.numpy()[job.rows["train"]]
     return plan_epochs(job.settings.batches, job.graph, lengths, job.settings.batch_size, seed)

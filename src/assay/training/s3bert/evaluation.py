@@ -43,7 +43,7 @@ def dimension_weights(
         scores: of the AMR metrics, shape (n, aspects).
     """
     products = _unit_length(first) * _unit_length(second)
-    return _standardised(products).T @ _standardised(scores)
+    return _standardised_ranks(products).T @ _standardised_ranks(scores)
 
 
 def assign_dimensions(weights: NDArray[np.float64], *, exactly: int | None = None) -> list[Part]:
@@ -82,7 +82,7 @@ def _unit_length(embeddings: NDArray[np.float32]) -> NDArray[np.float32]:
     return unit
 
 
-def _standardised(values: NDArray[np.float32]) -> NDArray[np.float64]:
+def _standardised_ranks(values: NDArray[np.float32]) -> NDArray[np.float64]:
     """Return the ranks of each column, centred and of length 1; zeros where the column is constant."""
     ranks = rankdata(values, axis=0)
     centred = ranks - ranks.mean(axis=0)
@@ -156,7 +156,7 @@ def follow_aspects(
         systems = {"full": full} | {title: cosines(*base, parts[number]) for title, parts in partitions.items()}
         systems["trained"] = cosines(*trained, slice(first, stop))
         target = test.scores[:, number].astype(np.float64)
-        records.append({"aspect": name} | _compared(systems, target, RIVALS, test.unit, seed))
+        records.append({"aspect": name} | _compare_systems(systems, target, RIVALS, test.unit, seed))
     return records
 
 
@@ -182,7 +182,7 @@ def agreement_with_people(test: Examples, embedded: Embedded, seed: int) -> list
         name = f"{source.name}:{source.split}" if source.split else source.name
         groups = test.groups[rows]
         grouped = len(np.unique(groups)) < len(groups)
-        compared = _compared(systems, test.labels[rows], ("full",), groups if grouped else None, seed)
+        compared = _compare_systems(systems, test.labels[rows], ("full",), groups if grouped else None, seed)
         records.append({"dataset": name, "n": len(rows)} | compared)
     return records
 
@@ -250,7 +250,7 @@ def _rival_over_seeds(of_seeds: Sequence[Mapping[str, Any]], rival: str) -> dict
     }
 
 
-def _compared(
+def _compare_systems(
     systems: Mapping[str, Floats], target: Floats, rivals: Sequence[str], groups: Part | None, seed: int
 ) -> dict[str, Any]:
     """Return each system's coefficient, and the differences of the trained one to its rivals, all x 100.
@@ -277,16 +277,16 @@ def _compared(
     )
     record: dict[str, Any] = {}
     for trained, system in metric_pairs:
-        record[system] = _hundred(values[trained, system][0].second)
-    record["trained"] = _hundred(values[metric_pairs[0]][0].first)
+        record[system] = _times_hundred(values[trained, system][0].second)
+    record["trained"] = _times_hundred(values[metric_pairs[0]][0].first)
     for trained, rival in tested:
         difference = drawn[trained, rival][0]
-        record[f"over_{rival}"] = _hundred(difference.value)
-        record[f"low_{rival}"] = _hundred(difference.low)
-        record[f"high_{rival}"] = _hundred(difference.high)
+        record[f"over_{rival}"] = _times_hundred(difference.value)
+        record[f"low_{rival}"] = _times_hundred(difference.low)
+        record[f"high_{rival}"] = _times_hundred(difference.high)
         record[f"p_{rival}"] = difference.p_jackknife
     return record
 
 
-def _hundred(value: float | None) -> float | None:
+def _times_hundred(value: float | None) -> float | None:
     return None if value is None else 100 * value

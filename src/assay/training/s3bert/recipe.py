@@ -68,12 +68,12 @@ def describe(facts: Mapping[str, Any]) -> Card:
             "assay run --dataset bamboo-sts --metric s3bert:FOLDER",
             'assay explain "TEXT" "TEXT" --metric s3bert:FOLDER',
         ),
-        limits=(*_LIMITS, _batches(settings)),
+        limits=(*_LIMITS, _batches_text(settings)),
         made_with={"targets made from": facts["targets"]["made_from"]},
     )
 
 
-def _batches(settings: Mapping[str, Any]) -> str:
+def _batches_text(settings: Mapping[str, Any]) -> str:
     """Return what the batches hold: fewer distinct texts than pairs."""
     distinct = settings["batch_size"] // (1 + settings["negatives"])
     return (

@@ -91,14 +91,14 @@ def read_space(path: Path | None, settings: PairSettings) -> Space:
     space = DEFAULT if path is None else _parsed(path)
     for name, dimension in space.items():
         for value in dimension.tried:
-            _check(f"{source}: space.{name}", settings, {name: value})
+            _check_settings(f"{source}: space.{name}", settings, {name: value})
     named = {name: one.values for name, one in space.items() if isinstance(one, Choices) and LEARNING[name] is str}
     for values in itertools.product(*named.values()):
-        _check(f"{source}: space.{', space.'.join(named)}", settings, dict(zip(named, values, strict=True)))
+        _check_settings(f"{source}: space.{', space.'.join(named)}", settings, dict(zip(named, values, strict=True)))
     return space
 
 
-def _check(place: str, settings: PairSettings, changes: dict[str, Any]) -> None:
+def _check_settings(place: str, settings: PairSettings, changes: dict[str, Any]) -> None:
     try:
         replace(settings, **changes)
     except InputError as error:
@@ -118,10 +118,10 @@ def _parsed(path: Path) -> Space:
     tables = held.get("space")
     if not isinstance(tables, dict) or not tables:
         raise InputError(f"{path}: space: there is no table [space.SETTING], such as [space.batch_size]")
-    return {name: _dimension(f"{path}: space.{name}", name, table) for name, table in tables.items()}
+    return {name: _parse_dimension(f"{path}: space.{name}", name, table) for name, table in tables.items()}
 
 
-def _dimension(place: str, name: str, table: Any) -> Dimension:
+def _parse_dimension(place: str, name: str, table: Any) -> Dimension:
     if name not in LEARNING:
         raise InputError(f"{place}: can not be searched; valid: {', '.join(LEARNING)}.{suggest(name, LEARNING)}")
     if not isinstance(table, dict):
@@ -135,17 +135,17 @@ def _dimension(place: str, name: str, table: Any) -> Dimension:
         values = table["choices"]
         if not isinstance(values, list) or not values:
             raise InputError(f"{place}.choices: must be a list of values")
-        made = tuple(_value(f"{place}.choices", name, value) for value in values)
+        made = tuple(_parse_value(f"{place}.choices", name, value) for value in values)
         if len(set(made)) < len(made):
             raise InputError(f"{place}.choices: names a value twice")
         return Choices(made)
-    return _range(place, name, table)
+    return _parse_range(place, name, table)
 
 
-def _range(place: str, name: str, table: Mapping[str, Any]) -> Range:
+def _parse_range(place: str, name: str, table: Mapping[str, Any]) -> Range:
     if LEARNING[name] is str:
         raise InputError(f"{place}: has no range; give it choices")
-    low, high = (_value(f"{place}.{key}", name, table[key]) for key in ("low", "high"))
+    low, high = (_parse_value(f"{place}.{key}", name, table[key]) for key in ("low", "high"))
     log = table.get("log", False)
     if not isinstance(log, bool):
         raise InputError(f"{place}.log: must be true or false")
@@ -156,7 +156,7 @@ def _range(place: str, name: str, table: Mapping[str, Any]) -> Range:
     return Range(low, high, log)
 
 
-def _value(place: str, name: str, value: Any) -> int | float | str:
+def _parse_value(place: str, name: str, value: Any) -> int | float | str:
     """Return a value as the setting takes it."""
     kind = LEARNING[name]
     if kind is str and isinstance(value, str):

@@ -132,20 +132,20 @@ def _sentence_pairs(columns: tuple[tuple[str, ...], ...], row: int) -> list[tupl
     """
     # each column has its own stride: with equal strides the columns would advance in step
     chosen = [(row * (index + 1) + index) % len(column) for index, column in enumerate(columns)]
-    sentence = _sentence(columns, chosen)
+    sentence = _cause_sentence(columns, chosen)
     pairs = [(sentence, sentence.rsplit(" ", 2)[0] + ".")]
     changed = list(chosen)
     for step in range(len(columns)):
         # change phrases from the end in even rows and from the start in odd rows: models weigh the parts differently
         index = step if row % 2 else len(columns) - 1 - step
         changed[index] = (changed[index] + 1 + row % 3) % len(columns[index])
-        pairs.append((sentence, _sentence(columns, changed)))
+        pairs.append((sentence, _cause_sentence(columns, changed)))
     if row < len(columns[2]):
         pairs += [(columns[2][chosen[2]], sentence), (columns[2][changed[2]], sentence)]
     return pairs
 
 
-def _sentence(columns: tuple[tuple[str, ...], ...], chosen: list[int]) -> str:
+def _cause_sentence(columns: tuple[tuple[str, ...], ...], chosen: list[int]) -> str:
     return " ".join(column[index] for column, index in zip(columns, chosen, strict=True))
 
 
@@ -204,7 +204,7 @@ def check_scores(engine: ModelEngine, outputs: Outputs) -> NDArray[np.float64]:
     left = np.array([row_of[text] for text in first])
     right = np.array([row_of[text] for text in second])
     means = _run_in_batches(engine, outputs, texts)
-    return np.stack([_cosines(vectors, left, right) for vectors in means])
+    return np.stack([_cosine_scores(vectors, left, right) for vectors in means])
 
 
 def _run_in_batches(
@@ -278,7 +278,7 @@ def _agreement_with_torch(engine: ModelEngine, reference: Callable[[], Outputs],
     return agreement(expected, computed)
 
 
-def _cosines(rows: NDArray[np.float64], left: NDArray[np.intp], right: NDArray[np.intp]) -> NDArray[np.float64]:
+def _cosine_scores(rows: NDArray[np.float64], left: NDArray[np.intp], right: NDArray[np.intp]) -> NDArray[np.float64]:
     """Return the cosine of each pair of rows *left* and *right*, shape (n,)."""
     # no warnings: agreement() returns None for scores that are not finite
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
