@@ -68,13 +68,13 @@ def test_a_trial_whose_process_was_killed_between_its_draws_gets_the_rest_of_the
         expected = [draw(undisturbed.ask()) for _ in range(2)]
         for _ in range(2):  # killed twice
             killed = study.open_study(connect(f"sqlite:///{tmp_path / 'two.db'}"), "s", request, 0, prune=False)
-            study.give_up(killed, "here", alone=True)
+            study.fail_unfinished(killed, "here", alone=True)
             trial = killed.ask()
             names = iter(("warmup", "epochs"))
             for name in (next(names) for _ in range(drawn)):
                 trial.suggest_float(name, 0.0, 0.5) if name == "warmup" else trial.suggest_int(name, 1, 20)
         again = study.open_study(connect(f"sqlite:///{tmp_path / 'two.db'}"), "s", request, 0, prune=False)
-        study.give_up(again, "here", alone=True)
+        study.fail_unfinished(again, "here", alone=True)
         assert [draw(again.ask()) for _ in range(2)] == expected
 
 

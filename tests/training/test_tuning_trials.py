@@ -63,8 +63,8 @@ def test_a_trial_that_diverges_is_pruned_and_the_search_goes_on(tiny_base, files
 
 
 def test_a_trial_below_the_median_is_pruned(tiny_base, files, tmp_path, monkeypatch):
-    monkeypatch.setattr(study, "STARTUP", 1)
-    monkeypatch.setattr(study, "UNPRUNED", 0)
+    monkeypatch.setattr(study, "TRIALS_BEFORE_PRUNING", 1)
+    monkeypatch.setattr(study, "EPOCHS_BEFORE_PRUNING", 0)
     space = "[space.learning_rate]\nlow = 1e-6\nhigh = 1e-2\nlog = true"
     _, found = search_on(tiny_base, tmp_path / "out", files, space=space, epochs=2, trials=5, prune=True)
     complete = [trial for trial in found["trials"] if trial["state"] == "complete"]
@@ -113,9 +113,9 @@ def test_checkpoints_stay_until_the_study_has_the_value(tiny_base, files, tmp_pa
 
 
 def test_a_trial_without_a_sign_of_life_is_tried_once_more(tiny_base, files, tmp_path, monkeypatch):
-    monkeypatch.setattr(study, "HEARTBEAT", 1)
-    monkeypatch.setattr(study, "GRACE", 2)
-    monkeypatch.setattr(recipe, "PAUSE", 0.2)
+    monkeypatch.setattr(study, "HEARTBEAT_SECONDS", 1)
+    monkeypatch.setattr(study, "GRACE_SECONDS", 2)
+    monkeypatch.setattr(recipe, "POLL_SECONDS", 0.2)
     address = f"sqlite:///{tmp_path / 'shared.db'}"
     search_on(tiny_base, tmp_path / "one", files, storage=address, trials=1)
     # a machine that begins a trial and is heard of no more

@@ -1,4 +1,4 @@
-"""The whole search: trials on the development set, the winner trained once more, and its one evaluation on test."""
+"""A whole search: trials on the development set, the winner trained once more, and its only evaluation on test."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ from assay.training.tuning.study import (
     RETRY_OF,
     SURPLUS,
     connect,
+    count_begun,
+    count_finished,
+    fail_unfinished,
     file_address,
-    give_up,
-    number_begun,
-    number_finished,
     quiet_optuna,
     without_password,
 )
 from assay.training.tuning.trials import TrialOrder, run_in_processes, run_trials, without_test
 
-#: Version of the form of :data:`STUDY`.
+#: Version of the format of :data:`STUDY`.
 SCHEMA = 1
-#: The study as a file of the result.
+#: Name of the file in the result folder that describes the study.
 STUDY = "study.json"
-#: States of trials that are written; others belong to processes that wanted more of them.
-_SHOWN = (TrialState.COMPLETE, TrialState.PRUNED, TrialState.FAIL)
-#: Seconds between two looks at trials that run elsewhere.
-PAUSE = 5.0
-#: What a study is written as: contents by file name.
+#: States of the trials that are written. Others belong to processes that asked for more trials.
+_LISTED_STATES = (TrialState.COMPLETE, TrialState.PRUNED, TrialState.FAIL)
+#: Seconds between two checks of trials that run elsewhere.
+POLL_SECONDS = 5.0
+#: A function that renders a study as files: a mapping from file name to contents.
 RenderStudy = Callable[[Mapping[str, Any]], Mapping[str, str]]
 
 
@@ -54,21 +54,22 @@ def search_and_train(
     render_study: RenderStudy,
     progress: Progress,
 ) -> dict[str, Any]:
-    """Search, train the winner from the start on all training pairs, and evaluate it on test, once.
+    """Search, train the winner from the start on all training pairs, and evaluate it once on the test set.
 
-    An interrupted search resumes with the same command: finished trials are kept, those that were running are tried
-    again with the same settings.
+    An interrupted search resumes with the same command: finished trials are kept, and trials that were running are
+    repeated with the same settings.
 
     Args:
-        search: what is searched, and the settings of the training; the folder of these gets the study, too.
-        render: gives the results of the winner as Markdown.
-        render_study: gives further files of the study.
-        progress: receives every step.
+        search: the search space and the settings of the training; the study is written to their output folder, too.
+        render: a function that returns the results of the winner as Markdown.
+        render_study: a function that returns further files that describe the study.
+        progress: the receiver of every step.
 
     Returns:
-        What ``study.json`` holds: ``schema``, ``name``, ``storage``, ``objective``, ``request``, ``seed``, ``trials``,
-        ``winner`` (number of a trial), ``settings`` (those of the winner that were searched), ``command``,
-        ``results`` (of the winner on test, see :func:`~assay.training.pairwise.recipe.train_on_pairs`), ``versions``.
+        The contents of ``study.json``: ``schema``, ``name``, ``storage``, ``objective``, ``request``, ``seed``,
+        ``trials``, ``winner`` (a trial number), ``settings`` (the winner's values of the searched settings),
+        ``command``, ``results`` (of the winner on test, see
+        :func:`~assay.training.pairwise.recipe.train_on_pairs`), ``versions``.
 
     Raises:
         InputError: a setting or a dataset cannot be used.
@@ -78,88 +79,99 @@ def search_and_train(
         raise InputError("assay tune is one process that starts others by `jobs`; start it without torchrun")
     if search.storage is not None:
         with quiet_optuna():
-            connect(search.storage).engine.dispose()  # what cannot be reached is said before anything is made
+            connect(search.storage).engine.dispose()  # an unreachable database is reported before anything is written
     runtime = search.settings.runtime
     job = prepare(search.settings, runtime, progress)
     request = search.request(job.base.digest, job.digests)
     storage = None if search.storage is None else without_password(search.storage)
     seeds = search.settings.seeds
-    asked = request | {"recipe": f"tune {search.settings.recipe}", "study": search.study}
-    with open_work_folder(search.settings.out, asked | {"storage": storage, "seeds": seeds}) as work:
+    request_fields = request | {"recipe": f"tune {search.settings.recipe}", "study": search.study}
+    with open_work_folder(search.settings.out, request_fields | {"storage": storage, "seeds": seeds}) as work:
         address = search.storage or file_address(work.folder / "study.db")
-        runner = _runner(work.folder / "runner")
+        runner = _runner_id(work.folder / "runner")
         order = TrialOrder(search, request, address, work.folder, runner, runtime)
         study = order.study()
-        _run(order, without_test(job), study, progress)
-        winner = _winner(study)
+        _run_until_finished(order, without_test(job), study, progress)
+        winner = _best_trial(study)
         progress.say(f"trial {winner.number} is the best; its settings are trained once more and evaluated on test")
-        chosen = replace(job, settings=replace(search.settings, **winner.params))
-        results = make_all(chosen, work, render)
-        found = _facts(search, study, winner) | {
+        winning_job = replace(job, settings=replace(search.settings, **winner.params))
+        results = make_all(winning_job, work, render)
+        study_facts = _describe_study(search, study, winner) | {
             "storage": storage,
-            "command": chosen.settings.training_command(),
+            "command": winning_job.settings.training_command(),
             "results": results,
             "versions": versions() | {"optuna": optuna.__version__},
         }
-        for name, text in render_study(found).items():
+        for name, text in render_study(study_facts).items():
             (work.made / name).write_text(text, encoding="utf-8")
-        write_json(work.made / STUDY, found)
-        return found
+        write_json(work.made / STUDY, study_facts)
+        return study_facts
 
 
-def _runner(path: Path) -> str:
-    """Return who runs trials in a working folder; nobody else does, since it is locked."""
+def _runner_id(path: Path) -> str:
+    """Return the random identifier of a working folder's runs, read from *path* or created there.
+
+    The working folder is locked, so that only one run at a time uses the identifier.
+    """
     if not path.is_file():
         path.write_text(uuid.uuid4().hex, encoding="ascii")
     return path.read_text(encoding="ascii")
 
 
-def _run(order: TrialOrder, job: PairwiseJob, study: Study, progress: Progress) -> None:
-    """Return when a study has as many trials as are wanted, those counted that ran elsewhere."""
-    search, waiting = order.search, False
+def _run_until_finished(order: TrialOrder, job: PairwiseJob, study: Study, progress: Progress) -> None:
+    """Run trials, or wait for trials of other processes, until the study has the requested number of finished ones."""
+    search, is_waiting = order.search, False
     with quiet_optuna():
-        for number in give_up(study, order.runner, alone=search.storage is None):
+        for number in fail_unfinished(study, order.runner, alone=search.storage is None):
             progress.say(f"trial {number} was not finished; it is repeated")
-    if before := number_finished(study):
-        progress.say(f"study {search.study}: {before} trials are finished")
-    while number_finished(study) < search.trials:
-        if number_begun(study) < search.trials:
+    if finished_before := count_finished(study):
+        progress.say(f"study {search.study}: {finished_before} trials are finished")
+    while count_finished(study) < search.trials:
+        if count_begun(study) < search.trials:
             if search.jobs == 1:
                 run_trials(order, job, study, progress)
             else:
                 run_in_processes(order, progress)
             continue
-        if not waiting:
+        if not is_waiting:
             progress.say(f"study {search.study}: waits for trials of other processes")
-            waiting = True
-        time.sleep(PAUSE)
+            is_waiting = True
+        time.sleep(POLL_SECONDS)
         with quiet_optuna():
             optuna.storages.fail_stale_trials(study)
 
 
-def _winner(study: Study) -> FrozenTrial:
-    """Return the trial with the highest value, of equal ones the first."""
+def _best_trial(study: Study) -> FrozenTrial:
+    """Return the trial with the highest value, the earliest in a tie.
+
+    Raises:
+        UnavailableError: no trial is complete.
+    """
     complete = study.get_trials(states=(TrialState.COMPLETE,))
     if not complete:
         raise UnavailableError(f"study {study.study_name}: no trial was completed", "ask for more with `trials`")
     return max(complete, key=lambda trial: (trial.value, -trial.number))
 
 
-def _facts(search: Search, study: Study, winner: FrozenTrial) -> dict[str, Any]:
-    """Return what is known of a study, as plain values."""
+def _describe_study(search: Search, study: Study, winner: FrozenTrial) -> dict[str, Any]:
+    """Return the request, trials and winner of a study as plain values for :data:`STUDY`."""
+    listed_trials = [
+        trial for trial in study.get_trials() if trial.state in _LISTED_STATES and SURPLUS not in trial.user_attrs
+    ]
     return {
         "schema": SCHEMA,
         "name": search.study,
         "objective": search.objective,
         "seed": search.settings.seed,
         "request": dict(study.user_attrs["request"]),
-        "trials": [_plain(one) for one in study.get_trials() if one.state in _SHOWN and SURPLUS not in one.user_attrs],
+        "trials": [_describe_trial(trial) for trial in listed_trials],
         "winner": winner.number,
         "settings": dict(winner.params),
     }
 
 
-def _plain(trial: FrozenTrial) -> dict[str, Any]:
+def _describe_trial(trial: FrozenTrial) -> dict[str, Any]:
+    """Return a trial as plain values; ``value`` is None unless it is complete."""
     return {
         "number": trial.number,
         "state": trial.state.name.lower(),

@@ -1,4 +1,4 @@
-"""A study: trials in a database that processes and machines share, with draws that a trial's number decides."""
+"""A study: trials in a database that processes and machines share. The number of a trial determines its draws."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from assay.errors import InputError
 from assay.training.tuning.settings import Choices, Dimension, Space
 
-#: Attribute of a trial that tries once more what an ended process left unfinished: the number of that trial.
+#: Attribute of a trial that repeats one left unfinished by a process that ended: the number of the repeated trial.
 RETRY_OF = "retry_of"
 
 
-class PlacedSampler(BaseSampler):  # type: ignore[misc]  # optuna is not always installed where types are checked
+class TrialSeededSampler(BaseSampler):  # type: ignore[misc]  # optuna is not always installed where types are checked
     """Tree-structured Parzen estimators (Bergstra et al. 2011), seeded anew for every trial.
 
     A sampler with a single generator would repeat its first draws in every process and after every restart. Here the
@@ -59,10 +59,10 @@ class PlacedSampler(BaseSampler):  # type: ignore[misc]  # optuna is not always 
         """Return the value of one setting."""
         if trial.number != self._number:
             trials = study.get_trials(deepcopy=False)
-            first = first_attempt(study, trial.number)
-            place = sum(one.number < first and RETRY_OF not in one.user_attrs for one in trials)
-            seed = int(np.random.SeedSequence([self._seed, place]).generate_state(1)[0])
-            # constant_liar counts running trials as bad, or parallel trials would draw similar settings
+            first_number = first_attempt(study, trial.number)
+            draw_index = sum(earlier.number < first_number and RETRY_OF not in earlier.user_attrs for earlier in trials)
+            seed = int(np.random.SeedSequence([self._seed, draw_index]).generate_state(1)[0])
+            # constant_liar treats running trials as bad ones; without it, parallel trials would draw similar settings.
             self._number, self._sampler = trial.number, TPESampler(seed=seed, constant_liar=True)
             # A retry keeps the settings drawn before its process ended; drawing them again advances the generator.
             for name, distribution in trial.distributions.items():
@@ -72,10 +72,10 @@ class PlacedSampler(BaseSampler):  # type: ignore[misc]  # optuna is not always 
 
 def suggest_all(trial: Trial, space: Space) -> dict[str, Any]:
     """Return the settings of a trial: newly drawn, or, for a retry, those of the trial that it repeats."""
-    return {name: _suggest(trial, name, dimension) for name, dimension in space.items()}
+    return {name: _suggest_setting(trial, name, dimension) for name, dimension in space.items()}
 
 
-def _suggest(trial: Trial, name: str, dimension: Dimension) -> Any:
+def _suggest_setting(trial: Trial, name: str, dimension: Dimension) -> Any:
     if isinstance(dimension, Choices):
         return trial.suggest_categorical(name, dimension.values)
     if isinstance(dimension.low, int) and isinstance(dimension.high, int):
@@ -83,22 +83,23 @@ def _suggest(trial: Trial, name: str, dimension: Dimension) -> Any:
     return trial.suggest_float(name, dimension.low, dimension.high, log=dimension.log)
 
 
-#: Attributes of a trial: who runs it, why it failed, and whether it began when there were enough already.
+#: Attributes of a trial: the runner that started it, the error it failed with, and whether it was started although
+#: the study had enough trials already.
 RUNNER, ERROR, SURPLUS = "runner", "error", "surplus"
-#: Attribute of a study: what was asked for.
+#: Attribute of a study: the search request it was created by.
 REQUEST = "request"
-#: Seconds between two signs of life of a trial, and after how many without one its process counts as ended.
-HEARTBEAT, GRACE = 30, 120
-#: Seconds that SQLite waits for another process to be done.
-PATIENCE = 60
-#: How often an operation is repeated that another process has begun.
+#: Seconds between two heartbeats of a trial, and seconds without one after which its process counts as ended.
+HEARTBEAT_SECONDS, GRACE_SECONDS = 30, 120
+#: Seconds that SQLite waits for a lock held by another process.
+SQLITE_TIMEOUT = 60
+#: The number of tries for an operation that another process may have begun.
 ATTEMPTS = 20
-#: What databases say when another process has just created the tables of a study.
-_CREATED_MEANWHILE = ("already exists", "UNIQUE constraint", "duplicate key")
-#: Trials before any is pruned, and epochs of a trial before it may be: in the first one a training of several epochs
-#: is behind one of a single epoch, whose learning rate has fallen to 0.
-STARTUP, UNPRUNED = 3, 2
-_FINISHED = (TrialState.COMPLETE, TrialState.PRUNED)
+#: Parts of the error messages of databases if another process has just created the tables of a study.
+_ALREADY_CREATED_MESSAGES = ("already exists", "UNIQUE constraint", "duplicate key")
+#: The number of trials before any is pruned, and of epochs before a trial may be pruned. After its first epoch, a
+#: training of several epochs is behind a training of one epoch, whose learning rate has already fallen to 0.
+TRIALS_BEFORE_PRUNING, EPOCHS_BEFORE_PRUNING = 3, 2
+_FINISHED_STATES = (TrialState.COMPLETE, TrialState.PRUNED)
 
 
 @contextmanager
@@ -115,7 +116,7 @@ def quiet_optuna() -> Iterator[None]:
 
 
 def without_password(address: str) -> str:
-    """Return an address without its password."""
+    """Return a database address with its password masked, or "the address" if it cannot be parsed."""
     try:
         return str(make_url(address).render_as_string(hide_password=True))
     except (ArgumentError, ValueError):
@@ -123,10 +124,10 @@ def without_password(address: str) -> str:
 
 
 def file_address(path: Path) -> str:
-    """Return the address of a file of SQLite.
+    """Return the SQLAlchemy address of a SQLite file.
 
     Raises:
-        InputError: an address cannot hold its path, as before SQLAlchemy 2.1 one with a question mark.
+        InputError: an address cannot express the path, such as one with a question mark before SQLAlchemy 2.1.
     """
     address: str = URL.create("sqlite", database=str(path)).render_as_string()
     if make_url(address).database != str(path):
@@ -141,47 +142,47 @@ def connect(address: str) -> RDBStorage:
         address: a SQLAlchemy address, such as ``sqlite:///study.db`` or ``postgresql+psycopg://user@host/name``.
 
     Raises:
-        InputError: it cannot be reached, or its driver is not installed.
+        InputError: the address is invalid, the database cannot be reached, or its driver is not installed.
     """
     remedy = "give `storage` an address of SQLAlchemy, such as sqlite:///study.db"
     try:
-        return _connected(address)
+        return _connect_with_retries(address)
     except (ArgumentError, ValueError):
         raise InputError(f"`storage`: is no address of a database; {remedy}") from None
     except ImportError as error:
         raise InputError(
-            f"`storage={without_password(address)}`: its driver is not installed ({_reason(error)}); install it, or "
-            f"{remedy}"
+            f"`storage={without_password(address)}`: its driver is not installed ({_root_cause_text(error)}); "
+            f"install it, or {remedy}"
         ) from None
     except (SQLAlchemyError, StorageInternalError, RuntimeError) as error:
-        raise InputError(f"`storage={without_password(address)}`: cannot be used ({_reason(error)})") from None
+        raise InputError(f"`storage={without_password(address)}`: cannot be used ({_root_cause_text(error)})") from None
 
 
-def _connected(address: str) -> RDBStorage:
-    """Open a database; retries if another process creates its tables at the same moment."""
+def _connect_with_retries(address: str) -> RDBStorage:
+    """Open a database; retry if another process creates its tables at the same moment."""
     for _ in range(ATTEMPTS):
         try:
-            return _storage(address)
+            return _open_storage(address)
         except (SQLAlchemyError, StorageInternalError) as error:
-            if not any(word in _reason(error) for word in _CREATED_MEANWHILE):
+            if not any(word in _root_cause_text(error) for word in _ALREADY_CREATED_MESSAGES):
                 raise
         time.sleep(random.uniform(0.1, 0.5))
-    return _storage(address)
+    return _open_storage(address)
 
 
-def _storage(address: str) -> RDBStorage:
-    settings: dict[str, Any] = {"connect_args": {"timeout": PATIENCE}} if address.startswith("sqlite") else {}
+def _open_storage(address: str) -> RDBStorage:
+    settings: dict[str, Any] = {"connect_args": {"timeout": SQLITE_TIMEOUT}} if address.startswith("sqlite") else {}
     return RDBStorage(
-        address.replace("{", "{{").replace("}", "}}"),  # Optuna formats it
+        address.replace("{", "{{").replace("}", "}}"),  # Optuna calls str.format on it
         engine_kwargs=settings | {"pool_pre_ping": True},
-        heartbeat_interval=HEARTBEAT,
-        grace_period=GRACE,
-        heartbeat_stale_trial_callback=_retry,
+        heartbeat_interval=HEARTBEAT_SECONDS,
+        grace_period=GRACE_SECONDS,
+        heartbeat_stale_trial_callback=_add_retry,
     )
 
 
-def _reason(error: BaseException) -> str:
-    """Return the first line of an error's root cause, at most 300 characters."""
+def _root_cause_text(error: BaseException) -> str:
+    """Return the first non-empty line of an error's root cause, cut at 300 characters; else its class name."""
     while (cause := getattr(error, "orig", None) or error.__cause__) is not None:
         error = cause
     return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)[:300]
@@ -193,23 +194,27 @@ def open_study(storage: RDBStorage, name: str, request: Mapping[str, Any], seed:
     Args:
         storage: the database, from :func:`connect`.
         name: the name of the study.
-        request: everything that the values of its trials depend on, as plain values.
-        seed: the seed of its draws.
+        request: everything that the values of the trials depend on, as plain values.
+        seed: the seed of the draws.
         prune: whether to stop a trial that is worse than the median of earlier trials at the same epoch.
 
     Raises:
-        InputError: the study was made by another request.
+        InputError: the study was created by a different request.
     """
-    pruner = MedianPruner(n_startup_trials=STARTUP, n_warmup_steps=UNPRUNED) if prune else NopPruner()
+    pruner = (
+        MedianPruner(n_startup_trials=TRIALS_BEFORE_PRUNING, n_warmup_steps=EPOCHS_BEFORE_PRUNING)
+        if prune
+        else NopPruner()
+    )
     settings: dict[str, Any] = {"storage": storage, "study_name": name, "pruner": pruner}
     try:
-        study = optuna.create_study(sampler=PlacedSampler(seed), direction=StudyDirection.MAXIMIZE, **settings)
+        study = optuna.create_study(sampler=TrialSeededSampler(seed), direction=StudyDirection.MAXIMIZE, **settings)
         study.set_user_attr(REQUEST, dict(request))
     except DuplicatedStudyError:
-        study = optuna.load_study(sampler=PlacedSampler(seed), **settings)
-    earlier = _request_of(study)
-    if earlier != request:
-        keys = _differences(earlier, request)
+        study = optuna.load_study(sampler=TrialSeededSampler(seed), **settings)
+    stored_request = _stored_request(study)
+    if stored_request != request:
+        keys = _differing_keys(stored_request, request)
         raise InputError(
             f"`study={name}`: was made by another request (it differs in {', '.join(keys)}); ask as before, or give "
             "`study` another name"
@@ -217,8 +222,11 @@ def open_study(storage: RDBStorage, name: str, request: Mapping[str, Any], seed:
     return study
 
 
-def _request_of(study: Study) -> dict[str, Any]:
-    """Return the request of a study, which the process that creates the study writes right after."""
+def _stored_request(study: Study) -> dict[str, Any]:
+    """Return the request of a study, or an empty dict if none appears within a few seconds.
+
+    The process that creates a study stores the request in a second step, so another process may have to wait for it.
+    """
     for _ in range(ATTEMPTS):
         request = study.user_attrs.get(REQUEST)
         if request is not None:
@@ -227,38 +235,41 @@ def _request_of(study: Study) -> dict[str, Any]:
     return {}
 
 
-def _differences(earlier: Mapping[str, Any], request: Mapping[str, Any], prefix: str = "") -> list[str]:
-    """Return the keys at which two requests differ; keys of an inner object follow a dot."""
+def _differing_keys(earlier: Mapping[str, Any], request: Mapping[str, Any], prefix: str = "") -> list[str]:
+    """Return the keys at which two requests differ; nested keys are joined by dots, such as ``fixed.loss``."""
     keys = []
     for key in sorted({*earlier, *request}):
-        first, second = earlier.get(key), request.get(key)
-        if isinstance(first, dict) and isinstance(second, dict):
-            keys += _differences(first, second, f"{prefix}{key}.")
-        elif first != second:
+        earlier_value, new_value = earlier.get(key), request.get(key)
+        if isinstance(earlier_value, dict) and isinstance(new_value, dict):
+            keys += _differing_keys(earlier_value, new_value, f"{prefix}{key}.")
+        elif earlier_value != new_value:
             keys.append(f"{prefix}{key}")
     return keys
 
 
 def first_attempt(study: Study, number: int) -> int:
-    """Return the number of the trial that a trial repeats, directly or through other retries; its own if none."""
-    repeated = {trial.number: trial.user_attrs.get(RETRY_OF) for trial in study.get_trials(deepcopy=False)}
-    while (earlier := repeated.get(number)) is not None:
+    """Return the number of the trial that a retry goes back to, through other retries if need be.
+
+    For a trial that is no retry, this is its own number.
+    """
+    repeated_by_number = {trial.number: trial.user_attrs.get(RETRY_OF) for trial in study.get_trials(deepcopy=False)}
+    while (earlier := repeated_by_number.get(number)) is not None:
         number = earlier
     return number
 
 
-def number_begun(study: Study) -> int:
-    """Return how many trials are finished or running."""
-    return len(study.get_trials(deepcopy=False, states=(*_FINISHED, TrialState.RUNNING)))
+def count_begun(study: Study) -> int:
+    """Return the number of trials that are finished or running."""
+    return len(study.get_trials(deepcopy=False, states=(*_FINISHED_STATES, TrialState.RUNNING)))
 
 
-def number_finished(study: Study) -> int:
-    """Return how many trials are finished: complete or pruned."""
-    return len(study.get_trials(deepcopy=False, states=_FINISHED))
+def count_finished(study: Study) -> int:
+    """Return the number of finished trials: complete or pruned."""
+    return len(study.get_trials(deepcopy=False, states=_FINISHED_STATES))
 
 
-def _retry(study: Study, trial: FrozenTrial) -> None:
-    """Add a trial that repeats an unfinished one."""
+def _add_retry(study: Study, trial: FrozenTrial) -> None:
+    """Queue a trial that repeats an unfinished one with the same settings."""
     study.add_trial(
         create_trial(
             state=TrialState.WAITING,
@@ -269,36 +280,37 @@ def _retry(study: Study, trial: FrozenTrial) -> None:
     )
 
 
-def give_up(study: Study, runner: str, *, alone: bool) -> list[int]:
-    """Mark trials whose process has ended as failed, have them repeated, and return their numbers.
+def fail_unfinished(study: Study, runner: str, *, alone: bool) -> list[int]:
+    """Mark trials whose process has ended as failed, queue their retries, and return the numbers of the retried trials.
 
-    Trials that run elsewhere are known by their heartbeat, which Optuna checks before every trial.
+    Trials that run elsewhere are recognised by their heartbeat, which Optuna checks before every trial.
 
     Args:
         study: the study.
-        runner: who is about to run trials; a trial of its own that is running is left from before.
-        alone: whether nobody else uses the database.
+        runner: the identifier of the run that is about to start; a running trial with the same identifier is left
+            over from an earlier process.
+        alone: whether no other run uses the database.
     """
-    ended = set()
+    ended_numbers = set()
     for trial in study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
-        own = alone or trial.user_attrs.get(RUNNER) == runner
-        if own or _never_begun(trial):
+        is_own = alone or trial.user_attrs.get(RUNNER) == runner
+        if is_own or _has_never_begun(trial):
             study.tell(trial.number, state=TrialState.FAIL, skip_if_finished=True)
-            ended.add(trial.number)
+            ended_numbers.add(trial.number)
     trials = study.get_trials(deepcopy=False)
-    repeated = {trial.user_attrs.get(RETRY_OF) for trial in trials}
-    retried = []
+    repeated_numbers = {trial.user_attrs.get(RETRY_OF) for trial in trials}
+    retried_numbers = []
     for trial in trials:
-        own = alone or trial.number in ended or trial.user_attrs.get(RUNNER) == runner
-        unfinished = trial.state == TrialState.FAIL and not trial.user_attrs.keys() & {ERROR, SURPLUS}
-        if own and unfinished and trial.number not in repeated:
-            _retry(study, trial)
-            retried.append(trial.number)
-    return retried
+        is_own = alone or trial.number in ended_numbers or trial.user_attrs.get(RUNNER) == runner
+        is_unfinished = trial.state == TrialState.FAIL and not trial.user_attrs.keys() & {ERROR, SURPLUS}
+        if is_own and is_unfinished and trial.number not in repeated_numbers:
+            _add_retry(study, trial)
+            retried_numbers.append(trial.number)
+    return retried_numbers
 
 
-def _never_begun(trial: FrozenTrial) -> bool:
-    """Return whether a process ended between the making of a trial and its first sign of life."""
-    began = trial.datetime_start
-    old = began is not None and datetime.now(began.tzinfo) - began > timedelta(seconds=GRACE)
-    return old and RUNNER not in trial.user_attrs
+def _has_never_begun(trial: FrozenTrial) -> bool:
+    """Return whether a trial is older than the grace period and its process ended before it stored a runner."""
+    start_time = trial.datetime_start
+    is_old = start_time is not None and datetime.now(start_time.tzinfo) - start_time > timedelta(seconds=GRACE_SECONDS)
+    return is_old and RUNNER not in trial.user_attrs

@@ -1,5 +1,5 @@
-"""Trials of a search: one training each, evaluated on the development set, run one after another or in parallel
-processes.
+"""Trials of a search: each is one training, evaluated on the development set. They run one after another or in
+parallel processes.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from assay.training.tuning.study import (
     RUNNER,
     SURPLUS,
     connect,
+    count_begun,
     first_attempt,
-    number_begun,
     open_study,
     quiet_optuna,
     suggest_all,
@@ -48,13 +48,18 @@ def without_test(job: PairwiseJob) -> PairwiseJob:
     """Return a job without the texts and labels of its test set."""
     sets = {name: examples for name, examples in job.sets.items() if name != "test"}
     rows = {name: job.rows[name] for name in sets}
-    # the rows of the test set are the last ones, so those of the other sets keep their numbers
-    remaining = sum(len(examples) for examples in sets.values())
-    return replace(job, sets=sets, rows=rows, labels=job.labels[:remaining])
+    # The rows of the test set are the last ones, so the rows of the other sets keep their indices.
+    remaining_count = sum(len(examples) for examples in sets.values())
+    return replace(job, sets=sets, rows=rows, labels=job.labels[:remaining_count])
 
 
 class TrialProgress:
-    """A progress that puts the name of a trial before each step and line."""
+    """A progress that prefixes each step and line with the name of a trial.
+
+    Args:
+        progress: the progress to forward to.
+        name: the prefix, such as ``trial 3``.
+    """
 
     def __init__(self, progress: Progress, name: str) -> None:
         self._progress, self._name = progress, name
@@ -72,34 +77,38 @@ class TrialProgress:
         self._progress.say(f"{self._name}: {line}")
 
 
-class Reporting(TrainerCallback):  # type: ignore[misc]  # transformers has no types here
-    """Reports the value at the end of every epoch to Optuna, and ends a training that Optuna prunes.
+class EpochReporter(TrainerCallback):  # type: ignore[misc]  # transformers has no types here
+    """A callback that reports the development value of every epoch to Optuna and stops a training that Optuna prunes.
 
-    Values are reported by epoch, since trainings with different batch sizes have different numbers of steps.
+    Values are reported by epoch, because trainings with different batch sizes have different numbers of steps.
 
     Args:
-        trial: of the study.
-        key: of the value among the metrics of an evaluation, such as ``eval_spearman``.
+        trial: the trial of the study.
+        key: the name of the value among the evaluation metrics, such as ``eval_spearman``.
     """
 
     def __init__(self, trial: Trial, key: str) -> None:
         self._trial, self._key = trial, key
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Report the epochs that a resumed training has behind it."""
-        for record in state.log_history:  # not empty where a training resumes from a checkpoint
+        """Report the epochs that a resumed training completed before its interruption."""
+        for record in state.log_history:  # empty unless a training resumes from a checkpoint
             if self._key in record:
                 self._report_epoch(args, state, int(record["step"]), record[self._key])
 
     def on_evaluate(self, args: Any, state: Any, control: Any, metrics: Mapping[str, float], **_: Any) -> None:
-        """Report the epoch that an evaluation ends, and stop the training where the trial is pruned."""
+        """Report the value if an epoch has ended, and stop the training if Optuna prunes the trial.
+
+        Raises:
+            TrialPruned: the trial is worse than others at the same epoch.
+        """
         epoch_ended = self._report_epoch(args, state, int(state.global_step), metrics[self._key])
-        # pruned after its last epoch, a training would save no time and lose its value
+        # Pruning after the last epoch would save no time and lose the value.
         if epoch_ended and state.global_step < state.max_steps and self._trial.should_prune():
             raise optuna.TrialPruned
 
     def _report_epoch(self, args: Any, state: Any, step: int, value: float) -> bool:
-        """Report a value if an epoch ends at a step, and return whether it does."""
+        """Report a value if *step* ends an epoch, and return whether it does."""
         steps_per_epoch = state.max_steps // int(args.num_train_epochs)
         epoch, remainder = divmod(step, steps_per_epoch)
         if remainder != 0:
@@ -109,46 +118,46 @@ class Reporting(TrainerCallback):  # type: ignore[misc]  # transformers has no t
 
 
 def run_trial(job: PairwiseJob, trial: Trial, settings: Mapping[str, Any], objective: str, checkpoints: Path) -> float:
-    """Train with drawn settings, and return the agreement on the development set at its best step.
+    """Train with drawn settings, and return the agreement on the development set at the best step.
 
     Args:
-        job: of the search, without a test set.
-        trial: gets the value of every epoch, and attributes for the best step and the number of steps.
-        settings: the drawn ones, which replace those of the job.
-        objective: name of the agreement.
-        checkpoints: a folder for them; an interrupted training resumes from the last one.
+        job: the job of the search, without a test set.
+        trial: the trial; it receives the value of every epoch, and the attributes ``best_step`` and ``train_steps``.
+        settings: the drawn settings, which override the job's settings.
+        objective: the statistic that measures the agreement, such as ``spearman``.
+        checkpoints: the folder of checkpoints; an interrupted training resumes from the last one.
 
     Raises:
-        TrialPruned: it is worse than others at the same epoch.
+        TrialPruned: the trial is worse than others at the same epoch.
     """
     job = replace(job, settings=replace(job.settings, **settings))
     seed = job.settings.seed
-    key = f"eval_{objective}"
-    trained = fit(job, start(job, seed), seed, checkpoints, [Reporting(trial, key)])
-    values = {int(record["step"]): float(record[key]) for record in trained.history if key in record}
-    trial.set_user_attr("best_step", trained.best_step)
-    trial.set_user_attr("train_steps", trained.steps)
-    return values[trained.best_step]
+    metric_key = f"eval_{objective}"
+    training = fit(job, start(job, seed), seed, checkpoints, [EpochReporter(trial, metric_key)])
+    values = {int(record["step"]): float(record[metric_key]) for record in training.history if metric_key in record}
+    trial.set_user_attr("best_step", training.best_step)
+    trial.set_user_attr("train_steps", training.steps)
+    return values[training.best_step]
 
 
-# Trials run one after another until a study has the number requested.
+# Trials run one after another until a study has the requested number.
 
 
 class _SurplusError(Exception):
-    """This trial is one too many: other processes began theirs at the same moment."""
+    """The trial is not needed: other processes started enough trials at the same moment."""
 
 
 @dataclass(frozen=True)
 class TrialOrder:
-    """What a process needs to run trials; it can be pickled.
+    """What a process needs to run trials; picklable, so that it can be sent to a child process.
 
     Attributes:
-        search: the request.
-        request: the request as the study stores it.
-        address: of the database.
-        folder: for checkpoints.
-        runner: identifies the working folder whose processes run these trials.
-        runtime: device and threads of one process.
+        search: the settings and space of the search.
+        request: the search request as stored in the study.
+        address: the address of the database.
+        folder: the folder for checkpoints.
+        runner: the identifier of the working folder whose processes run these trials.
+        runtime: the device and threads of one process.
     """
 
     search: Search
@@ -162,7 +171,7 @@ class TrialOrder:
         """Open the study.
 
         Raises:
-            InputError: the database cannot be reached, or the study was made by another request.
+            InputError: the database cannot be reached, or the study was created by a different request.
         """
         search = self.search
         with quiet_optuna():
@@ -172,62 +181,68 @@ class TrialOrder:
 
 
 def run_trials(order: TrialOrder, job: PairwiseJob, study: Study, progress: Progress) -> None:
-    """Run trials in this process until the number requested is finished or running, here or elsewhere.
+    """Run trials in this process until the requested number is finished or running, here or elsewhere.
+
+    The checkpoints of a trial are deleted once the study has stored its outcome.
 
     Args:
-        order: what to run.
-        job: of the search, without a test set.
-        study: of the order.
-        progress: gets every step and line.
+        order: the search to run and its study.
+        job: the job of the search, without a test set.
+        study: the opened study of the order.
+        progress: the receiver of every step and line.
     """
-    lost: list[int] = []  # a trial that others gave up, as its process reported nothing for too long
-    decided: list[Path] = []  # checkpoints that no retry needs
+    given_up_trials: list[int] = []  # other processes marked the trial as failed, since it sent no heartbeat
+    unneeded_checkpoints: list[Path] = []  # folders that no retry will resume from
 
     def objective(trial: Trial) -> float:
         checkpoints = order.folder / f"trial-{first_attempt(trial.study, trial.number)}"
         try:
-            value = _evaluate_trial(order, job, trial, progress, checkpoints)
+            value = _evaluate_drawn_settings(order, job, trial, progress, checkpoints)
         except UpdateFinishedTrialError:
-            lost.append(trial.number)
+            given_up_trials.append(trial.number)
             raise
         except Exception:
-            decided.append(checkpoints)
+            unneeded_checkpoints.append(checkpoints)
             raise
-        decided.append(checkpoints)
+        unneeded_checkpoints.append(checkpoints)
         return value
 
-    while number_begun(study) < order.search.trials:
+    while count_begun(study) < order.search.trials:
         try:
             with quiet_optuna():
                 study.optimize(objective, n_trials=1, catch=(_SurplusError,))
-        except (UpdateFinishedTrialError, ValueError):  # Optuna raises either for a trial that is finished
-            if not lost:
+        except (UpdateFinishedTrialError, ValueError):  # Optuna raises either one if the trial is already finished
+            if not given_up_trials:
                 raise
-            progress.say(f"trial {lost.pop()}: gave no sign of life for too long, and is repeated")
+            progress.say(f"trial {given_up_trials.pop()}: gave no sign of life for too long, and is repeated")
         finally:
-            # only now that the study has the value: a retry would read what a kill leaves of half a checkpoint
-            while decided:
-                shutil.rmtree(decided.pop(), ignore_errors=True)
+            # Deleted only once the study has the outcome: a kill before that could leave half a checkpoint to a retry.
+            while unneeded_checkpoints:
+                shutil.rmtree(unneeded_checkpoints.pop(), ignore_errors=True)
 
 
-def _evaluate_trial(order: TrialOrder, job: PairwiseJob, trial: Trial, progress: Progress, checkpoints: Path) -> float:
-    """Return the value of a trial, which Optuna maximises.
+def _evaluate_drawn_settings(
+    order: TrialOrder, job: PairwiseJob, trial: Trial, progress: Progress, checkpoints: Path
+) -> float:
+    """Draw the settings of a trial, train with them, and return the value that Optuna maximises.
 
     Raises:
-        TrialPruned: it is worse than others at the same epoch, or its loss diverged.
-        _SurplusError: the study has enough trials without it.
-        UpdateFinishedTrialError: another process gave the trial up, and will repeat it.
-        Exception: what ended the training; the trial keeps its text.
+        TrialPruned: the trial is worse than others at the same epoch, or its loss diverged.
+        _SurplusError: the study has enough trials without this one.
+        UpdateFinishedTrialError: another process marked the trial as failed, and will repeat it.
+        Exception: the training failed; the message is stored with the trial.
     """
     search, study = order.search, trial.study
     trial.set_user_attr(RUNNER, order.runner)
-    if _number_before(study, trial) >= search.trials:
+    if _count_earlier_trials(study, trial) >= search.trials:
         trial.set_user_attr(SURPLUS, True)
         raise _SurplusError
     trial_progress = TrialProgress(progress, f"trial {trial.number}")
     settings = suggest_all(trial, search.space)
-    repeated = trial.user_attrs.get(RETRY_OF)
-    trial_progress.say(_settings_line(settings) + ("" if repeated is None else f" (retry of trial {repeated})"))
+    retried_trial = trial.user_attrs.get(RETRY_OF)
+    trial_progress.say(
+        _format_settings(settings) + ("" if retried_trial is None else f" (retry of trial {retried_trial})")
+    )
     try:
         value = run_trial(replace(job, progress=trial_progress), trial, settings, search.objective, checkpoints)
         trial_progress.say(f"dev {search.objective} {value:.5f}")
@@ -246,23 +261,23 @@ def _evaluate_trial(order: TrialOrder, job: PairwiseJob, trial: Trial, progress:
     return value
 
 
-#: The most characters of an error that a study stores.
-_ERROR_LENGTH = 1000
+#: The number of characters after which the text of a stored error is cut.
+_MAX_ERROR_CHARS = 1000
 
 
 def _record_error(trial: Trial, error: Exception) -> None:
     """Store the class and message of an error with a trial."""
-    trial.set_user_attr(ERROR, f"{type(error).__name__}: {error}"[:_ERROR_LENGTH])
+    trial.set_user_attr(ERROR, f"{type(error).__name__}: {error}"[:_MAX_ERROR_CHARS])
 
 
-def _number_before(study: Study, trial: Trial) -> int:
-    """Return how many trials of lower number are running or ended with a value, on any machine."""
+def _count_earlier_trials(study: Study, trial: Trial) -> int:
+    """Return the number of trials with a lower number that are running, complete or pruned, on any machine."""
     states = (TrialState.COMPLETE, TrialState.PRUNED, TrialState.RUNNING)
     return sum(earlier.number < trial.number for earlier in study.get_trials(deepcopy=False, states=states))
 
 
-def _settings_line(settings: Mapping[str, Any]) -> str:
-    """Return settings in one line, such as ``batch size 32, learning rate 2e-05``."""
+def _format_settings(settings: Mapping[str, Any]) -> str:
+    """Format settings as one line, such as ``batch size 32, learning rate 2e-05``."""
     parts = []
     for name, value in settings.items():
         value_text = f"{value:.4g}" if isinstance(value, float) else str(value)
@@ -270,14 +285,18 @@ def _settings_line(settings: Mapping[str, Any]) -> str:
     return ", ".join(parts)
 
 
-# Trials at the same time, each in a process of its own that ends with this one.
+# Parallel trials, each in a child process that ends with this one.
 
 #: Seconds between two checks whether a process has ended.
 POLL_INTERVAL = 0.5
 
 
 class _QueueProgress:
-    """A progress that sends its lines to the process that shows them; several bars would overwrite each other."""
+    """A progress that sends its lines to the parent process, and no bars: those of several processes would overlap.
+
+    Attributes:
+        silent: whether lines are dropped.
+    """
 
     def __init__(self, queue: Any) -> None:
         self._queue = queue
@@ -290,26 +309,27 @@ class _QueueProgress:
         """Show no bar."""
 
     def say(self, line: str) -> None:
-        """Send a line."""
+        """Send a line, unless silent."""
         if not self.silent:
             self._queue.put(line)
 
 
 def run_in_processes(order: TrialOrder, progress: Progress) -> None:
-    """Run trials in ``jobs`` processes until the number requested is finished or running.
+    """Run trials in ``jobs`` processes until the requested number is finished or running.
 
     Args:
-        order: what to run; each process gets one of the GPUs in turn and an equal share of the CPU threads.
-        progress: gets the lines of all processes.
+        order: the search to run; processes get the GPUs in turn and equal shares of the CPU threads.
+        progress: the receiver of the lines of all processes.
 
     Raises:
-        AssayError: what a process raised; the others are stopped, and their trials are repeated the next time.
-        UnavailableError: a process was killed, for instance as memory ran out.
+        InputError, UnavailableError: the error of a child process; the others are terminated, and their trials are
+            repeated the next time.
+        UnavailableError: a process was killed, for instance when memory ran out.
     """
     jobs = order.search.jobs
     devices = device_of(order.runtime)
     threads = max(1, (order.runtime.threads or free_cores()) // jobs)
-    # fork would copy locks that other threads hold, such as those of a progress bar
+    # fork would copy locks that other threads hold, such as a progress bar's
     context = multiprocessing.get_context("spawn")
     queue: Any = context.Queue()
     processes = []
@@ -339,20 +359,20 @@ def run_in_processes(order: TrialOrder, progress: Progress) -> None:
 
 
 def _forward_lines(queue: Any, progress: Progress, patience: float) -> None:
-    """Hand the lines that are in the queue on to *progress*, in order.
+    """Forward the queued lines to *progress*, in order.
 
     Args:
-        queue: of the processes: lines as text, an error as its exit code and message.
-        progress: gets the lines.
-        patience: seconds to wait for the first one.
+        queue: the queue of the processes; a line is a string, an error a tuple of exit code and message.
+        progress: the receiver of the lines.
+        patience: the seconds to wait for the first line; 0 to return at once if there is none.
 
     Raises:
-        InputError, UnavailableError: the error that a process sent.
+        InputError, UnavailableError: a process sent an error.
     """
     try:
         while True:
             message = queue.get(timeout=patience) if patience else queue.get_nowait()
-            patience = 0  # whatever else is there is taken at once
+            patience = 0  # lines after the first are not waited for
             if isinstance(message, tuple):
                 exit_code, line = message
                 raise InputError(line) if exit_code == InputError.exit_code else UnavailableError(line)
@@ -362,25 +382,28 @@ def _forward_lines(queue: Any, progress: Progress, patience: float) -> None:
 
 
 def _run_in_child(order: TrialOrder, queue: Any) -> None:
-    """Run trials in a child process, which ends when its parent does; interrupts are handled by the parent.
+    """Run trials in a child process, which ends when its parent ends.
 
-    Lines go into the queue, and an :class:`AssayError` as its exit code and message.
+    Args:
+        order: the search to run.
+        queue: the queue to the parent; receives lines, and an :class:`AssayError` as a tuple of exit code and message.
     """
+    # Ctrl+C reaches the whole process group; only the parent reacts and terminates its children.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     if parent is not None:
         threading.Thread(target=_exit_with_parent, args=(parent.sentinel,), daemon=True).start()
-    sender = _QueueProgress(queue)
+    queue_progress = _QueueProgress(queue)
     try:
         with use_runtime(order.runtime):
-            job = without_test(prepare(order.search.settings, order.runtime, sender))
-            sender.silent = False  # the parent has reported already what preparing leaves out
-            run_trials(order, job, order.study(), sender)
+            job = without_test(prepare(order.search.settings, order.runtime, queue_progress))
+            queue_progress.silent = False  # the parent has already reported what the preparation leaves out
+            run_trials(order, job, order.study(), queue_progress)
     except AssayError as error:
         queue.put((error.exit_code, str(error)))
 
 
 def _exit_with_parent(sentinel: int) -> None:
-    """End this process when its parent has ended, which a killed parent cannot announce."""
+    """Exit this process once its parent has ended, even if the parent was killed and could not say so."""
     wait([sentinel])
     os._exit(1)
