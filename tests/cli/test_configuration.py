@@ -11,7 +11,7 @@ import typer
 
 import assay as package
 from assay.cli import app
-from assay.cli.configuration import REFUSED, WITH_PATHS, Option, options_of
+from assay.cli.configuration import OPTIONS_WITH_PATHS, REFUSED, Option, options_of
 from assay.cli.doctor import configuration_findings
 from assay.configuration import APPLIED, find_configuration
 from assay.errors import InputError
@@ -273,8 +273,10 @@ def test_every_option_with_text_was_thought_of():
             is_path = "str | Path" in option._hint or option.kind is Path
             if option.kind is str and not option.choices and not is_path:
                 unknown.add(option.name)
-    unknown -= PLAIN_TEXT | WITH_PATHS | REFUSED.keys()
-    assert not unknown, "does it name a file, write one, or run code? Add it to PLAIN_TEXT, WITH_PATHS or REFUSED"
+    unknown -= PLAIN_TEXT | OPTIONS_WITH_PATHS | REFUSED.keys()
+    assert not unknown, (
+        "does it name a file, write one, or run code? Add it to PLAIN_TEXT, OPTIONS_WITH_PATHS or REFUSED"
+    )
 
 
 def test_paths_that_may_be_set_are_read_only():

@@ -29,8 +29,8 @@ class Counting(Silent):
 @pytest.mark.parametrize("name", ["static:v[/x].txt on tq, pairs", "x" * 300])
 def test_a_bar_shows_figures_beside_any_name(name):
     console = Console(file=io.StringIO(), force_terminal=True, width=80, color_system=None)
-    with guard._bar(console) as bar:
-        shown = guard._Bars(bar)
+    with guard._progress_bar(console) as bar:
+        shown = guard._ProgressBars(bar)
         shown.begin(name, 1200)
         shown.advance(64)
         bar.refresh()
@@ -43,7 +43,7 @@ def test_lines_where_stderr_is_no_terminal(monkeypatch, capsys):
     monkeypatch.setattr(guard, "SECONDS_TO_FIRST_LINE", 0.0)
     clock = iter([0.0, 0.0, 2.0, 3.0, 20.0])
     monkeypatch.setattr(guard.time, "monotonic", lambda: next(clock))
-    lines = guard._Lines()
+    lines = guard._ProgressLines()
     lines.begin("ce on tq, pairs", 600)
     lines.advance(100)
     # ten seconds have not passed
@@ -59,7 +59,7 @@ def test_lines_where_stderr_is_no_terminal(monkeypatch, capsys):
 def test_no_time_left_is_told_from_the_first_few_units(monkeypatch, capsys):
     times = iter([0.0, 0.0, 0.5, 8.0, 19.0])
     monkeypatch.setattr(guard.time, "monotonic", lambda: next(times))
-    lines = guard._Lines()
+    lines = guard._ProgressLines()
     lines.begin("bertscore on tq, pairs", 5000)
     # what the store had: nothing; then one pair, on which the model warmed up
     for units in (0, 1, 400):
@@ -73,7 +73,7 @@ def test_no_time_left_is_told_from_the_first_few_units(monkeypatch, capsys):
 def test_work_that_was_given_no_name_is_no_line(monkeypatch, capsys):
     now = iter([0.0, 5.0])
     monkeypatch.setattr(guard.time, "monotonic", lambda: next(now))
-    guard._Lines().advance(0)
+    guard._ProgressLines().advance(0)
     assert capsys.readouterr().err == ""
 
 

@@ -104,7 +104,7 @@ def test_a_run_writes_a_page_and_names_it(tmp_path):
 
 
 def test_a_very_large_run_says_how_to_get_a_page(tmp_path, monkeypatch):
-    monkeypatch.setattr("assay.api.result.MOST_PAIRS", 5)
+    monkeypatch.setattr("assay.api.result.MAX_PAIRS_FOR_PAGE", 5)
     data = tmp_path / "own.csv"
     data.write_text(OWN, encoding="utf-8")
     done = call("run", "-d", data, *COLUMNS, "-m", "f1", "--out", tmp_path / "run", "--resamples", 0)

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from assay.api.values import Report
-from assay.api.writing import check_out, write_table
+from assay.api.writing import check_output_path, write_table
 from assay.datasets import read_table_file
 from assay.datasets.best_worst import read_best_worst
 from assay.errors import InputError
@@ -35,21 +35,21 @@ def best_worst(tuples: str | Path, settings: BestWorstSettings) -> Report:
     Raises:
         InputError: the file or a row of it cannot be read, or *out* cannot be written or is another kind of file.
     """
-    file = user_path(tuples)
+    tuples_file = user_path(tuples)
     out = None if settings.out is None else user_path(settings.out)
     if out is not None:
-        check_out(file, out)
-    annotations = read_best_worst(file)
+        check_output_path(tuples_file, out)
+    annotations = read_best_worst(tuples_file)
     if out is not None:
-        scores = FileKind("scores of these items", "`out`", partial(_holds_scores, items=annotations.items))
+        scores = FileKind("scores of these items", "`out`", partial(_is_score_table_of, items=annotations.items))
         check_replaceable(out, scores)
     counts = count(annotations.shown, annotations.best, annotations.worst, len(annotations.items))
     reliability = None
     if annotations.per_tuple.max() > 1:
-        codes = annotations.shown, annotations.best, annotations.worst, annotations.tuples
-        reliability = split_half(*codes, len(annotations.items), splits=settings.splits, seed=settings.seed)
-    annotated = Annotated(
-        title=file.name,
+        annotation_codes = annotations.shown, annotations.best, annotations.worst, annotations.tuples
+        reliability = split_half(*annotation_codes, len(annotations.items), splits=settings.splits, seed=settings.seed)
+    annotated_items = Annotated(
+        title=tuples_file.name,
         items=annotations.items,
         tuple_size=annotations.shown.shape[1],
         annotations_per_tuple=annotations.per_tuple,
@@ -57,7 +57,7 @@ def best_worst(tuples: str | Path, settings: BestWorstSettings) -> Report:
         annotators=annotations.annotators,
         warnings=annotations.warnings,
     )
-    document = to_document(annotated, counts, reliability)
+    document = to_document(annotated_items, counts, reliability)
     if out is not None:
         import pyarrow as pa
 
@@ -66,13 +66,13 @@ def best_worst(tuples: str | Path, settings: BestWorstSettings) -> Report:
     return Report(replace(document, notes=notes))
 
 
-def _holds_scores(path: Path, items: Sequence[str]) -> bool:
-    """Tell whether a file has scores of these items, or of some of them."""
+def _is_score_table_of(path: Path, items: Sequence[str]) -> bool:
+    """Tell whether a file has the columns of a score table, and only rows about these items."""
     try:
         table = read_table_file(path).table
         if tuple(table.column_names) != COLUMNS:
             return False
-        names = table.column("item").to_pylist()
+        scored_items = table.column("item").to_pylist()
     except InputError:
         return False
-    return {str(name) for name in names} <= set(items)
+    return {str(item) for item in scored_items} <= set(items)

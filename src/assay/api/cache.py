@@ -51,15 +51,16 @@ class CacheEntry:
 
 def list_cache() -> list[CacheEntry]:
     """Return the contents of the cache, one entry per kind, in the order of :data:`KINDS`."""
-    return [_entry(kind, _paths_of(kind)) for kind in KINDS]
+    return [_cache_entry(kind, _paths_of_kind(kind)) for kind in KINDS]
 
 
 def prune_cache(kinds: Sequence[str], *, older_than: float = 0.0, dry_run: bool = False) -> list[CacheEntry]:
-    """Remove files of some kinds from the cache, and return the removed files, one entry per kind.
+    """Remove the files of some kinds from the cache, and return what was removed, one entry per kind.
 
     Args:
         kinds: keys of :data:`KINDS`, or ``all``.
-        older_than: the minimum number of days since the last write; 0 to remove all. All scores are in one file.
+        older_than: the minimum number of days since the last write; 0 to remove all. All scores are in one file, so
+            that they are removed or kept together.
         dry_run: whether to remove nothing and only return what would be removed.
 
     Raises:
@@ -70,18 +71,18 @@ def prune_cache(kinds: Sequence[str], *, older_than: float = 0.0, dry_run: bool 
             raise InputError(unknown_name("the cache has no kind", kind, ["all", *KINDS]))
     if older_than < 0:
         raise InputError(f"`older_than={older_than:g}`: must be 0 days or more")
-    latest = time.time() - older_than * SECONDS_PER_DAY
+    cutoff_time = time.time() - older_than * SECONDS_PER_DAY
     removed = []
     for kind in KINDS if "all" in kinds else dict.fromkeys(kinds):
-        paths = [path for path in _paths_of(kind) if _newest(path) <= latest]
-        removed.append(_entry(kind, paths))
+        paths = [path for path in _paths_of_kind(kind) if _latest_write_time(path) <= cutoff_time]
+        removed.append(_cache_entry(kind, paths))
         if not dry_run:
             for path in paths:
-                _remove(path)
+                _remove_path(path)
     return removed
 
 
-def _paths_of(kind: str) -> list[Path]:
+def _paths_of_kind(kind: str) -> list[Path]:
     """Return the files and folders of a kind, each of which is removed or kept as a whole."""
     folder = cache_dir()
     if kind in ("scores", "replies"):
@@ -90,30 +91,31 @@ def _paths_of(kind: str) -> list[Path]:
     if kind == "unfinished":
         return sorted([*folder.glob("wheel-*"), *folder.rglob("*.part")])
     # models and datasets have one more level of folders: the hub, or the dataset above its version
-    depth = "*/*" if kind in ("models", "datasets") else "*"
-    return sorted(path for path in (folder / kind).glob(depth) if path.suffix != ".part")
+    pattern = "*/*" if kind in ("models", "datasets") else "*"
+    return sorted(path for path in (folder / kind).glob(pattern) if path.suffix != ".part")
 
 
-def _entry(kind: str, paths: Sequence[Path]) -> CacheEntry:
-    files = [file for path in paths for file in _files(path)]
+def _cache_entry(kind: str, paths: Sequence[Path]) -> CacheEntry:
+    files = [file for path in paths for file in _files_below(path)]
     sizes = [file.stat().st_size for file in files]
-    newest = max((_newest(path) for path in paths), default=None)
+    newest = max((_latest_write_time(path) for path in paths), default=None)
     return CacheEntry(kind, tuple(paths), len(files), sum(sizes), newest)
 
 
-def _files(path: Path) -> list[Path]:
+def _files_below(path: Path) -> list[Path]:
     """Return the files at or below a path; links are not followed, and unfinished files below it are not included."""
     if path.is_symlink() or not path.is_dir():
         return [path]
     return [file for file in path.rglob("*") if file.is_file() and not file.is_symlink() and file.suffix != ".part"]
 
 
-def _newest(path: Path) -> float:
-    times = [file.lstat().st_mtime for file in _files(path)]
-    return max(times, default=path.lstat().st_mtime)
+def _latest_write_time(path: Path) -> float:
+    """Return the time of the last write at or below a path, in seconds since 1970."""
+    write_times = [file.lstat().st_mtime for file in _files_below(path)]
+    return max(write_times, default=path.lstat().st_mtime)
 
 
-def _remove(path: Path) -> None:
+def _remove_path(path: Path) -> None:
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:

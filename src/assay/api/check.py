@@ -22,7 +22,7 @@ class Checked(Report):
     """The result of a check.
 
     Attributes:
-        found: the complete result as plain values.
+        found: the complete result as values: the judged numbers and the findings.
     """
 
     def __init__(self, found: GateReport) -> None:
@@ -31,7 +31,7 @@ class Checked(Report):
 
     @property
     def passed(self) -> bool:
-        """Whether nothing fails."""
+        """Whether no judged number and no finding fails the check."""
         return self.found.passed
 
     @property
@@ -45,7 +45,7 @@ class Checked(Report):
 
 
 def baseline(run: Run, out: str | Path, *, baseline_of: str | Path | None = None) -> Path:
-    """Write the agreement and the scores of a run to one small file and return its path.
+    """Write the agreement and the scores of a run to one small file, and return the path of that file.
 
     An existing file is replaced only if it is an earlier baseline.
 
@@ -53,8 +53,8 @@ def baseline(run: Run, out: str | Path, *, baseline_of: str | Path | None = None
         run: a run folder, a file with a label and score columns, or a result.
         out: the path of the file to write.
         baseline_of: the baseline that the new one succeeds, which may be the file that is replaced. The new one also
-            contains the first baseline of such a chain, and :func:`check` compares with it, too. This way small losses,
-            each within the margin, cannot add up unnoticed.
+            contains the first baseline of the chain, and :func:`check` compares with that one, too. This way small
+            losses, each within the margin, cannot add up unnoticed.
 
     Raises:
         InputError: the run or the earlier baseline cannot be read, the pairs of a dataset differ between them, or the
@@ -62,23 +62,23 @@ def baseline(run: Run, out: str | Path, *, baseline_of: str | Path | None = None
     """
     check_replaceable(user_path(out), BASELINE)
     with open_runs(run) as (opened,):
-        new = take_baseline(opened)
+        new_baseline = take_baseline(opened)
     if baseline_of is not None:
-        old = read_baseline(user_path(baseline_of))
-        for name, dataset in new.datasets.items():
-            if name in old.datasets and other_pairs(dataset, old.datasets[name]):
+        earlier_baseline = read_baseline(user_path(baseline_of))
+        for name, dataset in new_baseline.datasets.items():
+            if name in earlier_baseline.datasets and other_pairs(dataset, earlier_baseline.datasets[name]):
                 raise InputError(
                     f"`baseline_of={baseline_of}`: {name} has other pairs there, so that nothing can be compared with "
                     "the first baseline any more; leave it out to begin a new chain"
                 )
-        new = follow(new, old)
-    write_file(user_path(out), to_text(new))
+        new_baseline = follow(new_baseline, earlier_baseline)
+    write_file(user_path(out), to_text(new_baseline))
     return user_path(out)
 
 
 @takes_settings(CheckSettings)
 def check(run: Run, against: str | Path, settings: CheckSettings) -> Checked:
-    """Compare a run with a baseline: does a metric agree less with people, beyond margin and chance?
+    """Test whether a metric agrees less with people than in a baseline, by more than the margin and beyond chance.
 
     Args:
         run: a run folder, a file with a label and score columns, or a result.
@@ -89,8 +89,8 @@ def check(run: Run, against: str | Path, settings: CheckSettings) -> Checked:
             value is outside its range.
     """
     progress = settings.progress or Silent()
-    before = read_baseline(user_path(against))
+    earlier_baseline = read_baseline(user_path(against))
     with open_runs(run) as (opened,):
-        metrics = sum(metric.is_done for metric in opened.manifest.metrics)
-        progress.begin("comparing with the baseline", metrics)
-        return Checked(check_run(opened, before, settings, progress.advance))
+        metric_count = sum(metric.is_done for metric in opened.manifest.metrics)
+        progress.begin("comparing with the baseline", metric_count)
+        return Checked(check_run(opened, earlier_baseline, settings, progress.advance))

@@ -21,8 +21,8 @@ from assay.settings import takes_settings
 from assay.statistics.learners import Step
 from assay.statistics.trees import Trees
 
-#: The file in the folder that describes the combination for readers.
-CARD = "README.md"
+#: Name of the file in the folder that describes the combination for readers.
+CARD_FILE = "README.md"
 
 
 @takes_settings(CombineSettings)
@@ -57,23 +57,23 @@ def combine(run: Run, settings: CombineSettings) -> Report:
 def _write_folder(out: Path, result: Combining, settings: CombineSettings, card: str) -> None:
     """Write a combination to a folder, which appears complete or not at all."""
     out.parent.mkdir(parents=True, exist_ok=True)
-    content = file_of(result, settings)
+    content = combination_file(result, settings)
     with unfinished_folder(out) as folder:
         unfinished = folder / "made"
         unfinished.mkdir()
         (unfinished / FILE).write_text(content.model_dump_json(indent=1) + "\n", encoding="utf-8")
-        (unfinished / CARD).write_text(_head(out, content) + card, encoding="utf-8")
+        (unfinished / CARD_FILE).write_text(_card_heading(out, content) + card, encoding="utf-8")
         if out.is_dir():
             out.rmdir()
         unfinished.rename(out)
 
 
-def file_of(result: Combining, settings: CombineSettings) -> CombinedFile:
+def combination_file(result: Combining, settings: CombineSettings) -> CombinedFile:
     """Return the contents of the file that describes a combination in its folder, with its digest."""
     combination = result.study.combination
     inputs = result.inputs
-    members = [inputs.names.index(name) for name in combination.members]
-    used = [*members, *(inputs.properties if combination.learner.endswith("properties") else [])]
+    member_columns = [inputs.names.index(name) for name in combination.members]
+    input_columns = [*member_columns, *(inputs.properties if combination.learner.endswith("properties") else [])]
     records = [result.data.metrics[name] for name in combination.members]
     comparison = result.buckets[0]
     learned = combination.learned
@@ -88,12 +88,12 @@ def file_of(result: Combining, settings: CombineSettings) -> CombinedFile:
             )
             for record in records
         ),
-        properties=tuple(inputs.names[column] for column in used[len(members) :]),
-        means=tuple(inputs.values[:, used].mean(axis=0).tolist()),
+        properties=tuple(inputs.names[column] for column in input_columns[len(member_columns) :]),
+        means=tuple(inputs.values[:, input_columns].mean(axis=0).tolist()),
         levels=learned.levels,
         low=learned.low,
         high=learned.high,
-        steps=tuple(_plain(step, used) for step in learned.steps),
+        steps=tuple(_plain_step(step, input_columns) for step in learned.steps),
         learned_from={
             "data": result.data.title,
             "digest": result.data.facts.digest,
@@ -114,16 +114,17 @@ def file_of(result: Combining, settings: CombineSettings) -> CombinedFile:
     return content.model_copy(update={"digest": content.own_digest()})
 
 
-def _plain(step: Step, used: list[int]) -> LinearStep | TreesStep:
-    """Return a learned step in the form of the file, with weights for the used inputs only."""
+def _plain_step(step: Step, input_columns: list[int]) -> LinearStep | TreesStep:
+    """Return a learned step as it is written to the file, with weights for the used input columns only."""
     calibration: dict[str, Any] = {"offset": step.offset, "slope": step.slope}
     if isinstance(step.function, Trees):
         return TreesStep(kind="trees", trees=step.function.text, **calibration)
-    weights = tuple(step.function.weights[column] for column in used)
+    weights = tuple(step.function.weights[column] for column in input_columns)
     return LinearStep(kind="linear", intercept=step.function.intercept, weights=weights, **calibration)
 
 
-def _head(out: Path, content: CombinedFile) -> str:
+def _card_heading(out: Path, content: CombinedFile) -> str:
+    """Return the heading of the card, with the name under which the combination is loaded as a metric."""
     trust = ",trust=true" if any(load_metric(member.metric).foreign_code() for member in content.members) else ""
     return (
         f"# {out.name}\n\nOne score learned from metrics by assay {__version__}. "

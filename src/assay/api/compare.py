@@ -22,8 +22,8 @@ from assay.statistics.coefficients import (
     have_two_values,
 )
 
-#: Total number of pairs to show on which metrics differ most, divided between the metric pairs.
-SHOWN = 10
+#: Number of pairs to show on which metrics differ most, over all comparisons: each of m metric pairs gets 1/m of them.
+MAX_SHOWN_PAIRS = 10
 
 
 @takes_settings(CompareSettings)
@@ -40,35 +40,40 @@ def compare(runs: Run | Sequence[Run], settings: CompareSettings) -> Report:
     """
     progress = settings.progress or Silent()
     with open_runs(runs) as opened:
-        compared = contests(opened, settings.metrics, force=settings.force)
-        check_buckets([contest.data for contest in compared], settings.buckets)
-        statistics = check_statistics(tuple(settings.statistics) or computed_statistics(opened[0], compared))
+        compared_contests = contests(opened, settings.metrics, force=settings.force)
+        check_buckets([contest.data for contest in compared_contests], settings.buckets)
+        statistics = check_statistics(tuple(settings.statistics) or computed_statistics(opened[0], compared_contests))
         if settings.calibrate_ties:
             statistics = calibrate(statistics)
         settings = replace(settings, statistics=statistics)
         results = []
-        for contest in compared:
-            tests = 0
+        for contest in compared_contests:
+            test_count = 0
             for bucket in used_buckets(contest.data, settings.buckets):
-                n = int(contest.data.buckets[bucket].sum())
-                tests += len(contest.metric_pairs) * settings.permutations_for(len(contest.metric_pairs), n)
-            progress.begin(f"comparing on {contest.data.name}", tests)
-            rows = compare_metrics(contest, settings, buckets=settings.buckets, advance=progress.advance)
-            results.append((contest, rows))
-        shown = settings.pairs
-        if shown is None:
-            shown = SHOWN // max(1, sum(len(contest.metric_pairs) for contest in compared))
-        sides = [side for contest in compared for side in (contest.data, contest.other) if side is not None]
-        metrics = dict.fromkeys(name for contest in compared for name in contest.metrics)
-        return Report(signed(document(results, settings, shown), sides, metrics, settings.signature))
+                bucket_size = int(contest.data.buckets[bucket].sum())
+                test_count += len(contest.metric_pairs) * settings.permutations_for(
+                    len(contest.metric_pairs), bucket_size
+                )
+            progress.begin(f"comparing on {contest.data.name}", test_count)
+            comparisons = compare_metrics(contest, settings, buckets=settings.buckets, advance=progress.advance)
+            results.append((contest, comparisons))
+        pairs_to_show = settings.pairs
+        if pairs_to_show is None:
+            pairs_to_show = MAX_SHOWN_PAIRS // max(1, sum(len(contest.metric_pairs) for contest in compared_contests))
+        datasets = [
+            dataset for contest in compared_contests for dataset in (contest.data, contest.other) if dataset is not None
+        ]
+        metrics = dict.fromkeys(name for contest in compared_contests for name in contest.metrics)
+        return Report(signed(document(results, settings, pairs_to_show), datasets, metrics, settings.signature))
 
 
-def computed_statistics(run: RunFolder, compared: Sequence[Contest]) -> tuple[str, ...]:
+def computed_statistics(run: RunFolder, compared_contests: Sequence[Contest]) -> tuple[str, ...]:
     """Return the statistics that a run computed.
 
-    If these are the defaults of older versions and all labels have two values, the AUC is put first, as now.
+    If these are the defaults of older versions and all labels have two values, the present defaults are returned
+    instead, which begin with the AUC.
     """
     computed = tuple(run.manifest.request.statistics)
-    if computed == DEFAULT_STATISTICS and all(have_two_values(contest.data.labels) for contest in compared):
+    if computed == DEFAULT_STATISTICS and all(have_two_values(contest.data.labels) for contest in compared_contests):
         return default_statistics([True])
     return computed

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from assay.training.pairwise.crossvalidation import FoldTrainer
 
 #: A function that returns the trainer of a recipe for a dataset.
-Maker: TypeAlias = "Callable[[ScoredDataset], FoldTrainer]"
+TrainerFactory: TypeAlias = "Callable[[ScoredDataset], FoldTrainer]"
 
 #: The metric to compare a trained model with by default: the baseline of STR-2022.
-BASELINE = "dice"
+BASELINE_METRIC = "dice"
 
 
 @takes_settings(CrossvalSettings)
@@ -57,31 +57,31 @@ def crossval(settings: CrossvalSettings) -> Report:
         if processes() > 1:
             raise InputError("crossval `train` trains in one process: start it without torchrun")
         check_packages()
-    makers = {recipe: _trainer(recipe, settings) for recipe in settings.train}
-    with open_runs(settings.runs) if settings.runs else _scored(settings) as opened:
-        chosen = _requested_datasets(opened, settings)
-        names = settings.metrics if settings.runs else ()
-        trained = [_trainers(makers, data, settings) for _, data in chosen]
+    makers = {recipe: _trainer_factory(recipe, settings) for recipe in settings.train}
+    with open_runs(settings.runs) if settings.runs else _open_scored_run(settings) as opened:
+        titled = _requested_datasets(opened, settings)
+        metric_names = settings.metrics if settings.runs else ()
+        trainers_of_datasets = [_trainers_for_dataset(makers, data, settings) for _, data in titled]
         subjects = []
-        for (title, data), (trainers, notes) in zip(chosen, trained, strict=True):
-            subject = study(data, settings, methods_of(data, names) | trainers, title)
+        for (title, data), (trainers, notes) in zip(titled, trainers_of_datasets, strict=True):
+            subject = study(data, settings, methods_of(data, metric_names) | trainers, title)
             subjects.append(replace(subject, notes=[*subject.notes, *notes]))
         metrics = dict.fromkeys(metric for subject in subjects for metric in subject.results if metric not in makers)
         failures = [f"not scored: {line}" for folder in opened for line in folder.manifest.failures]
         document = replace(to_document(subjects, settings), warnings=failures)
         return Report(
-            signed(document, [data for _, data in chosen], metrics, settings.signature, group_by=settings.group_by)
+            signed(document, [data for _, data in titled], metrics, settings.signature, group_by=settings.group_by)
         )
 
 
-def _trainers(
-    makers: Mapping[str, Maker], data: ScoredDataset, settings: CrossvalSettings
+def _trainers_for_dataset(
+    factories: Mapping[str, TrainerFactory], data: ScoredDataset, settings: CrossvalSettings
 ) -> tuple[dict[str, ScoresOf], list[str]]:
     """Return the trainer of each recipe for a dataset, checked before any training starts, and notes on them."""
-    if not makers:
+    if not factories:
         return {}, []
     partition, _ = divide(data, settings)
-    trainers = {name: make(data) for name, make in makers.items()}
+    trainers = {name: make_trainer(data) for name, make_trainer in factories.items()}
     notes = not_trained_on(partition)
     for name, trainer in trainers.items():
         note = trainer.inspect(partition)
@@ -90,8 +90,8 @@ def _trainers(
     return dict(trainers), notes
 
 
-def _trainer(recipe: str, settings: CrossvalSettings) -> Maker:
-    """Return a function that, for a dataset, returns a trainer of the recipe, which trains anew for every fold."""
+def _trainer_factory(recipe: str, settings: CrossvalSettings) -> TrainerFactory:
+    """Return a function that returns the trainer of a recipe for a dataset; the trainer trains anew for every fold."""
     # imported here, since they import torch
     from assay.metrics.neural.runtime import Runtime
     from assay.training.pairwise.crossvalidation import FoldTrainer, read_recipe
@@ -99,10 +99,10 @@ def _trainer(recipe: str, settings: CrossvalSettings) -> Maker:
     learning = read_recipe(recipe, settings.scale)
     runtime = Runtime(settings.device, settings.threads)
     progress = settings.progress or Silent()
-    return lambda data: FoldTrainer(learning, _examples(data, settings.group_by), runtime, progress)
+    return lambda data: FoldTrainer(learning, _training_examples(data, settings.group_by), runtime, progress)
 
 
-def _examples(data: ScoredDataset, group_by: str | None) -> Examples:
+def _training_examples(data: ScoredDataset, group_by: str | None) -> Examples:
     """Return the pairs of a dataset in a run as training examples, with the same groups as the folds.
 
     Raises:
@@ -118,17 +118,17 @@ def _examples(data: ScoredDataset, group_by: str | None) -> Examples:
         data.facts.digest, (scale[0], scale[1]) if scale else None,
     )  # fmt: skip
     rows = np.arange(len(data), dtype=np.int64)
-    first = tuple(golds[0] if isinstance(golds, list) else golds for golds in references)
-    second = tuple(data.table.column("candidate").to_pylist())
+    first_texts = tuple(golds[0] if isinstance(golds, list) else golds for golds in references)
+    candidates = tuple(data.table.column("candidate").to_pylist())
     codes = group_codes(data, group_by)
     groups = rows if codes is None else codes.astype(np.int64)
-    return Examples(first, second, data.labels, (), (), np.zeros_like(rows), groups, (source,), rows + 1)
+    return Examples(first_texts, candidates, data.labels, (), (), np.zeros_like(rows), groups, (source,), rows + 1)
 
 
 @contextmanager
-def _scored(settings: CrossvalSettings) -> Iterator[list[RunFolder]]:
+def _open_scored_run(settings: CrossvalSettings) -> Iterator[list[RunFolder]]:
     """Score the datasets with the metrics, and yield the run in a list; its folder is removed afterwards."""
-    metrics = settings.metrics or ((BASELINE,) if settings.train else ())
+    metrics = settings.metrics or ((BASELINE_METRIC,) if settings.train else ())
     with tempfile.TemporaryDirectory(prefix="assay-") as temporary:
         folder = Path(temporary) / "run"
         scoring = settings.scoring()
@@ -146,10 +146,10 @@ def _requested_datasets(runs: list[RunFolder], settings: CrossvalSettings) -> li
         InputError: a run is given twice, or no run has one of the datasets.
     """
     titles = run_titles(runs) if len(runs) > 1 else [""]
-    known = [(title, data) for title, folder in zip(titles, runs, strict=True) for data in read_datasets(folder)]
-    wanted = [str(name) for name in as_list(settings.datasets)] if settings.runs else []
-    names = [data.name for _, data in known]
-    for name in wanted:
-        if name not in names:
-            raise InputError(f"`datasets={name}`: there are {', '.join(names)}.{suggest(name, names)}")
-    return [(title, data) for title, data in known if not wanted or data.name in wanted]
+    titled = [(title, data) for title, folder in zip(titles, runs, strict=True) for data in read_datasets(folder)]
+    requested_names = [str(name) for name in as_list(settings.datasets)] if settings.runs else []
+    known_names = [data.name for _, data in titled]
+    for name in requested_names:
+        if name not in known_names:
+            raise InputError(f"`datasets={name}`: there are {', '.join(known_names)}.{suggest(name, known_names)}")
+    return [(title, data) for title, data in titled if not requested_names or data.name in requested_names]

@@ -52,7 +52,7 @@ class DoctorFinding:
     """The finding about one part of the installation.
 
     Attributes:
-        kind: the kind of the part: machine, variable, package, metric, dataset, reader or configuration.
+        kind: the kind of part: machine, variable, package, metric, dataset, reader or configuration.
         name: the name of the part.
         here: whether it is available.
         detail: its version, path or purpose, or the reason why it is unavailable.
@@ -73,16 +73,23 @@ def diagnose() -> list[DoctorFinding]:
 
     Nothing is downloaded.
     """
-    return [*_machine(), *_variables(), *_packages(), *_metrics(), *_datasets(), *_readers()]
+    return [
+        *_machine_findings(),
+        *_variable_findings(),
+        *_package_findings(),
+        *_metric_findings(),
+        *_dataset_findings(),
+        *_reader_findings(),
+    ]
 
 
-def _machine() -> list[DoctorFinding]:
+def _machine_findings() -> list[DoctorFinding]:
     """Return findings on Python, the processor cores, the cache folder and the score store."""
     cache = cache_dir()
     # unlike Path.exists, access does not raise if a parent folder may not be read
-    probe = next(folder for folder in (cache, *cache.parents) if os.access(folder, os.F_OK))
-    free = shutil.disk_usage(probe).free / 2**30
-    writable = probe.is_dir() and os.access(probe, os.W_OK | os.X_OK)
+    existing_folder = next(folder for folder in (cache, *cache.parents) if os.access(folder, os.F_OK))
+    free_gib = shutil.disk_usage(existing_folder).free / 2**30
+    is_writable = existing_folder.is_dir() and os.access(existing_folder, os.W_OK | os.X_OK)
     store = default_store()
     size = f"{store.stat().st_size / 2**20:.1f} MiB" if os.access(store, os.R_OK) else "made by the first run"
     return [
@@ -91,13 +98,17 @@ def _machine() -> list[DoctorFinding]:
         ),
         DoctorFinding("machine", "cores", True, str(os.cpu_count())),
         DoctorFinding(
-            "machine", "cache", writable, f"{cache} ({free:.0f} GiB free)", "" if writable else "set ASSAY_CACHE"
+            "machine",
+            "cache",
+            is_writable,
+            f"{cache} ({free_gib:.0f} GiB free)",
+            "" if is_writable else "set ASSAY_CACHE",
         ),
         DoctorFinding("machine", "score store", True, f"{store} ({size})"),
     ]
 
 
-def _variables() -> list[DoctorFinding]:
+def _variable_findings() -> list[DoctorFinding]:
     """Return the environment variables that assay reads, with their values."""
     return [
         DoctorFinding("variable", name, name in os.environ, purpose, value=os.environ.get(name, ""))
@@ -105,7 +116,7 @@ def _variables() -> list[DoctorFinding]:
     ]
 
 
-def _packages() -> list[DoctorFinding]:
+def _package_findings() -> list[DoctorFinding]:
     findings = []
     for package, extra, purpose in _EXTRAS:
         try:
@@ -115,7 +126,7 @@ def _packages() -> list[DoctorFinding]:
     return findings
 
 
-def _metrics() -> list[DoctorFinding]:
+def _metric_findings() -> list[DoctorFinding]:
     """Return a finding for each metric, and for each of its option sets."""
     findings = []
     for entry in list_metrics():
@@ -130,7 +141,7 @@ def _metrics() -> list[DoctorFinding]:
                 load_metric(entry.name).check_available()
             findings.append(DoctorFinding("metric", entry.name, True, declaration.summary))
             for name in declaration.option_sets:
-                findings.append(_option_set(f"{entry.name}:{name}"))
+                findings.append(_option_set_finding(f"{entry.name}:{name}"))
         except UnavailableError as error:
             findings.append(DoctorFinding("metric", entry.name, False, error.reason, error.remedy))
         except OSError as error:
@@ -138,7 +149,7 @@ def _metrics() -> list[DoctorFinding]:
     return findings
 
 
-def _option_set(name: str) -> DoctorFinding:
+def _option_set_finding(name: str) -> DoctorFinding:
     try:
         load_metric(name).check_available()
     except UnavailableError as error:
@@ -146,7 +157,7 @@ def _option_set(name: str) -> DoctorFinding:
     return DoctorFinding("metric", name, True, "option set")
 
 
-def _datasets() -> list[DoctorFinding]:
+def _dataset_findings() -> list[DoctorFinding]:
     """Return a finding for each dataset, with the command that fetches it or shows how to get it."""
     findings = []
     for entry in list_datasets():
@@ -155,11 +166,11 @@ def _datasets() -> list[DoctorFinding]:
             findings.append(DoctorFinding("dataset", name, False, entry.error))
             continue
         try:
-            here = is_here(entry.card)
+            is_available = is_here(entry.card)
         except AssayError as error:
             findings.append(DoctorFinding("dataset", name, False, str(error)))
             continue
-        if here:
+        if is_available:
             findings.append(DoctorFinding("dataset", name, True, entry.card.title))
         elif entry.card.instructions:
             findings.append(
@@ -170,8 +181,8 @@ def _datasets() -> list[DoctorFinding]:
     return findings
 
 
-def _readers() -> list[DoctorFinding]:
+def _reader_findings() -> list[DoctorFinding]:
     """Return findings on the dataset readers that other packages provide for cards."""
-    used, refused = installed_readers()
-    here = [DoctorFinding("reader", name, True, point.value) for name, point in used.items()]
-    return here + [DoctorFinding("reader", name, False, why) for name, why in refused]
+    usable, refused = installed_readers()
+    usable_findings = [DoctorFinding("reader", name, True, entry_point.value) for name, entry_point in usable.items()]
+    return usable_findings + [DoctorFinding("reader", name, False, reason) for name, reason in refused]

@@ -25,9 +25,9 @@ def find_errors(run: Run, settings: ErrorSettings) -> Report:
         InputError: the run cannot be read or lacks a requested metric, dataset or bucket; or the pipeline is missing.
         MissingExtraError: a pipeline is named and spaCy is not installed.
     """
-    speech = PartsOfSpeech(settings.tagger) if settings.tagger is not None else None
-    paths = [run] if settings.corrected is None else [run, settings.corrected]
-    with open_runs(paths) as opened:
+    parts_of_speech = PartsOfSpeech(settings.tagger) if settings.tagger is not None else None
+    runs = [run] if settings.corrected is None else [run, settings.corrected]
+    with open_runs(runs) as opened:
         reports = errors_of(
             opened[0],
             settings.metrics,
@@ -37,7 +37,7 @@ def find_errors(run: Run, settings: ErrorSettings) -> Report:
             drawing=settings,
             bucket=settings.bucket,
             corrected=opened[1] if settings.corrected is not None else None,
-            speech=speech,
+            speech=parts_of_speech,
         )
         datasets = [report.data for report in reports]
         metrics = dict.fromkeys(name for report in reports for name in report.divergences)
@@ -57,6 +57,6 @@ def evaluate_categories(run: Run, settings: EvaluationSettings) -> Report:
         InputError: the run cannot be read or has no categories by people, or the pipeline does not exist.
         MissingExtraError: a pipeline is named and spaCy is not installed.
     """
-    speech = PartsOfSpeech(settings.tagger) if settings.tagger is not None else None
+    parts_of_speech = PartsOfSpeech(settings.tagger) if settings.tagger is not None else None
     with open_runs(run) as (opened,):
-        return Report(evaluation_document(choose_datasets(opened, settings.datasets), settings.scale, speech))
+        return Report(evaluation_document(choose_datasets(opened, settings.datasets), settings.scale, parts_of_speech))

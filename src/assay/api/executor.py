@@ -1,4 +1,4 @@
-"""The executor that scores pairs, built from the settings of a verb."""
+"""Construction of the executor that scores pairs, from the settings of a verb."""
 
 from __future__ import annotations
 
@@ -23,12 +23,14 @@ def executor_for(settings: Scoring) -> Iterator[Executor]:
 
         say = (settings.progress or Silent()).say
         runtime = Runtime(settings.device, settings.threads)
-        ray = RayExecutor(settings.address, runtime, most=settings.workers, keep_models=settings.keep_models, say=say)
+        ray_executor = RayExecutor(
+            settings.address, runtime, most=settings.workers, keep_models=settings.keep_models, say=say
+        )
         try:
-            with use_runtime(ray.runtime):
-                yield ray
+            with use_runtime(ray_executor.runtime):
+                yield ray_executor
         finally:
-            ray.leave()
+            ray_executor.leave()
         return
     runtime = Runtime(settings.device, settings.model_threads)
     if settings.device not in ("auto", "cpu"):

@@ -41,15 +41,16 @@ class Explained(Report):
         """Return one picture of all pairs.
 
         Raises:
-            InputError: there are more than 50, or they are replies of a judge.
+            InputError: there are more than 50 pairs, or the explanations are replies of a judge.
         """
         return to_svg(self.explanations)
 
     def write_svg(self, path: str | Path) -> None:
-        """Write that picture into a file; one that is there is replaced.
+        """Write the picture of :meth:`to_svg` to a file; an existing file is replaced.
 
         Raises:
-            InputError: there are more than 50 pairs, or the file cannot be written.
+            InputError: there are more than 50 pairs, the explanations are replies of a judge, or the file cannot be
+                written.
         """
         picture = self.to_svg()
         try:
@@ -65,28 +66,28 @@ class Explained(Report):
 
 @takes_settings(ExplainSettings)
 def explain(settings: ExplainSettings) -> Explained:
-    """Say what the score of two texts, or of each pair of some data, comes from.
+    """Explain what the score of two texts, or of each pair of some data, consists of.
 
     Args:
-        reference: one of two texts, instead of *pairs*.
-        candidate: the other.
+        reference: the first of two texts, instead of *pairs*.
+        candidate: the second text.
         metric: an S3BERT model, BERTScore, a cross-encoder, ``amr:smatch``, or a judge.
         pairs: data as for :func:`assay.run`, labelled or not; each of several gold answers is a pair of its own, except
             for a judge that reads all of them.
         pair_ids: only these pairs of the data, in this order.
 
     Raises:
-        InputError: the metric's scores have no parts; neither texts nor data, or both; no pair of an id; two
-            texts for a metric whose weights come from a corpus.
-        UnavailableError: model or data is unavailable.
+        InputError: the metric's scores have no parts; neither texts nor data is passed, or both are; no pair has a
+            requested id; or two texts are passed for a metric whose weights come from a corpus.
+        UnavailableError: the model or the data is unavailable.
     """
     metric = load_metric(settings.metric)
     check_explainable(metric)
-    data = _load(settings)
+    data = _load_pairs(settings)
     if settings.graphs is not None:
         data = join_graphs(data, settings.graphs)
-    # bound to all pairs, also those that are not explained: the corpus may affect scores
-    references = _gold_corpus(data) if settings.pairs is not None else _no_corpus(metric)
+    # the corpus is all pairs, also those that are not explained, since it may affect scores
+    references = _corpus_of_gold_answers(data) if settings.pairs is not None else _refuse_corpus(metric)
     if settings.pair_ids:
         data = _pairs_with_ids(data, settings.pair_ids)
     if settings.limit is not None:
@@ -96,28 +97,28 @@ def explain(settings: ExplainSettings) -> Explained:
         raise InputError(f"{data.name}: has no pair to explain")
     explanations = []
     with use_runtime(Runtime(settings.device, settings.threads)):
-        bound = metric.bind(Context(data.language, references))
-        bound.for_language(data.language)
-        bound.obtain(offline=settings.offline)
-        bound.check_available()
-        for explanation in explain_pairs(bound, batch):
+        bound_metric = metric.bind(Context(data.language, references))
+        bound_metric.for_language(data.language)
+        bound_metric.obtain(offline=settings.offline)
+        bound_metric.check_available()
+        for explanation in explain_pairs(bound_metric, batch):
             # reported under the name as typed; for a preset, a note says which model it used
-            notes = (bound.says(), *explanation.notes) if metric.picks_by_language else explanation.notes
+            notes = (bound_metric.says(), *explanation.notes) if metric.picks_by_language else explanation.notes
             explanations.append(replace(explanation, metric=str(metric), notes=notes).as_dict())
     if settings.pairs is not None:
         explanations = [values | {"pair_id": pair_id} for values, pair_id in zip(explanations, ids, strict=True)]
     return Explained(explanations)
 
 
-def _load(settings: ExplainSettings) -> Pairs:
+def _load_pairs(settings: ExplainSettings) -> Pairs:
     """Return the data to explain, or the two texts as data of one pair."""
-    data = settings.pairs
-    if data is None:
-        data = [{"reference": settings.reference, "candidate": settings.candidate}]
-    return load_dataset(data, **settings.values_of(OwnData), offline=settings.offline, allow_unlabelled=True)
+    source = settings.pairs
+    if source is None:
+        source = [{"reference": settings.reference, "candidate": settings.candidate}]
+    return load_dataset(source, **settings.values_of(OwnData), offline=settings.offline, allow_unlabelled=True)
 
 
-def _gold_corpus(data: Pairs) -> Callable[[], list[str]]:
+def _corpus_of_gold_answers(data: Pairs) -> Callable[[], list[str]]:
     """Return a function that returns all gold answers in the data, as the corpus for binding a metric."""
 
     def gold_answers() -> list[str]:
@@ -129,13 +130,13 @@ def _gold_corpus(data: Pairs) -> Callable[[], list[str]]:
     return gold_answers
 
 
-def _no_corpus(metric: Metric) -> Callable[[], list[str]]:
+def _refuse_corpus(metric: Metric) -> Callable[[], list[str]]:
     """Return a function that raises InputError in place of a corpus: two texts alone have none for weights."""
 
-    def refuse() -> list[str]:
+    def raise_no_corpus() -> list[str]:
         raise InputError(f"metric {metric}: its weights come from the references of a dataset; give one with `pairs`")
 
-    return refuse
+    return raise_no_corpus
 
 
 def _pairs_with_ids(data: Pairs, pair_ids: Sequence[str]) -> Pairs:
@@ -144,19 +145,21 @@ def _pairs_with_ids(data: Pairs, pair_ids: Sequence[str]) -> Pairs:
     Raises:
         InputError: no pair has one of the ids.
     """
-    indices = pc.index_in(pa.array(pair_ids, pa.string()), data.table.column("pair_id").combine_chunks())
-    for pair_id, index in zip(pair_ids, indices.to_pylist(), strict=True):
-        if index is None:
+    rows = pc.index_in(pa.array(pair_ids, pa.string()), data.table.column("pair_id").combine_chunks())
+    for pair_id, row in zip(pair_ids, rows.to_pylist(), strict=True):
+        if row is None:
             raise InputError(f"{data.name}: has no pair {pair_id!r}")
-    return data.take(indices.to_numpy())
+    return data.take(rows.to_numpy())
 
 
 def _one_row_per_pair(data: Pairs) -> tuple[list[str], Batch]:
     """Return pair ids and texts, one row per pair with all its gold answers."""
     cells, candidates, questions = data.texts()
     gold_answers = [[cell] if isinstance(cell, str) else cell for cell in cells]
-    first = [answers[0] for answers in gold_answers]
-    return data.table.column("pair_id").to_pylist(), Batch(first, candidates, questions, gold_answers=gold_answers)
+    first_answers = [answers[0] for answers in gold_answers]
+    return data.table.column("pair_id").to_pylist(), Batch(
+        first_answers, candidates, questions, gold_answers=gold_answers
+    )
 
 
 def _one_row_per_gold_answer(data: Pairs) -> tuple[list[str], Batch]:

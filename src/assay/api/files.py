@@ -14,8 +14,8 @@ import numpy as np
 
 from assay.api.executor import executor_for
 from assay.api.result import Result
-from assay.api.run import load_metrics, purse_of
-from assay.api.writing import check_existing_output, check_out, write_scored_lines, write_table
+from assay.api.run import load_metrics, purse_from_settings
+from assay.api.writing import check_existing_output, check_output_path, write_scored_lines, write_table
 from assay.benchmark.buckets import reads_texts
 from assay.benchmark.folder import check_target, write_run
 from assay.benchmark.request import Request
@@ -73,13 +73,13 @@ def score_file(settings: ScoreSettings) -> list[str]:
         AssayError: no metric returned scores; nothing is written.
     """
     file, out = file_of(settings.file), user_path(settings.out)
-    check_out(file, out)
+    check_output_path(file, out)
     metrics, absent = load_metrics(settings.metrics, offline=settings.offline)
     table = read_table_file(file).table
-    own = settings.values_of(OwnData)
-    if own.pop("drop_unlabelled"):
+    reading_settings = settings.values_of(OwnData)
+    if reading_settings.pop("drop_unlabelled"):
         raise InputError("`drop_unlabelled`: every row of the file gets its scores, with a label or without")
-    pairs = load_dataset(file, **own, allow_unlabelled=True)
+    pairs = load_dataset(file, **reading_settings, allow_unlabelled=True)
     for hint in pairs.hints:
         (settings.progress or Silent()).say(f"{file}: {hint}")
     reading = Reading(settings.columns, settings.separator, settings.labels)
@@ -92,19 +92,19 @@ def score_file(settings: ScoreSettings) -> list[str]:
         raise InputError(f"{file}: has a column {existing[0]!r} already; rename it there, or leave that metric out")
     if settings.limit is not None:
         pairs, table = pairs.limit(settings.limit), table.slice(0, settings.limit)
-    shared = settings.values_of(GoldAnswers, Offline)
-    request = Request((pairs,), metrics, buckets=("none",), resamples=0, absent=absent, **shared)
-    with use_purse(purse_of(settings, fresh=settings.fresh)), executor_for(settings) as executor:
-        scored = score_pairs(
+    request_settings = settings.values_of(GoldAnswers, Offline)
+    request = Request((pairs,), metrics, buckets=("none",), resamples=0, absent=absent, **request_settings)
+    with use_purse(purse_from_settings(settings, fresh=settings.fresh)), executor_for(settings) as executor:
+        outcome = score_pairs(
             request,
             store=None if settings.store is None else user_path(settings.store),
             executor=executor,
             fresh=settings.fresh,
             progress=settings.progress or Silent(),
         )
-    scores = scored.datasets[0].scores
-    failures = list(scored.failures)
-    for status in scored.metrics:
+    scores = outcome.datasets[0].scores
+    failures = list(outcome.failures)
+    for status in outcome.metrics:
         if status.status == "not applicable":
             failures.append(f"metric {status.metric}: {status.reason}")
         for phrase, count in status.flags.items():
@@ -119,13 +119,13 @@ def score_file(settings: ScoreSettings) -> list[str]:
             raise InputError(f"{file}: was changed while it was scored; run it again")
         write_scored_lines(file, scores, len(pairs), out)
     else:
-        for metric, values in scores.items():
-            table = table.append_column(metric, _as_column(values))
+        for metric, metric_scores in scores.items():
+            table = table.append_column(metric, _arrow_column(metric_scores))
         write_table(table, out, spreadsheet=settings.spreadsheet)
     return failures
 
 
-def _as_column(scores: np.ndarray[Any, np.dtype[np.float64]]) -> pa.Array:
+def _arrow_column(scores: np.ndarray[Any, np.dtype[np.float64]]) -> pa.Array:
     """Return scores as an Arrow array, with null for NaN."""
     import pyarrow as pa
 
@@ -143,45 +143,45 @@ def agree_file(settings: AgreeSettings) -> Result:
         out: the run folder to write; None to write nothing.
 
     Raises:
-        InputError: a column is missing or not numeric, or texts are needed that the file lacks.
+        InputError: a column is missing or not numeric, or a bucket or control needs texts that the file lacks.
     """
     file = user_path(settings.file)
     mapping = parse_columns(settings.columns)
     pairs, absent = load_scored(file, Reading(**settings.values_of(OwnColumns)))
-    bucket, control = reads_texts(settings.buckets), reads_texts(settings.controls)
-    reader = None
-    if bucket:
-        reader = f"bucket {bucket!r}"
-    elif control:
-        reader = f"`controls={control}`"
+    bucket_rule, control_name = reads_texts(settings.buckets), reads_texts(settings.controls)
+    rule = None
+    if bucket_rule:
+        rule = f"bucket {bucket_rule!r}"
+    elif control_name:
+        rule = f"`controls={control_name}`"
     elif settings.drop_duplicates:
-        reader = "dropping duplicates"
-    if absent and reader:
+        rule = "dropping duplicates"
+    if absent and rule:
         raise InputError(
-            f"{file}: {reader} needs the texts and there is no column {' and no column '.join(absent)}; say which is "
+            f"{file}: {rule} needs the texts and there is no column {' and no column '.join(absent)}; say which is "
             f"which: `columns={','.join(f'{name}={name.upper()}' for name in absent)}`"
         )
     annotators: set[str] = set()
     for source in mapping.get("label", ()):
         annotators.update(part.strip() for part in source.split("+"))
-    numeric, numbering = _numeric_columns(pairs)
-    names = settings.scores or [name for name in numeric if name not in annotators]
-    if not settings.scores and numbering:
-        note = f"taken for row numbers, no scores: {', '.join(numbering)} (named as a score, it is used)"
+    score_columns, row_number_columns = _numeric_columns(pairs)
+    score_names = settings.scores or [name for name in score_columns if name not in annotators]
+    if not settings.scores and row_number_columns:
+        note = f"taken for row numbers, no scores: {', '.join(row_number_columns)} (named as a score, it is used)"
         pairs = replace(pairs, notes=(*pairs.notes, note))
-    if not names:
-        aside = f" ({numbering[0]} numbers the rows)" if numbering else ""
+    if not score_names:
+        hint = f" ({row_number_columns[0]} numbers the rows)" if row_number_columns else ""
         raise InputError(
-            f"{file}: has no numeric column beside the label{aside}; name a column with `scores`, or add scores: "
+            f"{file}: has no numeric column beside the label{hint}; name a column with `scores`, or add scores: "
             f"assay score {file} --metric f1 --out OUT.csv"
         )
-    for name in names:
+    for name in score_names:
         pairs.column(name)
     # not loaded by name: a column called bleu,smoothing=floor would be read as a metric with an option
-    metrics = tuple(Recorded(subject=name) for name in names)
-    shared = settings.values_of(AdjustedAgreement, Limited)
-    shared["buckets"] = settings.buckets or ("none",)
-    request = Request((pairs,), metrics, **shared)
+    metrics = tuple(Recorded(subject=name) for name in score_names)
+    request_settings = settings.values_of(AdjustedAgreement, Limited)
+    request_settings["buckets"] = settings.buckets or ("none",)
+    request = Request((pairs,), metrics, **request_settings)
     if settings.out is not None:
         check_target(user_path(settings.out), request.digest())
     result = Result(run(request, progress=settings.progress))
@@ -191,9 +191,9 @@ def agree_file(settings: AgreeSettings) -> Result:
 
 
 def load_scored(file: Path, reading: Reading) -> tuple[Pairs, list[str]]:
-    """Return the pairs of a file in which only the label is required, and which of its texts are missing.
+    """Return the pairs of a file in which only the label is required, and the names of its missing text columns.
 
-    Missing texts (reference, candidate) are empty in the pairs.
+    Missing text columns (reference, candidate) are filled with empty texts.
 
     Raises:
         InputError: the file cannot be read or has no label.
@@ -222,20 +222,20 @@ def _numeric_columns(pairs: Pairs) -> tuple[list[str], list[str]]:
     import pyarrow as pa
 
     reserved = {*PAIR_COLUMNS, *OPTIONAL_PAIR_COLUMNS}
-    names: list[str] = []
-    numbering: list[str] = []
+    score_columns: list[str] = []
+    identifier_columns: list[str] = []
     for name in pairs.table.column_names:
         column = pairs.table.column(name)
         if name in reserved or not name.strip():
             continue
-        if _counts_rows(column) or not has_exact_floats(column):
-            numbering.append(name)
-        elif pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or _all_numbers(column):
-            names.append(name)
-    return names, numbering
+        if _is_row_index(column) or not has_exact_floats(column):
+            identifier_columns.append(name)
+        elif pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or _has_only_numbers(column):
+            score_columns.append(name)
+    return score_columns, identifier_columns
 
 
-def _counts_rows(column: pa.ChunkedArray) -> bool:
+def _is_row_index(column: pa.ChunkedArray) -> bool:
     """Tell whether a column is 0, 1, 2, … or 1, 2, 3, …, like the row index that data frames write."""
     values = [str(value) for value in column.to_pylist()]
     from_zero = [str(number) for number in range(len(values))]
@@ -244,7 +244,7 @@ def _counts_rows(column: pa.ChunkedArray) -> bool:
     return len(values) > 2 and values in (from_zero, from_one)
 
 
-def _all_numbers(column: pa.ChunkedArray) -> bool:
+def _has_only_numbers(column: pa.ChunkedArray) -> bool:
     """Tell whether a column has cells that are not empty, and all of them can be read as numbers."""
     values = [value for value in column.to_pylist() if value not in (None, "")]
     try:
@@ -274,9 +274,9 @@ def open_runs(runs: Run | Sequence[Run]) -> Iterator[list[RunFolder]]:
     Raises:
         InputError: a path is neither a run folder nor such a file, or cannot be read.
     """
-    listed = [runs] if isinstance(runs, Run) else list(runs)
+    run_list = [runs] if isinstance(runs, Run) else list(runs)
     with tempfile.TemporaryDirectory(prefix="assay-") as temporary:
-        yield [_open_run(run, Path(temporary) / str(number)) for number, run in enumerate(listed)]
+        yield [_open_run(run, Path(temporary) / str(index)) for index, run in enumerate(run_list)]
 
 
 def _open_run(run: Run, temporary: Path) -> RunFolder:

@@ -48,14 +48,14 @@ def leaderboard(runs: Run | Sequence[Run], settings: LeaderboardSettings) -> Rep
     )
     with open_runs(runs) as opened:
         joined = join(opened, filters)
-        two_values = [have_two_values(dataset.data.labels) for dataset in joined if not dataset.unranked]
-        by = settings.by or deciding_statistic(two_values, calibrate_ties=settings.calibrate_ties)
+        has_two_values = [have_two_values(dataset.data.labels) for dataset in joined if not dataset.unranked]
+        by = settings.by or deciding_statistic(has_two_values, calibrate_ties=settings.calibrate_ties)
         default = default_statistics([by == OF_TWO_LABELS and settings.by is None])
         shown = check_statistics([*(settings.statistics or default), by])
         if settings.calibrate_ties:
             (by,), shown = calibrate([by]), calibrate(shown)
         settings = replace(settings, statistics=shown)
         progress.begin("comparing metrics", work_of(joined, settings, buckets))
-        ranked = boards(joined, settings, by=by, buckets=buckets, advance=progress.advance)
-        result = document(ranked, settings, by, missing_metrics(opened))
-        return Report(signed(result, [dataset.data for dataset in joined], (), settings.signature))
+        ranked_boards = boards(joined, settings, by=by, buckets=buckets, advance=progress.advance)
+        board_document = document(ranked_boards, settings, by, missing_metrics(opened))
+        return Report(signed(board_document, [dataset.data for dataset in joined], (), settings.signature))

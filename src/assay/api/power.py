@@ -32,9 +32,11 @@ def power(runs: str | Path | Sequence[str | Path], settings: PowerSettings) -> R
         compared = contests(opened, settings.metrics)
         check_buckets([contest.data for contest in compared], settings.buckets)
         statistics = tuple(settings.statistics) or computed_statistics(opened[0], compared)
-        shown = max(len(contest.metric_pairs) for contest in compared)
-        settings = replace(settings, statistics=check_statistics(statistics), comparisons=settings.comparisons or shown)
-        rows = [row for contest in compared for row in planned(contest, settings)]
-        sides = [side for contest in compared for side in (contest.data, contest.other) if side is not None]
+        metric_pair_count = max(len(contest.metric_pairs) for contest in compared)
+        settings = replace(
+            settings, statistics=check_statistics(statistics), comparisons=settings.comparisons or metric_pair_count
+        )
+        plans = [plan for contest in compared for plan in planned(contest, settings)]
+        datasets = [dataset for contest in compared for dataset in (contest.data, contest.other) if dataset is not None]
         metrics = dict.fromkeys(name for contest in compared for name in contest.metrics)
-        return Report(signed(document(rows, settings), sides, metrics, settings.signature))
+        return Report(signed(document(plans, settings), datasets, metrics, settings.signature))

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Profile:
-    """The measurements, and the machine they were made on.
+    """Measurements of what metrics cost, and the machine on which they were made.
 
     Attributes:
         dataset: the name of the data.
-        distinct: the number of distinct pairs in it; further pairs are made by adding a running number.
+        distinct: the number of distinct pairs in the data; further pairs are made by adding a running number.
         machine: the system, processor, number of cores, and versions of Python and assay.
         metrics: the profile of each metric, in the requested order.
     """
@@ -83,22 +83,22 @@ def profile(settings: ProfileSettings) -> Profile:
     runtime = Runtime(settings.device, settings.threads)
     progress = settings.progress or Silent()
     prices = None if settings.prices is None else read_prices(settings.prices)
-    loaded = {str(name): _load(name) for name in settings.metrics}
-    data = _data(settings)
+    metrics_by_name = {str(name): _load_profilable_metric(name) for name in settings.metrics}
+    data = _load_pairs(settings)
     points = settings.points()
-    most = max(n for n, _ in points)
-    profiles, distinct = [], 0
-    for name, metric in loaded.items():
+    max_pair_count = max(pair_count for pair_count, _ in points)
+    profiles, distinct_count = [], 0
+    for name, metric in metrics_by_name.items():
         progress.begin(name, len(points))
         try:
             if isinstance(metric, UnavailableError):
                 raise metric
-            batch, distinct = _sample(data, metric, most)
+            batch, distinct_count = _sample_distinct_pairs(data, metric, max_pair_count)
             with use_runtime(runtime):
                 # before the measurement, since a download is no part of loading
-                bound = metric.bind(Context(data.language, partial(list, batch.references)))
-                bound.obtain(offline=settings.offline)
-                bound.check_available()
+                bound_metric = metric.bind(Context(data.language, partial(list, batch.references)))
+                bound_metric.obtain(offline=settings.offline)
+                bound_metric.check_available()
             metric_profile = profile_metric(
                 name, batch, settings, language=data.language, prices=prices, advance=progress.advance
             )
@@ -107,10 +107,10 @@ def profile(settings: ProfileSettings) -> Profile:
             profiles.append(MetricProfile(name, "unavailable", error.reason, error.remedy))
         except AssayError as error:
             profiles.append(MetricProfile(name, "failed", str(error)))
-    return Profile(data.name, distinct or len(data), _machine(), tuple(profiles))
+    return Profile(data.name, distinct_count or len(data), _machine_facts(), tuple(profiles))
 
 
-def _load(name: str | MetricName | Metric) -> Metric | UnavailableError:
+def _load_profilable_metric(name: str | MetricName | Metric) -> Metric | UnavailableError:
     """Return a metric, or the error if it is unavailable.
 
     Raises:
@@ -129,45 +129,45 @@ def _load(name: str | MetricName | Metric) -> Metric | UnavailableError:
     return metric
 
 
-def _data(settings: ProfileSettings) -> Pairs:
+def _load_pairs(settings: ProfileSettings) -> Pairs:
     """Return the pairs whose texts are scored.
 
     Raises:
         InputError: the dataset cannot be read or has no pairs.
     """
-    dataset, own = settings.dataset, settings.values_of(OwnData)
+    dataset, reading_settings = settings.dataset, settings.values_of(OwnData)
     if isinstance(dataset, Pairs):
         return dataset
     is_card = isinstance(dataset, str | Path) and not is_table_file(dataset)
-    data = load_dataset(dataset, **own, offline=settings.offline, allow_unlabelled=not is_card)
+    data = load_dataset(dataset, **reading_settings, offline=settings.offline, allow_unlabelled=not is_card)
     if not len(data):
         raise InputError(f"{dataset}: has no pairs")
     return data
 
 
-def _sample(data: Pairs, metric: Metric, most: int) -> tuple[Batch, int]:
-    """Return at most *most* distinct pairs in a fixed random order, and the number of distinct pairs in the data."""
+def _sample_distinct_pairs(data: Pairs, metric: Metric, max_pair_count: int) -> tuple[Batch, int]:
+    """Return the first distinct pairs in a fixed random order, and the number of distinct pairs in the data."""
     singles = Singles.read_by(metric, data)
-    order = np.random.default_rng(0).permutation(len(singles.digests))
-    return singles.batch(order[:most]), len(order)
+    random_order = np.random.default_rng(0).permutation(len(singles.digests))
+    return singles.batch(random_order[:max_pair_count]), len(random_order)
 
 
-def _machine() -> dict[str, Any]:
+def _machine_facts() -> dict[str, Any]:
     """Return the facts that affect speed: system, processor, cores, and the versions of Python and assay."""
     return {
         "system": platform.platform(),
-        "processor": _processor(),
+        "processor": _processor_name(),
         "cores": os.cpu_count(),
         "python": platform.python_version(),
         "assay": own_version(),
     }
 
 
-def _processor() -> str:
+def _processor_name() -> str:
     """Return the name of the processor, or of its architecture if the system does not report a name."""
     try:
-        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+        cpu_info = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return platform.processor() or platform.machine()
-    lines = (line.partition(":")[2].strip() for line in text.splitlines() if line.startswith("model name"))
-    return next(lines, platform.machine())
+    model_names = (line.partition(":")[2].strip() for line in cpu_info.splitlines() if line.startswith("model name"))
+    return next(model_names, platform.machine())

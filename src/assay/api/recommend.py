@@ -31,7 +31,7 @@ from assay.statistics.coefficients import (
 #: The metrics that are compared by default: those of a suite, and some for long answers to questions whose gold answers
 #: are a word or two.
 SUITE = "quickstart"
-OF_LONG_ANSWERS = ("contains", "token-recall")
+LONG_ANSWER_METRICS = ("contains", "token-recall")
 
 
 @takes_settings(RecommendSettings)
@@ -63,7 +63,7 @@ def recommend(settings: RecommendSettings) -> Report:
         folder = Path(temporary) / "run" if settings.out is None else user_path(settings.out)
         run(
             settings.dataset,
-            settings.metrics or (*load_suite(SUITE).metrics, *OF_LONG_ANSWERS),
+            settings.metrics or (*load_suite(SUITE).metrics, *LONG_ANSWER_METRICS),
             suite=SUITE,
             store=settings.store,
             fresh=True,
@@ -75,26 +75,26 @@ def recommend(settings: RecommendSettings) -> Report:
         if not opened.manifest.has_scores:
             raise UnavailableError("no metric gave scores", "; ".join(missing_metrics([opened])))
         joined = join([opened], Filters())
-        two_values = [have_two_values(dataset.data.labels) for dataset in joined]
-        by = settings.by or deciding_statistic(two_values, calibrate_ties=settings.calibrate_ties)
+        has_two_values = [have_two_values(dataset.data.labels) for dataset in joined]
+        by = settings.by or deciding_statistic(has_two_values, calibrate_ties=settings.calibrate_ties)
         (by,) = calibrate([by]) if settings.calibrate_ties else (by,)
         statistics = check_statistics([*opened.manifest.request.statistics, by])
         tests = PairedTests(**{**settings.values_of(PairedTests), "statistics": statistics})
-        small = small_combination(joined[0].data, by, settings.seed)
-        if small is not None:
-            joined[0].scores[COMBINATION] = small.scores
-            joined[0].records[COMBINATION] = small.record
+        combined = small_combination(joined[0].data, by, settings.seed)
+        if combined is not None:
+            joined[0].scores[COMBINATION] = combined.scores
+            joined[0].records[COMBINATION] = combined.record
         progress.begin("comparing metrics", work_of(joined, tests))
-        ranked = boards(joined, tests, by=by, advance=progress.advance)
+        ranked_boards = boards(joined, tests, by=by, advance=progress.advance)
         # there is only one dataset, and each board is one of its buckets
-        advice = advise_on(joined[0], ranked, limits, by, tests)
-    tables = document(ranked, tests, by, missing_metrics([opened]))
+        advice = advise_on(joined[0], ranked_boards, limits, by, tests)
+    tables = document(ranked_boards, tests, by, missing_metrics([opened]))
     evidence = signed(tables, [subject.data for subject in joined], (), tests.signature)
     advised = with_advice(evidence, advice, limits, by)
-    if small is not None:
+    if combined is not None:
         run_folder = "RUN" if settings.out is None else str(settings.out)
         warning = (
-            f"{COMBINATION}: one score learned from {', '.join(small.members)}, tested on pairs that it was not "
+            f"{COMBINATION}: one score learned from {', '.join(combined.members)}, tested on pairs that it was not "
             f"learned from; assay combine {run_folder} --out FOLDER makes it a metric"
         )
         advised = replace(advised, warnings=[*advised.warnings, warning])

@@ -39,7 +39,7 @@ def relatedness(settings: RelatednessSettings) -> Report:
         InputError: a setting or a file cannot be used, or a pair has several references.
     """
     progress = settings.progress or Silent()
-    overlap, related = Dice(), Static(subject=str(settings.vectors))
+    overlap_metric, word_metric = Dice(), Static(subject=str(settings.vectors))
     if len(as_list(settings.dataset)) != 1:
         raise InputError("give one dataset; its pairs are taken apart")
     notes = []
@@ -51,34 +51,34 @@ def relatedness(settings: RelatednessSettings) -> Report:
             reader = (settings.read_with or SpacyReader)(settings.pipeline)
         except MissingExtraError as error:
             notes.append(f"Q3 and Q4 are left out: {error}")
-    shared = settings.values_of(OwnData, Limited, Offline, ScoreStore)
+    reading_settings = settings.values_of(OwnData, Limited, Offline, ScoreStore)
     with tempfile.TemporaryDirectory(prefix="assay-") as temporary:
         folder = Path(temporary) / "run"
         result = run(
             settings.dataset,
-            [overlap, related],
+            [overlap_metric, word_metric],
             buckets=("none",),
             resamples=0,
             drop_duplicates=settings.drop_duplicates,
             out=folder,
             page=False,
             progress=progress,
-            **shared,
+            **reading_settings,
         )
         if result.failures:
             raise InputError("; ".join(result.failures))
         (data,) = read_datasets(read_run(folder))
-        everywhere = np.ones(len(data), dtype=bool)
+        all_rows = np.ones(len(data), dtype=bool)
         features = [
-            Measured("Q1", "lexical overlap", data.scores[str(overlap)], everywhere),
-            Measured("Q2", "all words", data.scores[str(related)], everywhere),
+            Measured("Q1", "lexical overlap", data.scores[str(overlap_metric)], all_rows),
+            Measured("Q2", "all words", data.scores[str(word_metric)], all_rows),
         ]
         if reader is not None:
             notes += _reading_notes(reader, data)
             features += _related_word_features(data, reader, user_path(settings.vectors), progress)
         draws = draws_of(resamples=settings.resamples, confidence=settings.confidence, seed=settings.seed)
         document = to_document(data, features, settings, notes)
-        return Report(signed(document, [data], (str(overlap), str(related)), draws))
+        return Report(signed(document, [data], (str(overlap_metric), str(word_metric)), draws))
 
 
 def _reading_notes(reader: Reader, data: ScoredDataset) -> list[str]:
@@ -105,19 +105,19 @@ def _related_word_features(data: ScoredDataset, reader: Reader, vectors: Path, p
         InputError: a pair has several references.
     """
     references = data.table.column("reference").to_pylist()
-    if any(len(gold) != 1 for gold in references):
+    if any(len(gold_answers) != 1 for gold_answers in references):
         raise InputError(f"{data.name}: some pairs have several references; two sentences are compared here")
-    sides = [gold[0] for gold in references], data.table.column("candidate").to_pylist()
-    progress.begin("reading words", len(data) * len(sides))
-    first, second = (_read(reader, texts, progress) for texts in sides)
-    features = related_words(first, second, open_vectors(vectors), roles=reader.parses)
+    texts_by_side = [gold_answers[0] for gold_answers in references], data.table.column("candidate").to_pylist()
+    progress.begin("reading words", len(data) * len(texts_by_side))
+    first_words, second_words = (_read_words(reader, texts, progress) for texts in texts_by_side)
+    features = related_words(first_words, second_words, open_vectors(vectors), roles=reader.parses)
     return [
         Measured(feature.question, feature.name, feature.scores, feature.present, feature.question == "Q3a")
         for feature in features
     ]
 
 
-def _read(reader: Reader, texts: list[str], progress: Progress) -> list[list[Word]]:
+def _read_words(reader: Reader, texts: list[str], progress: Progress) -> list[list[Word]]:
     words = reader.read(texts)
     progress.advance(len(texts))
     return words

@@ -29,20 +29,20 @@ def reproduce(name: str, settings: ReproduceSettings) -> tuple[PublishedTable, l
         UnavailableError: the data of the table is unavailable.
     """
     table = load_table(name)
-    words = None if settings.vectors is None else str(settings.vectors)
-    if words is not None and not table.rows_with_vectors:
-        raise InputError(f"`vectors={words}`: no row of {name} reads word vectors")
-    rules = dict.fromkeys(column.bucket.partition("=")[0].partition(">")[0] for column in table.columns)
-    rules.pop("all", None)
+    vectors = None if settings.vectors is None else str(settings.vectors)
+    if vectors is not None and not table.rows_with_vectors:
+        raise InputError(f"`vectors={vectors}`: no row of {name} reads word vectors")
+    bucket_rules = dict.fromkeys(column.bucket.partition("=")[0].partition(">")[0] for column in table.columns)
+    bucket_rules.pop("all", None)
     result = run(
         list(table.datasets),
-        table.metrics(words),
-        buckets=tuple(rules) or ("none",),
+        table.metrics(vectors),
+        buckets=tuple(bucket_rules) or ("none",),
         statistics=table.statistics,
         resamples=0,
         drop_duplicates=False,
         offline=settings.offline,
         progress=settings.progress,
     )
-    rows = result.outcome.agreement
-    return table, compare(table, rows, words), result.failures
+    agreement_rows = result.outcome.agreement
+    return table, compare(table, agreement_rows, vectors), result.failures

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 #: Maximum number of pairs for which a page is written with the run; for more, the page would take too long.
-MOST_PAIRS = 100_000
+MAX_PAIRS_FOR_PAGE = 100_000
 
 
 class Result(Tables):
@@ -97,7 +97,7 @@ class Result(Tables):
         return self.folder
 
     def write_page(self) -> None:
-        """Write ``report.html`` into the folder of a saved run of at most :data:`MOST_PAIRS` pairs.
+        """Write ``report.html`` into the folder of a saved run of at most :data:`MAX_PAIRS_FOR_PAGE` pairs.
 
         It lacks the parts that take long, ranks and categories, which ``assay report`` adds.
 
@@ -106,7 +106,7 @@ class Result(Tables):
         """
         if self.folder is None:
             raise InputError("the run is not saved yet: a page lies in its folder")
-        if sum(len(dataset.pairs) for dataset in self.outcome.datasets) > MOST_PAIRS:
+        if sum(len(dataset.pairs) for dataset in self.outcome.datasets) > MAX_PAIRS_FOR_PAGE:
             return
         from assay.reports.page.render import page_html, put_page
 

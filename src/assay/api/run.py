@@ -42,38 +42,45 @@ def plan(settings: RunSettings) -> Request:
         InputError: there is nothing to run, a name is unknown, or data cannot be read.
         UnavailableError: none of the datasets, or none of the metrics, is available.
     """
-    named, suite = dataset_or_suite(settings.suite)
-    specs = [*named, *as_list(settings.datasets)] or list(suite.datasets if suite else ())
+    named_datasets, suite = dataset_or_suite(settings.suite)
+    specs = [*named_datasets, *as_list(settings.datasets)] or list(suite.datasets if suite else ())
     names = settings.metrics or (suite.metrics if suite else ())
-    _check_requested(specs, names, settings)
+    _check_not_empty(specs, names, settings)
     metrics, absent = load_metrics(names, offline=settings.offline)
-    pairs, unavailable = _load_datasets(specs, settings)
+    datasets, unavailable = _load_datasets(specs, settings)
     if settings.graphs is not None:
         if len(specs) > 1:
             raise InputError("`graphs` is for one dataset; run the others by themselves")
-        pairs = [join_graphs(dataset, settings.graphs) for dataset in pairs]
+        datasets = [join_graphs(dataset, settings.graphs) for dataset in datasets]
     drop_duplicates = settings.drop_duplicates
     if drop_duplicates is None:
         drop_duplicates = suite is not None and suite.drop_duplicates
-    shared = settings.values_of(AdjustedAgreement, Limited, GoldAnswers, Offline)
-    shared["drop_duplicates"] = drop_duplicates
+    request_settings = settings.values_of(AdjustedAgreement, Limited, GoldAnswers, Offline)
+    request_settings["drop_duplicates"] = drop_duplicates
     if suite is not None:
-        shared["buckets"] = settings.buckets or _buckets_of(suite, pairs if settings.datasets else [])
-        shared["statistics"] = settings.statistics or suite.statistics
+        request_settings["buckets"] = settings.buckets or _applicable_buckets(
+            suite, datasets if settings.datasets else []
+        )
+        request_settings["statistics"] = settings.statistics or suite.statistics
     return Request(
-        _distinctly_named(pairs),
+        _name_distinctly(datasets),
         metrics,
         absent=absent,
         unavailable=unavailable,
         optional=frozenset(suite.optional if suite else ()),
         suite=suite.name if suite else None,
         graphs={} if settings.graphs is None else parse_graph_files(settings.graphs),
-        **shared,
+        **request_settings,
     )
 
 
-def _buckets_of(suite: Suite, replacements: list[Pairs]) -> tuple[str, ...]:
-    """Return the buckets of a suite; of *replacements* for its datasets, only those they have columns for."""
+def _applicable_buckets(suite: Suite, replacements: list[Pairs]) -> tuple[str, ...]:
+    """Return the buckets of a suite; if other datasets replace its own, only those that one of them has columns for.
+
+    Args:
+        suite: the suite.
+        replacements: the datasets that replace those of the suite; empty if the suite keeps its own.
+    """
     if not replacements:
         return suite.buckets
     return tuple(rule for rule in suite.buckets if any(rules_for(pairs, [rule])[0] for pairs in replacements))
@@ -82,7 +89,7 @@ def _buckets_of(suite: Suite, replacements: list[Pairs]) -> tuple[str, ...]:
 def dataset_or_suite(name: str | None) -> tuple[list[str], Suite | None]:
     """Return what ``assay run NAME`` means: a list with one dataset and no suite, or an empty list and a suite.
 
-    A suite goes before a dataset of the same name. Without a name both are empty.
+    A suite takes precedence over a dataset of the same name. Without a name the list is empty and the suite None.
 
     Raises:
         InputError: the name is neither a dataset nor a suite.
@@ -96,7 +103,7 @@ def dataset_or_suite(name: str | None) -> tuple[list[str], Suite | None]:
     return [], load_suite(name)
 
 
-def _check_requested(specs: list[Any], names: Sequence[Any], settings: RunSettings) -> None:
+def _check_not_empty(specs: list[Any], names: Sequence[Any], settings: RunSettings) -> None:
     """Raise InputError if no dataset or metric is named, or settings of own data are set for cards alone."""
     if not specs:
         raise InputError("no dataset: name a suite (assay run quickstart) or give `datasets=NAME_OR_FILE`")
@@ -117,27 +124,27 @@ def _load_datasets(specs: list[Any], settings: RunSettings) -> tuple[list[Pairs]
         UnavailableError: no dataset is available.
     """
     progress = settings.progress or Silent()
-    pairs: list[Pairs] = []
+    loaded: list[Pairs] = []
     unavailable: dict[str, str] = {}
     for spec in specs:
         try:
-            pairs.append(_load_dataset(spec, settings))
+            loaded.append(_load_dataset(spec, settings))
         except (UnavailableError, OfflineError) as error:
             if len(specs) == 1:
                 raise
             unavailable[str(spec)] = str(error)
             progress.say(f"{spec}: unavailable, the others are run; the reason follows at the end")
-    if not pairs:
+    if not loaded:
         raise UnavailableError("none of the datasets is available", "; ".join(unavailable.values()))
-    return pairs, unavailable
+    return loaded, unavailable
 
 
 def _load_dataset(spec: Any, settings: RunSettings) -> Pairs:
     """Return the pairs of one spec; settings of columns do not apply to cards, which have their own reader."""
     if isinstance(spec, Pairs):
         return spec
-    own = {"language": settings.language} if _is_card(spec) else settings.values_of(OwnData)
-    return load_dataset(spec, **own, offline=settings.offline)
+    reading_settings = {"language": settings.language} if _is_card(spec) else settings.values_of(OwnData)
+    return load_dataset(spec, **reading_settings, offline=settings.offline)
 
 
 def load_metrics(
@@ -155,7 +162,7 @@ def load_metrics(
     absent: dict[str, UnavailableError] = {}
     for name in names:
         try:
-            loaded.extend(_with_aspects(load_metric(name), offline=offline))
+            loaded.extend(_expand_metric(load_metric(name), offline=offline))
         except UnavailableError as error:
             absent[str(name)] = error
     if absent and not loaded:
@@ -163,7 +170,7 @@ def load_metrics(
     return tuple(loaded), absent
 
 
-def _with_aspects(metric: Metric, *, offline: bool) -> tuple[Metric, ...]:
+def _expand_metric(metric: Metric, *, offline: bool) -> tuple[Metric, ...]:
     """Return a metric followed by one metric for each of its aspects, if it has any.
 
     Raises:
@@ -182,7 +189,7 @@ def _is_card(spec: Any) -> bool:
     return isinstance(spec, str | Path) and not is_own_file(spec)
 
 
-def _distinctly_named(pairs: list[Pairs]) -> tuple[Pairs, ...]:
+def _name_distinctly(pairs: list[Pairs]) -> tuple[Pairs, ...]:
     """Return the datasets with unique names: equal names get their version, then their split, then a number.
 
     Renames the datasets in *pairs* as well.
@@ -190,29 +197,29 @@ def _distinctly_named(pairs: list[Pairs]) -> tuple[Pairs, ...]:
     Raises:
         InputError: two datasets have the same name, split and pairs.
     """
-    _check_no_repeats(pairs)
-    for mark, field in (("@", "version"), (":", "split")):
+    _check_no_duplicate_datasets(pairs)
+    for separator, field in (("@", "version"), (":", "split")):
         counts = Counter(dataset.name for dataset in pairs)
-        for i, dataset in enumerate(pairs):
+        for index, dataset in enumerate(pairs):
             value = getattr(dataset, field)
             if counts[dataset.name] > 1 and value:
-                pairs[i] = replace(dataset, name=f"{dataset.name}{mark}{value}")
-    seen: Counter[str] = Counter()
-    named = []
+                pairs[index] = replace(dataset, name=f"{dataset.name}{separator}{value}")
+    name_counts: Counter[str] = Counter()
+    renamed = []
     for dataset in pairs:
-        seen[dataset.name] += 1
-        number = seen[dataset.name]
-        named.append(replace(dataset, name=f"{dataset.name}-{number}") if number > 1 else dataset)
-    return tuple(named)
+        name_counts[dataset.name] += 1
+        number = name_counts[dataset.name]
+        renamed.append(replace(dataset, name=f"{dataset.name}-{number}") if number > 1 else dataset)
+    return tuple(renamed)
 
 
-def _check_no_repeats(pairs: list[Pairs]) -> None:
+def _check_no_duplicate_datasets(pairs: list[Pairs]) -> None:
     """Raise InputError if two datasets have the same name, split and pairs."""
-    for i, dataset in enumerate(pairs):
-        for other in pairs[:i]:
-            if (dataset.name, dataset.split, dataset.digest) == (other.name, other.split, other.digest):
-                sources = f": {other.source} and {dataset.source} hold the same pairs"
-                detail = sources if dataset.source != other.source else ""
+    for index, dataset in enumerate(pairs):
+        for earlier in pairs[:index]:
+            if (dataset.name, dataset.split, dataset.digest) == (earlier.name, earlier.split, earlier.digest):
+                sources = f": {earlier.source} and {dataset.source} hold the same pairs"
+                detail = sources if dataset.source != earlier.source else ""
                 raise InputError(f"the dataset {dataset.name} is asked for twice{detail}; leave one out")
 
 
@@ -225,8 +232,9 @@ def run(settings: RunSettings) -> Result:
             a Hugging Face dataset, :class:`~assay.datasets.Pairs`, or a list of dicts as the only dataset.
         metrics: metric names, such as ``"f1"`` or ``"bleu:paper"``; metrics and metric classes; functions of
             (reference, candidate) that return a number, see :func:`assay.metric`.
-        suite: a named set of both; datasets, metrics or buckets that are passed as well replace its own
-            (with other datasets, it keeps the buckets they have columns for). Or one more dataset, by name or file.
+        suite: a named set of datasets and metrics; datasets, metrics or buckets that are passed as well replace those
+            of the suite (with other datasets, it keeps the buckets they have columns for). Or one more dataset, by name
+            or file.
         columns: the column of each role: ``"reference=answer1,candidate=answer2,label=score"``, or a mapping.
         separator: the text between several gold answers in one cell, such as ``"|"``.
         labels: the number that each label in words means: ``"no=0,partly=1,yes=2"``, or a mapping.
@@ -248,7 +256,7 @@ def run(settings: RunSettings) -> Result:
     if settings.out is not None:
         check_target(user_path(settings.out), request.digest())
     store = None if settings.store is None else user_path(settings.store)
-    with use_purse(purse_of(settings, fresh=settings.fresh)), executor_for(settings) as executor:
+    with use_purse(purse_from_settings(settings, fresh=settings.fresh)), executor_for(settings) as executor:
         outcome = run_request(request, store=store, executor=executor, fresh=settings.fresh, progress=settings.progress)
     result = Result(outcome)
     if settings.out is not None:
@@ -268,13 +276,16 @@ def estimate(settings: RunSettings) -> Report:
     """
     request = plan(settings)
     store = None if settings.store is None else user_path(settings.store)
-    runtime, purse = Runtime(settings.device, settings.model_threads), purse_of(settings, fresh=settings.fresh)
+    runtime, purse = (
+        Runtime(settings.device, settings.model_threads),
+        purse_from_settings(settings, fresh=settings.fresh),
+    )
     with use_runtime(runtime), use_purse(purse):
         works = estimate_work(request, store, fresh=settings.fresh)
     return Report(estimate_document([asdict(work) for work in works], settings.budget))
 
 
-def purse_of(settings: Paid, *, fresh: bool) -> Purse:
+def purse_from_settings(settings: Paid, *, fresh: bool) -> Purse:
     """Return a purse with the budget and the prices that the settings name.
 
     Args:

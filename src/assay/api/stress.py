@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from assay.api.executor import executor_for
-from assay.api.run import as_list, load_metrics, purse_of
-from assay.api.stress_effects import Source, subject_of
+from assay.api.run import as_list, load_metrics, purse_from_settings
+from assay.api.stress_effects import Source, stress_subject
 from assay.api.values import Report
-from assay.api.verify_recompute import pairs_of
+from assay.api.verify_recompute import stored_pairs
 from assay.benchmark.estimate import estimate_work
 from assay.benchmark.folder import PAGE
 from assay.benchmark.perturbed import PerturbedPlan, plan_perturbed, score_perturbed
@@ -81,8 +81,8 @@ def stress(settings: StressSettings) -> Stress:
     Example:
         >>> assay.stress(["contains", "f1"], "answers.csv").records  # doctest: +SKIP
     """
-    plan, sources, run, notes = _plan(settings)
-    with use_purse(purse_of(settings, fresh=settings.fresh)), executor_for(settings) as executor:
+    plan, sources, run, notes = _plan_test(settings)
+    with use_purse(purse_from_settings(settings, fresh=settings.fresh)), executor_for(settings) as executor:
         score = partial(
             score_pairs,
             store=None if settings.store is None else user_path(settings.store),
@@ -94,7 +94,7 @@ def stress(settings: StressSettings) -> Stress:
     subjects = []
     for source, perturbed in zip(sources, scored, strict=True):
         notes += [f"{source.title}: {name} is left out, {reason}" for name, reason in perturbed.skipped.items()]
-        subjects += [subject_of(source, perturbed, metric, settings) for metric in perturbed.metrics]
+        subjects += [stress_subject(source, perturbed, metric, settings) for metric in perturbed.metrics]
     if not subjects:
         raise AssayError(f"no metric gave scores: {'; '.join(failures)}")
     if not any(subject.effects for subject in subjects):
@@ -103,7 +103,7 @@ def stress(settings: StressSettings) -> Stress:
         tuple(subjects),
         tuple(notes),
         draws_of(resamples=settings.resamples, confidence=settings.confidence, seed=settings.seed),
-        _interval_words(settings, sources),
+        _interval_note(settings, sources),
         tuple(hint for source in sources for hint in source.hints),
     )
     return Stress(study, failures, [] if run is None else _save_to_run(study, run))
@@ -119,17 +119,20 @@ def estimate_stress(settings: StressSettings) -> Report:
         InputError: something that was given cannot be used; one line says what and where.
         UnavailableError: the dataset, or every metric, is unavailable.
     """
-    plan = _plan(settings)[0]
+    plan = _plan_test(settings)[0]
     store = None if settings.store is None else user_path(settings.store)
-    runtime, purse = Runtime(settings.device, settings.model_threads), purse_of(settings, fresh=settings.fresh)
+    runtime, purse = (
+        Runtime(settings.device, settings.model_threads),
+        purse_from_settings(settings, fresh=settings.fresh),
+    )
     with use_runtime(runtime), use_purse(purse):
-        works = estimate_work(plan.of_texts, store, fresh=settings.fresh)
-        for _, others in plan.others:
-            works += estimate_work(plan.of_metrics(others), store, fresh=settings.fresh)
-    return Report(estimate_document([asdict(work) for work in works], settings.budget))
+        work_items = estimate_work(plan.of_texts, store, fresh=settings.fresh)
+        for _, remaining_metrics in plan.others:
+            work_items += estimate_work(plan.of_metrics(remaining_metrics), store, fresh=settings.fresh)
+    return Report(estimate_document([asdict(work) for work in work_items], settings.budget))
 
 
-def _plan(settings: StressSettings) -> tuple[PerturbedPlan, list[Source], RunFolder | None, list[str]]:
+def _plan_test(settings: StressSettings) -> tuple[PerturbedPlan, list[Source], RunFolder | None, list[str]]:
     """Return the plan, the datasets, the run that they come from (or None), and notes on metrics that are left out.
 
     Raises:
@@ -142,8 +145,8 @@ def _plan(settings: StressSettings) -> tuple[PerturbedPlan, list[Source], RunFol
     else:
         perturbations, failures = list_perturbations()
     run = None if settings.run is None else read_run(user_path(settings.run))
-    metrics, absent, notes = _metrics(settings, run)
-    sources = _sources(settings, run, metrics)
+    metrics, absent, notes = _load_test_metrics(settings, run)
+    sources = _load_sources(settings, run, metrics)
     request = Request(
         tuple(source.pairs for source in sources),
         metrics,
@@ -158,7 +161,9 @@ def _plan(settings: StressSettings) -> tuple[PerturbedPlan, list[Source], RunFol
     return plan, sources, run, notes
 
 
-def _metrics(settings: StressSettings, run: RunFolder | None) -> tuple[tuple[Metric, ...], dict[str, Any], list[str]]:
+def _load_test_metrics(
+    settings: StressSettings, run: RunFolder | None
+) -> tuple[tuple[Metric, ...], dict[str, Any], list[str]]:
     """Return the metrics, the errors of unavailable ones by name, and notes on metrics of the run that are left out.
 
     Raises:
@@ -174,7 +179,7 @@ def _metrics(settings: StressSettings, run: RunFolder | None) -> tuple[tuple[Met
         raise InputError("no metric: name one or more, such as assay stress contains f1 --dataset FILE")
     names = list(dict.fromkeys(record.metric for record in run.manifest.metrics if record.is_done))
     loaded, absent = load_metrics(names, offline=settings.offline)
-    kept, notes = [], []
+    scorable, notes = [], []
     for metric in loaded:
         if isinstance(metric, ColumnMetric):
             notes.append(f"{metric}: left out, its scores were recorded and there are none of changed pairs")
@@ -182,13 +187,13 @@ def _metrics(settings: StressSettings, run: RunFolder | None) -> tuple[tuple[Met
             # the run may come from someone else, so that its metrics may not run code unasked
             notes.append(f"{metric}: left out, it would run code or call a server ({code}); name it to use it")
         else:
-            kept.append(metric)
-    if not kept:
+            scorable.append(metric)
+    if not scorable:
         raise InputError(f"{run.title}: has no metric that can score changed pairs; name one")
-    return tuple(kept), dict(absent), notes
+    return tuple(scorable), dict(absent), notes
 
 
-def _sources(settings: StressSettings, run: RunFolder | None, metrics: tuple[Metric, ...]) -> list[Source]:
+def _load_sources(settings: StressSettings, run: RunFolder | None, metrics: tuple[Metric, ...]) -> list[Source]:
     """Return the datasets to stress, from the run or the settings, with the selected rows.
 
     Raises:
@@ -199,37 +204,39 @@ def _sources(settings: StressSettings, run: RunFolder | None, metrics: tuple[Met
         sources = []
         for data in datasets:
             hints = [*data.facts.hints, *([data.facts.grouping] if data.facts.grouping else [])]
-            sources.append(_source(pairs_of(data), data.title, data.groups, hints, settings))
+            sources.append(_source_with_verdicts(stored_pairs(data), data.title, data.groups, hints, settings))
         return sources
     specs = as_list(settings.datasets)
     if not specs:
         raise InputError("no dataset: give `datasets=NAME_OR_FILE`, or `run=FOLDER`")
-    chosen = settings.values_of(ChosenRows, Limited)
+    row_settings = settings.values_of(ChosenRows, Limited)
     sources = []
     for spec in specs:
-        all_pairs = _load(spec, settings)
-        request = Request((all_pairs,), metrics, buckets=("none",), seed=settings.seed, **chosen)
+        all_pairs = _load_pairs(spec, settings)
+        request = Request((all_pairs,), metrics, buckets=("none",), seed=settings.seed, **row_settings)
         pairs, _ = request.choose_rows(all_pairs)
         column = request.group_column(pairs)
         groups = None if column is None else codes_of_groups(pairs.column(column).to_pylist())
         version, split = f"@{pairs.version}" if pairs.version else "", f" ({pairs.split})" if pairs.split else ""
         suggested = suggest_groups(pairs) if settings.group_by is None else None
         hints = [*pairs.hints, *([] if suggested is None else [suggested.message])]
-        sources.append(_source(pairs, f"{pairs.name}{version}{split}", groups, hints, settings))
+        sources.append(_source_with_verdicts(pairs, f"{pairs.name}{version}{split}", groups, hints, settings))
     return sources
 
 
-def _load(spec: Any, settings: StressSettings) -> Pairs:
+def _load_pairs(spec: Any, settings: StressSettings) -> Pairs:
     """Return the pairs of a dataset; data without a card needs no labels."""
     if isinstance(spec, Pairs):
         return spec
     is_card = isinstance(spec, str | Path) and not is_own_file(spec)
-    own = {"language": settings.language} if is_card else settings.values_of(OwnData)
-    return load_dataset(spec, **own, offline=settings.offline, allow_unlabelled=not is_card)
+    reading_settings = {"language": settings.language} if is_card else settings.values_of(OwnData)
+    return load_dataset(spec, **reading_settings, offline=settings.offline, allow_unlabelled=not is_card)
 
 
-def _source(pairs: Pairs, title: str, groups: Rows | None, hints: Sequence[str], settings: StressSettings) -> Source:
-    """Return a dataset for the stress test, with the verdicts of people on its pairs, if it has labels.
+def _source_with_verdicts(
+    pairs: Pairs, title: str, groups: Rows | None, hints: Sequence[str], settings: StressSettings
+) -> Source:
+    """Return a dataset for the stress test, with the verdicts of people on its pairs if all pairs have labels.
 
     Raises:
         InputError: `positive` is set, but cannot be applied to the labels.
@@ -243,16 +250,16 @@ def _source(pairs: Pairs, title: str, groups: Rows | None, hints: Sequence[str],
         reason = "there are no labels; a verdict needs `threshold=SCORE`"
         return Source(pairs, title, groups, None, reason, titled_hints)
     try:
-        where = pairs.source if pairs.kind == "own" and pairs.source else title
-        _, right = positive_labels(pairs.labels, settings.positive, where, pairs.name)
+        origin = pairs.source if pairs.kind == "own" and pairs.source else title
+        _, is_right = positive_labels(pairs.labels, settings.positive, origin, pairs.name)
     except InputError as error:
         if settings.positive is not None:
             raise
         return Source(pairs, title, groups, None, str(error), titled_hints)
-    return Source(pairs, title, groups, right, "", titled_hints)
+    return Source(pairs, title, groups, is_right, "", titled_hints)
 
 
-def _interval_words(settings: StressSettings, sources: Sequence[Source]) -> str:
+def _interval_note(settings: StressSettings, sources: Sequence[Source]) -> str:
     """Return a phrase that says how intervals were drawn; empty if there are none."""
     if not settings.resamples:
         return ""

@@ -27,10 +27,10 @@ class Source:
 
     Attributes:
         pairs: the n original pairs.
-        title: its name in tables.
+        title: the name of the dataset in tables.
         groups: the group code of each pair, shape (n,), for resampling whole groups; None to resample single pairs.
         right: which pairs people judged right, shape (n,); None if unknown.
-        why: the reason why that is unknown, for a note; else empty.
+        no_verdict_reason: the reason why people's verdicts are unknown, for a note; empty if they are known.
         hints: hints on possible mistakes, such as groups that were not named.
     """
 
@@ -38,30 +38,32 @@ class Source:
     title: str
     groups: Rows | None
     right: NDArray[np.bool_] | None
-    why: str
+    no_verdict_reason: str
     hints: tuple[str, ...]
 
 
-def subject_of(source: Source, scored: PerturbedScores, name: str, settings: StressSettings) -> Subject:
+def stress_subject(source: Source, scored: PerturbedScores, metric_name: str, settings: StressSettings) -> Subject:
     """Return the effects of all perturbations on one metric and dataset."""
-    metric = scored.metrics[name]
+    metric = scored.metrics[metric_name]
     sign = 1.0 if metric.declaration.higher_is_better else -1.0
-    before = sign * scored.scores[name]
-    thresholds, verdicts, notes = _thresholds(source, metric, before, settings)
+    original_scores = sign * scored.scores[metric_name]
+    thresholds, verdicts, notes = _thresholds_of_pairs(source, metric, original_scores, settings)
     if sign < 0:
         notes.append("its scores fall with similarity: shifts have their sign turned")
     agreement = None
-    known = np.isfinite(thresholds) & np.isfinite(before)
-    if source.right is not None and known.any():
-        agreement = float(((before >= thresholds) == source.right)[known].mean())
+    has_verdict = np.isfinite(thresholds) & np.isfinite(original_scores)
+    if source.right is not None and has_verdict.any():
+        agreement = float(((original_scores >= thresholds) == source.right)[has_verdict].mean())
     effects = []
     for changed in scored.changed:
-        if name in changed.scores:
-            effects.append(_effect(source, scored.pairs, changed, metric, before, thresholds, settings))
+        if metric_name in changed.scores:
+            effects.append(
+                _perturbation_effect(source, scored.pairs, changed, metric, original_scores, thresholds, settings)
+            )
     return Subject(
         dataset=source.pairs.name,
         title=source.title,
-        metric=name,
+        metric=metric_name,
         n=len(source.pairs),
         verdicts=verdicts,
         agreement=agreement,
@@ -71,7 +73,7 @@ def subject_of(source: Source, scored: PerturbedScores, name: str, settings: Str
     )
 
 
-def _thresholds(
+def _thresholds_of_pairs(
     source: Source, metric: Metric, scores: Floats, settings: StressSettings
 ) -> tuple[Floats, str, list[str]]:
     """Return the threshold of each pair, a description of its origin, and notes.
@@ -79,11 +81,11 @@ def _thresholds(
     Args:
         source: the dataset, n pairs.
         metric: the metric.
-        scores: its scores, shape (n,), with their sign such that they rise with similarity.
+        scores: the scores of the metric, shape (n,), with their sign such that they rise with similarity.
         settings: the settings of the stress test.
 
     Returns:
-        Thresholds for such scores, shape (n,), NaN for no verdicts; the description is empty then.
+        The thresholds, shape (n,), on the scale of *scores*; without verdicts all are NaN and the description is empty.
     """
     declared = metric.declaration
     sign, direction = (1.0, "from") if declared.higher_is_better else (-1.0, "up to")
@@ -93,19 +95,21 @@ def _thresholds(
         return np.full(len(scores), 0.5), "yes from .5, as the score is a probability", []
     undefined = np.full(len(scores), np.nan)
     if source.right is None:
-        return undefined, "", [f"no verdicts: {with_flags(source.why, {})}"]
+        return undefined, "", [f"no verdicts: {with_flags(source.no_verdict_reason, {})}"]
     references, candidates, _ = source.pairs.texts()
-    golds = [[text] if isinstance(text, str) else text for text in references]
-    texts = codes_of(keys_of_texts(golds, candidates))
+    gold_answers = [[text] if isinstance(text, str) else text for text in references]
+    text_codes = codes_of(keys_of_texts(gold_answers, candidates))
     try:
-        learned = learned_thresholds(str(metric), scores, source.right, texts, source.groups, settings.seed)
+        learned = learned_thresholds(str(metric), scores, source.right, text_codes, source.groups, settings.seed)
     except InputError as error:
         return undefined, "", [f"no verdicts: {with_flags(str(error), {})}; or give --threshold SCORE"]
-    ends = dict.fromkeys(f"{value:.3g}" for value in sorted({sign * np.nanmin(learned), sign * np.nanmax(learned)}))
-    return learned, f"yes {direction} a threshold learned in {FOLDS} folds ({' to '.join(ends)})", []
+    threshold_range = dict.fromkeys(
+        f"{value:.3g}" for value in sorted({sign * np.nanmin(learned), sign * np.nanmax(learned)})
+    )
+    return learned, f"yes {direction} a threshold learned in {FOLDS} folds ({' to '.join(threshold_range)})", []
 
 
-def _effect(
+def _perturbation_effect(
     source: Source,
     pairs: Pairs,
     changed: Changed,
@@ -127,34 +131,36 @@ def _effect(
     """
     perturbation = changed.perturbation
     sign = 1.0 if metric.declaration.higher_is_better else -1.0
-    after = sign * changed.scores[str(metric)]
+    changed_scores = sign * changed.scores[str(metric)]
     before, thresholds = all_before[changed.rows], all_thresholds[changed.rows]
-    known = np.isfinite(before) & np.isfinite(after)
-    rows = changed.rows[known]
-    before, after, thresholds = before[known], after[known], thresholds[known]
+    is_scored = np.isfinite(before) & np.isfinite(changed_scores)
+    rows = changed.rows[is_scored]
+    before, changed_scores, thresholds = before[is_scored], changed_scores[is_scored], thresholds[is_scored]
     tolerance = metric.declaration.tolerance
-    happens, fooled = broken(perturbation.expected, before, after, thresholds, tolerance)
+    violations, fooled = broken(perturbation.expected, before, changed_scores, thresholds, tolerance)
     seed = seed_of(settings.seed, pairs.name, pairs.split, f"{ALL}|{perturbation.name}")
     groups = None if source.groups is None else source.groups[rows]
-    estimated = estimates({**happens, "fooled": fooled}, settings, seed, groups)
+    estimated = estimates({**violations, "fooled": fooled}, settings, seed, groups)
     example = None
     if changed.texts is not None and (fooled == 1).any():
-        candidates = np.flatnonzero(fooled == 1)
-        gain = after if perturbation.expected == "negative" else np.abs(after - before)
-        worst = int(candidates[np.argmax(gain[candidates])])
-        example = _example(pairs, changed, int(rows[worst]), sign * before[worst], sign * after[worst])
+        fooled_rows = np.flatnonzero(fooled == 1)
+        severity = changed_scores if perturbation.expected == "negative" else np.abs(changed_scores - before)
+        worst_row = int(fooled_rows[np.argmax(severity[fooled_rows])])
+        example = _example_pair(
+            pairs, changed, int(rows[worst_row]), sign * before[worst_row], sign * changed_scores[worst_row]
+        )
     return Effect(
         perturbation=perturbation.name,
         summary=perturbation.summary,
         expected=perturbation.expected,
         n=len(rows),
-        unscored=int((~known).sum()),
+        unscored=int((~is_scored).sum()),
         example=example,
         **estimated,
     )
 
 
-def _example(pairs: Pairs, changed: Changed, row: int, before: float, after: float) -> Example | None:
+def _example_pair(pairs: Pairs, changed: Changed, row: int, before: float, after: float) -> Example | None:
     """Return the texts and scores of one pair before and after its change; None if the texts were not kept."""
     if changed.texts is None:
         return None

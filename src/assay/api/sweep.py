@@ -29,19 +29,19 @@ def layer_metrics(
         InputError: the metric has no layers.
         UnavailableError: its model is unavailable.
     """
-    loaded = load_metric(metric)
-    if not isinstance(loaded, EncoderBased) or "layer" not in {field.name for field in fields(loaded)}:
-        raise InputError(f"metric {loaded}: has no layers to sweep over; take bertscore:MODEL or pooled:MODEL")
-    if "layer=" in str(loaded):
-        raise InputError(f"metric {loaded}: a sweep goes over all layers; leave layer out")
-    bound = loaded.bind(Context(language, tuple))
-    bound.obtain(offline=offline)
-    bound.check_available()
-    last_layer = bound.resolve_layer(None)
-    return [_with_layer(bound, layer) for layer in range(last_layer + 1)]
+    base_metric = load_metric(metric)
+    if not isinstance(base_metric, EncoderBased) or "layer" not in {field.name for field in fields(base_metric)}:
+        raise InputError(f"metric {base_metric}: has no layers to sweep over; take bertscore:MODEL or pooled:MODEL")
+    if "layer=" in str(base_metric):
+        raise InputError(f"metric {base_metric}: a sweep goes over all layers; leave layer out")
+    bound_metric = base_metric.bind(Context(language, tuple))
+    bound_metric.obtain(offline=offline)
+    bound_metric.check_available()
+    last_layer = bound_metric.resolve_layer(None)
+    return [_metric_at_layer(bound_metric, layer) for layer in range(last_layer + 1)]
 
 
-def _with_layer(metric: Metric, layer: int) -> Metric:
+def _metric_at_layer(metric: Metric, layer: int) -> Metric:
     # as a dictionary: Metric itself declares no field ``layer``, so that a type checker would refuse the keyword
     option: dict[str, Any] = {"layer": layer}
     return replace(metric, **option)
@@ -66,27 +66,27 @@ def sweep(settings: SweepSettings) -> Result:
     """
     metric = load_metric(settings.metric)
     datasets = settings.datasets
-    shared = settings.values_of(OwnData, Graphs, AgreementSettings, Limited, Scoring, ScoreStore)
+    run_settings = settings.values_of(OwnData, Graphs, AgreementSettings, Limited, Scoring, ScoreStore)
     if metric.picks_by_language and settings.language is None:
-        datasets, shared["language"] = _language_of(settings)
-        shared["columns"] = None
-    layers = layer_metrics(metric, language=shared["language"], offline=settings.offline)
-    return run(datasets, layers, out=settings.out, **shared)
+        datasets, run_settings["language"] = _load_with_common_language(settings)
+        run_settings["columns"] = None
+    layers = layer_metrics(metric, language=run_settings["language"], offline=settings.offline)
+    return run(datasets, layers, out=settings.out, **run_settings)
 
 
-def _language_of(settings: SweepSettings) -> tuple[list[Pairs], str | None]:
+def _load_with_common_language(settings: SweepSettings) -> tuple[list[Pairs], str | None]:
     """Load the datasets, and return them with their common language, which selects the model of a preset.
 
     Raises:
         InputError: the datasets are in several languages, or one cannot be read.
     """
-    loaded = []
+    datasets = []
     for dataset in as_list(settings.datasets):
         if not isinstance(dataset, Pairs):
             dataset = load_dataset(dataset, **settings.values_of(OwnColumns), offline=settings.offline)
-        loaded.append(dataset)
-    languages = {pairs.language for pairs in loaded}
+        datasets.append(dataset)
+    languages = {pairs.language for pairs in datasets}
     if len(languages) > 1:
-        known = ", ".join(sorted(language or "unknown" for language in languages))
-        raise InputError(f"the datasets are in several languages ({known}); sweep over one at a time")
-    return loaded, next(iter(languages), None)
+        language_names = ", ".join(sorted(language or "unknown" for language in languages))
+        raise InputError(f"the datasets are in several languages ({language_names}); sweep over one at a time")
+    return datasets, next(iter(languages), None)

@@ -20,7 +20,7 @@ from assay.statistics.coefficients import calibrate, check_statistics, deciding_
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Tests(PairedTests):
+class _TableTests(PairedTests):
     """Settings of tests for which 0 resamples are allowed, since no interval is shown."""
 
     NONE_ALLOWED: ClassVar[bool] = True
@@ -44,19 +44,21 @@ def table(runs: Run | Sequence[Run], settings: TableSettings) -> Report:
         raise InputError("no run: give one run folder or more")
     progress = settings.progress or Silent()
     check_statistics([settings.by] if settings.by else [])
-    shared = settings.values_of(CorrectedTests, NeededResampling, Resampling, Seeded)
+    test_settings = settings.values_of(CorrectedTests, NeededResampling, Resampling, Seeded)
     buckets = settings.buckets or ((ALL,) if settings.across == "datasets" else ())
     with open_runs(runs) as opened:
         joined = join(opened, Filters(tuple(settings.metrics), tuple(settings.datasets)))
-        two_values = [have_two_values(dataset.data.labels) for dataset in joined if not dataset.unranked]
-        by = settings.by or deciding_statistic(two_values, calibrate_ties=settings.calibrate_ties)
+        has_two_values = [have_two_values(dataset.data.labels) for dataset in joined if not dataset.unranked]
+        by = settings.by or deciding_statistic(has_two_values, calibrate_ties=settings.calibrate_ties)
         if settings.calibrate_ties:
             (by,) = calibrate([by])
         settings = replace(settings, by=by)
-        tests = _Tests(**{**shared, "statistics": (by,), "resamples": settings.resamples if settings.intervals else 0})
+        tests = _TableTests(
+            **{**test_settings, "statistics": (by,), "resamples": settings.resamples if settings.intervals else 0}
+        )
         progress.begin("comparing metrics", work_of(joined, tests, buckets))
         paper_tables = tables(boards(joined, tests, by=by, buckets=buckets, advance=progress.advance), joined, settings)
-        result = to_document(paper_tables, settings, tests, missing_metrics(opened))
-        names = dict.fromkeys(name for dataset in joined for name in dataset.scores)
-        result = signed(result, [dataset.data for dataset in joined], names, tests.signature)
-        return Report(with_latex(result, paper_tables, settings, tests))
+        document = to_document(paper_tables, settings, tests, missing_metrics(opened))
+        metric_names = dict.fromkeys(name for dataset in joined for name in dataset.scores)
+        document = signed(document, [dataset.data for dataset in joined], metric_names, tests.signature)
+        return Report(with_latex(document, paper_tables, settings, tests))

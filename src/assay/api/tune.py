@@ -42,12 +42,12 @@ def tune(settings: TuneSettings) -> Report:
         raise MissingExtraError("optuna", "train")
     from assay.training.tuning.recipe import search_and_train  # imports torch and optuna
 
-    recipe = partial(search_and_train, render_study=_render)
+    recipe = partial(search_and_train, render_study=_render_study_files)
     study = run_recipe(recipe, search, settings, agreement_document)
     return Report(study_document(study, agreement_sheet(study["results"])))
 
 
-def _render(study: Mapping[str, Any]) -> dict[str, str]:
+def _render_study_files(study: Mapping[str, Any]) -> dict[str, str]:
     """Return the contents of the files that show a study, by file name."""
     results = agreement_sheet(study["results"])
     return {"study.md": write(study_document(study, results), "md"), "report.html": study_html(study, results)}

@@ -7,7 +7,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from assay.api.values import Report
-from assay.api.verify_recompute import Excerpt, pairs_of, rebuild_metric, reload, rescore, retabulate, verify_scores
+from assay.api.verify_recompute import (
+    Excerpt,
+    rebuild_metric,
+    recompute_agreement,
+    recompute_scores,
+    reload_dataset,
+    stored_pairs,
+    verify_scores,
+)
 from assay.benchmark.request import Request
 from assay.errors import AssayError, InputError, unknown_name
 from assay.manifest import AgreementRow, Environment, Manifest, MetricRecord
@@ -33,7 +41,7 @@ from assay.reports.verify import (
 from assay.settings import takes_settings
 
 #: Precisions in which the scores of a model may vary with the batch by more than the tolerance of its metric.
-_LOOSE = ("int8", "bf16", "fp16")
+_LOOSE_PRECISIONS = ("int8", "bf16", "fp16")
 
 
 class Verified(Report):
@@ -50,11 +58,12 @@ class Verified(Report):
 
 @takes_settings(VerifySettings)
 def verify(run: str | Path, settings: VerifySettings) -> Verified:
-    """Recompute a run from its folder and say whether it still gives the same numbers.
+    """Recompute a run from its folder and report whether it still gives the same numbers.
 
-    The agreement table is recomputed from the scores, labels, groups and buckets of the folder, with the run's own
-    resamples. Scores are computed anew from the texts of the folder, not read from the score store; recorded scores are
-    read again from the data. Signatures, packages and data are compared with those of the run. Nothing is written.
+    The agreement table is recomputed from the scores, labels, groups and buckets in the folder, with the number and
+    seed of the resamples that the run used. Scores are computed anew from the texts in the folder, not read from the
+    score store; recorded scores are read again from the data. Signatures, packages and data are compared with those of
+    the run. Nothing is written.
 
     Args:
         run: the run folder.
@@ -69,13 +78,13 @@ def verify(run: str | Path, settings: VerifySettings) -> Verified:
     """
     progress = settings.progress or Silent()
     folder = read_run(user_path(run))
-    request = _request_of(folder.manifest, settings.offline)
+    request = _rebuild_request(folder.manifest, settings.offline)
     datasets = read_datasets(folder)
     check_strays(folder, user_path(run))
-    _check_trust(folder, datasets, settings.trust)
-    chosen = _datasets_to_verify(folder, datasets, settings)
+    _check_trusted_names(folder, datasets, settings.trust)
+    datasets_to_verify = _datasets_to_verify(folder, datasets, settings)
     metrics: dict[str, Metric | AssayError] = {}
-    for data, names in chosen:
+    for data, names in datasets_to_verify:
         for name in names:
             metrics.setdefault(name, rebuild_metric(name, data, trusted=name in settings.trust))
     # recorded scores are read from the data, all others are computed
@@ -85,44 +94,48 @@ def verify(run: str | Path, settings: VerifySettings) -> Verified:
         if isinstance(metric, Metric) and not isinstance(metric, ColumnMetric)
     }
     excerpts = []
-    for data, names in chosen:
+    for data, names in datasets_to_verify:
         scored = [name for name in names if name in computed]
         for name in tuple(scored):
-            scored += _members_of(computed[name])
-        excerpts.append(Excerpt(pairs_of(data), scored, settings.sample, settings.seed))
-    progress.begin("loading the data again", len(chosen))
+            scored += _member_names(computed[name])
+        excerpts.append(Excerpt(stored_pairs(data), scored, settings.sample, settings.seed))
+    progress.begin("loading the data again", len(datasets_to_verify))
     reloaded = []
-    for data, _ in chosen:
-        reloaded.append(reload(data, request, folder.manifest, trusted=data.name in settings.trust))
+    for data, _ in datasets_to_verify:
+        reloaded.append(reload_dataset(data, request, folder.manifest, trusted=data.name in settings.trust))
         progress.advance(1)
     runtime = Runtime(settings.device, settings.threads)
     if settings.device not in ("auto", "cpu"):
         device_of(runtime)
     with use_runtime(runtime):
-        statuses = rescore(request, excerpts, list(computed.values()), progress)
+        statuses = recompute_scores(request, excerpts, list(computed.values()), progress)
     environment = _environment_changes(folder.manifest.environment)
-    judged: list[VerifiedMetric] = []
-    for (data, names), excerpt, (state, pairs) in zip(chosen, excerpts, reloaded, strict=True):
-        rows = retabulate(request, data, excerpt.pairs, names, progress)
+    verdicts: list[VerifiedMetric] = []
+    for (data, names), excerpt, (reloaded_data, pairs) in zip(datasets_to_verify, excerpts, reloaded, strict=True):
+        rows = recompute_agreement(request, data, excerpt.pairs, names, progress)
         for name in names:
             status = statuses.get((data.name, name))
             scores = verify_scores(metrics[name], data, name, excerpt, status, pairs)
-            agreement = compare_agreement(_rows_of(folder.agreement, data, name), _rows_of(rows, data, name))
-            judged.append(_judge(metrics[name], data, name, agreement, scores, status, state, environment, excerpt))
+            agreement = compare_agreement(
+                _select_agreement_rows(folder.agreement, data, name), _select_agreement_rows(rows, data, name)
+            )
+            verdicts.append(
+                _judge_metric(metrics[name], data, name, agreement, scores, status, reloaded_data, environment, excerpt)
+            )
     verification = Verification(
         run=folder.title,
         created=folder.manifest.created or "an unknown day",
         sample=settings.sample,
         seed=settings.seed,
-        metrics=tuple(judged),
-        data=tuple(state for state, _ in reloaded),
+        metrics=tuple(verdicts),
+        data=tuple(reloaded_data for reloaded_data, _ in reloaded),
         environment=environment,
-        without=_without_scores(folder.manifest, [data.name for data, _ in chosen]),
+        without=_describe_unscored_metrics(folder.manifest, [data.name for data, _ in datasets_to_verify]),
     )
     return Verified(verification)
 
 
-def _request_of(manifest: Manifest, offline: bool) -> Request:
+def _rebuild_request(manifest: Manifest, offline: bool) -> Request:
     """Return the request of a run with every setting that affects its numbers, but without data and metrics."""
     record = manifest.request
     return Request(
@@ -159,37 +172,37 @@ def _datasets_to_verify(
     for name in settings.datasets:
         if name not in datasets:
             raise InputError(unknown_name(f"{run.title}: has no dataset", name, datasets))
-    chosen = [data for name, data in datasets.items() if not settings.datasets or name in settings.datasets]
-    known = list(dict.fromkeys(name for data in chosen for name in data.scores))
+    requested_datasets = [data for name, data in datasets.items() if not settings.datasets or name in settings.datasets]
+    scored_metrics = list(dict.fromkeys(name for data in requested_datasets for name in data.scores))
     for name in settings.metrics:
-        if name not in known:
-            raise InputError(unknown_name(f"{run.title}: has no scores of", name, known))
-    wanted = settings.metrics or known
-    return [(data, [name for name in data.scores if name in wanted]) for data in chosen]
+        if name not in scored_metrics:
+            raise InputError(unknown_name(f"{run.title}: has no scores of", name, scored_metrics))
+    requested_metrics = settings.metrics or scored_metrics
+    return [(data, [name for name in data.scores if name in requested_metrics]) for data in requested_datasets]
 
 
-def _check_trust(run: RunFolder, scored: Sequence[ScoredDataset], trust: Sequence[str]) -> None:
+def _check_trusted_names(run: RunFolder, scored: Sequence[ScoredDataset], trust: Sequence[str]) -> None:
     """Raise InputError for a trusted name that is neither a metric nor a dataset of the run, such as a typing error."""
-    names = dict.fromkeys([*(name for data in scored for name in data.scores), *(data.name for data in scored)])
+    known_names = dict.fromkeys([*(name for data in scored for name in data.scores), *(data.name for data in scored)])
     for name in trust:
-        if name not in names:
-            raise InputError(unknown_name(f"{run.title}: has no metric or dataset", name, names))
+        if name not in known_names:
+            raise InputError(unknown_name(f"{run.title}: has no metric or dataset", name, known_names))
 
 
-def _rows_of(rows: Sequence[AgreementRow], data: ScoredDataset, metric: str) -> list[AgreementRow]:
+def _select_agreement_rows(rows: Sequence[AgreementRow], data: ScoredDataset, metric: str) -> list[AgreementRow]:
     """Return the agreement rows of one metric on one dataset."""
-    wanted = (data.name, data.facts.split, metric)
-    return [row for row in rows if (row.dataset, row.split, row.metric) == wanted]
+    key = (data.name, data.facts.split, metric)
+    return [row for row in rows if (row.dataset, row.split, row.metric) == key]
 
 
-def _judge(
+def _judge_metric(
     loaded: Metric | AssayError,
     data: ScoredDataset,
     name: str,
     agreement: Recomputed,
     scores: Recomputed,
     status: MetricRecord | None,
-    state: ReloadedData,
+    reloaded_data: ReloadedData,
     environment: tuple[Change, ...],
     excerpt: Excerpt,
 ) -> VerifiedMetric:
@@ -199,38 +212,38 @@ def _judge(
         loaded: the metric, or the error if it cannot be built any more.
         data: the dataset in the run folder.
         name: the name of the metric.
-        agreement: the comparison of the agreement with the run's.
-        scores: the comparison of the scores with the run's.
+        agreement: the comparison of the recomputed agreement with that in the run folder.
+        scores: the comparison of the recomputed scores with those in the run folder.
         status: the record of scoring now; None if the metric was not computed.
-        state: the comparison of the data with the run's.
+        reloaded_data: the comparison of the reloaded data with the data in the run folder.
         environment: the differences in Python, machine and packages.
         excerpt: the pairs that were scored.
     """
-    recorded = isinstance(loaded, ColumnMetric)
+    is_recorded = isinstance(loaded, ColumnMetric)
     signature: Mapping[str, str] = {}
     if isinstance(loaded, ColumnMetric):
         signature = loaded.signature()
     elif status is not None:
         signature = status.signature
-    changed = changes(data.metrics[name].signature, signature) if signature else ()
-    precisions = [value for key, value in signature.items() if key.endswith("precision") and value in _LOOSE]
+    signature_changes = changes(data.metrics[name].signature, signature) if signature else ()
+    precisions = [value for key, value in signature.items() if key.endswith("precision") and value in _LOOSE_PRECISIONS]
     cause = likely_cause(
         agreement,
         scores,
-        changed=changed,
+        changed=signature_changes,
         # a preset with several models has numbered prefixes, such as 1.precision
         signed={key.rpartition(".")[2] for key in signature},
         environment=environment,
-        data=state,
-        recorded=recorded,
+        data=reloaded_data,
+        recorded=is_recorded,
         loose=precisions[0] if precisions else "",
-        sampled=len(excerpt.rows) < len(data) and not recorded,
+        sampled=len(excerpt.rows) < len(data) and not is_recorded,
     )
-    tolerance = 0.0 if recorded or isinstance(loaded, AssayError) else loaded.declaration.tolerance
-    return VerifiedMetric(data.name, name, agreement, scores, tolerance, changed, cause)
+    tolerance = 0.0 if is_recorded or isinstance(loaded, AssayError) else loaded.declaration.tolerance
+    return VerifiedMetric(data.name, name, agreement, scores, tolerance, signature_changes, cause)
 
 
-def _members_of(metric: Metric) -> list[str]:
+def _member_names(metric: Metric) -> list[str]:
     """Return the names of the metrics that a combined metric is computed from; none if they cannot be determined."""
     try:
         return [str(member) for member in metric.members()]
@@ -240,7 +253,7 @@ def _members_of(metric: Metric) -> list[str]:
 
 
 def _environment_changes(recorded: Environment) -> tuple[Change, ...]:
-    """Return which of the recorded versions of Python, machine and packages differ now."""
+    """Return the differences between the recorded Python, machine and packages and the present ones."""
     recorded_versions: dict[str, str] = {}
     versions: dict[str, str] = {}
     # older runs may have recorded neither
@@ -256,7 +269,7 @@ def _environment_changes(recorded: Environment) -> tuple[Change, ...]:
     return changes(recorded_versions, versions)
 
 
-def _without_scores(manifest: Manifest, datasets: Sequence[str]) -> tuple[str, ...]:
+def _describe_unscored_metrics(manifest: Manifest, datasets: Sequence[str]) -> tuple[str, ...]:
     """Return one line for each metric without scores on one of these datasets, with the reason."""
     return tuple(
         f"{metric.metric} on {metric.dataset} ({metric.status}: {metric.reason})"

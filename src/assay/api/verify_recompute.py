@@ -44,19 +44,19 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def pairs_of(data: ScoredDataset) -> Pairs:
+def stored_pairs(data: ScoredDataset) -> Pairs:
     """Return the pairs of one dataset in a run folder, as they were scored.
 
     Optional columns that are null in every row are dropped, since only other datasets of the run have them.
     """
     table = data.table
-    empty = []
+    empty_columns = []
     for name in table.column_names:
         if name not in PAIR_COLUMNS and table.column(name).null_count == table.num_rows:
-            empty.append(name)
+            empty_columns.append(name)
     facts = data.facts
     return Pairs(
-        table.drop_columns(empty),
+        table.drop_columns(empty_columns),
         name=data.name,
         version=facts.version,
         split=facts.split,
@@ -64,7 +64,7 @@ def pairs_of(data: ScoredDataset) -> Pairs:
     )
 
 
-def retabulate(
+def recompute_agreement(
     request: Request, data: ScoredDataset, pairs: Pairs, names: Sequence[str], progress: Progress
 ) -> list[AgreementRow]:
     """Return the agreement rows of one dataset, recomputed from the scores, labels and buckets in the folder.
@@ -76,55 +76,55 @@ def retabulate(
         names: the metrics to compare with the labels.
         progress: receives the progress of the work.
     """
-    rules = _rule_of_bucket(request.buckets, data.buckets)
+    rules = _column_rules_by_bucket(request.buckets, data.buckets)
     buckets = tuple(Bucket(name, mask, rules.get(name, "")) for name, mask in data.buckets.items())
     scores = {name: data.oriented(name) for name in names}
-    group = data.facts.group
-    if group and "group" in pairs.table.column_names:
+    group_column = data.facts.group
+    if group_column and "group" in pairs.table.column_names:
         # newer folders store the groups under this name, whatever the source calls the column
-        group = "group"
-    usable = rules_for(pairs, request.controls)[0]
-    controls = read_controls(pairs, usable, lambda: _token_f1(request, data, pairs, progress))
-    rows, _ = tabulate(request, DatasetScores(pairs, 0, group, scores, buckets, controls), progress)
+        group_column = "group"
+    usable_controls = rules_for(pairs, request.controls)[0]
+    controls = read_controls(pairs, usable_controls, lambda: _token_f1_scores(request, data, pairs, progress))
+    rows, _ = tabulate(request, DatasetScores(pairs, 0, group_column, scores, buckets, controls), progress)
     return rows
 
 
-def _token_f1(request: Request, data: ScoredDataset, pairs: Pairs, progress: Progress) -> NDArray[np.float64]:
+def _token_f1_scores(request: Request, data: ScoredDataset, pairs: Pairs, progress: Progress) -> NDArray[np.float64]:
     """Return the token F1 of every pair, shape (n,): the scores in the run folder if it has them, else computed."""
     metric = load_metric("f1")
     if str(metric) in data.scores:
         return data.scores[str(metric)]
     excerpt = Excerpt(pairs, [str(metric)], None, 0)
-    rescore(request, [excerpt], [metric], progress)
+    recompute_scores(request, [excerpt], [metric], progress)
     return excerpt.scores[str(metric)]
 
 
-def _rule_of_bucket(rules: Sequence[str], masks: Mapping[str, NDArray[np.bool_]]) -> dict[str, str]:
-    """Return the rule that made each bucket, for the buckets of rules that are just the name of a column.
+def _column_rules_by_bucket(rules: Sequence[str], masks: Mapping[str, NDArray[np.bool_]]) -> dict[str, str]:
+    """Return the rule of each bucket that was made by a rule that is just the name of a column, by bucket.
 
-    Such a rule makes one bucket per value of its column, and the agreement table has a mean over them.
+    Such a rule makes one bucket per value of its column, and the agreement table has a mean over these buckets.
 
     Args:
         rules: the bucket rules of the run, in order.
         masks: for each bucket, which pairs are in it, shape (n,).
     """
     rule_of = {}
-    earlier: set[str] = set()
+    earlier_prefixes: set[str] = set()
     for rule in rules:
         value_buckets = [name for name in masks if name.startswith(f"{rule}=")]
         if rule.isidentifier() and rule not in QUANTITIES:
             for name in value_buckets:
                 # a bucket belongs to the first rule that names it
-                if name not in earlier and not _is_product(name, value_buckets, masks):
+                if name not in earlier_prefixes and not _is_product(name, value_buckets, masks):
                     rule_of[name] = rule
-        earlier |= {rule, rule.replace("!=", "=")}
+        earlier_prefixes |= {rule, rule.replace("!=", "=")}
     return rule_of
 
 
 def _is_product(name: str, buckets: Sequence[str], masks: Mapping[str, NDArray[np.bool_]]) -> bool:
-    """Tell whether a bucket is one of the others crossed with a further rule, as ``a=1+b=2`` is of ``a=1``.
+    """Tell whether a bucket is the intersection of one of the others with a further rule: ``a=1+b=2`` for ``a=1``.
 
-    Since a value may contain ``+`` itself, the name is not enough: all pairs must be in the other bucket, too.
+    A value may itself contain ``+``, so that the name is not enough: all pairs must be in the other bucket, too.
     """
     for other in buckets:
         has_pairs_outside = (masks[name] & ~masks[other]).any()
@@ -135,9 +135,13 @@ def _is_product(name: str, buckets: Sequence[str], masks: Mapping[str, NDArray[n
 
 @dataclass(frozen=True)
 class _SampledPart(DatasetPart):
-    """The sampled rows of a part; metrics are still bound to the whole part, since its corpus affects their scores."""
+    """The sampled rows of a part of a dataset.
 
-    whole: DatasetPart
+    Attributes:
+        full_part: the part with all its rows, to which metrics are still bound, since its corpus affects their scores.
+    """
+
+    full_part: DatasetPart
 
 
 class Excerpt(PreparedDataset):
@@ -155,17 +159,17 @@ class Excerpt(PreparedDataset):
 
     def __init__(self, pairs: Pairs, metrics: Sequence[str], sample: int | None, seed: int) -> None:
         super().__init__(pairs, {}, 0, None)
-        self._metrics = frozenset(metrics)
-        self._all = sample is None or sample >= len(pairs)
+        self._metric_names = frozenset(metrics)
+        self._is_complete = sample is None or sample >= len(pairs)
         self._sampled_singles: dict[tuple[bool, bool, bool, bytes], Singles] = {}
-        self.rows = np.arange(len(pairs)) if sample is None or self._all else _sampled_rows(pairs, sample, seed)
+        self.rows = np.arange(len(pairs)) if sample is None or self._is_complete else _sampled_rows(pairs, sample, seed)
 
     def parts(self, metric: Metric) -> list[DatasetPart]:
         """Return the parts of the rows that a metric scores, each cut down to the sample; empty for other metrics."""
-        if str(metric) not in self._metrics:
+        if str(metric) not in self._metric_names:
             return []
         parts = super().parts(metric)
-        if self._all:
+        if self._is_complete:
             return parts
         sampled: list[DatasetPart] = []
         for part in parts:
@@ -175,7 +179,7 @@ class Excerpt(PreparedDataset):
 
     def taken(self, part: DatasetPart) -> Pairs:
         """Return all pairs of a part, including those outside the sample."""
-        return super().taken(part.whole if isinstance(part, _SampledPart) else part)
+        return super().taken(part.full_part if isinstance(part, _SampledPart) else part)
 
     def singles(self, metric: Metric, part: DatasetPart) -> Singles:
         """Return the distinct pairs among the sampled rows of a part."""
@@ -198,19 +202,19 @@ def _sampled_rows(pairs: Pairs, sample: int, seed: int) -> NDArray[np.intp]:
 
     This way every model of a preset with one model per language is verified.
     """
-    dataset = f"{pairs.name}|{pairs.split}"
+    seed_text = f"{pairs.name}|{pairs.split}"
     # seeded by name and split, so that each dataset of a run has its own sample
-    rng = np.random.default_rng((seed, zlib.crc32(dataset.encode())))
-    order = rng.permutation(len(pairs))
-    chosen = order[:sample]
+    rng = np.random.default_rng((seed, zlib.crc32(seed_text.encode())))
+    random_order = rng.permutation(len(pairs))
+    chosen = random_order[:sample]
     if "language" in pairs.table.column_names:
-        languages = np.array(pairs.table.column("language").to_pylist(), dtype=object)[order]
+        languages = np.array(pairs.table.column("language").to_pylist(), dtype=object)[random_order]
         first_rows = [languages.tolist().index(language) for language in set(languages)]
-        chosen = np.concatenate([chosen, order[first_rows]])
+        chosen = np.concatenate([chosen, random_order[first_rows]])
     return np.unique(chosen)
 
 
-def rescore(
+def recompute_scores(
     request: Request, excerpts: Sequence[Excerpt], metrics: Sequence[Metric], progress: Progress
 ) -> dict[tuple[str, str], MetricRecord]:
     """Score excerpts with metrics, and write the scores into the excerpts, shape (n,), with NaN for pairs not scored.
@@ -248,7 +252,7 @@ def rebuild_metric(name: str, data: ScoredDataset, *, trusted: bool) -> Metric |
             # built from its parts, since a column name may contain what a metric name would have as options
             lower_is_better = signature.get("lower_is_better") == "true"
             return Recorded(subject=signature.get("subject", ""), lower_is_better=lower_is_better)
-        metric = load_metric(_as_typed(name, data.run.manifest.request.metrics))
+        metric = load_metric(_typed_metric_name(name, data.run.manifest.request.metrics))
     except AssayError as error:
         return error
     code = metric.foreign_code()
@@ -260,7 +264,7 @@ def rebuild_metric(name: str, data: ScoredDataset, *, trusted: bool) -> Metric |
     return metric
 
 
-def _as_typed(name: str, typed: Sequence[str]) -> str:
+def _typed_metric_name(name: str, typed: Sequence[str]) -> str:
     """Return the name of a metric as the user typed it; ``LABEL=METRIC`` is recorded under its label."""
     return next((text for text in typed if text.startswith(f"{name}=")), name)
 
@@ -271,7 +275,7 @@ def trust_option(name: str) -> str:
 
 
 def verify_scores(
-    loaded: Metric | AssayError,
+    metric: Metric | AssayError,
     data: ScoredDataset,
     name: str,
     excerpt: Excerpt,
@@ -283,28 +287,30 @@ def verify_scores(
     If there are no new scores, the result has the reason instead, and a remedy if one is known.
 
     Args:
-        loaded: the metric, or the error that kept it from being built.
+        metric: the metric, or the error that kept it from being built.
         data: the dataset in the run folder.
         name: the name of the metric.
         excerpt: the pairs that were scored now, with their scores.
         status: the record of scoring now; None if the metric did not score.
         pairs: the dataset as reloaded from its source; None if that is unavailable.
     """
-    if isinstance(loaded, AssayError):
-        remedy = loaded.remedy if isinstance(loaded, UnavailableError) else ""
-        return not_recomputed(loaded.reason if isinstance(loaded, UnavailableError) else str(loaded), remedy)
-    recorded = data.scores[name]
+    if isinstance(metric, AssayError):
+        remedy = metric.remedy if isinstance(metric, UnavailableError) else ""
+        return not_recomputed(metric.reason if isinstance(metric, UnavailableError) else str(metric), remedy)
+    recorded_scores = data.scores[name]
     ids = data.table.column("pair_id").to_pylist()
-    if isinstance(loaded, ColumnMetric):
+    if isinstance(metric, ColumnMetric):
         try:
-            return compare_scores(recorded, _reread_scores(loaded, data, excerpt.pairs, pairs), ids, 0.0)
+            return compare_scores(recorded_scores, _reread_scores(metric, data, excerpt.pairs, pairs), ids, 0.0)
         except AssayError as error:
             return not_recomputed(str(error))
     if status is None or not status.is_done:
         return not_recomputed(status.reason if status else "", status.remedy if status else "")
     rows = excerpt.rows
-    recomputed = excerpt.scores[name]
-    return compare_scores(recorded[rows], recomputed[rows], [ids[row] for row in rows], loaded.declaration.tolerance)
+    recomputed_scores = excerpt.scores[name]
+    return compare_scores(
+        recorded_scores[rows], recomputed_scores[rows], [ids[row] for row in rows], metric.declaration.tolerance
+    )
 
 
 def _reread_scores(
@@ -327,17 +333,17 @@ def _reread_scores(
     source = pairs if pairs is not None or metric.file is None else folder_pairs
     if source is None:
         raise UnavailableError(f"{data.name} is unavailable, and its recorded scores are nowhere else")
-    recorded = read_recorded(metric, source)
-    if recorded is None:
+    recorded_scores = read_recorded(metric, source)
+    if recorded_scores is None:
         raise InputError(f"{data.name} has no column {metric.column!r} any more")
     rows = pc.index_in(data.table.column("pair_id"), source.column("pair_id").combine_chunks()).to_numpy()
-    known = np.isfinite(rows)
+    is_found = np.isfinite(rows)
     scores = np.full(len(data), np.nan)
-    scores[known] = recorded[rows[known].astype(np.intp)]
+    scores[is_found] = recorded_scores[rows[is_found].astype(np.intp)]
     return scores
 
 
-def reload(
+def reload_dataset(
     data: ScoredDataset, request: Request, manifest: Manifest, *, trusted: bool
 ) -> tuple[ReloadedData, Pairs | None]:
     """Load a dataset of a run from its source again, and compare it with the pairs that the run used.
@@ -361,25 +367,29 @@ def reload(
     if not facts.version and not is_own_file:
         return ReloadedData(data.name, "unavailable", source, {}, "it was never a file or a dataset with a card"), None
     if is_own_file and not exists(path):
-        why = "there is no such file, seen from this folder"
+        reason = "there is no such file, seen from this folder"
         if is_address(source):
-            why = "it came from an address, which is not read again"
-        return ReloadedData(data.name, "unavailable", source, {}, why), None
+            reason = "it came from an address, which is not read again"
+        return ReloadedData(data.name, "unavailable", source, {}, reason), None
     if not is_own_file and _card_name(data).endswith(".toml") and not trusted:
-        why = f"its card is a file that the run names, and is not read; if you trust it: {trust_option(data.name)}"
-        return ReloadedData(data.name, "unavailable", source, {}, why), None
-    files = [file for several in request.graphs.values() for file in several]
-    missing = next((file for file in files if not (exists(file) and Path(file).is_file())), None)
-    if missing is not None:
-        why = f"there is no such file of graphs, seen from this folder: {missing}"
-        return ReloadedData(data.name, "unavailable", source, {}, why), None
-    untouched = is_own_file and not request.graphs and digest_of_files(path) == facts.sha256
+        reason = f"its card is a file that the run names, and is not read; if you trust it: {trust_option(data.name)}"
+        return ReloadedData(data.name, "unavailable", source, {}, reason), None
+    graph_files = [file for paths in request.graphs.values() for file in paths]
+    missing_file = next((file for file in graph_files if not (exists(file) and Path(file).is_file())), None)
+    if missing_file is not None:
+        reason = f"there is no such file of graphs, seen from this folder: {missing_file}"
+        return ReloadedData(data.name, "unavailable", source, {}, reason), None
+    is_untouched = is_own_file and not request.graphs and digest_of_files(path) == facts.sha256
     try:
-        pairs = _from_file(data, path, manifest.environment.argv) if is_own_file else _from_card(data, request.offline)
+        pairs = (
+            _load_from_file(data, path, manifest.environment.argv)
+            if is_own_file
+            else _load_from_card(data, request.offline)
+        )
         pairs = join_graphs(pairs, request.graphs) if request.graphs else pairs
-        return _compare(data, pairs, request, manifest, source), pairs
+        return _compare_with_stored(data, pairs, request, manifest, source), pairs
     except AssayError as error:
-        if untouched:
+        if is_untouched:
             return ReloadedData(
                 data.name, "same", source, {}, f"by its checksum; it could not be read again: {error}"
             ), None
@@ -391,12 +401,12 @@ def _card_name(data: ScoredDataset) -> str:
     return data.name.partition("@")[0].partition(":")[0]
 
 
-def _from_card(data: ScoredDataset, offline: bool) -> Pairs:
+def _load_from_card(data: ScoredDataset, offline: bool) -> Pairs:
     card = load_card(_card_name(data), data.facts.version)
     return load_dataset(card, split=data.facts.split or None, offline=offline)
 
 
-def _from_file(data: ScoredDataset, path: Path, argv: list[str]) -> Pairs:
+def _load_from_file(data: ScoredDataset, path: Path, argv: list[str]) -> Pairs:
     """Return the pairs of a file, read with the columns and the split of the run.
 
     Args:
@@ -409,19 +419,19 @@ def _from_file(data: ScoredDataset, path: Path, argv: list[str]) -> Pairs:
     """
     # older runs recorded only their command line
     facts = data.facts
-    columns = facts.columns or None if "columns" in facts.model_fields_set else _columns_of(argv)
+    columns = facts.columns or None if "columns" in facts.model_fields_set else _columns_option(argv)
     reading = Reading(columns, facts.separator, facts.labels, facts.drop_unlabelled)
     if facts.split:
         return load_dataset(path, **vars(reading), split=facts.split)
-    pairs, absent = load_scored(path, reading)
-    for name in absent:
+    pairs, missing_columns = load_scored(path, reading)
+    for column_name in missing_columns:
         # a run of recorded scores may have had no texts either
-        if any(any(cell) if isinstance(cell, list) else cell for cell in data.table.column(name).to_pylist()):
-            raise InputError(f"{path}: has no column {name!r}, and the run does not say which one it was")
+        if any(any(cell) if isinstance(cell, list) else cell for cell in data.table.column(column_name).to_pylist()):
+            raise InputError(f"{path}: has no column {column_name!r}, and the run does not say which one it was")
     return pairs
 
 
-def _columns_of(argv: list[str]) -> str | None:
+def _columns_option(argv: list[str]) -> str | None:
     """Return the value of ``--columns`` on a command line; None if it has no such option."""
     for word, following in pairwise([*argv, ""]):
         if word == "--columns":
@@ -431,11 +441,13 @@ def _columns_of(argv: list[str]) -> str | None:
     return None
 
 
-def _compare(data: ScoredDataset, pairs: Pairs, request: Request, manifest: Manifest, source: str) -> ReloadedData:
+def _compare_with_stored(
+    data: ScoredDataset, pairs: Pairs, request: Request, manifest: Manifest, source: str
+) -> ReloadedData:
     """Tell whether the data is the same, was changed at its source, or was changed in the run folder."""
-    used, _ = request.choose_rows(pairs)
-    counts = {description: count for description, count in _count_differences(data, used).items() if count}
-    if used.digest != data.facts.digest:
+    used_pairs, _ = request.choose_rows(pairs)
+    counts = {description: count for description, count in _count_differences(data, used_pairs).items() if count}
+    if used_pairs.digest != data.facts.digest:
         note = "" if counts else "the same texts and labels; their order, or annotations, are others"
         return ReloadedData(data.name, "changed", source, counts, note)
     if counts:
@@ -459,25 +471,25 @@ def _count_differences(data: ScoredDataset, reloaded: Pairs) -> dict[str, int]:
     recorded = data.table
     ids = reloaded.table.column("pair_id").combine_chunks()
     row_indices = pc.index_in(recorded.column("pair_id").combine_chunks(), ids)
-    gone = row_indices.null_count
-    counts = {"rows gone": gone, "rows new": len(reloaded) - (len(recorded) - gone)}
-    kept = recorded.filter(pc.is_valid(row_indices))
+    missing_row_count = row_indices.null_count
+    counts = {"rows gone": missing_row_count, "rows new": len(reloaded) - (len(recorded) - missing_row_count)}
+    kept_rows = recorded.filter(pc.is_valid(row_indices))
     rows = pc.drop_null(row_indices)
     for name in recorded.column_names:
         if name == "pair_id":
             continue
         # in a run folder the group column is always called group
         column = data.facts.group if name == "group" and data.facts.group else name
-        before = _cells(kept.column(name))
+        stored_cells = _comparable_cells(kept_rows.column(name))
         try:
-            after = _cells(reloaded.column(column).take(rows))
+            reloaded_cells = _comparable_cells(reloaded.column(column).take(rows))
         except InputError:
-            after = [None] * len(before)
-        counts[f"other {column}"] = sum(old != new for old, new in zip(before, after, strict=True))
+            reloaded_cells = [None] * len(stored_cells)
+        counts[f"other {column}"] = sum(old != new for old, new in zip(stored_cells, reloaded_cells, strict=True))
     return counts
 
 
-def _cells(column: pa.ChunkedArray) -> list[Any]:
+def _comparable_cells(column: pa.ChunkedArray) -> list[Any]:
     """Return cells in a form independent of the source's types: floats, lists of gold answers, or text."""
     import pyarrow as pa
 

@@ -28,18 +28,18 @@ if TYPE_CHECKING:
 _FORMATS = (".csv", ".tsv", ".jsonl", ".parquet")
 
 
-def check_out(file: Path, out: Path) -> None:
-    """Raise InputError if *out* has an unknown extension, is *file* itself or a folder, or cannot be written."""
+def check_output_path(source_file: Path, out: Path) -> None:
+    """Raise InputError if *out* has an unknown extension, is *source_file* or a folder, or cannot be written."""
     if out.suffix.lower() not in _FORMATS:
         raise InputError(f"{out}: the name must end in {', '.join(_FORMATS)}")
     try:
-        same = out.samefile(file)
+        is_same_file = out.samefile(source_file)
     except (FileNotFoundError, NotADirectoryError):
-        same = False
+        is_same_file = False
     except OSError as error:
         # for example symbolic links in a loop
         raise InputError(f"{error.filename or out}: cannot be opened ({error.strerror})") from None
-    if same:
+    if is_same_file:
         raise InputError(f"{out}: is the file that is read; give `out` another name")
     if out.is_dir():
         raise InputError(f"{out}: is a folder; give `out` another name")
@@ -58,33 +58,33 @@ def check_existing_output(
         reading: how that file is read (columns, separator, labels).
         spreadsheet: whether texts in *out* that look like a formula begin with ``'``.
     """
-    if out.exists() and not _holds_scores(out, pairs, columns, reading, spreadsheet):
+    if out.exists() and not _has_scores_of_pairs(out, pairs, columns, reading, spreadsheet):
         raise InputError(
             f"{out}: holds something else than scores of these pairs; give `out` another name or remove it"
         )
 
 
-def _holds_scores(out: Path, pairs: Pairs, columns: list[str], reading: Reading, spreadsheet: bool) -> bool:
+def _has_scores_of_pairs(out: Path, pairs: Pairs, columns: list[str], reading: Reading, spreadsheet: bool) -> bool:
     """Tell whether *out* has the texts and labels of these pairs, and scores of known metrics as its other columns."""
     try:
         source = read_table_file(out)
-        added = [name for name in source.table.column_names if name not in columns]
-        for name in added:
+        score_names = [name for name in source.table.column_names if name not in columns]
+        for name in score_names:
             registry().find(MetricName.parse(name).name)
         existing = convert(source, reading, allow_unlabelled=True).table
     except InputError:
         return False
-    rows = min(len(pairs), existing.num_rows)
+    row_count = min(len(pairs), existing.num_rows)
     for name in PAIR_COLUMNS:
-        if name == "pair_id":  # made of the row number, which formats count differently
+        if name == "pair_id":  # derived from the row number, which formats count differently
             continue
-        existing_column = existing.column(name).slice(0, rows)
-        column = pairs.table.column(name).slice(0, rows)
+        existing_column = existing.column(name).slice(0, row_count)
+        column = pairs.table.column(name).slice(0, row_count)
         if existing_column.equals(column):
             continue
         if not spreadsheet or existing_column.to_pylist() != list(map(_spreadsheet_cell, column.to_pylist())):
             return False
-    return bool(added)
+    return bool(score_names)
 
 
 def write_table(table: pa.Table, out: Path, *, spreadsheet: bool = False) -> None:
@@ -100,27 +100,29 @@ def write_table(table: pa.Table, out: Path, *, spreadsheet: bool = False) -> Non
     Raises:
         InputError: the file cannot be written.
     """
-    ending = out.suffix.lower()
-    if ending == ".parquet":
+    suffix = out.suffix.lower()
+    if suffix == ".parquet":
         import pyarrow.parquet as pq
 
         _write_atomically(out, lambda temporary: pq.write_table(table, temporary))
-    elif ending == ".jsonl":
-        _write_atomically(out, lambda temporary: _write_lines(temporary, (_dumped(row) for row in _rows(table))))
+    elif suffix == ".jsonl":
+        _write_atomically(
+            out, lambda temporary: _write_lines(temporary, (_json_text(row) for row in _row_dicts(table)))
+        )
     else:
-        delimiter = "\t" if ending == ".tsv" else ","
-        format_cell = _spreadsheet_cell if spreadsheet else _cell
+        delimiter = "\t" if suffix == ".tsv" else ","
+        format_cell = _spreadsheet_cell if spreadsheet else _delimited_cell
         _write_atomically(out, lambda temporary: _write_delimited(table, temporary, delimiter, format_cell))
 
 
-def write_scored_lines(file: Path, scores: Mapping[str, NDArray[np.float64]], n: int, out: Path) -> None:
-    """Copy the first n objects of a JSONL file unchanged, each with its scores as further keys.
+def write_scored_lines(file: Path, scores: Mapping[str, NDArray[np.float64]], row_count: int, out: Path) -> None:
+    """Copy the first objects of a JSONL file unchanged, each with its scores as further keys.
 
     Args:
         file: a file with one JSON object per line; blank lines are left out.
-        scores: the scores by the key to write, each of shape (n,); NaN is written as null. None of these keys occurs in
-            the objects, which the caller has checked.
-        n: the number of objects.
+        scores: the scores by the key to write, each of shape (row_count,); NaN is written as null. None of these keys
+            occurs in the objects, which the caller has checked.
+        row_count: the number of objects to copy.
         out: the path of the output.
 
     Raises:
@@ -128,17 +130,18 @@ def write_scored_lines(file: Path, scores: Mapping[str, NDArray[np.float64]], n:
     """
 
     def scored_lines() -> Iterator[str]:
-        for row, (_, line) in zip(range(n), json_lines(file), strict=False):
+        for row, (_, line) in zip(range(row_count), json_lines(file), strict=False):
             row_scores = {
-                name: None if np.isnan(values[row]) else float(values[row]) for name, values in scores.items()
+                name: None if np.isnan(metric_scores[row]) else float(metric_scores[row])
+                for name, metric_scores in scores.items()
             }
             if not row_scores:
                 yield line
                 continue
             # spliced into the text instead of re-serialised, since 1.50, large integers and escapes would change; a
             # scored object is never empty, so that a comma always fits
-            added = _dumped(row_scores)
-            yield f"{line[:-1].rstrip()}, {added[1:]}"
+            scores_text = _json_text(row_scores)
+            yield f"{line[:-1].rstrip()}, {scores_text[1:]}"
 
     _write_atomically(out, lambda temporary: _write_lines(temporary, scored_lines()))
 
@@ -168,18 +171,18 @@ def _write_delimited(table: pa.Table, path: Path, delimiter: str, format_cell: C
             write_rows(file, rows, delimiter=delimiter)
 
 
-def _rows(table: pa.Table) -> Iterator[dict[str, Any]]:
+def _row_dicts(table: pa.Table) -> Iterator[dict[str, Any]]:
     for batch in table.to_batches(max_chunksize=8192):
         yield from batch.to_pylist()
 
 
-def _cell(value: Any) -> Any:
-    return _dumped(value) if isinstance(value, list | dict) else value
+def _delimited_cell(value: Any) -> Any:
+    return _json_text(value) if isinstance(value, list | dict) else value
 
 
 def _spreadsheet_cell(value: Any) -> Any:
-    return shown_by_spreadsheet(_cell(value))
+    return shown_by_spreadsheet(_delimited_cell(value))
 
 
-def _dumped(value: Any) -> str:
+def _json_text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)

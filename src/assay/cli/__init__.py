@@ -18,7 +18,7 @@ __all__ = ["app", "main", "verbs"]
 
 #: Order of the verbs in the help: runs, scores, comparisons, decisions, output, checks, models, lists. Verbs that are
 #: missing here come last.
-ORDER = (
+VERB_ORDER = (
     *("run", "score", "agree", "compare", "power", "leaderboard", "systems", "significance", "recommend", "errors"),
     *(
         "explain",
@@ -42,13 +42,13 @@ ORDER = (
 NO_CONFIG = "ASSAY_NO_CONFIG"
 
 
-def _show_tracebacks(shown: bool) -> None:
-    if shown:
+def _enable_tracebacks(is_requested: bool) -> None:
+    if is_requested:
         os.environ[TRACEBACK] = "1"
 
 
-def _show_log(shown: bool) -> None:
-    if shown:
+def _enable_log(is_requested: bool) -> None:
+    if is_requested:
         log_to_stderr()
 
 
@@ -57,43 +57,43 @@ SWITCHES = ("traceback", "verbose")
 Traceback = Annotated[
     bool,
     typer.Option(
-        "--traceback", callback=_show_tracebacks, expose_value=False, help="Show the lines of code behind an error."
+        "--traceback", callback=_enable_tracebacks, expose_value=False, help="Show the lines of code behind an error."
     ),
 ]
 Verbose = Annotated[
     bool,
     typer.Option(
         "--verbose",
-        callback=_show_log,
+        callback=_enable_log,
         expose_value=False,
         help="Report models loaded, batches, store hits and seconds per stage on stderr.",
     ),
 ]
 
 
-def _switches(traceback: Traceback = False, verbose: Verbose = False) -> None:
+def _declare_switches(traceback: Traceback = False, verbose: Verbose = False) -> None:
     """Declare the switches, so that typer makes their parameters; see :func:`_add_switches`."""
 
 
 @functools.cache
 def verbs() -> dict[str, str]:
-    """Return the summary of each verb, by verb in the order of the help.
+    """Return the summary of each verb as a dict from verb to summary, in the order of the help.
 
     A verb is a file of this package whose docstring begins with ``assay VERB``, a colon and the summary. Only that line
-    is read, since importing every verb would make ``assay --help`` slow. The file has a function with the name of the
-    verb, or an ``app`` with subcommands.
+    is read, since importing every verb would make ``assay --help`` slow. The file defines a function with the name of
+    the verb, or an ``app`` with subcommands.
     """
     summaries = {}
     for path in sorted(Path(__file__).parent.glob("*.py")):
         with path.open(encoding="utf-8") as file:
-            match = re.match(rf'"""``assay {path.stem}``: (?P<summary>.+?)(?:""")?$', file.readline())
-        if match is not None:
-            summaries[path.stem] = match["summary"][:1].upper() + match["summary"][1:]
-    order = [verb for verb in ORDER if verb in summaries]
-    return {verb: summaries[verb] for verb in dict.fromkeys([*order, *summaries])}
+            summary_match = re.match(rf'"""``assay {path.stem}``: (?P<summary>.+?)(?:""")?$', file.readline())
+        if summary_match is not None:
+            summaries[path.stem] = summary_match["summary"][:1].upper() + summary_match["summary"][1:]
+    ordered_verbs = [verb for verb in VERB_ORDER if verb in summaries]
+    return {verb: summaries[verb] for verb in dict.fromkeys([*ordered_verbs, *summaries])}
 
 
-class _Commands(Mapping[str, Any]):
+class _LazyCommands(Mapping[str, Any]):
     """A mapping from verbs to commands, which are imported on first use."""
 
     def __init__(self) -> None:
@@ -132,9 +132,9 @@ def _add_switches(command: Any) -> None:
         for verb in command.commands.values():
             _add_switches(verb)
         return
-    carrier = typer.Typer(add_completion=False)
-    carrier.command()(_switches)
-    command.params += [param for param in typer.main.get_command(carrier).params if param.name in SWITCHES]
+    switch_app = typer.Typer(add_completion=False)
+    switch_app.command()(_declare_switches)
+    command.params += [param for param in typer.main.get_command(switch_app).params if param.name in SWITCHES]
 
 
 class VerbGroup(OneLineErrors):
@@ -142,14 +142,14 @@ class VerbGroup(OneLineErrors):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
-        self.commands = cast(Any, _Commands())  # typer only reads it, and a Mapping is enough for that
+        self.commands = cast(Any, _LazyCommands())  # typer expects a dict, but only reads it
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the verbs."""
         return list(verbs())
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write the verbs and what they do, without importing them."""
+        """Write the verbs and their summaries to the help, without importing the verbs."""
         with formatter.section("Commands"):
             formatter.write_dl(list(verbs().items()))
 
@@ -167,8 +167,8 @@ app = typer.Typer(
 )
 
 
-def _show_version(shown: bool) -> None:
-    if shown:
+def _print_version(is_requested: bool) -> None:
+    if is_requested:
         from assay import __version__
 
         typer.echo(f"assay {__version__}")
@@ -178,7 +178,7 @@ def _show_version(shown: bool) -> None:
 @app.callback()
 def _root(
     context: typer.Context,
-    version: bool = typer.Option(False, "--version", callback=_show_version, is_eager=True, help="Show the version."),
+    version: bool = typer.Option(False, "--version", callback=_print_version, is_eager=True, help="Show the version."),
     traceback: Traceback = False,
     verbose: Verbose = False,
     no_config: bool = typer.Option(

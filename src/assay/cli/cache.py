@@ -62,18 +62,18 @@ def prune(
 
     removed = prune_cache(kinds, older_than=older_than, dry_run=dry_run)
     for entry in removed:
-        typer.echo(_line(entry, dry_run=dry_run))
+        typer.echo(_removal_line(entry, dry_run=dry_run))
 
 
-def _line(entry: CacheEntry, *, dry_run: bool) -> str:
-    done = "would remove" if dry_run else "removed"
-    return f"{entry.kind}: {done} {entry.files:,} files, {size_text(entry.size)}"
+def _removal_line(entry: CacheEntry, *, dry_run: bool) -> str:
+    verb_phrase = "would remove" if dry_run else "removed"
+    return f"{entry.kind}: {verb_phrase} {entry.files:,} files, {size_text(entry.size)}"
 
 
 def size_text(size: int) -> str:
     """Return a number of bytes in the unit that suits it: ``12.3 MB``."""
-    value, units = float(size), ["B", "kB", "MB", "GB", "TB"]
-    while value >= 1000 and len(units) > 1:
-        value /= 1000
+    scaled_size, units = float(size), ["B", "kB", "MB", "GB", "TB"]
+    while scaled_size >= 1000 and len(units) > 1:
+        scaled_size /= 1000
         units.pop(0)
-    return f"{value:.0f} B" if units[0] == "B" else f"{value:.1f} {units[0]}"
+    return f"{scaled_size:.0f} B" if units[0] == "B" else f"{scaled_size:.1f} {units[0]}"

@@ -13,7 +13,7 @@ from assay.cli.options import ExplainOption, QuietOption, ReportFormat, ReportFo
 from assay.reports.check.settings import CheckSettings
 
 #: Exit code when the run is worse than the baseline.
-FAILED = 3
+EXIT_CODE_OF_FAILURE = 3
 
 
 @command(CheckSettings)
@@ -55,6 +55,6 @@ def check(
     if not checked.passed:
         if not has_headline:
             tell(f"assay: {checked.headline}")
-        raise typer.Exit(FAILED)
+        raise typer.Exit(EXIT_CODE_OF_FAILURE)
     if not quiet and not has_headline:
         tell(checked.headline)

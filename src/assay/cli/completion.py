@@ -1,7 +1,7 @@
 """Shell completion of values: names of metrics, datasets, buckets and runs.
 
-A shell waits for completions at every press of the key, so that they must be fast. Nothing here imports NumPy, pandas
-or torch; only the first line of a card is read, and only the manifest of the run before the cursor.
+A shell waits for completions whenever the completion key is pressed, so they must be fast. Nothing here imports NumPy,
+pandas or torch; only the first line of each card is read, and only the manifest of the run before the cursor.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from typing import Any
 
 import typer
 
+#: A function of the context and the incomplete word, which returns the completions of the word.
 Completer = Callable[[typer.Context, str], list[str]]
 
 #: Bucket rules that need no further column in the data.
-BUCKETS = ("none", "f1", "length", "number", "subset", "split", "language")
+COLUMN_FREE_BUCKETS = ("none", "f1", "length", "number", "subset", "split", "language")
 
 
 def completer_of(setting: str, metavar: str | None) -> Completer | None:
@@ -26,35 +27,37 @@ def completer_of(setting: str, metavar: str | None) -> Completer | None:
 
 def complete_metrics(context: typer.Context, incomplete: str) -> list[str]:
     """Return the matching metrics of the run before the cursor, or of all that are installed if there is no run."""
-    run = _run_of(context)
+    run = _read_run_manifest(context)
     if run is not None:
-        return _matching(incomplete, [record["metric"] for record in run["metrics"]])
+        return _filter_by_prefix(incomplete, [record["metric"] for record in run["metrics"]])
     from importlib import metadata
 
     from assay.metrics.provenance import ENTRY_POINTS
     from assay.metrics.registry import built_in
 
     plugins = [point.name for point in metadata.entry_points(group=ENTRY_POINTS)]
-    return _matching(incomplete, sorted([*built_in(), *plugins]))
+    return _filter_by_prefix(incomplete, sorted([*built_in(), *plugins]))
 
 
 def complete_datasets(context: typer.Context, incomplete: str) -> list[str]:
     """Return the matching datasets of the run before the cursor, or of the cards that come with assay."""
-    run = _run_of(context)
+    run = _read_run_manifest(context)
     if run is not None:
-        return _matching(incomplete, [record["name"] for record in run["datasets"]])
+        return _filter_by_prefix(incomplete, [record["name"] for record in run["datasets"]])
     names = []
     for card in (Path(__file__).parents[1] / "datasets" / "cards").glob("*.toml"):
         with card.open(encoding="utf-8") as file:
             # every card that comes with assay has its name in the first line
             names.append(file.readline().partition("=")[2].strip().strip('"'))
-    return _matching(incomplete, sorted(names))
+    return _filter_by_prefix(incomplete, sorted(names))
 
 
 def complete_buckets(context: typer.Context, incomplete: str) -> list[str]:
     """Return the matching buckets of the run before the cursor, or the matching bucket rules if there is no run."""
-    run = _run_of(context)
-    return _matching(incomplete, BUCKETS if run is None else [record["bucket"] for record in run["buckets"]])
+    run = _read_run_manifest(context)
+    return _filter_by_prefix(
+        incomplete, COLUMN_FREE_BUCKETS if run is None else [record["bucket"] for record in run["buckets"]]
+    )
 
 
 def complete_runs(context: typer.Context, incomplete: str) -> list[str]:
@@ -64,7 +67,7 @@ def complete_runs(context: typer.Context, incomplete: str) -> list[str]:
     folders = [parent, Path("runs")] if parent == Path() else [parent]
     manifests = [manifest for folder in folders for manifest in folder.glob("*/run.json")]
     manifests.sort(key=lambda manifest: manifest.stat().st_mtime, reverse=True)
-    return _matching(incomplete, (str(manifest.parent) for manifest in manifests))
+    return _filter_by_prefix(incomplete, (str(manifest.parent) for manifest in manifests))
 
 
 #: Completers, by the name of a setting (lower case) or by its metavar in the help (upper case).
@@ -77,16 +80,16 @@ COMPLETERS: dict[str, Completer] = {
 }
 
 
-def _matching(incomplete: str, names: Iterable[str]) -> list[str]:
+def _filter_by_prefix(incomplete: str, names: Iterable[str]) -> list[str]:
     return [name for name in dict.fromkeys(names) if name.startswith(incomplete)]
 
 
-def _run_of(context: typer.Context) -> dict[str, Any] | None:
+def _read_run_manifest(context: typer.Context) -> dict[str, Any] | None:
     """Return the manifest of the first run among the arguments before the cursor; None if there is no run."""
-    runs = context.params.get("runs") or context.params.get("run") or ()
-    named = [runs] if isinstance(runs, str | Path) else runs
+    runs_or_run = context.params.get("runs") or context.params.get("run") or ()
+    run_paths = [runs_or_run] if isinstance(runs_or_run, str | Path) else runs_or_run
     # while the value of an option is being completed, arguments before it may be unparsed, in context.args
-    for folder in [*named, *context.args]:
+    for folder in [*run_paths, *context.args]:
         try:
             manifest = json.loads((Path(folder) / "run.json").read_text(encoding="utf-8"))
             if {"metrics", "datasets", "buckets"} <= set(manifest):

@@ -31,11 +31,17 @@ REFUSED = {
     **dict.fromkeys(("older_than", "dry_run"), "decides what is deleted"),
 }
 #: Options whose text may contain paths, besides options that are paths; such a path has a slash or a dot.
-WITH_PATHS = frozenset(
+OPTIONS_WITH_PATHS = frozenset(
     {"base", "dataset", "datasets", "dev", "graphs", "labeller", "metric", "metrics", "pairs", "prices", "queries"}
     | {"test", "threshold", "train", "vectors"}
 )
-_EXPECTED = {bool: "true or false", int: "a whole number", float: "a number", str: "text", Path: "text, a path"}
+_TYPE_DESCRIPTIONS = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "text",
+    Path: "text, a path",
+}
 
 
 @dataclass(frozen=True)
@@ -77,7 +83,7 @@ class Option:
 
     @property
     def _accepts_mapping(self) -> bool:
-        return "Mapping[" in self._hint or self.name in MAPPINGS
+        return "Mapping[" in self._hint or self.name in MAPPING_OPTIONS
 
     @property
     def _hint(self) -> str:
@@ -99,7 +105,7 @@ class Option:
             toml_type = (int, float)
         # bool is a subclass of int
         if not isinstance(value, toml_type) or (isinstance(value, bool) and self.kind is not bool):
-            raise InputError(f"expected {_EXPECTED[self.kind]}")
+            raise InputError(f"expected {_TYPE_DESCRIPTIONS[self.kind]}")
         if self.choices and value not in self.choices:
             raise InputError(f"must be {', '.join(self.choices[:-1])} or {self.choices[-1]}")
         if self._hint:
@@ -111,7 +117,7 @@ class Option:
             _check_runs_no_code(value)
         if self.kind is Path or self._hint in ("str | Path", "str | Path | None"):
             return os.path.relpath(folder / Path(value).expanduser())
-        return _with_paths(value, folder) if isinstance(value, str) and self.name in WITH_PATHS else value
+        return _resolve_paths(value, folder) if isinstance(value, str) and self.name in OPTIONS_WITH_PATHS else value
 
 
 def _as_list(value: Any) -> list[Any]:
@@ -131,16 +137,16 @@ def _check_runs_no_code(name: str) -> None:
         raise InputError(f"would run code or call a server ({code}); name such a metric on the command line")
 
 
-def _with_paths(text: str, folder: Path) -> str:
+def _resolve_paths(text: str, folder: Path) -> str:
     """Return a text with the paths in it, which are relative to *folder*, made relative to the working folder.
 
     A part of the text is a path if it has a slash or a dot and exists, such as in ``bi-encoder:models/a``.
     """
     parts = re.split(r"([=:,+])", text)
-    for i, part in enumerate(parts):
+    for index, part in enumerate(parts):
         looks_like_path = "/" in part or "." in part
         if looks_like_path and (exists(folder / part) or exists(part)):
-            parts[i] = os.path.relpath(folder / part)
+            parts[index] = os.path.relpath(folder / part)
     return "".join(parts)
 
 
@@ -154,43 +160,43 @@ def options_of(command: Any) -> dict[str, Option]:
         if parameter.param_type_name != "option" or parameter.name not in hints:
             continue
         settings = getattr(callback, "settings_class", None)
-        option = _option(parameter.name, get_args(hints[parameter.name])[0], settings)
+        option = _option_from_annotation(parameter.name, get_args(hints[parameter.name])[0], settings)
         flags = [flag.removeprefix("--") for flag in parameter.opts if flag.startswith("--")]
         for key in (parameter.name, *flags):
-            options[_key(key)] = option
+            options[_normalise_key(key)] = option
     return options
 
 
-def _key(text: str) -> str:
+def _normalise_key(text: str) -> str:
     return text.replace("-", "_")
 
 
-def _bare(key: str) -> str:
+def _toml_key(key: str) -> str:
     """Return a key as TOML writes it."""
     return key if re.fullmatch(r"[\w-]+", key) else json.dumps(key)
 
 
-def _option(name: str, annotation: Any, settings: Any) -> Option:
+def _option_from_annotation(name: str, annotation: Any, settings: Any) -> Option:
     """Return an option from its annotation for typer: a plain type, Enum, Literal or list, or one of these or None."""
     hint = next((part for part in get_args(annotation) if part is not type(None)), annotation)
     hint = annotation if get_origin(annotation) in (list, Literal) else hint
-    several = get_origin(hint) is list
-    if several:
+    accepts_list = get_origin(hint) is list
+    if accepts_list:
         (hint,) = get_args(hint)
     if get_origin(hint) is Literal:
-        return Option(name, str, get_args(hint), several, settings)
+        return Option(name, str, get_args(hint), accepts_list, settings)
     if issubclass(hint, Enum):
-        return Option(name, str, tuple(str(item.value) for item in hint), several, settings)
-    return Option(name, hint, (), several, settings)
+        return Option(name, str, tuple(str(item.value) for item in hint), accepts_list, settings)
+    return Option(name, hint, (), accepts_list, settings)
 
 
-def leaves(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield each verb below a command, after the words that lead to it."""
+def iterate_verbs(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield each verb below a command, as its words, such as ``("train", "s3bert")``, and its command."""
     if not hasattr(command, "commands"):
         yield path, command
         return
     for name in command.commands:
-        yield from leaves(command.commands[name], (*path, name))
+        yield from iterate_verbs(command.commands[name], (*path, name))
 
 
 def defaults_of(configuration: Configuration, root: Any, verb: str) -> dict[str, Any]:
@@ -201,18 +207,18 @@ def defaults_of(configuration: Configuration, root: Any, verb: str) -> dict[str,
     Raises:
         InputError: no verb has a key or table, or a value does not fit; the message names the file and the key.
     """
-    values, tables = _parts(configuration.values, root)
+    values, tables = _split_table(configuration.values, root)
     for name in tables:
         if name not in root.commands:
-            head = f"{configuration.file}: {configuration.table(_bare(name))}"
-            near = suggest(name, root.commands)
-            raise InputError(f"{head}: there is no verb {name!r}.{near} assay --help lists them")
+            location = f"{configuration.file}: {configuration.table(_toml_key(name))}"
+            suggestion = suggest(name, root.commands)
+            raise InputError(f"{location}: there is no verb {name!r}.{suggestion} assay --help lists them")
     for key, value in values.items():
         _check_key(configuration, key, value, root, first=verb)
-    return _of_command(configuration, root.commands[verb], tables.get(verb, {}), values, (verb,))
+    return _values_of_command(configuration, root.commands[verb], tables.get(verb, {}), values, (verb,))
 
 
-def _of_command(
+def _values_of_command(
     configuration: Configuration,
     command: Any,
     table: Mapping[str, Any],
@@ -228,48 +234,50 @@ def _of_command(
         inherited: the keys of the levels above, which apply if an option accepts them.
         path: the words of the command.
     """
-    own, tables = _parts(table, command)
-    for key, value in own.items():
+    own_values, tables = _split_table(table, command)
+    for key, value in own_values.items():
         _check_key(configuration, key, value, command, path)
     if not hasattr(command, "commands"):
         options = options_of(command)
         folder = configuration.file.parent
         values = _accepted_values(inherited, options, folder)
-        for key, value in own.items():
-            option = options[_key(key)]
+        for key, value in own_values.items():
+            option = options[_normalise_key(key)]
             values[option.name] = option.parse(value, folder)
         return values
     for name in tables:
         if name not in command.commands:
-            head = f"{configuration.file}: {configuration.table(*path, _bare(name))}"
-            raise InputError(f"{head}: there is no such verb.{suggest(name, command.commands)}")
+            location = f"{configuration.file}: {configuration.table(*path, _toml_key(name))}"
+            raise InputError(f"{location}: there is no such verb.{suggest(name, command.commands)}")
     return {
-        name: _of_command(
-            configuration, command.commands[name], tables.get(name, {}), {**inherited, **own}, (*path, name)
+        name: _values_of_command(
+            configuration, command.commands[name], tables.get(name, {}), {**inherited, **own_values}, (*path, name)
         )
         for name in command.commands
     }
 
 
-def _parts(table: Mapping[str, Any], command: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+def _split_table(table: Mapping[str, Any], command: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """Split a table into its keys and, for a group of verbs, the tables of verbs; ``labels = {no = 0}`` is a key."""
     values: dict[str, Any] = {}
     tables: dict[str, Any] = {}
     for key, value in table.items():
-        is_table = isinstance(value, dict) and hasattr(command, "commands") and _key(key) not in MAPPINGS
+        is_table = (
+            isinstance(value, dict) and hasattr(command, "commands") and _normalise_key(key) not in MAPPING_OPTIONS
+        )
         (tables if is_table else values)[key] = value
     return values, tables
 
 
 #: Options that are mappings, which a file may write as a table.
-MAPPINGS = frozenset({"columns", "graphs", "labels"})
+MAPPING_OPTIONS = frozenset({"columns", "graphs", "labels"})
 
 
 def _accepted_values(values: Mapping[str, Any], options: Mapping[str, Option], folder: Path) -> dict[str, Any]:
     """Return the values that these options accept, by parameter name; the rest are for other verbs."""
     accepted = {}
     for key, value in values.items():
-        option = options.get(_key(key))
+        option = options.get(_normalise_key(key))
         if option is not None:
             try:
                 accepted[option.name] = option.parse(value, folder)
@@ -291,15 +299,17 @@ def _check_key(
         path: the words of the command; empty at the top level.
         first: the verb to try first; empty for no preference.
     """
-    location = f"{configuration.file}: {f'{configuration.table(*path)} {_bare(key)}'.strip()}"
-    if _key(key) in REFUSED:
-        raise InputError(f"{location}: {REFUSED[_key(key)]}, so it is for the command line only; remove the key")
+    location = f"{configuration.file}: {f'{configuration.table(*path)} {_toml_key(key)}'.strip()}"
+    if _normalise_key(key) in REFUSED:
+        raise InputError(
+            f"{location}: {REFUSED[_normalise_key(key)]}, so it is for the command line only; remove the key"
+        )
     known: set[str] = set()
     problem = ""
-    for leaf in _tried_first(command, first):
-        options = options_of(leaf)
+    for verb_command in _iterate_verbs_from(command, first):
+        options = options_of(verb_command)
         known |= options.keys()
-        option = options.get(_key(key))
+        option = options.get(_normalise_key(key))
         if option is not None:
             try:
                 option.parse(value, configuration.file.parent)
@@ -310,23 +320,25 @@ def _check_key(
     if problem:
         raise InputError(f"{location} = {value!r}: {problem}")
     verb = " ".join(path)
-    lack = f"assay {verb} has no such option" if verb else "no verb has such an option"
-    raise InputError(
-        f"{location}: {lack}.{suggest(_key(key), sorted(known))} assay {verb or 'VERB'} --help lists the options"
-    )
+    complaint = f"assay {verb} has no such option" if verb else "no verb has such an option"
+    suggestion = suggest(_normalise_key(key), sorted(known))
+    raise InputError(f"{location}: {complaint}.{suggestion} assay {verb or 'VERB'} --help lists the options")
 
 
-def _tried_first(command: Any, first: str) -> Iterator[Any]:
-    """Yield the verbs below a command, beginning with the one called *first*, before the others are imported."""
-    if first:
-        for _, leaf in leaves(command.commands[first]):
-            yield leaf
-    for _, leaf in leaves(command):
-        yield leaf
+def _iterate_verbs_from(command: Any, first_verb: str) -> Iterator[Any]:
+    """Yield the verbs below a command, first those of *first_verb*, since each further verb must be imported.
+
+    These are yielded again in their place among all verbs.
+    """
+    if first_verb:
+        for _, verb_command in iterate_verbs(command.commands[first_verb]):
+            yield verb_command
+    for _, verb_command in iterate_verbs(command):
+        yield verb_command
 
 
-def given_by(configuration: Configuration, root: Any) -> tuple[dict[str, list[str]], list[str]]:
-    """Return the verbs that each ``key = value`` of a configuration applies to, and one message per fault of the file.
+def settings_by_verb(configuration: Configuration, root: Any) -> tuple[dict[str, list[str]], list[str]]:
+    """Return the verbs to which each ``key = value`` of a configuration applies, and one message per fault of the file.
 
     Faults are the errors of :func:`defaults_of`, and values of one verb that contradict each other.
     """
@@ -338,42 +350,44 @@ def given_by(configuration: Configuration, root: Any) -> tuple[dict[str, list[st
         except InputError as error:
             faults.append(str(error))
             continue
-        for path, leaf in leaves(root.commands[verb], (verb,)):
-            values = _below(defaults, path[1:])
+        for path, verb_command in iterate_verbs(root.commands[verb], (verb,)):
+            values = _values_below(defaults, path[1:])
             for name, value in values.items():
                 line = Configuration(configuration.file, {name: value}).line
                 verbs.setdefault(line, []).append(" ".join(path))
-            faults += _contradictions(configuration.file, leaf, values)
+            faults += _contradictions(configuration.file, verb_command, values)
     return verbs, list(dict.fromkeys(faults))
 
 
-def _below(defaults: Mapping[str, Any], path: tuple[str, ...]) -> Mapping[str, Any]:
+def _values_below(defaults: Mapping[str, Any], path: tuple[str, ...]) -> Mapping[str, Any]:
     for word in path:
         defaults = defaults[word]
     return defaults
 
 
-def _contradictions(file: Path, leaf: Any, values: Mapping[str, Any]) -> list[str]:
-    """Return a list with the error about values that contradict each other; empty if they do not.
+def _contradictions(file: Path, verb_command: Any, values: Mapping[str, Any]) -> list[str]:
+    """Return a list with the error about values that contradict each other; empty if none do.
 
     A verb with required settings that the file does not set cannot be checked.
     """
-    settings = getattr(leaf.callback, "settings_class", None)
+    settings = getattr(verb_command.callback, "settings_class", None)
     if settings is None:
         return []
     fields = settings.__dataclass_fields__
-    own = {name: value for name, value in values.items() if name in fields}
-    if any(item.default is dataclasses.MISSING and name not in own for name, item in fields.items()):
+    own_settings = {name: value for name, value in values.items() if name in fields}
+    if any(field.default is dataclasses.MISSING and name not in own_settings for name, field in fields.items()):
         return []
     try:
-        settings(**own)
+        settings(**own_settings)
     except InputError as error:
         message = str(error)
-        return [f"{file}: {message.replace('`', '')}"] if origin_of(message, Configuration(file, own)) else []
+        return (
+            [f"{file}: {message.replace('`', '')}"] if origin_note(message, Configuration(file, own_settings)) else []
+        )
     return []
 
 
-def used_by(context: Any) -> Configuration | None:
+def used_configuration(context: Any) -> Configuration | None:
     """Return the values of the configuration that a command uses; those overridden on the command line are left out."""
     values = context.default_map or {}
     sources = {name: context.get_parameter_source(name) for name in values}
@@ -381,9 +395,9 @@ def used_by(context: Any) -> Configuration | None:
     return Configuration(context.obj, used) if used else None
 
 
-def origin_of(message: str, configuration: Configuration) -> str:
+def origin_note(message: str, configuration: Configuration) -> str:
     """Return a suffix for a message that says which settings named in it came from the file; empty if none did."""
-    named = set(re.findall(r"`([a-z][a-z0-9_]*)[`=]", message)) & configuration.values.keys()
-    if not named:
+    named_settings = set(re.findall(r"`([a-z][a-z0-9_]*)[`=]", message)) & configuration.values.keys()
+    if not named_settings:
         return ""
-    return f" ({', '.join(sorted(named))}: from {configuration.file}; assay --no-config ignores it)"
+    return f" ({', '.join(sorted(named_settings))}: from {configuration.file}; assay --no-config ignores it)"

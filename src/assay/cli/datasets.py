@@ -29,19 +29,19 @@ app = typer.Typer(
     help="The datasets: list them, show a card, fetch the files, check the data.",
 )
 
-Name = Annotated[
+DatasetOrFile = Annotated[
     str,
     typer.Argument(
         help="NAME[@VERSION][:SPLIT], a card's .toml file, or a file of pairs.", autocompletion=complete_datasets
     ),
 ]
-Card = Annotated[
+CardName = Annotated[
     str,
     typer.Argument(
         help="NAME[@VERSION][:SPLIT], or a card's .toml file.", metavar="NAME", autocompletion=complete_datasets
     ),
 ]
-Directed = Annotated[
+DirectedOption = Annotated[
     bool, typer.Option("--directed", help="Count a pair in both orders as two edges of the annotation graph.")
 ]
 
@@ -54,25 +54,25 @@ def list_(output: ListFormatOption = ListFormat.table) -> None:
     from assay.datasets.readers.base import installed_readers
 
     if output is ListFormat.json:
-        _list_json()
+        _print_datasets_json()
         return
-    table = []
+    table_rows = []
     for entry in list_datasets():
         name = f"{entry.name}@{entry.version}" + ("" if entry.default else " (not the default)")
         card = entry.card
         if card is None:
-            table.append((name, "", "", "", entry.error, "no"))
+            table_rows.append((name, "", "", "", entry.error, "no"))
             continue
         language = card.language if isinstance(card.language, str) else "+".join(card.language)
-        rows = " / ".join(f"{split.rows:,}" if split.rows else "?" for split in card.splits.values())
+        split_sizes = " / ".join(f"{split.rows:,}" if split.rows else "?" for split in card.splits.values())
         scale = f"{card.scale.low:g}–{card.scale.high:g}"
-        table.append((name, language, rows, scale, card.title, "yes" if is_here(card) else "no"))
-    print_grid(("name", "language", "pairs", "label", "what", "here"), table)
-    for name, why in installed_readers()[1]:
-        tell(f"reader {name}: {why}")
+        table_rows.append((name, language, split_sizes, scale, card.title, "yes" if is_here(card) else "no"))
+    print_grid(("name", "language", "pairs", "label", "what", "here"), table_rows)
+    for name, reason in installed_readers()[1]:
+        tell(f"reader {name}: {reason}")
 
 
-def _list_json() -> None:
+def _print_datasets_json() -> None:
     """Print the datasets as JSON, one object per dataset."""
     from assay.datasets import is_here, list_datasets
     from assay.output import json_text
@@ -87,19 +87,19 @@ def _list_json() -> None:
         language = card.language if isinstance(card.language, str) else list(card.language)
         splits = {title: split.rows for title, split in card.splits.items()}
         scale = {"low": card.scale.low, "high": card.scale.high}
-        about = {"title": card.title, "kind": card.kind, "language": language, "splits": splits, "scale": scale}
-        records.append(record | about | {"here": is_here(card)})
+        card_facts = {"title": card.title, "kind": card.kind, "language": language, "splits": splits, "scale": scale}
+        records.append(record | card_facts | {"here": is_here(card)})
     print_data(json_text(records))
 
 
 @app.command("show")
 @guarded
 def show_(
-    name: Name,
+    name: DatasetOrFile,
     columns: ColumnsOption = None,
     separator: SeparatorOption = None,
     labels: LabelsOption = None,
-    directed: Directed = False,
+    directed: DirectedOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Show a card (labels, licence, citation, splits, sources), or what a file of pairs has (rows, columns, labels).
@@ -113,22 +113,22 @@ def show_(
 
     reading = Reading(columns, separator, labels)
     if is_own_file(name):
-        shown = describe_file(name, reading=reading, directed=directed)
+        description = describe_file(name, reading=reading, directed=directed)
     else:
         check_own_settings(reading, name)
-        shown = describe_card(load_card(name), directed=directed)
+        description = describe_card(load_card(name), directed=directed)
     if as_json:
-        print_data(json_text(shown))
+        print_data(json_text(description))
     else:
-        _print_description(shown)
+        _print_description(description)
 
 
-def _print_description(shown: dict[str, Any]) -> None:
+def _print_description(description: dict[str, Any]) -> None:
     """Print the description of a card or a file, one line per fact; empty values are left out."""
     from assay.datasets.annotation_graph import graph_line
     from assay.settings import with_flags
 
-    for key, value in shown.items():
+    for key, value in description.items():
         if value in ("", [], None):
             continue
         if key == "files":
@@ -144,18 +144,18 @@ def _print_description(shown: dict[str, Any]) -> None:
             for item in value:
                 print_line(f"{key.removesuffix('s')}: {item}")
         elif isinstance(value, dict):
-            print_line(f"{key}: " + ", ".join(f"{inner} {_number(item)}" for inner, item in value.items()))
+            print_line(f"{key}: " + ", ".join(f"{inner} {_number_text(item)}" for inner, item in value.items()))
         else:
             print_line(f"{key}: {value}")
 
 
-def _number(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+def _number_text(fact: object) -> str:
+    return f"{fact:g}" if isinstance(fact, float) else str(fact)
 
 
 @app.command("fetch")
 @guarded
-def fetch(name: Card, offline: OfflineOption = False, quiet: QuietOption = False) -> None:
+def fetch(name: CardName, offline: OfflineOption = False, quiet: QuietOption = False) -> None:
     """Bring the files of a dataset onto this machine, checked."""
     from assay.datasets import fetch_dataset
 
@@ -168,9 +168,9 @@ def _download_progress() -> Callable[[str, int, int | None], None] | None:
     if not sys.stderr.isatty():
         return None
 
-    def progress(file: str, done: int, total: int | None) -> None:
-        share = f"{done / total:.0%}" if total else f"{done:,} bytes"
-        end = "\n" if total and done >= total else ""
+    def progress(file: str, done_bytes: int, total_bytes: int | None) -> None:
+        share = f"{done_bytes / total_bytes:.0%}" if total_bytes else f"{done_bytes:,} bytes"
+        end = "\n" if total_bytes and done_bytes >= total_bytes else ""
         sys.stderr.write(f"\r{brief(file)} {share}{end}")
         sys.stderr.flush()
 
@@ -180,11 +180,11 @@ def _download_progress() -> Callable[[str, int, int | None], None] | None:
 @app.command("check")
 @guarded
 def check(
-    name: Name,
+    name: DatasetOrFile,
     columns: ColumnsOption = None,
     separator: SeparatorOption = None,
     labels: LabelsOption = None,
-    directed: Directed = False,
+    directed: DirectedOption = False,
     offline: OfflineOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -217,15 +217,15 @@ def check(
             print_line(f"{finding.severity}: {with_split(finding.split, finding.message)}")
             for example in finding.examples:
                 print_line(f"    {_example_line(example)}")
-    errors = sum(finding.severity == "error" for finding in findings)
-    tell(f"{_with_plural(len(findings), 'finding')}, {_with_plural(errors, 'error')}")
-    if errors:
+    error_count = sum(finding.severity == "error" for finding in findings)
+    tell(f"{_with_plural(len(findings), 'finding')}, {_with_plural(error_count, 'error')}")
+    if error_count:
         raise typer.Exit(1)
 
 
-def _with_plural(number: int, noun: str) -> str:
+def _with_plural(count: int, noun: str) -> str:
     """Return a number with its noun: ``1 error``, ``2 errors``."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _example_line(example: dict[str, Any]) -> str:
@@ -234,12 +234,12 @@ def _example_line(example: dict[str, Any]) -> str:
 
 
 #: Number of gold answers that are shown of a long list.
-_LISTED = 3
+MAX_SHOWN_ANSWERS = 3
 
 
 def _example_value(value: Any) -> str:
     """Return a cell as text: a long list is shortened to its first items, a float has six significant digits."""
-    if isinstance(value, list) and len(value) > _LISTED + 1:
-        first = ", ".join(map(repr, value[:_LISTED]))
-        return f"[{first}, … {len(value):,} in all]"
+    if isinstance(value, list) and len(value) > MAX_SHOWN_ANSWERS + 1:
+        first_answers = ", ".join(map(repr, value[:MAX_SHOWN_ANSWERS]))
+        return f"[{first_answers}, … {len(value):,} in all]"
     return f"{value:g}" if isinstance(value, float) else repr(value)

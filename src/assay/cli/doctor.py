@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def configuration_findings(root: Any) -> list[DoctorFinding]:
     """Return findings on the configuration file: its path, the verbs that each key applies to, and its faults."""
     from assay.api.doctor import DoctorFinding
-    from assay.cli.configuration import given_by
+    from assay.cli.configuration import settings_by_verb
     from assay.configuration import find_configuration
 
     kind = "configuration"
@@ -29,8 +29,8 @@ def configuration_findings(root: Any) -> list[DoctorFinding]:
         findings = [DoctorFinding(kind, str(configuration.file), True, "defaults for the command line")]
     except InputError as error:
         return [DoctorFinding(kind, "file", False, str(error))]
-    verbs_of, faults = given_by(configuration, root)
-    findings += [DoctorFinding(kind, line, True, f"for {', '.join(verbs)}") for line, verbs in verbs_of.items()]
+    verbs_by_line, faults = settings_by_verb(configuration, root)
+    findings += [DoctorFinding(kind, line, True, f"for {', '.join(verbs)}") for line, verbs in verbs_by_line.items()]
     return findings + [DoctorFinding(kind, "fault", False, fault) for fault in faults]
 
 
@@ -48,11 +48,11 @@ def doctor(
         print_data(json_text([vars(finding) for finding in findings]))
         return
     for kind in dict.fromkeys(finding.kind for finding in findings):
-        of_kind = [finding for finding in findings if finding.kind == kind]
+        findings_of_kind = [finding for finding in findings if finding.kind == kind]
         if kind == "variable":
-            heads = [kind, "value", "what it sets"]
-            rows = [[item.name, item.value if item.here else "not set", item.detail] for item in of_kind]
+            headings = [kind, "value", "what it sets"]
+            rows = [[item.name, item.value if item.here else "not set", item.detail] for item in findings_of_kind]
         else:
-            heads = [kind, "available", "detail", "how to get it"]
-            rows = [[item.name, "yes" if item.here else "no", item.detail, item.remedy] for item in of_kind]
-        print_grid(heads, rows)
+            headings = [kind, "available", "detail", "how to get it"]
+            rows = [[item.name, "yes" if item.here else "no", item.detail, item.remedy] for item in findings_of_kind]
+        print_grid(headings, rows)

@@ -9,7 +9,7 @@ import typer
 
 from assay.cli.command import command
 from assay.cli.guard import print_report
-from assay.cli.options import ExplainOption, ReportFormat, ReportFormatOption, scale_text
+from assay.cli.options import ExplainOption, ReportFormat, ReportFormatOption, check_scale_text
 from assay.errors import InputError
 from assay.reports.errors.settings import ErrorSettings
 from assay.settings import parse_scale
@@ -26,7 +26,7 @@ def errors(
         str | None,
         typer.Option(
             metavar="LOW,HIGH",
-            callback=scale_text,
+            callback=check_scale_text,
             help="Lowest and highest label [default: as the data declares, else the ones that occur].",
         ),
     ] = None,
@@ -43,18 +43,18 @@ def errors(
     """
     import assay
 
-    ends = None if scale is None else parse_scale(scale)
+    scale_range = None if scale is None else parse_scale(scale)
     if evaluate:
         _check_effective_with_evaluate(context)
-        chosen = {name: settings[name] for name in ("datasets", "tagger") if name in settings}
-        print_report(assay.evaluate_categories(run, scale=ends, **chosen), output, explain=explain)
+        evaluation_settings = {name: settings[name] for name in ("datasets", "tagger") if name in settings}
+        print_report(assay.evaluate_categories(run, scale=scale_range, **evaluation_settings), output, explain=explain)
         return
     if output in (ReportFormat.json, ReportFormat.csv):
         if "corrected" in settings:
             raise InputError(f"`corrected`: --format {output} lists the pairs of RUN alone; take another format")
         # the list of pairs has no intervals
         settings["resamples"] = 0
-    print_report(assay.find_errors(run, scale=ends, **settings), output, explain=explain)
+    print_report(assay.find_errors(run, scale=scale_range, **settings), output, explain=explain)
 
 
 def _check_effective_with_evaluate(context: typer.Context) -> None:

@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 
 Arguments = ParamSpec("Arguments")
 #: Width of tables, in characters, when stdout is no terminal and ``COLUMNS`` is not set.
-PIPE_WIDTH = 100
+WIDTH_WITHOUT_TERMINAL = 100
 #: Seconds before the first line of progress, and between lines, when stderr is no terminal.
 SECONDS_TO_FIRST_LINE = 1.0
 SECONDS_BETWEEN_LINES = 10.0
 #: File system errors that a user can fix: permissions, a full or read-only disk, a file in place of a folder, a name
 #: that is too long. Others are defects and keep their traceback.
-FIXABLE = frozenset(
+FIXABLE_ERRNOS = frozenset(
     {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
     | {errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG}
 )
@@ -74,7 +74,7 @@ def guarded(verb: Callable[Arguments, None], flags: Mapping[str, str] | None = N
     """
 
     @functools.wraps(verb)
-    def run(*args: Arguments.args, **kwargs: Arguments.kwargs) -> None:
+    def run_guarded(*args: Arguments.args, **kwargs: Arguments.kwargs) -> None:
         try:
             verb(*args, **kwargs)
         except AssayError as error:
@@ -94,13 +94,13 @@ def guarded(verb: Callable[Arguments, None], flags: Mapping[str, str] | None = N
             sys.stderr.close()
             raise typer.Exit(0) from None
         except OSError as error:
-            _tell_fixable(error)
+            _tell_if_fixable(error)
             raise typer.Exit(2) from error
 
-    return run
+    return run_guarded
 
 
-def _tell_fixable(error: OSError) -> None:
+def _tell_if_fixable(error: OSError) -> None:
     """Report a file system error that the user can fix in one line, and raise any other again.
 
     This is the fallback for errors that no code closer to the file turned into a better message.
@@ -108,7 +108,7 @@ def _tell_fixable(error: OSError) -> None:
     if "temporary directory" in str(error):
         tell("assay: there is no folder for temporary files that can be written; free some space, or set TMPDIR")
         return
-    if error.errno not in FIXABLE:
+    if error.errno not in FIXABLE_ERRNOS:
         raise error
     tell(f"assay: {error.filename or 'the output'}: {error.strerror}; fix this, or give another path")
 
@@ -126,12 +126,14 @@ class OneLineErrors(TyperGroup):
         **extra: Any,
     ) -> Any:
         """Run the command line, and exit unless *standalone_mode* is off; see :meth:`typer.core.TyperGroup.main`."""
-        call = functools.partial(super().main, args, prog_name, complete_var, False, windows_expand_args, **extra)
+        run_command = functools.partial(
+            super().main, args, prog_name, complete_var, False, windows_expand_args, **extra
+        )
         if not standalone_mode:
-            return call()
-        _set_encoding_of_stdout()
+            return run_command()
+        _set_stdout_encoding()
         try:
-            code = call()
+            exit_code = run_command()
             sys.stdout.flush()
         except typer.Abort:
             tell("assay: stopped")
@@ -140,7 +142,7 @@ class OneLineErrors(TyperGroup):
             sys.stderr.close()
             sys.exit(0)
         except OSError as error:
-            _tell_fixable(error)
+            _tell_if_fixable(error)
             # otherwise Python would flush stdout again at exit, and fail again
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(2)
@@ -151,10 +153,10 @@ class OneLineErrors(TyperGroup):
                 raise
             _tell_usage_error(message, getattr(error, "ctx", None))
             sys.exit(2)
-        sys.exit(code if isinstance(code, int) else 0)
+        sys.exit(exit_code if isinstance(exit_code, int) else 0)
 
 
-def _set_encoding_of_stdout() -> None:
+def _set_stdout_encoding() -> None:
     """Make stdout UTF-8 if it is a file or pipe, and escape characters that a terminal cannot show.
 
     A terminal in Latin-1 shows ρ as ``\\u03c1``, as it does on stderr. Programs that read the output expect UTF-8; an
@@ -182,11 +184,13 @@ def _print_renderable(renderable: Any) -> None:
     """Print a Rich renderable to stdout; in a file or pipe it is made wide enough that no word is broken."""
     from rich.measure import Measurement
 
-    output = console()
-    if not output.is_terminal:
-        needed = Measurement.get(output, output.options.update(max_width=10_000), renderable).minimum
-        output.width = max(output.width, needed)
-    output.print(renderable)
+    stdout_console = console()
+    if not stdout_console.is_terminal:
+        needed_width = Measurement.get(
+            stdout_console, stdout_console.options.update(max_width=10_000), renderable
+        ).minimum
+        stdout_console.width = max(stdout_console.width, needed_width)
+    stdout_console.print(renderable)
 
 
 def print_line(line: str) -> None:
@@ -218,48 +222,48 @@ def print_report(report: Tables, output: ReportFormat, *, explain: bool = False)
         print_data(report.to_text(output.value))
 
 
-def print_grid(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+def print_grid(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Print a table to stdout in which overlong words, such as a command to copy, are wrapped and not cut."""
     from rich.table import Column, Table
 
     from assay.reports.terminal import rich_text
 
-    table = Table(*(Column(head, overflow="fold") for head in heads))
+    table = Table(*(Column(heading, overflow="fold") for heading in headings))
     for row in rows:
         table.add_row(*map(rich_text, row))
     _print_renderable(table)
 
 
 def console() -> Console:
-    """Return a Rich console for stdout, :data:`PIPE_WIDTH` wide if nothing else says how wide it is."""
+    """Return a Rich console for stdout, :data:`WIDTH_WITHOUT_TERMINAL` wide if nothing else says how wide it is."""
     from rich.console import Console
 
-    plain = Console(soft_wrap=False)
-    has_width = plain.is_terminal or os.environ.get("COLUMNS", "").isdigit()
-    return plain if has_width else Console(width=PIPE_WIDTH)
+    default_console = Console(soft_wrap=False)
+    has_width = default_console.is_terminal or os.environ.get("COLUMNS", "").isdigit()
+    return default_console if has_width else Console(width=WIDTH_WITHOUT_TERMINAL)
 
 
-class _Bars:
+class _ProgressBars:
     """Progress bars on a terminal."""
 
     def __init__(self, bar: Bar) -> None:
-        self._bar = bar
+        self._progress_bar = bar
         self._task: TaskID | None = None
 
     def begin(self, what: str, total: int) -> None:
         if self._task is not None:
-            self._bar.remove_task(self._task)
-        self._task = self._bar.add_task(brief(what), total=total or None)
+            self._progress_bar.remove_task(self._task)
+        self._task = self._progress_bar.add_task(brief(what), total=total or None)
 
     def advance(self, units: int) -> None:
         if self._task is not None:
-            self._bar.advance(self._task, units)
+            self._progress_bar.advance(self._task, units)
 
     def say(self, line: str) -> None:
-        self._bar.console.print(brief(line), markup=False, highlight=False)
+        self._progress_bar.console.print(brief(line), markup=False, highlight=False)
 
 
-class _Lines:
+class _ProgressLines:
     """Progress as occasional lines, for a file or pipe: ``chrf on tq, pairs: 320/600, 63/s, 5 s left``.
 
     The rate is measured from the first units on, since the time to load a model says nothing about the time left.
@@ -269,39 +273,39 @@ class _Lines:
         self.begin("", 0)
 
     def begin(self, what: str, total: int) -> None:
-        self._what, self._total, self._done = what, total, 0
+        self._work_name, self._total_units, self._done_units = what, total, 0
         # the time of the first report, and the units done by then
-        self._first: tuple[float, int] | None = None
-        self._next = time.monotonic() + SECONDS_TO_FIRST_LINE
+        self._first_report: tuple[float, int] | None = None
+        self._next_line_time = time.monotonic() + SECONDS_TO_FIRST_LINE
 
     def advance(self, units: int) -> None:
-        self._done += units
+        self._done_units += units
         time_now = time.monotonic()
-        if self._done:
-            self._first = self._first or (time_now, self._done)
+        if self._done_units:
+            self._first_report = self._first_report or (time_now, self._done_units)
         # work without a name, such as a short query of the store, is not reported
-        if not self._what or time_now < self._next:
+        if not self._work_name or time_now < self._next_line_time:
             return
-        self._next = time_now + SECONDS_BETWEEN_LINES
-        parts = [f"{self._done:,}/{self._total:,}" if self._total else f"{self._done:,}"]
-        first_time, first_done = self._first or (time_now, 0)
+        self._next_line_time = time_now + SECONDS_BETWEEN_LINES
+        parts = [f"{self._done_units:,}/{self._total_units:,}" if self._total_units else f"{self._done_units:,}"]
+        first_time, first_done = self._first_report or (time_now, 0)
         # of the first few units one may be much slower than the rest, such as one that warms up a model: 7 hours left
-        if self._done - first_done >= max(1, self._total / 100) and time_now > first_time:
-            rate = (self._done - first_done) / (time_now - first_time)
-            parts.append(f"{_rate(rate)}/s")
-            if self._total:
-                parts.append(f"{_duration((self._total - self._done) / rate)} left")
-        tell(f"{self._what}: {', '.join(parts)}")
+        if self._done_units - first_done >= max(1, self._total_units / 100) and time_now > first_time:
+            rate = (self._done_units - first_done) / (time_now - first_time)
+            parts.append(f"{_rate_text(rate)}/s")
+            if self._total_units:
+                parts.append(f"{_duration_text((self._total_units - self._done_units) / rate)} left")
+        tell(f"{self._work_name}: {', '.join(parts)}")
 
     def say(self, line: str) -> None:
         tell(line)
 
 
-def _rate(rate: float) -> str:
+def _rate_text(rate: float) -> str:
     return f"{rate:,.0f}" if rate >= 10 else f"{rate:.2g}"
 
 
-def _duration(seconds: float) -> str:
+def _duration_text(seconds: float) -> str:
     """Return a duration in a unit that suits its length: ``45 s``, ``12 min``, ``3.5 h``."""
     if seconds < 90:
         return f"{seconds:.0f} s"
@@ -317,15 +321,15 @@ def progress_on_stderr(quiet: bool) -> Iterator[Progress]:
         yield Silent()
     elif not sys.stderr.isatty() or logging.getLogger("assay").isEnabledFor(logging.INFO):
         # bars and lines of the log would overwrite each other
-        yield _Lines()
+        yield _ProgressLines()
     else:
         from rich.console import Console
 
-        with _bar(Console(stderr=True)) as bar:
-            yield _Bars(bar)
+        with _progress_bar(Console(stderr=True)) as bar:
+            yield _ProgressBars(bar)
 
 
-def _bar(console: Console) -> Bar:
+def _progress_bar(console: Console) -> Bar:
     """Return a progress bar with n/N, rate and time left; only the name of the work is shortened if space is short."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
     from rich.table import Column
@@ -335,7 +339,7 @@ def _bar(console: Console) -> Bar:
         """The units done per second."""
 
         def render(self, task: Task) -> Text:
-            return Text(f"{_rate(task.speed)}/s" if task.speed else "")
+            return Text(f"{_rate_text(task.speed)}/s" if task.speed else "")
 
     name = Column(ratio=1, no_wrap=True, overflow="ellipsis")
     return Progress(
@@ -351,7 +355,7 @@ def _bar(console: Console) -> Bar:
     )
 
 
-class _LogLine(logging.Formatter):
+class _OneLineFormatter(logging.Formatter):
     """Formats a log record as one line with control characters escaped."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -363,7 +367,7 @@ def log_to_stderr() -> None:
     logger = logging.getLogger("assay")
     if not logger.handlers:
         handler = logging.StreamHandler()
-        handler.setFormatter(_LogLine("%(relativeCreated)7.0f ms  %(message)s"))
+        handler.setFormatter(_OneLineFormatter("%(relativeCreated)7.0f ms  %(message)s"))
         logger.addHandler(handler)
     logger.setLevel(logging.INFO)
     logger.propagate = False

@@ -29,29 +29,29 @@ def list_(output: ListFormatOption = ListFormat.table) -> None:
     from assay.metrics import list_metrics
     from assay.output import json_text
 
-    records = [_facts(entry) for entry in list_metrics()]
+    records = [_table_row(entry) for entry in list_metrics()]
     if output is ListFormat.json:
         print_data(json_text(records))
         return
     print_grid(("name", "what", "languages", "origin", "here"), [tuple(record.values()) for record in records])
 
 
-def _facts(entry: Entry) -> dict[str, str]:
+def _table_row(entry: Entry) -> dict[str, str]:
     """Return the row of a metric in the list; ``here`` is yes, no, or the command that makes it usable."""
     from assay.errors import UnavailableError
 
-    def facts(name: str, what: str, languages: str, here: str) -> dict[str, str]:
+    def make_row(name: str, what: str, languages: str, here: str) -> dict[str, str]:
         return {"name": name, "what": what, "languages": languages, "origin": entry.origin, "here": here}
 
     if entry.note:
-        return facts(entry.name, entry.note, "", "no")
+        return make_row(entry.name, entry.note, "", "no")
     try:
         declaration = entry.declaration
     except UnavailableError as error:
-        return facts(entry.name, error.reason, "", error.remedy)
+        return make_row(entry.name, error.reason, "", error.remedy)
     languages = "any" if declaration.languages is None else ", ".join(sorted(declaration.languages))
     name = entry.name + (f":{declaration.subject.upper()}" if declaration.subject else "")
-    return facts(name, declaration.summary, languages, _availability(entry.name, declaration))
+    return make_row(name, declaration.summary, languages, _availability(entry.name, declaration))
 
 
 def _availability(name: str, declaration: Declaration) -> str:
@@ -95,7 +95,7 @@ def check(name: Annotated[str, typer.Argument(help="A metric, such as bleu or a 
     findings = check_metric(name)
     rows = [(finding.check, "passed" if finding.passed else "FAILED", finding.detail) for finding in findings]
     print_grid(("check", "result", "detail"), rows)
-    failed = sum(not finding.passed for finding in findings)
-    tell(f"{len(findings) - failed} passed, {failed} failed")
-    if failed:
+    failed_count = sum(not finding.passed for finding in findings)
+    tell(f"{len(findings) - failed_count} passed, {failed_count} failed")
+    if failed_count:
         raise typer.Exit(1)

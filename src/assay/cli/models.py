@@ -54,7 +54,7 @@ def show_(model: Model, as_json: JsonOption = False) -> None:
     except OfflineError:
         # not the error about forbidden downloads: the user forbade nothing, this verb just never downloads
         raise InputError(f"model {model} is not on this machine; get it with: assay models fetch {model}") from None
-    _print_facts(_facts(located), as_json=as_json)
+    _print_facts(_model_facts(located), as_json=as_json)
 
 
 @app.command("fetch")
@@ -63,10 +63,10 @@ def fetch(model: Model, offline: OfflineOption = False, as_json: JsonOption = Fa
     """Bring a model onto this machine, checked."""
     from assay.metrics.models import locate
 
-    _print_facts(_facts(locate(model, offline=offline)), as_json=as_json)
+    _print_facts(_model_facts(locate(model, offline=offline)), as_json=as_json)
 
 
-def _facts(located: LocatedModel) -> dict[str, object]:
+def _model_facts(located: LocatedModel) -> dict[str, object]:
     """Return the known facts about a model; unknown ones are left out."""
     from assay.metrics.models import describe
 

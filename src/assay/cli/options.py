@@ -32,7 +32,7 @@ class ListFormat(StrEnum):
     json = "json"
 
 
-def scale_text(text: str | None) -> str | None:
+def check_scale_text(text: str | None) -> str | None:
     """Return a text ``LOW,HIGH`` unchanged if it is valid.
 
     This runs as a callback of the option: with a blank in place of the comma, typer would otherwise complain about an

@@ -14,7 +14,7 @@ from assay.cli.options import ExplainOption, QuietOption, ReportFormat, ReportFo
 from assay.errors import InputError
 
 #: Output format by file extension.
-ENDINGS: Final[dict[str, str]] = {".json": "json", ".csv": "csv", ".md": "md"}
+FORMAT_BY_SUFFIX: Final[dict[str, str]] = {".json": "json", ".csv": "csv", ".md": "md"}
 
 
 @command(ProfileSettings)
@@ -33,32 +33,32 @@ def profile(
     from assay.reports.formats import write
     from assay.reports.profile import document
 
-    _check_out(out)
+    _check_output_path(out)
     try:
         with progress_on_stderr(quiet) as progress:
-            profiled = assay.profile(**settings, progress=progress)
+            measured_profile = assay.profile(**settings, progress=progress)
     except KeyboardInterrupt:
         # not the usual message, which says that scores are kept: a profile has no store
         tell("assay: stopped; a measurement that was interrupted is not kept")
         raise typer.Exit(130) from None
-    report = assay.Report(document(profiled.as_dict()))
+    report = assay.Report(document(measured_profile.as_dict()))
     print_report(report, output, explain=explain)
     if out is not None:
-        _write(out, write(report.document, ENDINGS[out.suffix.lower()]))
-    finish(profiled.failures, [] if out is None or quiet else [f"wrote {out}"])
+        _write_text_file(out, write(report.document, FORMAT_BY_SUFFIX[out.suffix.lower()]))
+    finish(measured_profile.failures, [] if out is None or quiet else [f"wrote {out}"])
 
 
-def _check_out(out: Path | None) -> None:
+def _check_output_path(out: Path | None) -> None:
     """Raise InputError before anything is measured if the file has an unknown extension or no folder."""
     if out is None:
         return
-    if out.suffix.lower() not in ENDINGS:
-        raise InputError(f"`out={out}`: the name must end in {', '.join(ENDINGS)}")
+    if out.suffix.lower() not in FORMAT_BY_SUFFIX:
+        raise InputError(f"`out={out}`: the name must end in {', '.join(FORMAT_BY_SUFFIX)}")
     if not out.parent.is_dir():
         raise InputError(f"`out={out}`: there is no folder {out.parent}")
 
 
-def _write(out: Path, text: str) -> None:
+def _write_text_file(out: Path, text: str) -> None:
     try:
         out.write_text(text, encoding="utf-8")
     except OSError as error:

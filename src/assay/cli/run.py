@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 
 def _drop_configured_datasets(context: typer.Context, name: str | None) -> str | None:
     """Drop the datasets of the configuration if a dataset is named by position, since the command line wins."""
-    configured = dict(context.default_map or {})
-    if name and "datasets" in configured:
+    configured_defaults = dict(context.default_map or {})
+    if name and "datasets" in configured_defaults:
         from assay.api.run import dataset_or_suite
 
         try:
-            named, _ = dataset_or_suite(name)
+            named_datasets, _ = dataset_or_suite(name)
         except InputError:
             # the run itself reports the unknown name
-            named = []
-        if named:
-            del configured["datasets"]
-            context.default_map = configured
+            named_datasets = []
+        if named_datasets:
+            del configured_defaults["datasets"]
+            context.default_map = configured_defaults
     return name
 
 
@@ -58,43 +58,45 @@ def run(
     if dry_run:
         print_report(assay.estimate(**settings), output, explain=explain)
         return
-    folder = Path(settings.get("out") or _default_folder(settings.get("suite"), settings.get("datasets")))
+    run_folder = Path(settings.get("out") or _default_folder(settings.get("suite"), settings.get("datasets")))
     with_page = settings.get("page", True)
     with progress_on_stderr(quiet) as progress:
-        result = assay.run(**settings | {"out": folder, "page": False, "progress": progress})
+        result = assay.run(**settings | {"out": run_folder, "page": False, "progress": progress})
     print_report(result, output, explain=explain)
     if with_page:
         result.write_page()
-    finish(result.failures, [] if quiet else [f"wrote {folder}", *_what_next(result, folder)])
+    finish(result.failures, [] if quiet else [f"wrote {run_folder}", *_suggestion_lines(result, run_folder)])
 
 
-def _what_next(result: Result, folder: Path) -> list[str]:
+def _suggestion_lines(result: Result, folder: Path) -> list[str]:
     """Return lines that suggest what to do with the run folder; none if no metric returned scores."""
-    rows = result.outcome.agreement
-    if not rows:
+    agreement_rows = result.outcome.agreement
+    if not agreement_rows:
         return []
-    run = shlex.quote(str(folder))
-    page = folder / "report.html"
-    lines = [f"look at {page}" if page.exists() else f"a page to look at: assay report {run} --out page"]
-    margin = "next: "
-    for verb in _next_verbs(result, run):
-        lines.append(f"{margin}assay {verb}")
-        margin = " " * len(margin)
+    quoted_folder = shlex.quote(str(folder))
+    page_path = folder / "report.html"
+    lines = [
+        f"look at {page_path}" if page_path.exists() else f"a page to look at: assay report {quoted_folder} --out page"
+    ]
+    line_start = "next: "
+    for verb in _suggested_verbs(result, quoted_folder):
+        lines.append(f"{line_start}assay {verb}")
+        line_start = " " * len(line_start)
     return lines
 
 
-def _next_verbs(result: Result, run: str) -> list[str]:
+def _suggested_verbs(result: Result, run: str) -> list[str]:
     """Return suggested verbs with their arguments; none if no agreement is defined.
 
     Args:
         result: the result of the run.
         run: the run folder, quoted for a shell.
     """
-    defined = {(row.dataset, row.metric) for row in result.outcome.agreement if row.value is not None}
-    if not defined:
+    defined_agreements = {(row.dataset, row.metric) for row in result.outcome.agreement if row.value is not None}
+    if not defined_agreements:
         return []
-    datasets = {dataset for dataset, _ in defined}
-    a_dataset_has_two_metrics = len(datasets) < len(defined)
+    datasets = {dataset for dataset, _ in defined_agreements}
+    a_dataset_has_two_metrics = len(datasets) < len(defined_agreements)
     verbs = [f"compare {run}"] if a_dataset_has_two_metrics else []
     verbs += [f"errors {run}", f"baseline {run} --out baseline.json"]
     if all(dataset.pairs.kind != "own" for dataset in result.outcome.datasets):
@@ -104,12 +106,14 @@ def _next_verbs(result: Result, run: str) -> list[str]:
 
 def _metrics_hint(result: Result) -> str:
     """Return the option for the metric with the highest Spearman correlation on data labelled by people, or nothing."""
-    human = {dataset.pairs.name for dataset in result.outcome.datasets if dataset.pairs.kind not in NOT_BY_PEOPLE}
-    values = {}
+    human_labelled = {
+        dataset.pairs.name for dataset in result.outcome.datasets if dataset.pairs.kind not in NOT_BY_PEOPLE
+    }
+    spearman_values = {}
     for row in result.outcome.agreement:
-        if row.bucket == "all" and row.statistic == "spearman" and row.dataset in human and row.value:
-            values[row.metric] = row.value
-    return f" --metric {max(values, key=lambda name: values[name])}" if values else ""
+        if row.bucket == "all" and row.statistic == "spearman" and row.dataset in human_labelled and row.value:
+            spearman_values[row.metric] = row.value
+    return f" --metric {max(spearman_values, key=lambda metric: spearman_values[metric])}" if spearman_values else ""
 
 
 def _default_folder(suite: str | None, datasets: list[str] | None) -> Path:
