@@ -78,7 +78,7 @@ def test_a_zip_that_would_be_unpacked_in_one_piece_is_refused(tmp_path: Path) ->
 @pytest.mark.parametrize("make", [zipped, taped])
 def test_no_more_is_unpacked_than_the_card_says_or_a_limit(tmp_path: Path, make, monkeypatch) -> None:
     archive = make(tmp_path / "a", bytes(100_000))
-    monkeypatch.setattr(sources, "MOST_UNPACKED", 99_999)
+    monkeypatch.setattr(sources, "MAX_UNPACKED_BYTES", 99_999)
     with pytest.raises(MismatchMiss, match="has more than 99,999 bytes; write its size into the card"):
         read_member(archive, "d.csv", ANY)
     with pytest.raises(MismatchMiss, match="has 100000 bytes; expected 5"):
@@ -100,7 +100,7 @@ def test_a_gzip_file_that_is_damaged(tmp_path: Path) -> None:
     packed[len(packed) // 2] ^= 255
     (tmp_path / "d.csv.gz").write_bytes(packed)
     with pytest.raises(SourceMiss, match="cannot be unpacked"):
-        sources._unpacked(tmp_path / "d.csv.gz", ANY, _Cache(tmp_path))
+        sources._unpack_into_cache(tmp_path / "d.csv.gz", ANY, _Cache(tmp_path))
 
 
 class _Cache:

@@ -46,10 +46,10 @@ class AnnotationGraph:
         return len(self.first)
 
     @cached_property
-    def _ends(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Return :attr:`starts`, :attr:`incident` and :attr:`places`: the rows of every node, as one sorted list.
+    def _rows_by_node(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Return :attr:`starts`, :attr:`incident` and :attr:`places`: the rows, sorted by node.
 
-        Ends are numbered row by row: end 2i is the first text of row i, end 2i + 1 its second.
+        The ends of rows are numbered row by row: end 2i is the first text of row i, end 2i + 1 its second.
         """
         node_of_end = np.stack([self.first, self.second], axis=1).reshape(-1)
         # a pair of a text with itself is one row of that text, so its second end does not count
@@ -62,24 +62,24 @@ class AnnotationGraph:
         starts = np.concatenate([[0], np.cumsum(rows_per_node)]).astype(np.int64)
         position_of_end = np.empty(len(node_of_end), dtype=np.int64)
         position_of_end[ends_by_node] = np.arange(len(ends_by_node))
-        first_place, second_place = position_of_end[0::2], position_of_end[1::2]
-        places = np.stack([first_place, np.where(is_pair_of_two, second_place, first_place)], axis=1)
+        first_position, second_position = position_of_end[0::2], position_of_end[1::2]
+        places = np.stack([first_position, np.where(is_pair_of_two, second_position, first_position)], axis=1)
         return starts, ends_by_node // 2, places
 
     @property
     def starts(self) -> NDArray[np.int64]:
         """Index in :attr:`incident` of the first row of each node, and the total length; int64, shape (nodes + 1,)."""
-        return self._ends[0]
+        return self._rows_by_node[0]
 
     @property
     def incident(self) -> NDArray[np.int64]:
         """The rows of all nodes, one node after the other, ascending in each; int64."""
-        return self._ends[1]
+        return self._rows_by_node[1]
 
     @property
     def places(self) -> NDArray[np.int64]:
         """Position of each row in :attr:`incident`, for its first and its second node; int64, shape (n, 2)."""
-        return self._ends[2]
+        return self._rows_by_node[2]
 
     def edges_of(self, node: int) -> NDArray[np.int64]:
         """Return the rows of a node, ascending and distinct (f_e in the paper)."""
@@ -87,13 +87,13 @@ class AnnotationGraph:
 
     @cached_property
     def edge_of_row(self) -> NDArray[np.int64]:
-        """Number of each row's edge, int64, shape (n,)."""
+        """The edge of each row, numbered from 0, int64, shape (n,)."""
         low, high = self.first, self.second
         if not self.directed:
             low, high = np.minimum(low, high), np.maximum(low, high)
-        pairs = low * len(self.texts) + high
-        numbers: NDArray[np.int64] = np.unique(pairs, return_inverse=True)[1].reshape(-1).astype(np.int64)
-        return numbers
+        text_pair_codes = low * len(self.texts) + high
+        edge_codes: NDArray[np.int64] = np.unique(text_pair_codes, return_inverse=True)[1].reshape(-1).astype(np.int64)
+        return edge_codes
 
     @cached_property
     def edges(self) -> NDArray[np.int64]:
@@ -103,8 +103,8 @@ class AnnotationGraph:
     @cached_property
     def degrees(self) -> NDArray[np.int64]:
         """The number of edge ends at each node (k in the paper), int64, shape (nodes,)."""
-        ends = np.concatenate([self.first[self.edges], self.second[self.edges]])
-        return np.bincount(ends, minlength=len(self.texts)).astype(np.int64)
+        end_nodes = np.concatenate([self.first[self.edges], self.second[self.edges]])
+        return np.bincount(end_nodes, minlength=len(self.texts)).astype(np.int64)
 
     @property
     def mean_degree(self) -> float:
@@ -123,15 +123,15 @@ class AnnotationGraph:
 
     @property
     def variation(self) -> float:
-        """Coefficient of variation, deviation / mean (CV in the paper); NaN if the deviation is."""
+        """Coefficient of variation, deviation / mean (CV in the paper); NaN if the deviation is NaN."""
         return self.deviation / self.mean_degree
 
     def take(self, rows: Sequence[int] | NDArray[Any]) -> AnnotationGraph:
-        """Return the graph of the given rows only; its nodes are their texts, in the order of this graph."""
-        index = np.asarray(rows, dtype=np.int64)
-        ends = np.concatenate([self.first[index], self.second[index]])
-        nodes, numbers = np.unique(ends, return_inverse=True)
-        first, second = np.split(numbers.reshape(-1).astype(np.int64), 2)
+        """Return the graph of the given rows only; its nodes are their texts, in the order of the nodes here."""
+        row_indices = np.asarray(rows, dtype=np.int64)
+        end_nodes = np.concatenate([self.first[row_indices], self.second[row_indices]])
+        nodes, new_nodes = np.unique(end_nodes, return_inverse=True)
+        first, second = np.split(new_nodes.reshape(-1).astype(np.int64), 2)
         return AnnotationGraph(tuple(self.texts[node] for node in nodes), first, second, self.directed)
 
 
@@ -159,30 +159,30 @@ def build_graph(
     return AnnotationGraph(tuple(encoded.dictionary.to_pylist()), first, second, directed)
 
 
-def graph_of(parts: Sequence[Pairs], *, directed: bool = False) -> AnnotationGraph:
-    """Return the annotation graph of pairs tables taken together, such as the splits of a dataset.
+def graph_of(tables: Sequence[Pairs], *, directed: bool = False) -> AnnotationGraph:
+    """Return one annotation graph of several pairs tables, such as the splits of a dataset.
 
-    If a text is empty and the pair has an AMR graph for it, the AMR graph stands for the text.
+    If a text is empty and the pair has an AMR graph for it, the AMR graph takes the place of the text.
 
     Raises:
         InputError: pairs have several gold answers, and so are not pairs of two texts.
     """
-    for part in parts:
-        if part.has_several_references:
-            raise InputError(f"{part.name}: has several gold answers a pair; an annotation graph is of pairs of texts")
-    sides = [
-        pa.chunked_array([chunk for part in parts for chunk in _texts(part, side).chunks], pa.string())
+    for pairs in tables:
+        if pairs.has_several_references:
+            raise InputError(f"{pairs.name}: has several gold answers a pair; an annotation graph is of pairs of texts")
+    side_texts = [
+        pa.chunked_array([chunk for pairs in tables for chunk in _texts_or_graphs(pairs, side).chunks], pa.string())
         for side in ("reference", "candidate")
     ]
-    return build_graph(*sides, directed=directed)
+    return build_graph(*side_texts, directed=directed)
 
 
-def _texts(part: Pairs, side: str) -> pa.ChunkedArray:
+def _texts_or_graphs(pairs: Pairs, side: str) -> pa.ChunkedArray:
     """Return the texts of a side, "reference" or "candidate"; for an empty text, its AMR graph if there is one."""
-    text = part.table.column(side)
-    if f"{side}_graph" not in part.table.column_names:
-        return text
-    return pc.if_else(pc.equal(text, ""), pc.fill_null(part.table.column(f"{side}_graph"), ""), text)
+    texts = pairs.table.column(side)
+    if f"{side}_graph" not in pairs.table.column_names:
+        return texts
+    return pc.if_else(pc.equal(texts, ""), pc.fill_null(pairs.table.column(f"{side}_graph"), ""), texts)
 
 
 def describe_graph(graph: AnnotationGraph) -> dict[str, Any]:
@@ -198,15 +198,19 @@ def describe_graph(graph: AnnotationGraph) -> dict[str, Any]:
     } | ({"directed": True} if graph.directed else {})
 
 
-def graph_line(described: dict[str, Any]) -> str:
-    """Return the result of :func:`describe_graph`, or a dict with an ``error`` in its place, as one line of text."""
-    if "error" in described:
-        return f"annotation graph: not measured: {described['error']}"
-    directed = described.get("directed")
-    degree, texts = described["degree"], described["texts"]
+def graph_line(measures: dict[str, Any]) -> str:
+    """Return the measures of a graph as one line of text.
+
+    Args:
+        measures: the result of :func:`describe_graph`, or a dict with the key ``error`` if it could not be measured.
+    """
+    if "error" in measures:
+        return f"annotation graph: not measured: {measures['error']}"
+    directed = measures.get("directed")
+    degrees, texts = measures["degree"], measures["texts"]
     line = f"{'directed ' if directed else ''}annotation graph: {texts:,} {'text' if texts == 1 else 'texts'}"
-    if degree["deviation"] is None:
+    if degrees["deviation"] is None:
         return line
-    mean = f"{degree['mean']:.1f} ± {degree['deviation']:.1f}"
-    each = f"in {mean} ordered pairs" if directed else f"paired with {mean} others"
-    return f"{line}, each {each} (mean ± SD, CV {degree['variation']:.2f})"
+    mean_and_deviation = f"{degrees['mean']:.1f} ± {degrees['deviation']:.1f}"
+    degree_text = f"in {mean_and_deviation} ordered pairs" if directed else f"paired with {mean_and_deviation} others"
+    return f"{line}, each {degree_text} (mean ± SD, CV {degrees['variation']:.2f})"

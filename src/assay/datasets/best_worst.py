@@ -18,7 +18,7 @@ from assay.datasets.files import read_table_file
 from assay.errors import InputError, unknown_name
 
 Codes = NDArray[np.intp]
-_ITEM = re.compile(r"item([1-9]\d{0,3})")
+_ITEM_COLUMN = re.compile(r"item([1-9]\d{0,3})")
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,26 +65,27 @@ def read_best_worst(path: str | Path) -> BestWorst:
     have the same tuple); and optionally ``annotator``.
 
     Raises:
-        InputError: a column is missing, or a row is impossible: a duplicate item in a tuple, the same item as best and
-            worst, one that is not in the tuple, a tuple of another size, or one name for two tuples.
+        InputError: a column is missing, or a row is invalid: the tuple has a duplicate item or another size than the
+            first one, the same item is best and worst, a chosen item is not in the tuple, or the tuple's name was used
+            for other items before.
     """
     source = read_table_file(path)
-    rows = [tuple(row) for row in _items(source)]
-    best, worst = _texts(source, "best"), _texts(source, "worst")
-    _raise_first(source, _impossible_rows(rows, best, worst))
-    tuple_names = _texts(source, "tuple") if "tuple" in source.table.column_names else None
-    _raise_first(source, _reused_names(rows, tuple_names))
-    codes = _codes_by_first_appearance(item for row in rows for item in row)
-    shown = np.array([[codes[item] for item in row] for row in rows], dtype=np.intp)
-    keys: list[Any] = [frozenset(row) for row in rows] if tuple_names is None else list(tuple_names)
-    tuple_codes = _codes_by_first_appearance(keys)
-    tuples = np.array([tuple_codes[key] for key in keys], dtype=np.intp)
-    annotators = _texts(source, "annotator") if "annotator" in source.table.column_names else None
+    rows = [tuple(row) for row in _items_by_row(source)]
+    best, worst = _required_texts(source, "best"), _required_texts(source, "worst")
+    _raise_first_fault(source, _faults_of_rows(rows, best, worst))
+    tuple_names = _required_texts(source, "tuple") if "tuple" in source.table.column_names else None
+    _raise_first_fault(source, _faults_of_tuple_names(rows, tuple_names))
+    item_codes = _codes_by_first_appearance(item for row in rows for item in row)
+    shown = np.array([[item_codes[item] for item in row] for row in rows], dtype=np.intp)
+    tuple_keys: list[Any] = [frozenset(row) for row in rows] if tuple_names is None else list(tuple_names)
+    tuple_codes = _codes_by_first_appearance(tuple_keys)
+    tuples = np.array([tuple_codes[key] for key in tuple_keys], dtype=np.intp)
+    annotators = _required_texts(source, "annotator") if "annotator" in source.table.column_names else None
     annotations = BestWorst(
-        items=tuple(codes),
+        items=tuple(item_codes),
         shown=shown,
-        best=np.array([codes[item] for item in best], dtype=np.intp),
-        worst=np.array([codes[item] for item in worst], dtype=np.intp),
+        best=np.array([item_codes[item] for item in best], dtype=np.intp),
+        worst=np.array([item_codes[item] for item in worst], dtype=np.intp),
         tuples=tuples,
         annotators=None if annotators is None else len(set(annotators)),
         warnings=tuple(_repeat_warnings(source, tuples, annotators)),
@@ -93,48 +94,53 @@ def read_best_worst(path: str | Path) -> BestWorst:
 
 
 def _codes_by_first_appearance(keys: Iterable[Any]) -> dict[Any, int]:
-    """Return the number of each distinct key in the order of first appearance, from 0."""
+    """Return a code for each distinct key: 0, 1, … in the order of first appearance."""
     codes: dict[Any, int] = {}
     for key in keys:
         codes.setdefault(key, len(codes))
     return codes
 
 
-def _items(source: SourceTable) -> Iterator[list[str]]:
+def _items_by_row(source: SourceTable) -> Iterator[list[str]]:
     """Yield the items of each row, from the columns ``item1``, ``item2`` … or the lists of ``items``."""
-    names = source.table.column_names
-    numbered = sorted((int(match[1]), name) for name in names if (match := _ITEM.fullmatch(name)))
-    if "items" in names and numbered:
-        raise InputError(f"{source.name}: has items and {numbered[0][1]}; one of the two forms is enough")
-    if "items" in names:
+    column_names = source.table.column_names
+    numbered_columns = sorted((int(match[1]), name) for name in column_names if (match := _ITEM_COLUMN.fullmatch(name)))
+    if "items" in column_names and numbered_columns:
+        raise InputError(f"{source.name}: has items and {numbered_columns[0][1]}; one of the two forms is enough")
+    if "items" in column_names:
         for row, cell in enumerate(source.table.column("items").to_pylist()):
             yield _parse_items(source, row, cell)
         return
-    if len(numbered) < 2:
+    if len(numbered_columns) < 2:
         raise InputError(
             f"{source.name}: expected columns item1, item2, item3, item4 (or items), best, worst; it has "
-            f"{', '.join(names)}"
+            f"{', '.join(column_names)}"
         )
-    columns = [_texts(source, name) for _, name in numbered]
+    columns = [_required_texts(source, name) for _, name in numbered_columns]
     yield from (list(row) for row in zip(*columns, strict=True))
 
 
 def _parse_items(source: SourceTable, row: int, cell: Any) -> list[str]:
-    """Return the names in one cell of ``items``, a list or its JSON text; *row* is its index, for the message.
+    """Return the item names in one cell of the column ``items``.
+
+    Args:
+        source: the table, for messages.
+        row: the row index of the cell, for messages.
+        cell: a list of names, or the JSON text of one.
 
     Raises:
         InputError: the cell is not a list of names.
     """
     try:
-        value = json.loads(cell) if isinstance(cell, str) else cell
+        items = json.loads(cell) if isinstance(cell, str) else cell
     except (ValueError, RecursionError):
-        value = None
-    if not isinstance(value, list) or not all(isinstance(item, str | int) and str(item).strip() for item in value):
+        items = None
+    if not isinstance(items, list) or not all(isinstance(item, str | int) and str(item).strip() for item in items):
         raise InputError(f'{source.where(row)}, column items: expected a list of names, such as ["a", "b", "c", "d"]')
-    return [str(item).strip() for item in value]
+    return [str(item).strip() for item in items]
 
 
-def _texts(source: SourceTable, name: str) -> list[str]:
+def _required_texts(source: SourceTable, name: str) -> list[str]:
     """Return a column as texts without surrounding space.
 
     Raises:
@@ -149,28 +155,28 @@ def _texts(source: SourceTable, name: str) -> list[str]:
     return cells
 
 
-def _impossible_rows(rows: list[tuple[str, ...]], best: list[str], worst: list[str]) -> Iterator[tuple[int, str]]:
-    """Yield (row index, problem) for every impossible row; the first row determines the size of all tuples.
+def _faults_of_rows(rows: list[tuple[str, ...]], best: list[str], worst: list[str]) -> Iterator[tuple[int, str]]:
+    """Yield (row index, problem) for every invalid row; the first row determines the size of all tuples.
 
     Args:
         rows: the items of each row.
         best, worst: the chosen items of each row.
     """
-    size = len(rows[0])
-    for index, (row, most, least) in enumerate(zip(rows, best, worst, strict=True)):
-        (repeated, count), *_ = Counter(row).most_common(1) or [("", 0)]
-        if len(row) != size or size < 2:
-            yield index, f"the tuple has {len(row)} items; expected {max(size, 2)} as in the first row"
+    tuple_size = len(rows[0])
+    for index, (row, best_item, worst_item) in enumerate(zip(rows, best, worst, strict=True)):
+        (repeated_item, count), *_ = Counter(row).most_common(1) or [("", 0)]
+        if len(row) != tuple_size or tuple_size < 2:
+            yield index, f"the tuple has {len(row)} items; expected {max(tuple_size, 2)} as in the first row"
         elif count > 1:
-            yield index, f"the item {repeated!r} appears {count} times in the tuple"
-        elif most not in row or least not in row:
-            which, item = ("best", most) if most not in row else ("worst", least)
-            yield index, f"{which} is {item!r}, which is not in the tuple ({', '.join(row)})"
-        elif most == least:
-            yield index, f"{most!r} is best and worst"
+            yield index, f"the item {repeated_item!r} appears {count} times in the tuple"
+        elif best_item not in row or worst_item not in row:
+            role, item = ("best", best_item) if best_item not in row else ("worst", worst_item)
+            yield index, f"{role} is {item!r}, which is not in the tuple ({', '.join(row)})"
+        elif best_item == worst_item:
+            yield index, f"{best_item!r} is best and worst"
 
 
-def _reused_names(rows: list[tuple[str, ...]], names: list[str] | None) -> Iterator[tuple[int, str]]:
+def _faults_of_tuple_names(rows: list[tuple[str, ...]], names: list[str] | None) -> Iterator[tuple[int, str]]:
     """Yield (row index, problem) for every row whose tuple name was used for other items before; none without names."""
     items_of_name: dict[str, frozenset[str]] = {}
     for index, (name, row) in enumerate(zip(names or (), rows, strict=False)):
@@ -178,7 +184,7 @@ def _reused_names(rows: list[tuple[str, ...]], names: list[str] | None) -> Itera
             yield index, f"the tuple {name!r} has other items here than above"
 
 
-def _raise_first(source: SourceTable, faults: Iterator[tuple[int, str]]) -> None:
+def _raise_first_fault(source: SourceTable, faults: Iterator[tuple[int, str]]) -> None:
     """Raise InputError for the first of the faults (row index, problem), with their number; nothing without faults."""
     all_faults = list(faults)
     if not all_faults:
@@ -191,33 +197,33 @@ def _raise_first(source: SourceTable, faults: Iterator[tuple[int, str]]) -> None
 
 def _repeat_warnings(source: SourceTable, tuples: Codes, annotators: list[str] | None) -> Iterator[str]:
     """Yield a warning if annotators annotated the same tuple more than once."""
-    seen: set[tuple[int, str]] = set()
+    seen_annotations: set[tuple[int, str]] = set()
     repeats = []
     for row, key in enumerate(zip(tuples.tolist(), annotators or (), strict=False)):
-        if key in seen:
+        if key in seen_annotations:
             repeats.append(row)
-        seen.add(key)
+        seen_annotations.add(key)
     if repeats:
-        where = source.where(repeats[0])
-        yield f"{where}: annotates a tuple again that its annotator has above; such rows: {len(repeats):,}"
+        location = source.where(repeats[0])
+        yield f"{location}: annotates a tuple again that its annotator has above; such rows: {len(repeats):,}"
 
 
 def _with_frequency_warnings(data: BestWorst, source: SourceTable) -> BestWorst:
     """Return the annotations with further warnings: items in a single tuple, and unequal frequencies of items."""
-    counts = data.per_item
+    frequencies = data.per_item
     warnings = list(data.warnings)
-    rare = np.flatnonzero(counts < 2)
+    rare = np.flatnonzero(frequencies < 2)
     _, first_positions = np.unique(data.shown.ravel(), return_index=True)
-    row_of = first_positions // data.shown.shape[1]
+    rows = first_positions // data.shown.shape[1]
     if len(rare):
         warnings.append(
-            f"{source.where(row_of[rare[0]])}: {data.items[rare[0]]!r} appears in no other tuple, so that its score "
-            f"says little; such items: {len(rare):,} of {len(counts):,}"
+            f"{source.where(rows[rare[0]])}: {data.items[rare[0]]!r} appears in no other tuple, so that its score "
+            f"says little; such items: {len(rare):,} of {len(frequencies):,}"
         )
-    least, most = int(counts.argmin()), int(counts.argmax())
-    if counts[least] != counts[most]:
+    rarest, commonest = int(frequencies.argmin()), int(frequencies.argmax())
+    if frequencies[rarest] != frequencies[commonest]:
         warnings.append(
-            f"{source.where(row_of[least])}: items are not equally frequent, {data.items[least]!r} is the rarest; "
-            f"tuples of an item: {counts[least]} to {counts[most]}"
+            f"{source.where(rows[rarest])}: items are not equally frequent, {data.items[rarest]!r} is the rarest; "
+            f"tuples of an item: {frequencies[rarest]} to {frequencies[commonest]}"
         )
     return replace(data, warnings=tuple(warnings))

@@ -22,11 +22,11 @@ from assay.paths import exists, user_path
 from assay.transfer import PINNED
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-_NETWORK = ("hub", "https", "pypi")
+_NETWORK_KINDS = ("hub", "https", "pypi")
 
 
-def fill(template: str, name: str) -> str:
-    """Return an address with ``{name}`` replaced by the file's name and ``{file}`` by its last part."""
+def fill_address(template: str, name: str) -> str:
+    """Return an address with ``{name}`` replaced by the name of a file, and ``{file}`` by the name without folders."""
     return template.replace("{name}", name).replace("{file}", name.rsplit("/", 1)[-1])
 
 
@@ -42,14 +42,17 @@ class Scale(_Strict):
     meaning: str = Field(min_length=1)
 
     @model_validator(mode="after")
-    def _ordered(self) -> Scale:
+    def _check_order(self) -> Scale:
         if not self.low < self.high:
             raise ValueError(f"low ({self.low}) must be less than high ({self.high})")
         return self
 
 
 class FileEntry(_Strict):
-    """One file of the manifest: its name (which may include folders), size and checksum; None for not given."""
+    """One file of the manifest: its name (which may include folders), its size in bytes and its checksum.
+
+    Size and checksum are None if the card does not give them.
+    """
 
     name: str = Field(min_length=1)
     bytes: int | None = Field(default=None, ge=0)
@@ -57,7 +60,7 @@ class FileEntry(_Strict):
 
     @field_validator("name")
     @classmethod
-    def _inside(cls, name: str) -> str:
+    def _check_path_is_relative(cls, name: str) -> str:
         parts = name.replace("\\", "/").split("/")
         if name.startswith("/") or ".." in parts or ":" in name or "" in parts:
             raise ValueError(f"{name!r} must be a relative path without '..'")
@@ -103,7 +106,7 @@ class SourceEntry(_Strict):
 
     def path_of(self, name: str) -> str:
         """Return the path at this source of the file called *name* in the manifest."""
-        return fill(self.paths.get(name, self.path), name)
+        return fill_address(self.paths.get(name, self.path), name)
 
     def has(self, name: str) -> bool:
         """Tell whether this source provides the file: it is in ``only``, or ``only`` is empty."""
@@ -127,7 +130,7 @@ class Split(_Strict):
 
     Attributes:
         files: the names of its files, in the order in which they are read.
-        rows: the number of pairs; None if it is not given.
+        rows: the number of pairs; None if the card does not give it.
         options: options of the card's reader.
         optional_files: files that the reader can do without.
     """
@@ -165,7 +168,7 @@ class Card(_Strict):
     origin: str = ""
 
     @model_validator(mode="after")
-    def _consistent(self) -> Card:
+    def _check_consistency(self) -> Card:
         file_names = {entry.name for entry in self.files}
         if len(file_names) < len(self.files):
             raise ValueError("two files have the same name")
@@ -181,15 +184,23 @@ class Card(_Strict):
             for name in (*source.only, *source.paths):
                 if name not in file_names:
                     raise ValueError(f"a {source.kind} source names the file {name!r}, which is not among [[files]]")
-            unpinned = [e.name for e in self.files if source.has(e.name) and (e.sha256 is None or e.bytes is None)]
-            if source.kind in _NETWORK and unpinned:
+            unpinned = [
+                file.name
+                for file in self.files
+                if source.has(file.name) and (file.sha256 is None or file.bytes is None)
+            ]
+            if source.kind in _NETWORK_KINDS and unpinned:
                 raise ValueError(f"the file {unpinned[0]!r} needs sha256 and bytes, since it can come over the network")
         if not self.sources and not self.instructions:
             raise ValueError("a card needs [[sources]] or instructions")
         return self
 
     def file(self, name: str) -> FileEntry:
-        """Return the manifest entry of a file, which must be in the manifest."""
+        """Return the entry of a file that is in the manifest.
+
+        Raises:
+            StopIteration: the manifest has no such file.
+        """
         return next(entry for entry in self.files if entry.name == name)
 
     @property
@@ -232,16 +243,20 @@ def card_from(data: dict[str, Any], origin: str) -> Card:
         return Card.model_validate({**data, "origin": origin})
     except ValidationError as error:
         # a misspelt field causes two errors, an unknown and a missing field: the unknown one helps more
-        first = next((e for e in error.errors() if e["type"] == "extra_forbidden"), error.errors()[0])
-        location = ".".join(str(part) for part in first["loc"]) or "card"
-        message = first["msg"].removeprefix("Value error, ")
-        if first["type"] == "extra_forbidden":
-            message = f"there is no such field.{suggest(str(first['loc'][-1]), _field_names(first['loc']))}"
+        shown_error = next(
+            (details for details in error.errors() if details["type"] == "extra_forbidden"), error.errors()[0]
+        )
+        location = ".".join(str(part) for part in shown_error["loc"]) or "card"
+        message = shown_error["msg"].removeprefix("Value error, ")
+        if shown_error["type"] == "extra_forbidden":
+            message = (
+                f"there is no such field.{suggest(str(shown_error['loc'][-1]), _valid_field_names(shown_error['loc']))}"
+            )
         further = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
         raise InputError(f"{origin}: {location}: {message}{further}") from None
 
 
-def _field_names(location: tuple[int | str, ...]) -> list[str]:
+def _valid_field_names(location: tuple[int | str, ...]) -> list[str]:
     """Return the valid field names of the table in which a validation error is located.
 
     Args:
@@ -265,8 +280,8 @@ class DatasetEntry:
         version: the card's version; empty if the card cannot be read.
         origin: the package that provides the card.
         card: the card; None if it cannot be used.
-        error: why it cannot be used; empty if it can.
-        default: whether the name without a version means this card.
+        error: the reason why the card cannot be used; empty if it can.
+        default: whether the dataset's name without a version means this card.
     """
 
     name: str
@@ -285,14 +300,14 @@ def parse_spec(spec: str) -> tuple[str, str | None, tuple[str, ...] | None]:
     Raises:
         InputError: nothing follows the colon or the ``@``.
     """
-    head, colon, splits = spec.rpartition(":")
+    name_and_version, colon, splits = spec.rpartition(":")
     if not colon or "/" in splits or "\\" in splits or splits.endswith(".toml"):
-        head, splits = spec, ""
+        name_and_version, splits = spec, ""
     elif not splits:
-        raise InputError(f"{spec!r}: expected a split after the colon, as in {head}:test")
-    name, at, version = head.rpartition("@")
+        raise InputError(f"{spec!r}: expected a split after the colon, as in {name_and_version}:test")
+    name, at, version = name_and_version.rpartition("@")
     if not at or "/" in version or "\\" in version or version.endswith(".toml"):
-        name, version = head, ""
+        name, version = name_and_version, ""
     elif not version:
         raise InputError(f"{spec!r}: expected a version after the @")
     return name, version or None, tuple(splits.split("+")) if splits else None
@@ -300,13 +315,16 @@ def parse_spec(spec: str) -> tuple[str, str | None, tuple[str, ...] | None]:
 
 def list_datasets() -> list[DatasetEntry]:
     """Return every known card, sorted by name and version; a card that cannot be used is listed with its error."""
-    entries = [DatasetEntry(c.name, c.version, "assay", c) for c in _bundled()]
-    for point in _installed(tuple(sys.path)):
-        origin = point.dist.name if point.dist is not None else "unknown"
+    entries = [
+        DatasetEntry(bundled_card.name, bundled_card.version, "assay", bundled_card)
+        for bundled_card in _bundled_cards()
+    ]
+    for entry_point in _installed_entry_points(tuple(sys.path)):
+        origin = entry_point.dist.name if entry_point.dist is not None else "unknown"
         try:
-            card = _from_entry_point(point)
+            card = _card_from_entry_point(entry_point)
         except AssayError as error:
-            entries.append(DatasetEntry(point.name, "", origin, None, error=str(error)))
+            entries.append(DatasetEntry(entry_point.name, "", origin, None, error=str(error)))
             continue
         if any(e.name == card.name and e.version == card.version for e in entries):
             problem = f"{card.name}@{card.version} is already there"
@@ -331,27 +349,27 @@ def load_card(name: str | Path, version: str | None = None) -> Card:
     Raises:
         InputError: there is no such name or version (the message lists similar ones), or the card is invalid.
     """
-    text = str(name)
-    if text.endswith(".toml"):
-        return read_card(text)
-    text, spec_version, _ = parse_spec(text)
+    card_name = str(name)
+    if card_name.endswith(".toml"):
+        return read_card(card_name)
+    card_name, spec_version, _ = parse_spec(card_name)
     version = version or spec_version
     all_entries = list_datasets()
-    entries = [entry for entry in all_entries if entry.name == text]
+    entries = [entry for entry in all_entries if entry.name == card_name]
     cards = [entry.card for entry in entries if entry.card is not None]
     if not cards:
         if entries:
-            raise InputError(f"dataset {text!r} (from {entries[0].origin}): {entries[0].error}")
-        if exists(text) and Path(text).is_file():
-            raise InputError(f"{text}: is a file, and no card; a card is a .toml file")
-        names = sorted({entry.name for entry in all_entries})
-        raise InputError(unknown_name("there is no file and no dataset", text, names))
+            raise InputError(f"dataset {card_name!r} (from {entries[0].origin}): {entries[0].error}")
+        if exists(card_name) and Path(card_name).is_file():
+            raise InputError(f"{card_name}: is a file, and no card; a card is a .toml file")
+        known_names = sorted({entry.name for entry in all_entries})
+        raise InputError(unknown_name("there is no file and no dataset", card_name, known_names))
     if version is None:
         return _default_version(cards)
     for card in cards:
         if card.version == version:
             return card
-    raise InputError(unknown_name(f"dataset {text!r} has no version", version, [card.version for card in cards]))
+    raise InputError(unknown_name(f"dataset {card_name!r} has no version", version, [card.version for card in cards]))
 
 
 def _default_version(cards: list[Card]) -> Card:
@@ -368,7 +386,7 @@ def _default_version(cards: list[Card]) -> Card:
 
 
 @cache
-def _installed(path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
+def _installed_entry_points(path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
     """Return the entry points of installed packages for dataset cards.
 
     Cached, since reading the metadata of all packages is slow.
@@ -380,12 +398,12 @@ def _installed(path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
 
 
 @cache
-def _bundled() -> tuple[Card, ...]:
+def _bundled_cards() -> tuple[Card, ...]:
     folder = Path(__file__).parent / "cards"
     return tuple(read_card(path) for path in sorted(folder.glob("*.toml")))
 
 
-def _from_entry_point(point: Any) -> Card:
+def _card_from_entry_point(point: Any) -> Card:
     """Return the card behind an entry point.
 
     The entry point is a card, the content of one as a dict, the path of a TOML file, or a callable that returns one of

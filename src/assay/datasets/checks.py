@@ -14,24 +14,24 @@ import pyarrow.compute as pc
 from assay.datasets.annotation_graph import describe_graph, graph_line, graph_of
 from assay.datasets.card import Card
 from assay.datasets.grouping import column_codes, effect_text, labels_effect, suggest_groups
-from assay.datasets.pairs import Pairs, codes
+from assay.datasets.pairs import Pairs, row_codes
 
 #: The characters that continuation bytes of UTF-8 become if read as Latin-1 or Windows-1252.
-_TAIL = (
+_MISREAD_CONTINUATION_BYTES = (
     "\u0080-\u00bf\u20ac\u201a\u0192\u201e\u2026\u2020\u2021\u02c6\u2030\u0160\u2039\u0152\u017d"
     "\u2018\u2019\u201c\u201d\u2022\u2013\u2014\u02dc\u2122\u0161\u203a\u0153\u017e\u0178"
 )
 #: A lead byte of UTF-8 read in that way, and a continuation byte.
-_SUSPECT = f"[\u00c2-\u00f4][{_TAIL}]"
+_SUSPECT_PATTERN = f"[\u00c2-\u00f4][{_MISREAD_CONTINUATION_BYTES}]"
 #: Sequences that hardly any text has on purpose: wrongly decoded accented letters, dashes and quotes, and signs.
-_SURE = re.compile(
-    f"\u00c3[{_TAIL}]"
+_CERTAINLY_MISREAD = re.compile(
+    f"\u00c3[{_MISREAD_CONTINUATION_BYTES}]"
     "|\u00e2\u20ac[\u0153\u009d\u2122\u02dc\u201c\u201d\u00a6\u00a2]"
     "|\u00e2\u0080[\u0090-\u00bf]"
     "|\u00c2[\u00a0-\u00bf]"
 )
 
-_CHECKS = (
+_CHARACTER_CHECKS = (
     ("replacement-character", "error", "\ufffd", "texts with the character U+FFFD (something could not be decoded)"),
     (
         "control-characters",
@@ -50,34 +50,34 @@ _CHECKS = (
 
 def looks_encoded_twice(text: str) -> bool:
     """Tell whether a text looks like UTF-8 that was read as Latin-1 or Windows-1252 (``Ã¼`` for ``ü``)."""
-    if _SURE.search(text):
+    if _CERTAINLY_MISREAD.search(text):
         return True
     for encoding in ("cp1252", "latin-1"):
         try:
-            back = text.encode(encoding).decode("utf-8")
+            decoded = text.encode(encoding).decode("utf-8")
         except UnicodeError:
             continue
-        if len(back) < len(text):
+        if len(decoded) < len(text):
             return True
     return False
 
 
 def encoding_findings(table: pa.Table) -> list[tuple[str, str, np.ndarray[Any, Any], str]]:
-    """Return (name, severity, row indices, description) for each check of the characters that found rows.
+    """Return (name, severity, row indices, description) for each check of characters that some rows fail.
 
     Args:
         table: a pairs table with the columns reference and candidate, and question if there is one.
     """
     columns = [
-        _joined_answers(table.column(n)) for n in ("question", "reference", "candidate") if n in table.column_names
+        _join_answers(table.column(n)) for n in ("question", "reference", "candidate") if n in table.column_names
     ]
     findings = []
     # only reference and candidate: a blank question is not a fault
-    blank = _suspect_rows([pc.equal(pc.utf8_trim_whitespace(c), "") for c in columns[-2:]])
-    if len(blank):
-        findings.append(("blank-texts", "note", blank, "pairs with a blank text"))
+    blank_rows = _rows_with_any([pc.equal(pc.utf8_trim_whitespace(c), "") for c in columns[-2:]])
+    if len(blank_rows):
+        findings.append(("blank-texts", "note", blank_rows, "pairs with a blank text"))
     # a cheap search finds candidates, which are then decoded one by one
-    suspects = _suspect_rows([pc.match_substring_regex(column, _SUSPECT) for column in columns])
+    suspects = _rows_with_any([pc.match_substring_regex(column, _SUSPECT_PATTERN) for column in columns])
     encoded_twice = [
         int(row) for row in suspects if any(looks_encoded_twice(column[int(row)].as_py() or "") for column in columns)
     ]
@@ -85,18 +85,18 @@ def encoding_findings(table: pa.Table) -> list[tuple[str, str, np.ndarray[Any, A
         findings.append(
             ("encoded-twice", "warning", np.asarray(encoded_twice), "pairs that look encoded twice (such as Ã¼ for ü)")
         )
-    for name, severity, pattern, what in _CHECKS:
-        rows = _suspect_rows([pc.match_substring_regex(column, pattern) for column in columns])
+    for name, severity, pattern, description in _CHARACTER_CHECKS:
+        rows = _rows_with_any([pc.match_substring_regex(column, pattern) for column in columns])
         if len(rows):
-            findings.append((name, severity, rows, what))
+            findings.append((name, severity, rows, description))
     return findings
 
 
-def _joined_answers(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _join_answers(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.binary_join(column, "\n") if pa.types.is_list(column.type) else column
 
 
-def _suspect_rows(masks: list[pa.ChunkedArray]) -> np.ndarray[Any, Any]:
+def _rows_with_any(masks: list[pa.ChunkedArray]) -> np.ndarray[Any, Any]:
     """Return the ascending indices of the rows for which any mask is true; null counts as false."""
     total = np.zeros(len(masks[0]), dtype=bool)
     for mask in masks:
@@ -105,7 +105,7 @@ def _suspect_rows(masks: list[pa.ChunkedArray]) -> np.ndarray[Any, Any]:
 
 
 #: The largest number of example pairs in a finding.
-EXAMPLES = 3
+MAX_EXAMPLES = 3
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ def check_dataset(pairs_by_split: Mapping[str, Pairs], card: Card | None = None)
         findings += _repeat_findings(split, pairs)
         findings += _group_findings(split, pairs)
         findings += [
-            DataFinding(name, severity, split, len(rows), f"{len(rows)} {what}", _examples(pairs, rows))
+            DataFinding(name, severity, split, len(rows), f"{len(rows)} {what}", _example_rows(pairs, rows))
             for name, severity, rows, what in encoding_findings(pairs.table)
         ]
     if len(pairs_by_split) > 1:
@@ -165,27 +165,29 @@ def annotation_notes(pairs_by_split: Mapping[str, Pairs], *, directed: bool = Fa
         pairs_by_split: the pairs of each split by its name.
         directed: whether the order of two texts matters.
     """
-    parts = {split: [pairs] for split, pairs in pairs_by_split.items() if not pairs.has_several_references}
-    if len(parts) > 1:
-        parts["+".join(parts)] = [pairs for chosen in list(parts.values()) for pairs in chosen]
+    tables_by_split = {split: [pairs] for split, pairs in pairs_by_split.items() if not pairs.has_several_references}
+    if len(tables_by_split) > 1:
+        tables_by_split["+".join(tables_by_split)] = [
+            pairs for tables in list(tables_by_split.values()) for pairs in tables
+        ]
     notes = []
-    for split, chosen in parts.items():
-        graph = graph_of(chosen, directed=directed)
+    for split, tables in tables_by_split.items():
+        graph = graph_of(tables, directed=directed)
         line = graph_line(describe_graph(graph))
         notes.append(DataFinding("annotation-graph", "note", split, len(graph.texts), line))
     return notes
 
 
 def group_notes(pairs_by_split: Mapping[str, Pairs]) -> list[DataFinding]:
-    """Return a note on the design effect of the groups of each split that has groups; ``count`` is their number."""
+    """Return a note on the design effect of groups for each split with groups; ``count`` is the number of groups."""
     notes = []
     for split, pairs in pairs_by_split.items():
         codes = column_codes(pairs, "group") if "group" in pairs.table.column_names else None
         effect = None if codes is None else labels_effect(pairs, codes)
         if codes is not None and effect is not None:
-            groups = int(codes.max()) + 1
-            line = f"{groups:,} groups; {effect_text(effect)}"
-            notes.append(DataFinding("design-effect", "note", split, groups, line))
+            group_count = int(codes.max()) + 1
+            line = f"{group_count:,} groups; {effect_text(effect)}"
+            notes.append(DataFinding("design-effect", "note", split, group_count, line))
     return notes
 
 
@@ -197,10 +199,12 @@ def _group_findings(split: str, pairs: Pairs) -> list[DataFinding]:
     return [DataFinding("no-groups", "warning", split, suggested.groups, f"{suggested.message}{effect}")]
 
 
-def _examples(pairs: Pairs, rows: Any) -> tuple[dict[str, Any], ...]:
-    names = [n for n in ("pair_id", "question", "reference", "candidate", "label") if n in pairs.table.column_names]
-    chosen = [int(row) for row in list(rows)[:EXAMPLES]]
-    return tuple(pairs.table.select(names).take(pa.array(chosen, pa.int64())).to_pylist())
+def _example_rows(pairs: Pairs, rows: Any) -> tuple[dict[str, Any], ...]:
+    column_names = [
+        name for name in ("pair_id", "question", "reference", "candidate", "label") if name in pairs.table.column_names
+    ]
+    row_indices = [int(row) for row in list(rows)[:MAX_EXAMPLES]]
+    return tuple(pairs.table.select(column_names).take(pa.array(row_indices, pa.int64())).to_pylist())
 
 
 def _row_count_findings(split: str, pairs: Pairs, card: Card | None) -> list[DataFinding]:
@@ -211,64 +215,85 @@ def _row_count_findings(split: str, pairs: Pairs, card: Card | None) -> list[Dat
 
 
 def _label_findings(split: str, pairs: Pairs) -> list[DataFinding]:
-    found = []
-    values = pairs.labels
-    missing = np.flatnonzero(np.isnan(values))
-    if len(missing):
-        message = f"{len(missing)} pairs without a label"
-        found.append(DataFinding("unlabelled", "warning", split, len(missing), message, _examples(pairs, missing)))
+    findings = []
+    labels = pairs.labels
+    unlabelled_rows = np.flatnonzero(np.isnan(labels))
+    if len(unlabelled_rows):
+        message = f"{len(unlabelled_rows)} pairs without a label"
+        findings.append(
+            DataFinding(
+                "unlabelled", "warning", split, len(unlabelled_rows), message, _example_rows(pairs, unlabelled_rows)
+            )
+        )
     if pairs.scale is not None:
         low, high = pairs.scale
-        outside = np.flatnonzero((values < low) | (values > high))
-        if len(outside):
-            message = f"{len(outside)} labels outside {low:g} to {high:g}"
-            found.append(DataFinding("out-of-scale", "error", split, len(outside), message, _examples(pairs, outside)))
-    if len(values) > 1 and len(np.unique(values[~np.isnan(values)])) == 1:
-        found.append(DataFinding("constant-label", "warning", split, len(values), "all labels are the same number"))
-    return found
+        out_of_scale_rows = np.flatnonzero((labels < low) | (labels > high))
+        if len(out_of_scale_rows):
+            message = f"{len(out_of_scale_rows)} labels outside {low:g} to {high:g}"
+            findings.append(
+                DataFinding(
+                    "out-of-scale",
+                    "error",
+                    split,
+                    len(out_of_scale_rows),
+                    message,
+                    _example_rows(pairs, out_of_scale_rows),
+                )
+            )
+    if len(labels) > 1 and len(np.unique(labels[~np.isnan(labels)])) == 1:
+        findings.append(DataFinding("constant-label", "warning", split, len(labels), "all labels are the same number"))
+    return findings
 
 
 def _repeat_findings(split: str, pairs: Pairs) -> list[DataFinding]:
-    """Return findings on pairs that appear again: in the same order, in the other order, or with another label."""
-    found = []
-    ordered, unordered = _pair_codes([pairs])[0]
-    first_rows = np.unique(ordered, return_index=True)[1]
-    repeats = np.setdiff1d(np.arange(len(ordered)), first_rows)
-    if len(repeats):
-        message = f"{len(repeats)} rows repeat the two texts of an earlier row"
-        found.append(DataFinding("duplicates", "warning", split, len(repeats), message, _examples(pairs, repeats)))
+    """Return findings on repeated pairs: in the same order, in the other order, or with another label."""
+    findings = []
+    ordered_codes, unordered_codes = _pair_codes([pairs])[0]
+    first_rows = np.unique(ordered_codes, return_index=True)[1]
+    repeated_rows = np.setdiff1d(np.arange(len(ordered_codes)), first_rows)
+    if len(repeated_rows):
+        message = f"{len(repeated_rows)} rows repeat the two texts of an earlier row"
+        findings.append(
+            DataFinding(
+                "duplicates", "warning", split, len(repeated_rows), message, _example_rows(pairs, repeated_rows)
+            )
+        )
     # without the repeats, a second row with the same unordered key must have the texts in the other order
     first_rows = np.sort(first_rows)
-    first_in_any_order = np.unique(unordered[first_rows], return_index=True)[1]
-    swapped = np.setdiff1d(first_rows, first_rows[first_in_any_order])
-    if len(swapped):
-        message = f"{len(swapped)} pairs also appear in the other order"
-        found.append(
-            DataFinding("swapped-duplicates", "warning", split, len(swapped), message, _examples(pairs, swapped))
+    first_in_any_order = np.unique(unordered_codes[first_rows], return_index=True)[1]
+    swapped_rows = np.setdiff1d(first_rows, first_rows[first_in_any_order])
+    if len(swapped_rows):
+        message = f"{len(swapped_rows)} pairs also appear in the other order"
+        findings.append(
+            DataFinding(
+                "swapped-duplicates", "warning", split, len(swapped_rows), message, _example_rows(pairs, swapped_rows)
+            )
         )
-    conflicts = _conflicts(unordered, pairs.labels)
-    if len(conflicts):
-        message = f"{len(conflicts)} pairs have several rows with different labels"
-        found.append(
-            DataFinding("conflicting-labels", "warning", split, len(conflicts), message, _examples(pairs, conflicts))
+    conflicting = _conflicting_rows(unordered_codes, pairs.labels)
+    if len(conflicting):
+        message = f"{len(conflicting)} pairs have several rows with different labels"
+        findings.append(
+            DataFinding(
+                "conflicting-labels", "warning", split, len(conflicting), message, _example_rows(pairs, conflicting)
+            )
         )
-    return found
+    return findings
 
 
-def _conflicts(keys: np.ndarray[Any, Any], values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _conflicting_rows(keys: np.ndarray[Any, Any], labels: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Return the first row of each key that has more than one label, ascending; unlabelled rows do not count as labels.
 
     Args:
         keys: the keys of the pairs, shape (n,).
-        values: their labels, shape (n,), NaN for unlabelled.
+        labels: the labels of the pairs, shape (n,), NaN for unlabelled.
     """
-    labelled = np.flatnonzero(~np.isnan(values))
+    labelled = np.flatnonzero(~np.isnan(labels))
     # sorted by key and then by label, a key with several labels has two different ones next to each other
-    order = labelled[np.lexsort((values[labelled], keys[labelled]))]
-    sorted_keys, sorted_values = keys[order], values[order]
+    rows_by_key = labelled[np.lexsort((labels[labelled], keys[labelled]))]
+    sorted_keys, sorted_labels = keys[rows_by_key], labels[rows_by_key]
     same_key = sorted_keys[1:] == sorted_keys[:-1]
-    other_label = sorted_values[1:] != sorted_values[:-1]
-    conflicting = np.unique(sorted_keys[1:][same_key & other_label])
+    different_label = sorted_labels[1:] != sorted_labels[:-1]
+    conflicting = np.unique(sorted_keys[1:][same_key & different_label])
     distinct_keys, first_rows = np.unique(keys, return_index=True)
     return np.sort(first_rows[np.isin(distinct_keys, conflicting)])
 
@@ -290,62 +315,62 @@ def _leak_findings(pairs_by_split: Mapping[str, Pairs]) -> list[DataFinding]:
         if len(splits) > 1:
             shared_keys.setdefault(splits, []).append(key)
     findings = []
-    for splits, shared in sorted(shared_keys.items()):
+    for splits, leaked_keys in sorted(shared_keys.items()):
         distinct_keys, first_rows = np.unique(keys_of[splits[0]], return_index=True)
-        examples = _examples(pairs_by_split[splits[0]], np.sort(first_rows[np.isin(distinct_keys, shared)]))
-        message = f"{len(shared)} pairs appear in {' and '.join(splits)}"
-        findings.append(DataFinding("leaks", "warning", "+".join(splits), len(shared), message, examples))
+        examples = _example_rows(pairs_by_split[splits[0]], np.sort(first_rows[np.isin(distinct_keys, leaked_keys)]))
+        message = f"{len(leaked_keys)} pairs appear in {' and '.join(splits)}"
+        findings.append(DataFinding("leaks", "warning", "+".join(splits), len(leaked_keys), message, examples))
     return findings
 
 
-def _pair_codes(parts: list[Pairs]) -> list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]:
+def _pair_codes(tables: list[Pairs]) -> list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]:
     """Return two codes per pair for each table, int64, shape (n,) each: by ordered texts, and by texts in any order.
 
-    Equal pairs have equal codes across all tables. Texts are compared without the space around them; the AMR graph
-    stands for an empty text.
+    Equal pairs have equal codes across all tables. Texts are compared without the space around them; an empty text is
+    replaced by its AMR graph.
     """
-    references = [_texts_or_graphs(part, "reference") for part in parts]
-    candidates = [_texts_or_graphs(part, "candidate") for part in parts]
+    references = [_texts_or_graphs(table, "reference") for table in tables]
+    candidates = [_texts_or_graphs(table, "candidate") for table in tables]
     # references and candidates in one column, so that a text has one code on either side
-    text_codes = codes(pa.table({"text": _concatenate([*references, *candidates])}), ["text"])
+    text_codes = row_codes(pa.table({"text": _concatenate_columns([*references, *candidates])}), ["text"])
     first, second = np.split(text_codes, 2)
-    question_codes = _question_codes(parts)
+    question_codes = _question_codes(tables)
     base = int(text_codes.max(initial=0)) + 1
 
     def key(one_side: np.ndarray[Any, Any], other_side: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         # combine two codes into one number; renumbering keeps the numbers small, so that products do not overflow
-        pair = np.unique(one_side * base + other_side, return_inverse=True)[1].reshape(-1)
-        return pair + question_codes * (int(pair.max(initial=0)) + 1)
+        text_pair_codes = np.unique(one_side * base + other_side, return_inverse=True)[1].reshape(-1)
+        return text_pair_codes + question_codes * (int(text_pair_codes.max(initial=0)) + 1)
 
-    ordered, unordered = key(first, second), key(np.minimum(first, second), np.maximum(first, second))
-    ends = np.cumsum([len(part) for part in parts])[:-1]
-    return list(zip(np.split(ordered, ends), np.split(unordered, ends), strict=True))
+    ordered_codes, unordered_codes = key(first, second), key(np.minimum(first, second), np.maximum(first, second))
+    table_ends = np.cumsum([len(table) for table in tables])[:-1]
+    return list(zip(np.split(ordered_codes, table_ends), np.split(unordered_codes, table_ends), strict=True))
 
 
-def _question_codes(parts: list[Pairs]) -> np.ndarray[Any, np.dtype[np.int64]]:
+def _question_codes(tables: list[Pairs]) -> np.ndarray[Any, np.dtype[np.int64]]:
     """Return the code of each pair's question over all tables in a row, int64; all 0 if no table has questions."""
-    if not any("question" in part.table.column_names for part in parts):
-        return np.zeros(sum(len(part) for part in parts), dtype=np.int64)
+    if not any("question" in table.table.column_names for table in tables):
+        return np.zeros(sum(len(table) for table in tables), dtype=np.int64)
     questions = []
-    for part in parts:
-        if "question" in part.table.column_names:
-            questions.append(_stripped_texts(part.table.column("question")))
+    for table in tables:
+        if "question" in table.table.column_names:
+            questions.append(_stripped_texts(table.table.column("question")))
         else:
-            questions.append(pa.chunked_array([pa.nulls(len(part), pa.string())]))
-    return codes(pa.table({"question": _concatenate(questions)}), ["question"])
+            questions.append(pa.chunked_array([pa.nulls(len(table), pa.string())]))
+    return row_codes(pa.table({"question": _concatenate_columns(questions)}), ["question"])
 
 
-def _texts_or_graphs(part: Pairs, side: str) -> pa.ChunkedArray:
+def _texts_or_graphs(pairs: Pairs, side: str) -> pa.ChunkedArray:
     """Return the texts of a side, "reference" or "candidate"; for an empty text, its AMR graph if there is one."""
-    text = _stripped_texts(part.table.column(side))
-    name = f"{side}_graph"
-    if name not in part.table.column_names:
-        return text
-    return pc.if_else(pc.equal(text, ""), pc.fill_null(part.table.column(name), ""), text)
+    texts = _stripped_texts(pairs.table.column(side))
+    graph_column = f"{side}_graph"
+    if graph_column not in pairs.table.column_names:
+        return texts
+    return pc.if_else(pc.equal(texts, ""), pc.fill_null(pairs.table.column(graph_column), ""), texts)
 
 
-def _concatenate(parts: list[pa.ChunkedArray]) -> pa.ChunkedArray:
-    return pa.chunked_array([chunk for part in parts for chunk in part.chunks], pa.string())
+def _concatenate_columns(columns: list[pa.ChunkedArray]) -> pa.ChunkedArray:
+    return pa.chunked_array([chunk for column in columns for chunk in column.chunks], pa.string())
 
 
 def _stripped_texts(column: pa.ChunkedArray) -> pa.ChunkedArray:

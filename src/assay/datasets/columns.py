@@ -16,7 +16,7 @@ from assay.tables import OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS
 
 
 class Misfit(NamedTuple):
-    """The first value of a column that cannot be read as text: its row from 0, and a description."""
+    """The first value of a column that cannot be read as text: its row index (from 0), and a description of it."""
 
     place: int
     what: str
@@ -24,17 +24,17 @@ class Misfit(NamedTuple):
 
 @dataclass(frozen=True)
 class SourceTable:
-    """A table as it was read, with what is needed to name a row of it in a message.
+    """A table as it was read, with the facts needed to locate a row in messages.
 
     Attributes:
         table: the columns under their own names.
         name: the file, or a description of data in memory.
         unit: the word for a row in messages: ``row`` (the header of a CSV is row 1) or ``line``.
-        first: the number of the first row.
-        rows: the number of each row, int64, shape (n,), if they are not consecutive (blank lines); else None.
+        first: the number of the first row, as a user counts rows in the source.
+        rows: the number of each row, int64, shape (n,), if the numbers are not consecutive (blank lines); else None.
         as_text: whether every cell is text, as in CSV, so that numbers must be parsed.
-        parts: for several files read as one table, the name of each and the index of its first row, from 0.
-        misfits: for each column that became text because its values are of mixed types, the first that is not text.
+        parts: for several files read as one table, the name of each file and the index of its first row, from 0.
+        misfits: by column, for columns of mixed types that were converted to text, the first value that is not text.
     """
 
     table: pa.Table
@@ -64,7 +64,7 @@ class SourceTable:
         return f"{self.name}, {self.unit} {self.number(index)}"
 
     def some(self, indices: Iterable[int], limit: int = 5) -> str:
-        """Return ``rows 4, 7, 9`` with at most *limit* numbers."""
+        """Return the numbers of some rows as text, such as ``rows 4, 7, 9``, with at most *limit* numbers."""
         chosen = [int(i) for i in indices]
         shown = ", ".join(str(self.number(i)) for i in chosen[:limit])
         return f"{self.unit}{'s' if len(chosen) > 1 else ''} {shown}{', …' if len(chosen) > limit else ''}"
@@ -86,8 +86,8 @@ class MissingColumnsError(InputError):
 
     Attributes:
         problem: the sentence that describes the problem.
-        columns: a mapping that would solve it, as for ``--columns``, guessed from the names of the source; the user
-            must fill in NAMES IN CAPITALS.
+        columns: a value of ``--columns`` that would solve the problem, guessed from the column names of the source; the
+            user must replace NAMES IN CAPITALS.
     """
 
     def __init__(self, problem: str, columns: str) -> None:
@@ -97,7 +97,7 @@ class MissingColumnsError(InputError):
 
 
 def parse_columns(columns: str | Mapping[str, str | Sequence[str]] | None) -> dict[str, list[str]]:
-    """Return the source columns of each pair column that a mapping names.
+    """Return the source columns of each pair column that a mapping names, by pair column.
 
     Args:
         columns: ``reference=answer1,candidate=answer2,label=a1+a2``, or a mapping, whose values are literal names or,
@@ -110,17 +110,17 @@ def parse_columns(columns: str | Mapping[str, str | Sequence[str]] | None) -> di
         return {}
     mapping: dict[str, list[str]] = {}
     if isinstance(columns, str):
-        for part in re.split(r",(?=\s*\w+\s*=)", columns):
-            name, equals, source = part.partition("=")
+        for assignment in re.split(r",(?=\s*\w+\s*=)", columns):
+            name, equals, source = assignment.partition("=")
             if not equals or not source.strip():
                 raise InputError(
                     f"`columns={columns!r}`: expected pairs such as reference=answer1,candidate=answer2"
-                    f" where {part.strip()!r} stands"
+                    f" where {assignment.strip()!r} stands"
                 )
-            _add_mapping(mapping, name.strip(), [source.strip()])
+            _add_source_columns(mapping, name.strip(), [source.strip()])
     else:
-        for name, value in columns.items():
-            _add_mapping(mapping, name, [value] if isinstance(value, str) else list(value))
+        for name, sources in columns.items():
+            _add_source_columns(mapping, name, [sources] if isinstance(sources, str) else list(sources))
     return mapping
 
 
@@ -142,7 +142,7 @@ def columns_text(columns: str | Mapping[str, str | Sequence[str]] | None) -> str
     return ",".join(f"{name}={'+'.join(sources)}" for name, sources in mapping.items())
 
 
-def _add_mapping(mapping: dict[str, list[str]], name: str, sources: list[str]) -> None:
+def _add_source_columns(mapping: dict[str, list[str]], name: str, sources: list[str]) -> None:
     if name not in FIELDS:
         raise InputError(unknown_name("`columns`: a pairs table has no column", name, FIELDS))
     if name in mapping:
@@ -175,30 +175,32 @@ def resolve_columns(
     """
     resolved: dict[str, list[str]] = {}
     for name, sources in mapping.items():
-        parts = list(sources)
-        if name == "label" and len(parts) == 1 and parts[0] not in have and "+" in parts[0]:
-            parts = [part.strip() for part in parts[0].split("+")]
-        for part in parts:
-            if part not in have:
-                raise InputError(unknown_name(f"{where}, for {name}={'+'.join(parts)}: has no column", part, have))
-        resolved[name] = parts
+        source_names = list(sources)
+        if name == "label" and len(source_names) == 1 and source_names[0] not in have and "+" in source_names[0]:
+            source_names = [source_name.strip() for source_name in source_names[0].split("+")]
+        for source_name in source_names:
+            if source_name not in have:
+                raise InputError(
+                    unknown_name(f"{where}, for {name}={'+'.join(source_names)}: has no column", source_name, have)
+                )
+        resolved[name] = source_names
     for name in FIELDS:
         if name not in resolved and name in have:
             resolved[name] = [name]
-    wanted = [*(["reference", "candidate"] if need_texts else []), *(["label"] if need_label else [])]
-    missing = [name for name in wanted if name not in resolved]
+    required_names = [*(["reference", "candidate"] if need_texts else []), *(["label"] if need_label else [])]
+    missing = [name for name in required_names if name not in resolved]
     if missing:
-        near = " ".join(filter(None, (suggest(name, have).strip() for name in missing)))
-        guesses = {name: _guess_column(name, have, resolved) or name.upper() for name in missing}
+        suggestions = " ".join(filter(None, (suggest(name, have).strip() for name in missing)))
+        guessed_columns = {name: _guess_column(name, have, resolved) or name.upper() for name in missing}
         for name in _FREQUENT_NAMES:
             # optional columns are guessed as well, since the caller's next step may require them: the labels for
             # training, the texts for a report on errors
-            if name not in guesses and name not in resolved and (guess := _guess_column(name, have, resolved)):
-                guesses[name] = guess
+            if name not in guessed_columns and name not in resolved and (guess := _guess_column(name, have, resolved)):
+                guessed_columns[name] = guess
         raise MissingColumnsError(
             f"{where}: has no column {' and no column '.join(missing)}; it has {', '.join(have)}."
-            f"{' ' + near if near else ''}",
-            ",".join(f"{name}={source}" for name, source in guesses.items()),
+            f"{' ' + suggestions if suggestions else ''}",
+            ",".join(f"{name}={source}" for name, source in guessed_columns.items()),
         )
     return resolved
 

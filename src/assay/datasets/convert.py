@@ -1,4 +1,4 @@
-"""Converts a table of the user's own, in whatever form it was read, to a pairs table: labels, texts and identifiers."""
+"""Conversion of a table of the user's own to a pairs table: labels, texts and identifiers."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ import pyarrow.compute as pc
 from assay.batches import converted, distinct_rows, row_digests, take_table
 from assay.datasets.columns import FIELDS, SourceTable, parse_columns, resolve_columns
 from assay.datasets.graphs import check_graph_cells
-from assay.datasets.pairs import RENAMED
+from assay.datasets.pairs import RENAMED_KEY
 from assay.datasets.reading import (
     Columns,
     Reading,
     numbers_of_words,
     separator_hint,
     split_answers,
-    words_text,
+    word_labels_note,
 )
 from assay.errors import InputError
 from assay.tables import (
@@ -34,9 +34,9 @@ from assay.tables import (
 )
 
 #: The number of characters of a cell that a message quotes.
-_CUT = 40
+MAX_QUOTED_LENGTH = 40
 #: The largest number of distinct words in a label column for which a message proposes the setting `labels`.
-_MOST_WORDS = 8
+MAX_PROPOSED_WORDS = 8
 
 
 class Converted(NamedTuple):
@@ -44,8 +44,8 @@ class Converted(NamedTuple):
 
     Attributes:
         table: the pairs table, see ``Pairs.table``.
-        notes: one line per decision that a reader should know of, such as words that were read as labels.
-        hints: one line per part that may have been read differently from what the user meant, with the setting that
+        notes: one line per decision that the user should know, such as words that were read as labels.
+        hints: one line per part that may have been read differently from the user's intention, with the setting that
             changes it.
     """
 
@@ -62,8 +62,8 @@ def _label_columns(
 ) -> tuple[dict[str, Any], list[str]]:
     """Return the columns ``label`` and, for several annotators, ``annotations``, and notes about them.
 
-    With several annotators the label is the mean of those who labelled the pair. ``annotations`` is null where an
-    annotator left the pair out; a pair that all left out has no label.
+    With several annotators the label is the mean over those who labelled the pair. In ``annotations`` the value of an
+    annotator who left the pair out is null; a pair that all left out has no label.
 
     Args:
         source: the table.
@@ -74,31 +74,33 @@ def _label_columns(
     Raises:
         InputError: a label is neither a number nor a known word, or rows lack a label that is required.
     """
-    words = _numbers_of_words(source, names, reading)
-    values = np.column_stack([_label_numbers(source, name, words) for name in names])
-    known = ~np.isnan(values)
-    counts = known.sum(axis=1)
-    missing = np.flatnonzero(counts == 0)
-    notes = [words_text(words)] if words else []
+    numbers_by_word = _numbers_by_word(source, names, reading)
+    labels = np.column_stack([_label_numbers(source, name, numbers_by_word) for name in names])
+    has_label = ~np.isnan(labels)
+    label_counts = has_label.sum(axis=1)
+    missing = np.flatnonzero(label_counts == 0)
+    notes = [word_labels_note(numbers_by_word)] if numbers_by_word else []
     if len(missing) and not allow_missing and not reading.drop_unlabelled:
-        place = f"column {names[0]}" if len(names) == 1 else f"columns {', '.join(names)}"
+        location = f"column {names[0]}" if len(names) == 1 else f"columns {', '.join(names)}"
         lacking = "no label" if len(names) == 1 else "no label from anyone"
         wanted = "a number in each" if len(names) == 1 else "a number from at least one annotator"
         raise InputError(
-            f"{source.name}, {place}: {len(missing)} of {len(values)} rows have {lacking} ({source.some(missing)}); "
+            f"{source.name}, {location}: {len(missing)} of {len(labels)} rows have {lacking} ({source.some(missing)}); "
             f"expected {wanted}, or `drop_unlabelled` to leave these rows out"
         )
-    mean = np.where(counts > 0, np.where(known, values, 0.0).sum(axis=1) / np.maximum(counts, 1), np.nan)
-    columns: dict[str, Any] = {"label": pa.array(mean, mask=np.isnan(mean))}
+    means = np.where(
+        label_counts > 0, np.where(has_label, labels, 0.0).sum(axis=1) / np.maximum(label_counts, 1), np.nan
+    )
+    columns: dict[str, Any] = {"label": pa.array(means, mask=np.isnan(means))}
     if len(names) > 1:
-        flat = pa.array(values.reshape(-1), mask=~known.reshape(-1))
-        offsets = pa.array(np.arange(0, values.size + 1, len(names), dtype=np.int32))
-        columns["annotations"] = pa.ListArray.from_arrays(offsets, flat)
+        flat_labels = pa.array(labels.reshape(-1), mask=~has_label.reshape(-1))
+        offsets = pa.array(np.arange(0, labels.size + 1, len(names), dtype=np.int32))
+        columns["annotations"] = pa.ListArray.from_arrays(offsets, flat_labels)
     return columns, notes
 
 
-def _numbers_of_words(source: SourceTable, names: Sequence[str], reading: Reading) -> dict[str, float]:
-    """Return the number of each word in the label columns; empty if the columns hold numbers.
+def _numbers_by_word(source: SourceTable, names: Sequence[str], reading: Reading) -> dict[str, float]:
+    """Return the number of each word in the label columns, by word; empty if the columns hold numbers.
 
     Words get their number from the setting ``labels``, or are understood by themselves, such as no and yes. The result
     is also empty for words whose numbers are unknown.
@@ -106,7 +108,7 @@ def _numbers_of_words(source: SourceTable, names: Sequence[str], reading: Readin
     words: dict[str, None] = {}
     for name in names:
         column = source.table.column(name)
-        if _is_text(_plain_type(column.type)):
+        if _is_text(_value_type(column.type)):
             words.update(dict.fromkeys(cell.strip() for cell in column.unique().to_pylist() if cell and cell.strip()))
     if all(finite_number(word) is not None for word in words) and not any(
         word in reading.numbers_of_words() for word in words
@@ -127,42 +129,42 @@ def _label_numbers(source: SourceTable, name: str, words: Mapping[str, float]) -
         InputError: a cell is not a finite number, or the column has an unsupported type, such as lists.
     """
     column = source.table.column(name)
-    kind = _plain_type(column.type)
-    if kind != column.type:
-        column = column.cast(kind)
-    if pa.types.is_null(kind):
+    value_type = _value_type(column.type)
+    if value_type != column.type:
+        column = column.cast(value_type)
+    if pa.types.is_null(value_type):
         return np.full(len(column), np.nan)
-    if _is_numeric(kind):
-        values, wrong = _values_and_fault_mask(pc.cast(column, pa.float64(), safe=False))
-        if wrong.any():
-            row = int(np.flatnonzero(wrong)[0])
+    if _is_numeric(value_type):
+        values, is_faulty = _values_and_fault_mask(pc.cast(column, pa.float64(), safe=False))
+        if is_faulty.any():
+            row = int(np.flatnonzero(is_faulty)[0])
             raise InputError(f"{source.where(row)}, column {name}: the label is {values[row]}; expected a number")
-        return _check_magnitude(source, name, values)
-    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+        return _check_label_size(source, name, values)
+    if not (pa.types.is_string(value_type) or pa.types.is_large_string(value_type)):
         try:
             column = column.cast(pa.string())
         except pa.ArrowException:
-            raise InputError(f"{source.name}, column {name}: holds {kind}; expected numbers") from None
-    text = pc.utf8_trim_whitespace(column)
+            raise InputError(f"{source.name}, column {name}: holds {value_type}; expected numbers") from None
+    texts = pc.utf8_trim_whitespace(column)
     if words:
-        parts = [[words[cell] if cell else np.nan for cell in chunk.to_pylist()] for chunk in text.chunks]
-        return np.concatenate([np.array(part, dtype=np.float64) for part in parts])
-    blank = pc.or_kleene(pc.is_null(text), pc.equal(text, ""))
+        number_chunks = [[words[cell] if cell else np.nan for cell in chunk.to_pylist()] for chunk in texts.chunks]
+        return np.concatenate([np.array(part, dtype=np.float64) for part in number_chunks])
+    is_blank = pc.or_kleene(pc.is_null(texts), pc.equal(texts, ""))
     try:
-        numbers = pc.if_else(pc.fill_null(blank, True), None, text).cast(pa.float64())
+        numbers = pc.if_else(pc.fill_null(is_blank, True), None, texts).cast(pa.float64())
     except pa.ArrowInvalid:
         numbers = None
     if numbers is not None:
-        values, wrong = _values_and_fault_mask(numbers)
-        if not wrong.any():
-            return _check_magnitude(source, name, values)
-    raise _not_a_number(source, name, text)
+        values, is_faulty = _values_and_fault_mask(numbers)
+        if not is_faulty.any():
+            return _check_label_size(source, name, values)
+    raise _invalid_label_error(source, name, texts)
 
 
-def _check_magnitude(
+def _check_label_size(
     source: SourceTable, name: str, values: np.ndarray[Any, np.dtype[np.float64]]
 ) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Return *values*, shape (n,), unchanged, after checking that float64 represents whole numbers of their size.
+    """Return *values*, shape (n,), unchanged, after checking that float64 can tell whole numbers of that size apart.
 
     Raises:
         InputError: a label is beyond 2**53, from which on neighbouring whole numbers become equal.
@@ -177,14 +179,19 @@ def _check_magnitude(
     return values
 
 
-def _plain_type(kind: pa.DataType) -> pa.DataType:
+def _value_type(kind: pa.DataType) -> pa.DataType:
     """Return a column type; for a dictionary-encoded column, the type of its values."""
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
-def _is_numeric(kind: pa.DataType) -> bool:
+def _is_numeric(column_type: pa.DataType) -> bool:
     types = pa.types
-    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind))
+    return bool(
+        types.is_integer(column_type)
+        or types.is_floating(column_type)
+        or types.is_boolean(column_type)
+        or types.is_decimal(column_type)
+    )
 
 
 def _values_and_fault_mask(
@@ -199,16 +206,16 @@ def _values_and_fault_mask(
     return values, np.isinf(values) | (np.isnan(values) & is_valid)
 
 
-def _not_a_number(source: SourceTable, name: str, texts: pa.ChunkedArray) -> InputError:
+def _invalid_label_error(source: SourceTable, name: str, texts: pa.ChunkedArray) -> InputError:
     """Return the error to raise for the first cell that is not a finite number, with its row and a hint."""
     row = 0
     for chunk in texts.chunks:
         for cell in chunk.to_pylist():
             if cell and finite_number(cell) is None:
                 hint = f" (a decimal point: {cell.replace(',', '.')})" if _is_comma_number(cell) else _words_hint(texts)
-                shown = cell if len(cell) <= _CUT else f"{cell[:_CUT]}…"
+                quoted_cell = cell if len(cell) <= MAX_QUOTED_LENGTH else f"{cell[:MAX_QUOTED_LENGTH]}…"
                 return InputError(
-                    f"{source.where(row)}, column {name}: the label {shown!r} is not a number;"
+                    f"{source.where(row)}, column {name}: the label {quoted_cell!r} is not a number;"
                     f" expected one such as 2 or 0.5{hint}"
                 )
             row += 1
@@ -218,13 +225,15 @@ def _not_a_number(source: SourceTable, name: str, texts: pa.ChunkedArray) -> Inp
 def _words_hint(texts: pa.ChunkedArray) -> str:
     """Return a hint for the setting that gives each word of a column a number; empty if its cells are not words."""
     words = [word for word in texts.unique().to_pylist() if word]
-    if len(words) > _MOST_WORDS or not all(map(_is_word, words)):
+    if len(words) > MAX_PROPOSED_WORDS or not all(map(_is_word, words)):
         return ""
     return f"; if the labels are words: `labels={','.join(f'{word}=NUMBER' for word in words)}`"
 
 
 def _is_word(cell: str) -> bool:
-    return len(cell) <= _CUT / 2 and not any(sign in cell for sign in ",=\n") and any(map(str.isalpha, cell))
+    return (
+        len(cell) <= MAX_QUOTED_LENGTH / 2 and not any(sign in cell for sign in ",=\n") and any(map(str.isalpha, cell))
+    )
 
 
 def _is_comma_number(cell: str) -> bool:
@@ -233,7 +242,7 @@ def _is_comma_number(cell: str) -> bool:
     return bool(comma) and integer.lstrip("+-").isdigit() and fraction.isdigit()
 
 
-_ORDER = (*PAIR_COLUMNS, *OPTIONAL_PAIR_COLUMNS)
+_COLUMN_ORDER = (*PAIR_COLUMNS, *OPTIONAL_PAIR_COLUMNS)
 
 
 def pairs_table(source: SourceTable, columns: Columns = None) -> pa.Table:
@@ -242,7 +251,7 @@ def pairs_table(source: SourceTable, columns: Columns = None) -> pa.Table:
 
 
 def convert(source: SourceTable, reading: Reading, *, allow_unlabelled: bool = False) -> Converted:
-    """Return a pairs table (see ``Pairs.table``) pair_columns of the columns of *source*.
+    """Return a pairs table (see ``Pairs.table``) made of the columns of *source*, with notes and hints on the reading.
 
     Rows keep their order; only rows without a label are left out, if the reading drops them. A pair without ``pair_id``
     is named by its row number in the file (for data in memory by its index, from 0).
@@ -253,44 +262,44 @@ def convert(source: SourceTable, reading: Reading, *, allow_unlabelled: bool = F
         allow_unlabelled: whether to keep rows without a label, and accept a table without a label column.
 
     Raises:
-        InputError: a missing column, a missing text, a label that is not a number or is missing, or a repeat
-            pair_id; one line with file, row and column.
+        InputError: a column or a text is missing, a label is missing or not a number, or a pair_id is a duplicate; one
+            line with file, row and column.
     """
-    table, left_out = with_known_types(source.table, source.name)
+    table, omitted_columns = with_known_types(source.table, source.name)
     source = replace(source, table=table)
     if not isinstance(reading.columns, str | Mapping | None):
         raise InputError(f"columns: {reading.columns!r}; expected a text such as 'reference=answer1', or a mapping")
     columns = parse_columns(reading.columns)
     # columns of unsupported types were left out: an error only if they would be pair columns
-    for name in {part for parts in columns.values() for part in parts} | set(FIELDS):
-        if name in left_out:
-            raise InputError(f"{source.name}, column {name}: holds {left_out[name]}; expected text or numbers")
+    for name in {source_name for sources in columns.values() for source_name in sources} | set(FIELDS):
+        if name in omitted_columns:
+            raise InputError(f"{source.name}, column {name}: holds {omitted_columns[name]}; expected text or numbers")
     mapping = resolve_columns(columns, table.column_names, where=source.name, need_label=not allow_unlabelled)
-    for name, parts in mapping.items():
-        if len(set(parts)) < len(parts):
-            repeat = next(part for part in parts if parts.count(part) > 1)
+    for name, sources in mapping.items():
+        if len(set(sources)) < len(sources):
+            repeat = next(source_name for source_name in sources if sources.count(source_name) > 1)
             raise InputError(
-                f"{source.name}: {name}={'+'.join(parts)} takes the column {repeat!r} twice; name each annotator once"
+                f"{source.name}: {name}={'+'.join(sources)} takes the column {repeat!r} twice; name each annotator once"
             )
     pair_columns: dict[str, Any] = {}
     for name in ("candidate", "question"):
         if name in mapping:
-            pair_columns[name] = _texts(source, mapping[name][0], refuse_null=name != "question")
+            pair_columns[name] = _text_column(source, mapping[name][0], refuse_null=name != "question")
     hints = []
     if "reference" in mapping:
-        pair_columns["reference"] = _references(source, mapping["reference"][0], reading.separator)
+        pair_columns["reference"] = _reference_column(source, mapping["reference"][0], reading.separator)
         if reading.separator is None and "candidate" in pair_columns and _is_text(pair_columns["reference"].type):
             hints = [line for line in [separator_hint(pair_columns["reference"], pair_columns["candidate"])] if line]
-    pair_columns["pair_id"] = _identifiers(source, mapping.get("pair_id"))
+    pair_columns["pair_id"] = _identifier_column(source, mapping.get("pair_id"))
     pair_columns["label"], notes = pa.nulls(table.num_rows, pa.float64()), list[str]()
     if "label" in mapping:
         labels, notes = _label_columns(source, mapping["label"], reading, allow_missing=allow_unlabelled)
         pair_columns |= labels
     for name in ("subset", "split", "language", "group", *GRAPH_COLUMNS):
         if name in mapping:
-            pair_columns[name] = _texts(source, mapping[name][0], refuse_null=False)
+            pair_columns[name] = _text_column(source, mapping[name][0], refuse_null=False)
     check_graph_cells(pair_columns, source)
-    pairs = _assemble(table, pair_columns, mapping)
+    pairs = _assemble_table(table, pair_columns, mapping)
     if reading.drop_unlabelled:
         pairs, dropped = _drop_unlabelled(source, pairs)
         notes += dropped
@@ -303,16 +312,16 @@ def _drop_unlabelled(source: SourceTable, pairs: pa.Table) -> tuple[pa.Table, li
     Raises:
         InputError: no pair has a label.
     """
-    labelled = _rows_where(pc.is_valid(pairs.column("label")))
-    missing = len(pairs) - len(labelled)
-    if not len(labelled):
+    labelled_rows = _row_indices_of(pc.is_valid(pairs.column("label")))
+    dropped_count = len(pairs) - len(labelled_rows)
+    if not len(labelled_rows):
         raise InputError(f"{source.name}: no row has a label, and `drop_unlabelled` leaves nothing")
-    if not missing:
+    if not dropped_count:
         return pairs, []
-    return take_table(pairs, labelled), [f"{missing:,} of {len(pairs):,} rows without a label left out"]
+    return take_table(pairs, labelled_rows), [f"{dropped_count:,} of {len(pairs):,} rows without a label left out"]
 
 
-def _assemble(table: pa.Table, pair_columns: dict[str, Any], mapping: dict[str, list[str]]) -> pa.Table:
+def _assemble_table(table: pa.Table, pair_columns: dict[str, Any], mapping: dict[str, list[str]]) -> pa.Table:
     """Return a table of the pair columns in their order, followed by the other columns of the source.
 
     A source column that became a pair column under another name is left out, and the schema's metadata maps its old
@@ -321,43 +330,43 @@ def _assemble(table: pa.Table, pair_columns: dict[str, Any], mapping: dict[str, 
     Args:
         table: the source's columns.
         pair_columns: the pair columns by name.
-        mapping: the source columns that each pair column was pair_columns of.
+        mapping: the source columns from which each pair column was made.
     """
-    ordered = {name: pair_columns[name] for name in _ORDER if name in pair_columns}
+    columns = {name: pair_columns[name] for name in _COLUMN_ORDER if name in pair_columns}
     # a column that became a pair column can still be requested by its own name
-    renamed = {p[0]: n for n, p in mapping.items() if len(p) == 1 and p[0] != n and p[0] not in _ORDER}
-    moved = {part for name, parts in mapping.items() if len(parts) == 1 for part in parts}
+    new_names = {p[0]: n for n, p in mapping.items() if len(p) == 1 and p[0] != n and p[0] not in _COLUMN_ORDER}
+    used_columns = {part for name, parts in mapping.items() if len(parts) == 1 for part in parts}
     for name in table.column_names:
-        if name in ordered and mapping.get(name) != [name]:
-            # the pair column was pair_columns of another column: this one is kept under a prefixed name
-            ordered[f"source:{name}"] = table.column(name)
-        elif name not in ordered and name not in moved:
-            if name == "annotations" and not _is_labels(table.column(name).type):
-                renamed[name] = f"source:{name}"
-            ordered[renamed.get(name, name)] = table.column(name)
-    return pa.table(ordered).replace_schema_metadata({RENAMED: json.dumps(renamed)})
+        if name in columns and mapping.get(name) != [name]:
+            # the pair column was made from another column: this one is kept under a prefixed name
+            columns[f"source:{name}"] = table.column(name)
+        elif name not in columns and name not in used_columns:
+            if name == "annotations" and not _can_hold_labels(table.column(name).type):
+                new_names[name] = f"source:{name}"
+            columns[new_names.get(name, name)] = table.column(name)
+    return pa.table(columns).replace_schema_metadata({RENAMED_KEY: json.dumps(new_names)})
 
 
-def _is_labels(kind: pa.DataType) -> bool:
+def _can_hold_labels(column_type: pa.DataType) -> bool:
     """Tell whether a column of this type can hold the annotators' labels, rather than, say, remarks."""
-    return (pa.types.is_list(kind) or pa.types.is_large_list(kind)) and bool(
-        pa.types.is_integer(kind.value_type) or pa.types.is_floating(kind.value_type)
+    return (pa.types.is_list(column_type) or pa.types.is_large_list(column_type)) and bool(
+        pa.types.is_integer(column_type.value_type) or pa.types.is_floating(column_type.value_type)
     )
 
 
 def ordered_pairs(columns: Mapping[str, Any]) -> pa.Table:
     """Return a table of the columns: the pair columns first, in their fixed order, then the others as given."""
-    first = [name for name in _ORDER if name in columns]
-    return pa.table({name: columns[name] for name in (*first, *(n for n in columns if n not in first))})
+    pair_columns = [name for name in _COLUMN_ORDER if name in columns]
+    return pa.table({name: columns[name] for name in (*pair_columns, *(n for n in columns if n not in pair_columns))})
 
 
-def _references(source: SourceTable, name: str, separator: str | None) -> pa.ChunkedArray:
+def _reference_column(source: SourceTable, name: str, separator: str | None) -> pa.ChunkedArray:
     """Return a column of gold answers, as strings, or as lists of strings if cells hold several.
 
     Raises:
-        InputError: as for :func:`_texts`; or a separator was given and the cells are lists already.
+        InputError: as for :func:`_text_column`; or a separator was given and the cells are lists already.
     """
-    column = _texts(source, name, refuse_null=True, several=True)
+    column = _text_column(source, name, refuse_null=True, allow_lists=True)
     if separator is None:
         return _read_json_lists(source, name, column) if _is_text(column.type) else column
     if not _is_text(column.type):
@@ -367,43 +376,43 @@ def _references(source: SourceTable, name: str, separator: str | None) -> pa.Chu
     return split_answers(source, name, column, separator)
 
 
-def _texts(source: SourceTable, name: str, *, refuse_null: bool, several: bool = False) -> pa.ChunkedArray:
+def _text_column(source: SourceTable, name: str, *, refuse_null: bool, allow_lists: bool = False) -> pa.ChunkedArray:
     """Return a column as strings, or as lists of strings if it holds lists of gold answers.
 
     Args:
         source: the table.
         name: the name of the column.
         refuse_null: whether a missing cell is an error; if not, it stays null.
-        several: whether lists of texts are allowed.
+        allow_lists: whether lists of texts are allowed.
 
     Raises:
         InputError: a cell is missing, or a value would change if it were converted to text (1.50 to 1.5).
     """
     column = source.table.column(name)
-    kind = column.type
-    if pa.types.is_dictionary(kind):
-        column, kind = column.cast(kind.value_type), kind.value_type
+    column_type = column.type
+    if pa.types.is_dictionary(column_type):
+        column, column_type = column.cast(column_type.value_type), column_type.value_type
     # a floating column is refused below, with a message that says how to keep its digits
-    if name in source.misfits and not pa.types.is_floating(kind):
-        row, what = source.misfits[name]
-        wanted = "a text or a list of texts" if several else "a text"
-        raise InputError(f"{source.where(row)}, column {name}: holds {what}; expected {wanted}")
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
-        if not several:
+    if name in source.misfits and not pa.types.is_floating(column_type):
+        row, description = source.misfits[name]
+        wanted = "a text or a list of texts" if allow_lists else "a text"
+        raise InputError(f"{source.where(row)}, column {name}: holds {description}; expected {wanted}")
+    if pa.types.is_list(column_type) or pa.types.is_large_list(column_type) or pa.types.is_fixed_size_list(column_type):
+        if not allow_lists:
             raise InputError(f"{source.name}, column {name}: holds lists; only a reference may be several answers")
-        return _answer_lists(source, name, column)
+        return _check_answer_lists(source, name, column)
     if refuse_null and column.null_count:
-        missing = _rows_where(pc.is_null(column))
+        missing_rows = _row_indices_of(pc.is_null(column))
         raise InputError(
-            f"{source.where(missing[0])}, column {name}: there is no text"
-            f"{f' (and in {len(missing) - 1} further rows)' if len(missing) > 1 else ''};"
+            f"{source.where(missing_rows[0])}, column {name}: there is no text"
+            f"{f' (and in {len(missing_rows) - 1} further rows)' if len(missing_rows) > 1 else ''};"
             ' an empty answer is written ""'
         )
-    if pa.types.is_null(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind):
+    if pa.types.is_null(column_type) or pa.types.is_integer(column_type) or pa.types.is_boolean(column_type):
         column = column.cast(pa.string())
-    elif pa.types.is_floating(kind) or not _is_text(kind):
+    elif pa.types.is_floating(column_type) or not _is_text(column_type):
         raise InputError(
-            f"{source.name}, column {name}: holds {kind}, not text (first value"
+            f"{source.name}, column {name}: holds {column_type}, not text (first value"
             f" {column[0].as_py()!r}); read or write that column as text, so that 007 and 1.50 stay what they are"
         )
     if column.type != pa.string():
@@ -411,16 +420,20 @@ def _texts(source: SourceTable, name: str, *, refuse_null: bool, several: bool =
     return column
 
 
-def _is_text(kind: pa.DataType) -> bool:
+def _is_text(column_type: pa.DataType) -> bool:
     view = getattr(pa.types, "is_string_view", None)
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or (view is not None and view(kind)))
+    return bool(
+        pa.types.is_string(column_type)
+        or pa.types.is_large_string(column_type)
+        or (view is not None and view(column_type))
+    )
 
 
-def _rows_where(mask: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
+def _row_indices_of(mask: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
     return np.flatnonzero(np.asarray(mask.to_numpy(zero_copy_only=False), dtype=bool))
 
 
-def _answer_lists(source: SourceTable, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _check_answer_lists(source: SourceTable, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return a column of lists as list<string>, after checking that each has a gold answer and none is null.
 
     Raises:
@@ -430,14 +443,14 @@ def _answer_lists(source: SourceTable, name: str, column: pa.ChunkedArray) -> pa
         raise InputError(f"{source.name}, column {name}: holds lists of {column.type.value_type}, not of text")
     column = column.cast(pa.list_(pa.string()))
     sizes = pc.fill_null(pc.list_value_length(column), 0)
-    empty = _rows_where(pc.equal(sizes, 0))
-    if len(empty):
-        raise InputError(f"{source.where(empty[0])}, column {name}: has no gold answer (an empty list)")
-    values = pc.list_flatten(column)
-    if values.null_count:
-        parents = pc.list_parent_indices(column)
-        first_null = int(_rows_where(pc.is_null(values))[0])
-        row = int(parents[first_null].as_py())
+    empty_rows = _row_indices_of(pc.equal(sizes, 0))
+    if len(empty_rows):
+        raise InputError(f"{source.where(empty_rows[0])}, column {name}: has no gold answer (an empty list)")
+    answers = pc.list_flatten(column)
+    if answers.null_count:
+        parent_rows = pc.list_parent_indices(column)
+        first_null = int(_row_indices_of(pc.is_null(answers))[0])
+        row = int(parent_rows[first_null].as_py())
         raise InputError(f"{source.where(row)}, column {name}: one of the gold answers is null")
     return column
 
@@ -459,7 +472,7 @@ def _read_json_lists(source: SourceTable, name: str, column: pa.ChunkedArray) ->
     if not any(pc.sum(pc.list_value_length(chunk)).as_py() for chunk in lists.chunks):
         # every cell is []: more likely plain answers with that text than empty lists
         return column
-    return _answer_lists(source, name, lists)
+    return _check_answer_lists(source, name, lists)
 
 
 class _NoListsError(Exception):
@@ -480,21 +493,21 @@ def _parse_json_lists(texts: list[str], _first: int) -> list[list[str]]:
     return lists
 
 
-def _identifiers(source: SourceTable, parts: list[str] | None) -> pa.ChunkedArray:
+def _identifier_column(source: SourceTable, source_names: list[str] | None) -> pa.ChunkedArray:
     """Return the pair ids: the given column of the source, or for None the row numbers as text.
 
     Raises:
         InputError: an id is missing or a duplicate.
     """
-    if parts is None:
+    if source_names is None:
         return pa.chunked_array([pa.array(source.numbers()).cast(pa.string())])
-    column = _texts(source, parts[0], refuse_null=True)
+    column = _text_column(source, source_names[0], refuse_null=True)
     first_rows, id_codes = distinct_rows(row_digests([column], len(column)))
     if len(first_rows) < len(column):
-        again = int(np.setdiff1d(np.arange(len(id_codes)), first_rows)[0])
-        earlier = int(first_rows[id_codes[again]])
+        row = int(np.setdiff1d(np.arange(len(id_codes)), first_rows)[0])
+        earlier = int(first_rows[id_codes[row]])
         raise InputError(
-            f"{source.where(again)}, column {parts[0]}: the pair_id {column[again].as_py()!r} already appears in"
+            f"{source.where(row)}, column {source_names[0]}: the pair_id {column[row].as_py()!r} already appears in"
             f" {source.unit} {source.number(earlier)}; each pair needs its own"
         )
     return column

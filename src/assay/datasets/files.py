@@ -1,4 +1,4 @@
-"""Reads the user's own tables: CSV, TSV, JSONL and Parquet files, standard input, and data in memory.
+"""Reading of the user's own tables: CSV, TSV, JSONL and Parquet files, standard input, and data in memory.
 
 Cells of CSV and TSV are read as text without interpretation: ``None``, ``007`` and empty cells keep their text. Only
 one block of rows at a time is in memory as Python strings; the rest is Arrow.
@@ -26,10 +26,10 @@ from assay.paths import user_path
 from assay.tables import repeated
 from assay.transfer import sha256_of
 
-#: The name of standard input.
+#: The path that means standard input.
 STANDARD_INPUT = "-"
-_WORDS_FOR_INPUT = "standard input"
-#: The format by suffix.
+_STANDARD_INPUT_NAME = "standard input"
+#: File format by suffix.
 SUFFIXES = {
     ".csv": "csv",
     ".tsv": "tsv",
@@ -62,7 +62,7 @@ def file_of(path: str | Path) -> Path:
     """
     if is_address(path):
         raise InputError(f"{public_address(str(path))}: is an address, which `assay run` reads; give a file here")
-    return _file_of_standard_input(str(path)) if is_standard_input(path) else user_path(path)
+    return _save_standard_input(str(path)) if is_standard_input(path) else user_path(path)
 
 
 def digest_of_files(path: str | Path) -> str:
@@ -76,15 +76,15 @@ def digest_of_files(path: str | Path) -> str:
 
 
 @functools.cache
-def _file_of_standard_input(name: str) -> Path:
+def _save_standard_input(name: str) -> Path:
     # cached, since standard input can be read only once
     content = sys.stdin.buffer.read()
     if not content.strip():
         raise InputError(f"{name}: standard input is empty; expected a header and at least one row")
-    ending = Path(name).suffix or (".jsonl" if content.lstrip().startswith(b"{") else ".csv")
+    suffix = Path(name).suffix or (".jsonl" if content.lstrip().startswith(b"{") else ".csv")
     folder = tempfile.TemporaryDirectory(prefix="assay-")
     atexit.register(folder.cleanup)
-    path = Path(folder.name) / f"standard-input{ending}"
+    path = Path(folder.name) / f"standard-input{suffix}"
     path.write_bytes(content)
     return path
 
@@ -103,34 +103,36 @@ def read_table_file(path: str | Path, *, offline: bool = False) -> SourceTable:
     if isinstance(path, str) and is_address(path):
         return read_parquet(path, offline=offline)
     if not is_standard_input(path):
-        return _read(Path(path))
-    written = file_of(path)
+        return _read_local(Path(path))
+    saved_input = file_of(path)
     try:
-        return replace(_read(written), name=_WORDS_FOR_INPUT)
+        return replace(_read_local(saved_input), name=_STANDARD_INPUT_NAME)
     except InputError as error:
         # the user does not know the temporary file with the input, so the message must not name it
-        raise InputError(str(error).replace(str(written), _WORDS_FOR_INPUT)) from None
+        raise InputError(str(error).replace(str(saved_input), _STANDARD_INPUT_NAME)) from None
 
 
-def _read(path: Path) -> SourceTable:
+def _read_local(path: Path) -> SourceTable:
     """Return the rows of a file; errors as for :func:`read_table_file`."""
     from assay.datasets.readers import delimited, jsonl
 
-    form = SUFFIXES.get(path.suffix.lower())
+    file_format = SUFFIXES.get(path.suffix.lower())
     if path == Path():
         raise InputError(f"the name of a file is empty (or '.'); expected one that ends in {', '.join(SUFFIXES)}")
     try:
         if path.is_dir():
             return read_parquet(path)
-        if form is None:
+        if file_format is None:
             raise InputError(f"{path}: expected a file that ends in {', '.join(SUFFIXES)}")
         if path.stat().st_size == 0:
             raise InputError(f"{path}: the file is empty; expected a header and at least one row")
-        if form == "parquet":
+        if file_format == "parquet":
             return read_parquet(path)
-        if form == "jsonl":
+        if file_format == "jsonl":
             return jsonl.read_jsonl(path)
-        return delimited.read_delimited(path, delimiter="," if form == "csv" else "\t", quoted=form in ("csv", "tsv"))
+        return delimited.read_delimited(
+            path, delimiter="," if file_format == "csv" else "\t", quoted=file_format in ("csv", "tsv")
+        )
     except FileNotFoundError:
         raise InputError(f"{path}: there is no such file") from None
     except PermissionError:
@@ -152,16 +154,16 @@ def table_from_memory(data: Any, name: str = "data in memory") -> SourceTable:
             has half of a surrogate pair.
     """
     try:
-        return _from_memory(data, name)
+        return _convert_from_memory(data, name)
     except UnicodeEncodeError as error:
-        shown = ascii(error.object[max(0, error.start - 20) : error.start + 20])
+        excerpt = ascii(error.object[max(0, error.start - 20) : error.start + 20])
         raise InputError(
-            f"{name}: {shown} holds half of a surrogate pair, which is not a character; write the whole pair, or"
+            f"{name}: {excerpt} holds half of a surrogate pair, which is not a character; write the whole pair, or"
             " leave it out"
         ) from None
 
 
-def _from_memory(data: Any, name: str) -> SourceTable:
+def _convert_from_memory(data: Any, name: str) -> SourceTable:
     """Return data of any supported form as a table; see :func:`table_from_memory`.
 
     Raises:
@@ -219,14 +221,14 @@ def _row_count_text(part: Any) -> str:
 
 def _table_of_data_frame(data: Any, name: str) -> tuple[pa.Table, dict[str, Misfit]]:
     """Return a pandas DataFrame as a table, and by column the first value that cannot be read as text."""
-    names = [str(key) for key in data.columns]
-    _check_unique_names(names, name)
+    column_names = [str(column_name) for column_name in data.columns]
+    _check_unique_names(column_names, name)
     columns: dict[str, pa.Array] = {}
     misfits: dict[str, Misfit] = {}
-    for index, key in enumerate(names):
-        columns[key], misfit = _from_series(data.iloc[:, index])
+    for index, column_name in enumerate(column_names):
+        columns[column_name], misfit = _series_as_arrow(data.iloc[:, index])
         if misfit is not None:
-            misfits[key] = misfit
+            misfits[column_name] = misfit
     return pa.table(columns), misfits
 
 
@@ -236,12 +238,12 @@ def _table_of_mapping(data: Mapping[Any, Any], name: str) -> tuple[pa.Table, dic
     Raises:
         InputError: columns have duplicate names or unequal lengths.
     """
-    _check_unique_names([str(key) for key in data], name)
-    columns = {str(key): list(values) for key, values in data.items()}
-    lengths = {key: len(values) for key, values in columns.items()}
+    _check_unique_names([str(column_name) for column_name in data], name)
+    columns = {str(column_name): list(values) for column_name, values in data.items()}
+    lengths = {column_name: len(values) for column_name, values in columns.items()}
     if len(set(lengths.values())) > 1:
-        shown = ", ".join(f"{key}: {length}" for key, length in lengths.items())
-        raise InputError(f"{name}: columns of unequal length ({shown})")
+        length_texts = ", ".join(f"{column_name}: {length}" for column_name, length in lengths.items())
+        raise InputError(f"{name}: columns of unequal length ({length_texts})")
     return table_of_columns(columns)
 
 
@@ -267,11 +269,14 @@ def _table_of_tuples(rows: list[Any], name: str) -> tuple[pa.Table, dict[str, Mi
         raise InputError(f"{name}: has no rows")
     columns = list(zip(*rows, strict=True))
     return table_of_columns(
-        {key: list(v) for key, v in zip(("reference", "candidate", "label"), columns, strict=False)}
+        {
+            column_name: list(cells)
+            for column_name, cells in zip(("reference", "candidate", "label"), columns, strict=False)
+        }
     )
 
 
-def _from_series(series: Any) -> tuple[pa.Array, Misfit | None]:
+def _series_as_arrow(series: Any) -> tuple[pa.Array, Misfit | None]:
     """Return a pandas column as Arrow, and None.
 
     A column of mixed types becomes text, and its first value that cannot be read as text is returned with it.
@@ -280,5 +285,5 @@ def _from_series(series: Any) -> tuple[pa.Array, Misfit | None]:
         return pa.array(series, from_pandas=True), None
     except (pa.ArrowException, TypeError, ValueError):
         # value != value is true only for NaN, which pandas uses for a missing cell
-        values = [None if value is None or value != value else value for value in series.tolist()]
-        return column_of(values), misfit_of(values)
+        cells = [None if cell is None or cell != cell else cell for cell in series.tolist()]
+        return column_of(cells), misfit_of(cells)

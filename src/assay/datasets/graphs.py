@@ -17,13 +17,13 @@ from assay.errors import InputError, MissingExtraError
 from assay.paths import user_path
 from assay.tables import GRAPH_COLUMNS
 
-#: The files of graphs of each side, ``reference`` and ``candidate``.
+#: The graph files of each side, ``reference`` and ``candidate``.
 GraphFiles = Mapping[str, Sequence[str | Path]]
 _SIDES = tuple(column.removesuffix("_graph") for column in GRAPH_COLUMNS)
 
 
-def read_checked(paths: Sequence[Path]) -> list[GraphBlock]:
-    """Return the graphs of several files in order, after checking each one.
+def read_valid_graphs(paths: Sequence[Path]) -> list[GraphBlock]:
+    """Return the AMR graphs of several files in order, after checking that each graph can be read.
 
     Raises:
         InputError: a graph is broken; the message has file and line.
@@ -37,37 +37,39 @@ def read_checked(paths: Sequence[Path]) -> list[GraphBlock]:
 def join_graphs(pairs: Pairs, graphs: GraphFiles | str) -> Pairs:
     """Return the pairs with the AMR graphs of their texts, joined by ``::id``, or by row if no ``::id`` is a pair_id.
 
-    Pair_ids that merely number the rows do not count as names; such pairs are joined by row. Graphs of a card are
-    replaced.
+    Pair ids that merely number the rows are not matched; such pairs are joined by row. If the pairs have graphs from a
+    card, these are replaced.
 
     Args:
         pairs: the pairs, with one gold answer each.
         graphs: the files in Penman notation: ``reference=A.amr+B.amr,candidate=C.amr``, or a mapping.
 
     Raises:
-        InputError: a graph is broken (file and line), a side has no file, the numbers of graphs and pairs differ, the
-            graph of a pair is missing or a duplicate, pairs have several gold answers, or a user's file has graphs
-            already.
+        InputError: a graph cannot be read (the message has file and line), a side has no file, the numbers of graphs
+            and pairs differ, the graph of a pair is missing or a duplicate, pairs have several gold answers, or the
+            user's own data has graphs already.
     """
     files = parse_graph_files(graphs)
-    missing = [side for side in _SIDES if side not in files]
-    if missing:
-        raise InputError(f"{pairs.name}: the {missing[0]}s have no file of graphs; add {missing[0]}=FILE to `graphs`")
+    missing_sides = [side for side in _SIDES if side not in files]
+    if missing_sides:
+        raise InputError(
+            f"{pairs.name}: the {missing_sides[0]}s have no file of graphs; add {missing_sides[0]}=FILE to `graphs`"
+        )
     if pairs.has_several_references:
-        raise several_answers(pairs.name)
-    for name in GRAPH_COLUMNS:
-        if pairs.kind == "own" and name in pairs.table.column_names:
-            mapped = name in parse_columns(pairs.reading.get("columns") or None)
+        raise several_answers_error(pairs.name)
+    for graph_column in GRAPH_COLUMNS:
+        if pairs.kind == "own" and graph_column in pairs.table.column_names:
+            mapped = graph_column in parse_columns(pairs.reading.get("columns") or None)
             owner = "`columns` names" if mapped else f"{pairs.name} has"
-            raise InputError(f"`graphs`: {owner} {name} already; give the graphs in one way")
+            raise InputError(f"`graphs`: {owner} {graph_column} already; give the graphs in one way")
     for side in _SIDES:
-        texts = _graphs_in_order(pairs, side, read_checked([user_path(file) for file in files[side]]))
+        texts = _graphs_in_order(pairs, side, read_valid_graphs([user_path(file) for file in files[side]]))
         pairs = pairs.with_column(f"{side}_graph", pa.array(texts, pa.string()))
-    named = ", ".join(str(file) for side in _SIDES for file in files[side])
-    return replace(pairs, notes=(*pairs.notes, f"graphs from {named}"))
+    file_names = ", ".join(str(file) for side in _SIDES for file in files[side])
+    return replace(pairs, notes=(*pairs.notes, f"graphs from {file_names}"))
 
 
-def several_answers(where: str) -> InputError:
+def several_answers_error(where: str) -> InputError:
     """Return the error to raise for pairs with several gold answers and graphs; *where* begins the message."""
     return InputError(f"{where}: has several gold answers a pair; graphs are read for one")
 
@@ -81,11 +83,11 @@ def parse_graph_files(graphs: GraphFiles | str) -> dict[str, list[str]]:
     if not isinstance(graphs, str):
         return {side: [str(file) for file in files] for side, files in graphs.items()}
     files_of_side: dict[str, list[str]] = {}
-    for part in graphs.split(","):
-        side, equals, files = part.partition("=")
+    for assignment in graphs.split(","):
+        side, equals, files = assignment.partition("=")
         if side.strip() not in _SIDES or not equals or not files.strip() or side.strip() in files_of_side:
-            form = "reference=FILE[+FILE],candidate=FILE[+FILE]"
-            raise InputError(f"`graphs={graphs!r}`: expected {form} where {part.strip()!r} stands")
+            expected_form = "reference=FILE[+FILE],candidate=FILE[+FILE]"
+            raise InputError(f"`graphs={graphs!r}`: expected {expected_form} where {assignment.strip()!r} stands")
         files_of_side[side.strip()] = [file.strip() for file in files.split("+")]
     return files_of_side
 
@@ -103,7 +105,7 @@ def _graphs_in_order(pairs: Pairs, side: str, blocks: Sequence[GraphBlock]) -> l
     """
     identifiers = pairs.table.column("pair_id").to_pylist()
     # pairs without ids of their own are numbered; a parser may number its graphs from another start
-    by_id = {} if _are_numbers_of_rows(identifiers) else _by_identifier(blocks, set(identifiers))
+    by_id = {} if _are_row_numbers(identifiers) else _graphs_by_pair_id(blocks, set(identifiers))
     missing = next((pair_id for pair_id in identifiers if pair_id not in by_id), None)
     if missing is None:
         return [by_id[pair_id].text for pair_id in identifiers]
@@ -120,23 +122,23 @@ def _graphs_in_order(pairs: Pairs, side: str, blocks: Sequence[GraphBlock]) -> l
     return [block.text for block in blocks]
 
 
-def _are_numbers_of_rows(identifiers: Sequence[str]) -> bool:
+def _are_row_numbers(identifiers: Sequence[str]) -> bool:
     """Tell whether the identifiers are consecutive whole numbers in ascending order."""
     if not identifiers[0].isdecimal():
         return False
-    start = int(identifiers[0])
-    return list(identifiers) == [str(number) for number in range(start, start + len(identifiers))]
+    first_number = int(identifiers[0])
+    return list(identifiers) == [str(number) for number in range(first_number, first_number + len(identifiers))]
 
 
-def _by_identifier(blocks: Sequence[GraphBlock], wanted: Collection[str]) -> dict[str, GraphBlock]:
-    """Return the graphs whose ``::id`` is among the wanted ids, by id.
+def _graphs_by_pair_id(blocks: Sequence[GraphBlock], pair_ids: Collection[str]) -> dict[str, GraphBlock]:
+    """Return the graphs whose ``::id`` is one of the pair ids, by id.
 
     Raises:
         InputError: two graphs have the same id.
     """
     by_id: dict[str, GraphBlock] = {}
     for block in blocks:
-        if not block.identifier or block.identifier not in wanted:
+        if not block.identifier or block.identifier not in pair_ids:
             continue
         if block.identifier in by_id:
             raise InputError(
@@ -163,9 +165,9 @@ def check_graph_cells(columns: Mapping[str, Any], source: SourceTable) -> None:
     graphs = {name: columns[name].to_pylist() for name in GRAPH_COLUMNS if name in columns}
     if not any(any(cells) for cells in graphs.values()):
         return
-    kind = columns["reference"].type
-    if pa.types.is_list(kind) and pc.max(pc.list_value_length(columns["reference"])).as_py() > 1:
-        raise several_answers(source.name)
+    reference_type = columns["reference"].type
+    if pa.types.is_list(reference_type) and pc.max(pc.list_value_length(columns["reference"])).as_py() > 1:
+        raise several_answers_error(source.name)
     for name, cells in graphs.items():
         for index, text in enumerate(cells):
             if text:

@@ -16,14 +16,14 @@ from assay.statistics.resampling import design_effect
 from assay.tables import NOT_BY_PEOPLE
 
 #: Columns that make pairs with equal values dependent, the most certain first.
-COLUMNS = ("question", "topic", "reference")
+GROUP_COLUMNS = ("question", "topic", "reference")
 #: The smallest share of pairs that have a value in common with another pair; a few repeats are not a design.
-SHARE = 0.25
+MIN_SHARED_SHARE = 0.25
 #: The smallest number of groups, which an interval requires.
-FEWEST_GROUPS = 10
+MIN_GROUPS = 10
 #: The smallest design effect of the label for grouping by reference: pairs that share a sentence may be nearly
 #: independent, as in SICK (1.07). A question or a topic is a design regardless of its effect.
-EFFECT = 1.1
+MIN_REFERENCE_EFFECT = 1.1
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class SuggestedGroups:
 
     Attributes:
         column: the name of the column.
-        pairs: the number of pairs.
+        pairs: the number of all pairs.
         shared: the number of pairs whose value another pair also has.
         groups: the number of distinct values; each pair without a value counts as a group.
         effect: the design effect of the mean label; None if undefined.
@@ -54,9 +54,9 @@ class SuggestedGroups:
 
 
 def effect_text(effect: float) -> str:
-    """Return a line that describes a design effect."""
-    factor = sqrt(effect)
-    return f"design effect {effect:.2f}: the mean label has {factor:.2f} times the standard error of independent pairs"
+    """Return a phrase that describes a design effect and its meaning for the standard error."""
+    ratio = sqrt(effect)
+    return f"design effect {effect:.2f}: the mean label has {ratio:.2f} times the standard error of independent pairs"
 
 
 def suggest_groups(pairs: Pairs) -> SuggestedGroups | None:
@@ -66,29 +66,29 @@ def suggest_groups(pairs: Pairs) -> SuggestedGroups | None:
     """
     if "group" in pairs.table.column_names or pairs.kind in NOT_BY_PEOPLE:
         return None
-    for name in COLUMNS:
+    for name in GROUP_COLUMNS:
         if name not in pairs.source_columns:
             continue
-        cells = _cells_as_text(pairs, name)
+        cells = _text_cells(pairs, name)
         if cells is None:
             continue
         sizes = counts_of_names(cells, stripped=True)
-        shared, groups = int(sizes[sizes > 1].sum()), len(sizes)
-        if shared < SHARE * len(pairs) or groups < FEWEST_GROUPS:
+        shared_count, group_count = int(sizes[sizes > 1].sum()), len(sizes)
+        if shared_count < MIN_SHARED_SHARE * len(pairs) or group_count < MIN_GROUPS:
             continue
         effect = labels_effect(pairs, codes_of_names(cells, stripped=True))
-        if name != "reference" or (effect is not None and effect >= EFFECT):
-            return SuggestedGroups(name, len(pairs), shared, groups, effect)
+        if name != "reference" or (effect is not None and effect >= MIN_REFERENCE_EFFECT):
+            return SuggestedGroups(name, len(pairs), shared_count, group_count, effect)
     return None
 
 
 def column_codes(pairs: Pairs, name: str) -> Rows | None:
     """Return codes of a column's values, shape (n,); each blank cell has its own code. None for a column of lists."""
-    cells = _cells_as_text(pairs, name)
+    cells = _text_cells(pairs, name)
     return None if cells is None else codes_of_names(cells, stripped=True)
 
 
-def _cells_as_text(pairs: Pairs, name: str) -> pa.ChunkedArray | None:
+def _text_cells(pairs: Pairs, name: str) -> pa.ChunkedArray | None:
     """Return the cells of a column as text; None for a column of lists."""
     cells = pairs.column(name)
     return None if pa.types.is_nested(cells.type) else pc.cast(cells, pa.string())
@@ -102,5 +102,5 @@ def labels_effect(pairs: Pairs, codes: Rows) -> float | None:
         codes: the group of each pair, shape (n,).
     """
     labelled = ~np.isnan(pairs.labels)
-    groups = np.unique(codes[labelled], return_inverse=True)[1].reshape(-1)
-    return design_effect(pairs.labels[labelled], groups)
+    group_codes = np.unique(codes[labelled], return_inverse=True)[1].reshape(-1)
+    return design_effect(pairs.labels[labelled], group_codes)

@@ -1,4 +1,4 @@
-"""Loads datasets as pairs tables, from the name of a card, a file or data in memory."""
+"""Loading of datasets as pairs tables, from the name of a card, a file or data in memory."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from assay.errors import AssayError, InputError, OfflineError, UnavailableError,
 from assay.paths import exists, user_path
 from assay.transfer import DownloadProgress
 
-ALL = "all"
+ALL_SPLITS = "all"
 
 
 def is_own_file(spec: str | Path) -> bool:
@@ -77,7 +77,7 @@ def load_dataset(
             (``s3://bucket/x.parquet``); ``-`` for rows of CSV or JSONL from standard input (``-.tsv`` for another
             format); a list of dicts or of tuples (reference, candidate[, label]); a DataFrame, an Arrow table or a
             Hugging Face dataset; with *split*, a ``DatasetDict``.
-        columns: for your own data, which column is which: ``reference=answer1,candidate=answer2`` or a
+        columns: for your own data, the source column of each pair column: ``reference=answer1,candidate=answer2`` or a
             mapping. ``label=a1+a2`` is the mean of two annotators.
         separator: for your own data, the text between several gold answers in one cell, such as ``|``; ``json`` if only
             some cells are JSON lists.
@@ -93,7 +93,7 @@ def load_dataset(
         progress: a callback progress(file, bytes done, total bytes or None) during a download.
 
     Raises:
-        InputError: unknown name or split, unreadable file or bad cell; one line with the location.
+        InputError: a name or split is unknown, a file cannot be read, or a cell is invalid; one line with the location.
         OfflineError: the dataset would have to be downloaded, and the network is forbidden.
         UnavailableError: no source has the dataset; the line has the reason for each source.
     """
@@ -101,25 +101,25 @@ def load_dataset(
         raise InputError(f"language: {language!r} is not a language code; expected one such as 'de'")
     reading = Reading(columns, separator, labels, drop_unlabelled)
     if isinstance(spec, Card):
-        return _from_card(spec, _requested_splits(split), offline, name, progress)
+        return _load_card_pairs(spec, _requested_splits(split), offline, name, progress)
     if isinstance(spec, str | Path):
         own_name, text = named_file(str(spec))
         name = name or own_name
         if not text:
             raise InputError("the name of a dataset is empty; expected a dataset (assay datasets list) or a file")
         if is_table_file(spec if own_name is None else text):
-            pairs = _from_file(text, reading, name, language, allow_unlabelled, offline)
+            pairs = _load_file_pairs(text, reading, name, language, allow_unlabelled, offline)
             return _select_splits(pairs, _requested_splits(split))
         card_name, spec_version, splits = parse_spec(text)
         if is_table_file(card_name):  # FILE:SPLIT
-            pairs = _from_file(card_name, reading, name, language, allow_unlabelled, offline)
+            pairs = _load_file_pairs(card_name, reading, name, language, allow_unlabelled, offline)
             return _select_splits(pairs, _requested_splits(split) or splits)
         is_file = exists(text) and Path(text).is_file() and not text.endswith(".toml")
         if is_file or ("/" in card_name and not card_name.endswith(".toml")):
             read_table_file(card_name)  # raises an error that lists the supported endings
         check_own_settings(reading, card_name)
         card = load_card(card_name, version or spec_version)
-        return _from_card(card, _requested_splits(split) or splits, offline, name, progress)
+        return _load_card_pairs(card, _requested_splits(split) or splits, offline, name, progress)
     if isinstance(split, str) and holds_splits(spec) and split in spec:
         spec, split = spec[split], None
     source = table_from_memory(spec, name or "data in memory")
@@ -174,16 +174,20 @@ def load_card_splits(
         pairs = load_dataset(spec, **vars(reading), allow_unlabelled=True)
         if "split" not in pairs.table.column_names:
             return {"data": pairs}
-        titles = [str(title) for title in pairs.table.column("split").unique().to_pylist() if title is not None]
-        return {title: _select_splits(pairs, (title,)) for title in titles} or {"data": pairs}
+        split_names = [
+            str(split_name) for split_name in pairs.table.column("split").unique().to_pylist() if split_name is not None
+        ]
+        return {split_name: _select_splits(pairs, (split_name,)) for split_name in split_names} or {"data": pairs}
     if isinstance(spec, Card):
         card, splits = spec, None
     else:
         name, spec_version, splits = parse_spec(spec)
         card = load_card(name, version or spec_version)
     check_own_settings(reading, card.name)
-    chosen = _card_splits(card, splits or (ALL,))
-    return {split: _from_card(card, (split,), offline, None, progress, check_rows=False) for split in chosen}
+    chosen_splits = _card_splits(card, splits or (ALL_SPLITS,))
+    return {
+        split: _load_card_pairs(card, (split,), offline, None, progress, check_rows=False) for split in chosen_splits
+    }
 
 
 def _requested_splits(split: str | Sequence[str] | None) -> tuple[str, ...] | None:
@@ -201,7 +205,7 @@ def _card_splits(card: Card, wanted: tuple[str, ...] | None) -> tuple[str, ...]:
     """
     if wanted is None:
         return (card.default_split,)
-    if wanted == (ALL,) and ALL not in card.splits:
+    if wanted == (ALL_SPLITS,) and ALL_SPLITS not in card.splits:
         return tuple(card.splits)
     for split in wanted:
         if split not in card.splits:
@@ -211,7 +215,7 @@ def _card_splits(card: Card, wanted: tuple[str, ...] | None) -> tuple[str, ...]:
     return wanted
 
 
-def _from_card(
+def _load_card_pairs(
     card: Card,
     wanted: tuple[str, ...] | None,
     offline: bool,
@@ -237,9 +241,9 @@ def _from_card(
     splits = _card_splits(card, wanted)
     tables: list[pa.Table] = []
     notes: list[str] = list(card.notes)
-    used: dict[str, Located] = {}
-    for title in splits:
-        split = card.splits[title]
+    used_files: dict[str, Located] = {}
+    for split_name in splits:
+        split = card.splits[split_name]
         files = locate(card, split.files, offline=offline, progress=progress)
         for optional in split.optional_files:
             try:
@@ -247,20 +251,20 @@ def _from_card(
             except (OfflineError, InputError, UnavailableError):
                 continue  # the reader adds a note on what is missing
         paths = {file: located.path for file, located in files.items()}
-        where = f"dataset {card.name}@{card.version}, split {title}"
-        check_options(reader, split.options, paths, where)
-        result = _run_reader(reader, paths, split.options, f"{where}: its reader {card.reader!r} cannot read it")
+        location = f"dataset {card.name}@{card.version}, split {split_name}"
+        check_options(reader, split.options, paths, location)
+        result = _run_reader(reader, paths, split.options, f"{location}: its reader {card.reader!r} cannot read it")
         if check_rows and split.rows is not None and result.table.num_rows != split.rows:
-            raise InputError(f"{where}: {result.table.num_rows} pairs were read; its card says {split.rows}")
-        tables.append(_with_split(result.table, title, single=len(card.splits) == 1))
-        notes += [f"{title}: {note}" if len(splits) > 1 else note for note in result.notes]
-        used.update(files)
+            raise InputError(f"{location}: {result.table.num_rows} pairs were read; its card says {split.rows}")
+        tables.append(_with_split_column(result.table, split_name, is_only_split=len(card.splits) == 1))
+        notes += [f"{split_name}: {note}" if len(splits) > 1 else note for note in result.notes]
+        used_files.update(files)
     table = tables[0] if len(tables) == 1 else pa.concat_tables(tables, promote_options="permissive")
-    for located in used.values():
-        notes += [f"passed over, not the file of the card: {other}" for other in located.passed_over]
+    for located in used_files.values():
+        notes += [f"passed over, not the file of the card: {path}" for path in located.passed_over]
     if card.superseded_by:
         notes.append(f"version {card.version} is superseded by {card.superseded_by}")
-    digest = hashlib.sha256("".join(located.sha256 for located in used.values()).encode()).hexdigest()
+    joint_digest = hashlib.sha256("".join(located.sha256 for located in used_files.values()).encode()).hexdigest()
     return Pairs(
         table,
         name=name or card.name,
@@ -269,8 +273,8 @@ def _from_card(
         language=card.one_language,
         scale=(card.scale.low, card.scale.high),
         kind=card.kind,
-        source="; ".join(dict.fromkeys(located.source for located in used.values())),
-        sha256=next(iter(used.values())).sha256 if len(used) == 1 else digest,
+        source="; ".join(dict.fromkeys(located.source for located in used_files.values())),
+        sha256=next(iter(used_files.values())).sha256 if len(used_files) == 1 else joint_digest,
         notes=tuple(notes),
     )
 
@@ -285,25 +289,31 @@ def _run_reader(reader: Reader, paths: Mapping[str, Path], options: Mapping[str,
         raise InputError(f"{problem} ({summary_of(error)})") from error
 
 
-def _with_split(table: pa.Table, title: str, *, single: bool) -> pa.Table:
+def _with_split_column(table: pa.Table, title: str, *, is_only_split: bool) -> pa.Table:
     """Return a split's table with ordered columns, the column ``split``, and pair ids that are unique across splits.
 
     Args:
         table: the pairs of the split; without ``pair_id`` the pairs are numbered from 1.
         title: the name of the split, which prefixes the pair ids.
-        single: whether the card has only this split; the pair ids then have no prefix.
+        is_only_split: whether the card has only this split; the pair ids then have no prefix.
     """
     from assay.datasets.convert import ordered_pairs
 
-    n_rows = table.num_rows
-    columns = {key: table.column(key) for key in table.column_names}
-    pair_ids = columns["pair_id"].to_pylist() if "pair_id" in columns else [str(i) for i in range(1, n_rows + 1)]
-    columns["pair_id"] = pa.array(pair_ids if single else [f"{title}-{i}" for i in pair_ids], pa.string())
-    columns.setdefault("split", pa.array(np.full(n_rows, title, dtype=object), pa.string()))
+    row_count = table.num_rows
+    columns = {name: table.column(name) for name in table.column_names}
+    pair_ids = (
+        columns["pair_id"].to_pylist()
+        if "pair_id" in columns
+        else [str(pair_number) for pair_number in range(1, row_count + 1)]
+    )
+    columns["pair_id"] = pa.array(
+        pair_ids if is_only_split else [f"{title}-{pair_number}" for pair_number in pair_ids], pa.string()
+    )
+    columns.setdefault("split", pa.array(np.full(row_count, title, dtype=object), pa.string()))
     return ordered_pairs(columns)
 
 
-def _from_file(
+def _load_file_pairs(
     spec: str | Path, reading: Reading, name: str | None, language: str | None, allow_unlabelled: bool, offline: bool
 ) -> Pairs:
     """Return the pairs of a file, folder or address, named *name* or after the file; see :func:`load_dataset`.
@@ -376,16 +386,16 @@ def _select_splits(pairs: Pairs, wanted: tuple[str, ...] | None) -> Pairs:
     Raises:
         InputError: there is no column ``split``, or a wanted split has no row.
     """
-    if wanted is None or wanted == (ALL,):
+    if wanted is None or wanted == (ALL_SPLITS,):
         return pairs
     if "split" not in pairs.table.column_names:
         raise InputError(f"{pairs.name}: a split was asked for ({'+'.join(wanted)}) and there is no column 'split'")
-    titles = pairs.table.column("split")
-    known = sorted(title for title in titles.unique().to_pylist() if title is not None)
-    for title in wanted:
-        if title not in known:
-            raise InputError(unknown_name(f"{pairs.name}: has no split", title, known))
-    chosen = np.flatnonzero(pc.is_in(titles, value_set=pa.array(wanted, titles.type)))
+    split_column = pairs.table.column("split")
+    known_splits = sorted(split for split in split_column.unique().to_pylist() if split is not None)
+    for split in wanted:
+        if split not in known_splits:
+            raise InputError(unknown_name(f"{pairs.name}: has no split", split, known_splits))
+    row_indices = np.flatnonzero(pc.is_in(split_column, value_set=pa.array(wanted, split_column.type)))
     return replace(
-        pairs.take(chosen), split="+".join(wanted), notes=(*pairs.notes, f"rows of split {'+'.join(wanted)} only")
+        pairs.take(row_indices), split="+".join(wanted), notes=(*pairs.notes, f"rows of split {'+'.join(wanted)} only")
     )

@@ -19,7 +19,7 @@ from assay.errors import InputError, unknown_name
 from assay.tables import GRAPH_COLUMNS, OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS
 
 #: The key of the schema metadata that maps the names of source columns to the pair columns that they became.
-RENAMED = b"assay.renamed"
+RENAMED_KEY = b"assay.renamed"
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,9 @@ class Pairs:
     """Pairs of texts with human labels, held as one Arrow table.
 
     Attributes:
-        table: columns ``pair_id`` string (unique), ``reference`` string or list<string> (several gold
-            answers), ``candidate`` string, ``label`` float64 (null where unlabelled); where the data has
-            them ``question, subset, split, language, group`` string and ``annotations`` list<float64>;
+        table: the columns ``pair_id`` string (unique), ``reference`` string or list<string> (several gold
+            answers), ``candidate`` string, ``label`` float64 (null if unlabelled); if the data has them,
+            ``question, subset, split, language, group`` string and ``annotations`` list<float64>;
             then every further column of the source under its own name and type.
         name: the dataset's name, as shown in tables.
         version: the version of its card; empty for data without a card.
@@ -39,7 +39,7 @@ class Pairs:
         scale: the lowest and the highest possible label; None if unknown.
         kind: ``human`` (a card with human labels), ``probe`` (labels by a rule, one category per pair), ``machine``
             (labels by a model or a rule, for training), or ``own`` (the user's data).
-        source: the origin of the data, such as a file or the sources of a card.
+        source: the origin of the data: a file, the sources of a card, or "data in memory".
         sha256: the SHA-256 (hex) of the files read, in order; an empty string for data in memory.
         notes: facts that a reader of the results should know, such as rows left out.
         hints: parts that may have been read differently from what the user meant, with the setting that changes it.
@@ -87,7 +87,7 @@ class Pairs:
 
     @cached_property
     def labels(self) -> np.ndarray[Any, np.dtype[np.float64]]:
-        """The labels, float64 of shape (n,); NaN where unlabelled."""
+        """The labels, float64 of shape (n,), read-only; NaN for a pair without a label."""
         column = pc.fill_null(self.table.column("label"), float("nan"))
         values = np.asarray(column.to_numpy(), dtype=np.float64)
         values.setflags(write=False)
@@ -96,7 +96,7 @@ class Pairs:
     @property
     def has_several_references(self) -> bool:
         """Whether each reference is a list of gold answers."""
-        return _is_list(self.table.schema.field("reference").type)
+        return _is_list_type(self.table.schema.field("reference").type)
 
     def texts(
         self, start: int = 0, stop: int | None = None
@@ -107,16 +107,16 @@ class Pairs:
         is an empty string.
         """
         stop = len(self) if stop is None else min(stop, len(self))
-        part = self.table.slice(start, max(0, stop - start))
+        rows = self.table.slice(start, max(0, stop - start))
         questions = None
-        if "question" in part.column_names:
-            questions = pc.fill_null(part.column("question"), "").to_pylist()
-        return part.column("reference").to_pylist(), part.column("candidate").to_pylist(), questions
+        if "question" in rows.column_names:
+            questions = pc.fill_null(rows.column("question"), "").to_pylist()
+        return rows.column("reference").to_pylist(), rows.column("candidate").to_pylist(), questions
 
     @property
     def source_columns(self) -> list[str]:
         """The names that :meth:`column` accepts: the names in the table and the original names in the source."""
-        renamed: dict[str, str] = json.loads((self.table.schema.metadata or {}).get(RENAMED, b"{}"))
+        renamed: dict[str, str] = json.loads((self.table.schema.metadata or {}).get(RENAMED_KEY, b"{}"))
         return list(dict.fromkeys([*self.table.column_names, *renamed]))
 
     def column(self, name: str) -> pa.ChunkedArray:
@@ -128,7 +128,7 @@ class Pairs:
         names = self.table.column_names
         if name in names:
             return self.table.column(name)
-        renamed: dict[str, str] = json.loads((self.table.schema.metadata or {}).get(RENAMED, b"{}"))
+        renamed: dict[str, str] = json.loads((self.table.schema.metadata or {}).get(RENAMED_KEY, b"{}"))
         if name in renamed:
             return self.table.column(renamed[name])
         raise InputError(unknown_name(f"{self.name}: has no column", name, [*names, *renamed]))
@@ -175,12 +175,12 @@ class Pairs:
         if n >= len(self):
             return self
         # without groups, each row is a group of its own
-        codes = np.arange(len(self)) if group is None else codes_of_names(self.column(group).cast(pa.string()))
-        sizes = np.bincount(codes)
-        order = np.random.default_rng(seed).permutation(len(sizes))
-        n_groups = max(1, int(np.searchsorted(np.cumsum(sizes[order]), n, side="right")))
-        rows = np.flatnonzero(np.isin(codes, order[:n_groups]))
-        group_text = "" if group is None else f" in {n_groups:,} of {len(sizes):,} groups by {group}"
+        group_codes = np.arange(len(self)) if group is None else codes_of_names(self.column(group).cast(pa.string()))
+        group_sizes = np.bincount(group_codes)
+        random_order = np.random.default_rng(seed).permutation(len(group_sizes))
+        group_count = max(1, int(np.searchsorted(np.cumsum(group_sizes[random_order]), n, side="right")))
+        rows = np.flatnonzero(np.isin(group_codes, random_order[:group_count]))
+        group_text = "" if group is None else f" in {group_count:,} of {len(group_sizes):,} groups by {group}"
         note = f"{len(rows):,} of {len(self):,} pairs{group_text}, drawn with seed {seed}"
         return replace(self.take(rows), notes=(*self.notes, note))
 
@@ -190,25 +190,25 @@ class Pairs:
         Rows are duplicates if question, reference, candidate, graphs and label are all equal; the first one is kept.
         """
         compared = ("question", "reference", "candidate", *GRAPH_COLUMNS, "label")
-        names = [n for n in compared if n in self.table.column_names]
-        first = np.unique(codes(self.table, names), return_index=True)[1]
-        dropped = len(self) - len(first)
-        if not dropped:
+        names = [name for name in compared if name in self.table.column_names]
+        first_rows = np.unique(row_codes(self.table, names), return_index=True)[1]
+        dropped_count = len(self) - len(first_rows)
+        if not dropped_count:
             return self, 0
-        kept = self.take(np.sort(first))
-        return replace(kept, notes=(*self.notes, f"{dropped} duplicate rows left out")), dropped
+        distinct_pairs = self.take(np.sort(first_rows))
+        return replace(distinct_pairs, notes=(*self.notes, f"{dropped_count} duplicate rows left out")), dropped_count
 
     def to_pandas(self) -> Any:
         """Return the whole table as a pandas DataFrame."""
         return self.table.to_pandas()
 
 
-def codes(table: pa.Table, names: Sequence[str]) -> np.ndarray[Any, np.dtype[np.int64]]:
+def row_codes(table: pa.Table, names: Sequence[str]) -> np.ndarray[Any, np.dtype[np.int64]]:
     """Return int64 codes of shape (n,): two rows have the same code if and only if they agree in all named columns."""
     combined = np.zeros(table.num_rows, dtype=np.int64)
     for name in names:
         column = table.column(name)
-        if not _is_list(column.type):
+        if not _is_list_type(column.type):
             column = column.cast(pa.string())
         column_codes = distinct_rows(row_digests([column], len(column)))[1]
         # a missing cell differs from an empty one: it gets a code that no other cell can have
@@ -219,8 +219,8 @@ def codes(table: pa.Table, names: Sequence[str]) -> np.ndarray[Any, np.dtype[np.
     return combined
 
 
-def _is_list(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
+def _is_list_type(column_type: pa.DataType) -> bool:
+    return bool(pa.types.is_list(column_type) or pa.types.is_large_list(column_type))
 
 
 def _column_digest(column: pa.ChunkedArray) -> bytes:
@@ -228,34 +228,34 @@ def _column_digest(column: pa.ChunkedArray) -> bytes:
     lengths, content = hashlib.sha256(), hashlib.sha256()
     for chunk in column.chunks:
         if len(chunk):
-            _update_digests(chunk, lengths, content)
+            _update_column_digests(chunk, lengths, content)
     return lengths.digest() + content.digest()
 
 
-def _update_digests(array: pa.Array, lengths: Any, content: Any) -> None:
+def _update_column_digests(cells: pa.Array, lengths: Any, content: Any) -> None:
     """Update two digests with an array of texts, numbers or lists of these.
 
     Args:
-        array: the array.
+        cells: the array.
         lengths: the digest of the lengths of texts and lists, -1 for null; for numbers, of whether they are valid.
         content: the digest of the UTF-8 bytes or the float64 values.
     """
-    valid = np.asarray(array.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
-    if _is_list(array.type):
-        sizes = pc.fill_null(pc.list_value_length(array), -1)
-        lengths.update(np.asarray(sizes.to_numpy(zero_copy_only=False), dtype=np.int64).tobytes())
-        values = array.flatten()
-        if len(values):
-            _update_digests(values, lengths, content)
+    is_valid = np.asarray(cells.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
+    if _is_list_type(cells.type):
+        list_lengths = pc.fill_null(pc.list_value_length(cells), -1)
+        lengths.update(np.asarray(list_lengths.to_numpy(zero_copy_only=False), dtype=np.int64).tobytes())
+        items = cells.flatten()
+        if len(items):
+            _update_column_digests(items, lengths, content)
         return
-    if pa.types.is_floating(array.type):
-        lengths.update(valid.astype(np.int8).tobytes())
-        numbers = np.asarray(pc.fill_null(array, 0.0).to_numpy(zero_copy_only=False), dtype=np.float64)
+    if pa.types.is_floating(cells.type):
+        lengths.update(is_valid.astype(np.int8).tobytes())
+        numbers = np.asarray(pc.fill_null(cells, 0.0).to_numpy(zero_copy_only=False), dtype=np.float64)
         content.update((numbers + 0.0).tobytes())  # adding 0.0 turns -0.0 into 0.0, which is the same label
         return
-    text = pc.fill_null(array.cast(pa.large_string()), "")
-    offsets = np.frombuffer(text.buffers()[1], dtype=np.int64)[text.offset : text.offset + len(text) + 1]
-    lengths.update(np.where(valid, np.diff(offsets), -1).astype(np.int64).tobytes())
-    data = text.buffers()[2]
-    if data is not None:
-        content.update(memoryview(data)[int(offsets[0]) : int(offsets[-1])])
+    texts = pc.fill_null(cells.cast(pa.large_string()), "")
+    offsets = np.frombuffer(texts.buffers()[1], dtype=np.int64)[texts.offset : texts.offset + len(texts) + 1]
+    lengths.update(np.where(is_valid, np.diff(offsets), -1).astype(np.int64).tobytes())
+    text_bytes = texts.buffers()[2]
+    if text_bytes is not None:
+        content.update(memoryview(text_bytes)[int(offsets[0]) : int(offsets[-1])])

@@ -1,4 +1,4 @@
-"""Settings for reading a table of the user's own: its columns, several gold answers in a cell, words as labels."""
+"""Settings for reading a table of the user's own: columns, several gold answers in one cell, words as labels."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ Columns = str | Mapping[str, str | Sequence[str]] | None
 Labels = str | Mapping[str, float] | None
 
 #: The separator of cells that are JSON lists beside cells that are plain answers.
-JSON = "json"
+JSON_SEPARATOR = "json"
 #: Likely separators of gold answers in a cell; the first one that is frequent enough is proposed.
 LIKELY_SEPARATORS = ("|", ";", " / ", "\n")
 #: A separator is proposed if at least this share of the cells contains it, and at least this number of cells …
-LIKELY_SHARE, LIKELY_CELLS = 0.05, 3
+MIN_LIKELY_SHARE, MIN_LIKELY_CELLS = 0.05, 3
 #: … and if it is at least this many times rarer in the candidates, since prose has semicolons on both sides.
-LIKELY_RATIO = 4
+MIN_LIKELY_RATIO = 4
 #: Pairs of words that are understood as the labels 0 and 1 without a setting.
-TWO_WORDS = (
+BINARY_WORD_PAIRS = (
     ("no", "yes"),
     ("n", "y"),
     ("false", "true"),
@@ -72,15 +72,17 @@ class Reading:
         if self.labels is None:
             return {}
         numbers: dict[str, float] = {}
-        for word, value in _entries(self.labels):
-            key = _normalised_word(word)
+        for word, value in _label_entries(self.labels):
+            normalised_word = _normalised_word(word)
             number = _finite_number(value)
-            if not key or number is None:
+            if not normalised_word or number is None:
                 raise InputError(
                     f"`labels`: expected a number for each word, such as no=0,partly=1,yes=2, not {word!r}={value!r}"
                 )
-            if numbers.setdefault(key, number) != number:
-                raise InputError(f"`labels`: {word!r} stands for {numbers[key]:g} and for {number:g}; give it once")
+            if numbers.setdefault(normalised_word, number) != number:
+                raise InputError(
+                    f"`labels`: {word!r} stands for {numbers[normalised_word]:g} and for {number:g}; give it once"
+                )
         return numbers
 
     def record(self) -> dict[str, Any]:
@@ -94,12 +96,12 @@ class Reading:
         }
 
 
-def _entries(labels: str | Mapping[str, float]) -> list[tuple[str, Any]]:
+def _label_entries(labels: str | Mapping[str, float]) -> list[tuple[str, Any]]:
     if not isinstance(labels, str):
         return [(str(word), value) for word, value in labels.items()]
     entries = []
-    for part in labels.split(","):
-        word, _, value = part.rpartition("=")
+    for assignment in labels.split(","):
+        word, _, value = assignment.rpartition("=")
         entries.append((word.strip(), value.strip()))
     return entries
 
@@ -123,7 +125,7 @@ def _normalised_word(word: str) -> str:
 def numbers_of_words(reading: Reading, words: Sequence[str]) -> dict[str, float] | None:
     """Return the number of each word in label columns; None if the number of any word is unknown.
 
-    The numbers are those of the setting ``labels``; without that setting, one of :data:`TWO_WORDS` must fit.
+    The numbers are those of the setting ``labels``; without that setting, one of :data:`BINARY_WORD_PAIRS` must fit.
 
     Args:
         reading: the settings.
@@ -132,15 +134,15 @@ def numbers_of_words(reading: Reading, words: Sequence[str]) -> dict[str, float]
     keys = {word: _normalised_word(word) for word in words}
     known = reading.numbers_of_words()
     if not known:
-        fitting = next((pair for pair in TWO_WORDS if set(keys.values()) <= set(pair)), None)
+        fitting = next((pair for pair in BINARY_WORD_PAIRS if set(keys.values()) <= set(pair)), None)
         known = {} if fitting is None else {word: float(label) for label, word in enumerate(fitting)}
     if not keys or not set(keys.values()) <= set(known):
         return None
-    return {word: known[key] for word, key in keys.items()}
+    return {word: known[normalised_word] for word, normalised_word in keys.items()}
 
 
-def words_text(numbers: Mapping[str, float]) -> str:
-    """Return a note on the words that were read as labels, such as ``labels: no as 0, yes as 1``."""
+def word_labels_note(numbers: Mapping[str, float]) -> str:
+    """Return a note on the words that were read as labels, sorted by number: ``labels: no as 0, yes as 1``."""
     texts = dict.fromkeys(f"{word} as {number:g}" for word, number in sorted(numbers.items(), key=lambda item: item[1]))
     return f"labels: {', '.join(texts)}"
 
@@ -159,10 +161,10 @@ def split_answers(source: SourceTable, name: str, column: pa.ChunkedArray, separ
         InputError: a cell has separators but no answer.
     """
 
-    def split(texts: list[str], first: int) -> list[list[str]]:
+    def split_cells(texts: list[str], first_row: int) -> list[list[str]]:
         cells = []
-        for row, text in enumerate(texts, first):
-            if separator == JSON:
+        for row, text in enumerate(texts, first_row):
+            if separator == JSON_SEPARATOR:
                 answers = json_answers(text) or [text]
             elif separator in text:
                 answers = [answer.strip() for answer in text.split(separator) if answer.strip()]
@@ -176,7 +178,7 @@ def split_answers(source: SourceTable, name: str, column: pa.ChunkedArray, separ
             cells.append(answers)
         return cells
 
-    return converted(column, pa.list_(pa.string()), split)
+    return converted(column, pa.list_(pa.string()), split_cells)
 
 
 def json_answers(text: str) -> list[str] | None:
@@ -205,25 +207,27 @@ def separator_hint(references: pa.ChunkedArray, candidates: pa.ChunkedArray) -> 
         lists += sum(json_answers(text) is not None for text in chunk.to_pylist())
     # a column of JSON lists alone has been read as lists already; here some cells are lists and others plain texts
     if 0 < lists < total:
-        return f"{lists:,} of {total:,} references are JSON lists, read as one answer each; {_remedy(JSON)}"
+        remedy = _separator_remedy(JSON_SEPARATOR)
+        return f"{lists:,} of {total:,} references are JSON lists, read as one answer each; {remedy}"
     for separator in LIKELY_SEPARATORS:
-        matches = _count_containing(references, separator)
-        enough = matches >= max(LIKELY_CELLS, LIKELY_SHARE * total)
-        if enough and matches >= LIKELY_RATIO * _count_containing(candidates, separator):
+        matches = _count_cells_with(references, separator)
+        is_frequent = matches >= max(MIN_LIKELY_CELLS, MIN_LIKELY_SHARE * total)
+        if is_frequent and matches >= MIN_LIKELY_RATIO * _count_cells_with(candidates, separator):
             shown = repr(separator)[1:-1]
-            return f"{matches:,} of {total:,} references hold {shown!r}, read as one answer each; {_remedy(separator)}"
+            remedy = _separator_remedy(separator)
+            return f"{matches:,} of {total:,} references hold {shown!r}, read as one answer each; {remedy}"
     return ""
 
 
-def _remedy(separator: str) -> str:
+def _separator_remedy(separator: str) -> str:
     """Return the option that reads references with a separator as several gold answers."""
     argument = f"$'{repr(separator)[1:-1]}'" if separator == "\n" else shlex.quote(separator)
     return f"if they are several gold answers, run with --separator {argument}"
 
 
-def _count_containing(texts: pa.ChunkedArray, separator: str) -> int:
+def _count_cells_with(texts: pa.ChunkedArray, separator: str) -> int:
     """Return the number of texts that contain the separator after surrounding space is removed."""
-    holding = 0
+    cell_count = 0
     for chunk in texts.chunks:
-        holding += pc.sum(pc.match_substring(pc.utf8_trim_whitespace(chunk), separator)).as_py() or 0
-    return holding
+        cell_count += pc.sum(pc.match_substring(pc.utf8_trim_whitespace(chunk), separator)).as_py() or 0
+    return cell_count

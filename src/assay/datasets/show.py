@@ -30,7 +30,7 @@ def describe_card(card: Card, *, directed: bool = False) -> dict[str, Any]:
         card: the card.
         directed: whether the order of two texts matters in the annotation graph.
     """
-    shown: dict[str, Any] = {
+    description: dict[str, Any] = {
         "name": card.name,
         "version": card.version,
         "title": card.title,
@@ -52,19 +52,19 @@ def describe_card(card: Card, *, directed: bool = False) -> dict[str, Any]:
     for name in ("supersedes", "superseded_by", "instructions"):
         value = getattr(card, name)
         if value:
-            shown[name] = value
+            description[name] = value
     if all(is_here(card, title) for title in card.splits):
-        shown["annotation_graph"] = _graph_measures(
+        description["annotation_graph"] = _graph_measures(
             lambda: list(load_card_splits(card, offline=True).values()), directed
         )
-    return shown
+    return description
 
 
 def describe_file(spec: str, *, reading: Reading | None = None, directed: bool = False) -> dict[str, Any]:
     """Return the description of a file of pairs as JSON values.
 
-    It has rows and columns, and as far as present the labels, splits, groups, languages, gold answers and graphs. If
-    the columns of the pairs cannot be identified, ``problem`` has the reason and the remedy instead.
+    It has the number of rows and the columns, and if present the labels, splits, groups, languages, gold answers and
+    graphs. If the columns of the pairs cannot be identified, ``problem`` has the reason and the remedy instead.
 
     Args:
         spec: the file, optionally with a split after a colon.
@@ -76,47 +76,47 @@ def describe_file(spec: str, *, reading: Reading | None = None, directed: bool =
     """
     file = named_file(spec)[1]
     table = read_table_file(file if is_table_file(file) else parse_spec(file)[0]).table
-    shown: dict[str, Any] = {"file": spec, "rows": table.num_rows, "columns": list(table.column_names)}
+    description: dict[str, Any] = {"file": spec, "rows": table.num_rows, "columns": list(table.column_names)}
     try:
         pairs = load_dataset(spec, **vars(reading or Reading()), allow_unlabelled=True)
     except MissingColumnsError as error:
-        return shown | {"problem": str(error)}
-    return shown | _describe_pairs(pairs) | {"annotation_graph": _graph_measures(lambda: [pairs], directed)}
+        return description | {"problem": str(error)}
+    return description | _describe_pairs(pairs) | {"annotation_graph": _graph_measures(lambda: [pairs], directed)}
 
 
 def _describe_pairs(pairs: Pairs) -> dict[str, Any]:
     """Return the description of pairs as JSON values: only what the pairs have, such as labels, splits and groups."""
-    names = pairs.table.column_names
-    shown: dict[str, Any] = {"pairs": len(pairs)}
+    column_names = pairs.table.column_names
+    description: dict[str, Any] = {"pairs": len(pairs)}
     if pairs.notes or pairs.hints:
-        shown["notes"] = [*pairs.notes, *pairs.hints]
+        description["notes"] = [*pairs.notes, *pairs.hints]
     known_labels = pairs.labels[~np.isnan(pairs.labels)]
     if len(known_labels):
-        shown["labels"] = {
+        description["labels"] = {
             "lowest": float(known_labels.min()),
             "highest": float(known_labels.max()),
             "distinct": len(np.unique(known_labels)),
             "missing": len(pairs) - len(known_labels),
         }
-    if "annotations" in names:
-        shown["annotators"] = int(pc.max(pc.list_value_length(pairs.table.column("annotations"))).as_py())
+    if "annotations" in column_names:
+        description["annotators"] = int(pc.max(pc.list_value_length(pairs.table.column("annotations"))).as_py())
     for name in ("split", "subset", "language"):
-        if name in names:
+        if name in column_names:
             value_counts = pairs.table.column(name).value_counts().to_pylist()
-            shown[f"{name}s"] = {str(entry["values"]): entry["counts"] for entry in value_counts}
+            description[f"{name}s"] = {str(entry["values"]): entry["counts"] for entry in value_counts}
     for name in ("group", "question"):
-        if name in names:
-            shown[f"{name}s"] = len(pairs.table.column(name).unique())
+        if name in column_names:
+            description[f"{name}s"] = len(pairs.table.column(name).unique())
     if pairs.has_several_references:
-        shown["gold_answers"] = int(pc.sum(pc.list_value_length(pairs.table.column("reference"))).as_py())
-    if all(name in names for name in GRAPH_COLUMNS):
-        shown["graphs"] = True
-    return shown
+        description["gold_answers"] = int(pc.sum(pc.list_value_length(pairs.table.column("reference"))).as_py())
+    if all(name in column_names for name in GRAPH_COLUMNS):
+        description["graphs"] = True
+    return description
 
 
-def _graph_measures(splits: Callable[[], list[Pairs]], directed: bool) -> dict[str, Any]:
+def _graph_measures(load_splits: Callable[[], list[Pairs]], directed: bool) -> dict[str, Any]:
     """Return the measures of the annotation graph, or a dict with the ``error`` if it cannot be measured."""
     try:
-        return describe_graph(graph_of(splits(), directed=directed))
+        return describe_graph(graph_of(load_splits(), directed=directed))
     except AssayError as error:
         return {"error": str(error)}

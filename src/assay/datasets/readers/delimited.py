@@ -16,7 +16,7 @@ from assay.errors import InputError
 from assay.tables import repeated
 
 #: The number of rows that are held as Python strings at a time.
-BLOCK = 20_000
+BLOCK_ROWS = 20_000
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -37,13 +37,13 @@ def read_delimited(
             header.
     """
     try:
-        return _read(path, delimiter, quoted, header)
+        return _read_records_as_table(path, delimiter, quoted, header)
     except UnicodeDecodeError:
         check_encoding(path)
         raise
 
 
-def _read(path: Path, delimiter: str, quoted: bool, header: Sequence[str] | None) -> SourceTable:
+def _read_records_as_table(path: Path, delimiter: str, quoted: bool, header: Sequence[str] | None) -> SourceTable:
     """Return the table of a file; see :func:`read_delimited`.
 
     Raises:
@@ -63,7 +63,7 @@ def _read(path: Path, delimiter: str, quoted: bool, header: Sequence[str] | None
             blocks.append(pa.record_batch(columns, schema=schema))
             rows.clear()
 
-    for number, cells in _records(path, delimiter, quoted):
+    for number, cells in _iterate_records(path, delimiter, quoted):
         if names is None:
             names = _header_names(path, cells, delimiter)
             schema = pa.schema([(name, pa.string()) for name in names])
@@ -77,7 +77,7 @@ def _read(path: Path, delimiter: str, quoted: bool, header: Sequence[str] | None
             cells = (cells + [""] * len(names))[: len(names)]
         rows.append(cells)
         numbers.append(number)
-        if len(rows) >= BLOCK:
+        if len(rows) >= BLOCK_ROWS:
             flush()
     flush()
     if names is None or not blocks:
@@ -93,7 +93,7 @@ def _read(path: Path, delimiter: str, quoted: bool, header: Sequence[str] | None
     )
 
 
-def _records(path: Path, delimiter: str, quoted: bool) -> Iterator[tuple[int, list[str]]]:
+def _iterate_records(path: Path, delimiter: str, quoted: bool) -> Iterator[tuple[int, list[str]]]:
     """Yield number and cells of each record; numbers are counted from 1 and include blank lines, which are skipped."""
     # without quoting only \n ends a row; with quoting the csv module needs the original line ends
     with path.open(encoding="utf-8-sig", newline="" if quoted else "\n") as lines:
@@ -106,12 +106,12 @@ def _records(path: Path, delimiter: str, quoted: bool) -> Iterator[tuple[int, li
         # a cell may be longer than the csv module's default limit of 128 KiB; the limit is global, so it is restored
         limit = csv.field_size_limit(sys.maxsize if sys.maxsize < 2**31 else 2**31 - 1)
         try:
-            yield from _quoted(path, csv.reader(lines, delimiter=delimiter, strict=True), delimiter)
+            yield from _iterate_quoted_records(path, csv.reader(lines, delimiter=delimiter, strict=True), delimiter)
         finally:
             csv.field_size_limit(limit)
 
 
-def _quoted(path: Path, reader: Iterator[list[str]], delimiter: str) -> Iterator[tuple[int, list[str]]]:
+def _iterate_quoted_records(path: Path, reader: Iterator[list[str]], delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Yield number and cells of each record of a csv reader that is not blank.
 
     Raises:
@@ -150,12 +150,12 @@ def _header_names(path: Path, cells: list[str], delimiter: str) -> list[str]:
     duplicate = repeated(names)
     if duplicate is not None:
         raise InputError(f"{path}, row 1: the column {duplicate!r} appears twice in the header; rename one")
-    other = ";" if delimiter == "," else ","
-    if len(names) == 1 and (other in names[0] or "\t" in names[0]):
-        actual = "tabs" if "\t" in names[0] else "semicolons" if other == ";" else "commas"
-        wanted = "commas, or as .tsv with tabs" if delimiter == "," else "tabs, or as .csv with commas"
+    other_delimiter = ";" if delimiter == "," else ","
+    if len(names) == 1 and (other_delimiter in names[0] or "\t" in names[0]):
+        actual = "tabs" if "\t" in names[0] else "semicolons" if other_delimiter == ";" else "commas"
+        expected = "commas, or as .tsv with tabs" if delimiter == "," else "tabs, or as .csv with commas"
         raise InputError(
-            f"{path}, row 1: the cells seem to be separated by {actual}; save it with {wanted} between them"
+            f"{path}, row 1: the cells seem to be separated by {actual}; save it with {expected} between them"
         )
     return names
 
@@ -178,13 +178,13 @@ def check_encoding(path: Path) -> None:
             raise InputError(f"{path}: is encoded as UTF-16; save it as UTF-8")
         raw.seek(0)
         bytes_before = 0
-        for number, line in enumerate(raw, 1):
+        for line_number, line in enumerate(raw, 1):
             try:
                 line.decode("utf-8")
             except UnicodeDecodeError as error:
                 byte = line[error.start]
                 raise InputError(
-                    f"{path}, line {number}: byte {bytes_before + error.start + 1} of the file (0x{byte:02x})"
+                    f"{path}, line {line_number}: byte {bytes_before + error.start + 1} of the file (0x{byte:02x})"
                     " is not UTF-8; save it as UTF-8"
                 ) from None
             bytes_before += len(line)

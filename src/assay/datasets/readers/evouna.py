@@ -14,11 +14,11 @@ from assay.datasets.readers.base import ReaderResult, pairs_of, takes
 from assay.errors import InputError
 
 #: The names of the systems in the paper, by the suffix of the keys ``answer_…`` and ``judge_…``.
-SYSTEMS = {"fid": "FiD", "gpt35": "GPT-3.5", "chatgpt": "ChatGPT", "gpt4": "GPT-4", "newbing": "Bing"}
+SYSTEM_NAMES = {"fid": "FiD", "gpt35": "GPT-3.5", "chatgpt": "ChatGPT", "gpt4": "GPT-4", "newbing": "Bing"}
 #: A slash separates gold answers, except in units (Mbit/s), in 9/11, and before another slash. Place codes
 #: (UN/LOCODE:USCHI) are separated as in the published values, although UN thus becomes an answer.
-_WITHIN = r"/(?=(?:s|h|hour)(?:/|$)) | (?<=[ ]9)/(?=11[ ]) | /(?=/)"
-_PART = re.compile(rf"(?:{_WITHIN} | [^/])+", re.VERBOSE)
+_SLASH_WITHIN_ANSWER = r"/(?=(?:s|h|hour)(?:/|$)) | (?<=[ ]9)/(?=11[ ]) | /(?=/)"
+_ANSWER_PATTERN = re.compile(rf"(?:{_SLASH_WITHIN_ANSWER} | [^/])+", re.VERBOSE)
 
 
 def gold_answers(text: str) -> list[str]:
@@ -28,7 +28,7 @@ def gold_answers(text: str) -> list[str]:
         >>> gold_answers("54 Mbit/s/54 megabits per second")
         ['54 Mbit/s', '54 megabits per second']
     """
-    return [answer for part in _PART.findall(text) if (answer := part.strip())]
+    return [answer for part in _ANSWER_PATTERN.findall(text) if (answer := part.strip())]
 
 
 @takes()
@@ -46,35 +46,37 @@ def read_evouna(files: Mapping[str, Path], options: Mapping[str, Any]) -> Reader
     columns: dict[str, list[Any]] = {
         name: [] for name in ("pair_id", "reference", "candidate", "label", "question", "subset", "group", "item")
     }
-    improper = not_judged = 0
+    improper_count = unjudged_count = 0
     for number, record in _records(path):
         if record["improper"]:
-            improper += 1
+            improper_count += 1
             continue
         references = gold_answers(_required_text(path, number, "golden_answer", record["golden_answer"]))
         if not references:
             raise InputError(f"{path}, question {number}: golden_answer has no answer")
         question = _required_text(path, number, "question", record["question"])
         for key, system in _systems(record):
-            answer, judged = record[f"answer_{key}"], record.get(f"judge_{key}")
-            if answer is None or judged is None:
-                not_judged += 1
+            answer, verdict = record[f"answer_{key}"], record.get(f"judge_{key}")
+            if answer is None or verdict is None:
+                unjudged_count += 1
                 continue
-            if not isinstance(judged, bool):
-                raise InputError(f"{path}, question {number}: judge_{key} is {judged!r}; expected true, false or null")
+            if not isinstance(verdict, bool):
+                raise InputError(f"{path}, question {number}: judge_{key} is {verdict!r}; expected true, false or null")
             columns["pair_id"].append(f"{number}-{key}")
             columns["reference"].append(references)
             columns["candidate"].append(_required_text(path, number, f"answer_{key}", answer))
-            columns["label"].append(float(judged))
+            columns["label"].append(float(verdict))
             columns["question"].append(question)
             columns["subset"].append(system)
             columns["group"].append(question)
             columns["item"].append(str(number))
     notes = []
-    if improper:
-        notes.append(f"{improper:,} questions are marked improper (out of date, or without one right answer): left out")
-    if not_judged:
-        notes.append(f"{not_judged:,} answers are missing or were not judged: left out")
+    if improper_count:
+        notes.append(
+            f"{improper_count:,} questions are marked improper (out of date, or without one right answer): left out"
+        )
+    if unjudged_count:
+        notes.append(f"{unjudged_count:,} answers are missing or were not judged: left out")
     references_column = pa.array(columns["reference"], pa.list_(pa.string()))
     return ReaderResult(pairs_of({**columns, "reference": references_column}), tuple(notes))
 
@@ -92,10 +94,12 @@ def _records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     if not isinstance(records, list):
         raise InputError(f"{path}: holds one {type(records).__name__}; expected a list of questions")
     for number, record in enumerate(records, 1):
-        needed = ("question", "golden_answer", "improper")
-        missing = needed if not isinstance(record, dict) else [name for name in needed if name not in record]
-        if missing:
-            raise InputError(f"{path}, question {number}: has no {', '.join(missing)}")
+        required_keys = ("question", "golden_answer", "improper")
+        missing_keys = (
+            required_keys if not isinstance(record, dict) else [name for name in required_keys if name not in record]
+        )
+        if missing_keys:
+            raise InputError(f"{path}, question {number}: has no {', '.join(missing_keys)}")
         yield number, record
 
 
@@ -104,7 +108,7 @@ def _systems(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for name in record:
         key = name.removeprefix("answer_")
         if key != name:
-            yield key, SYSTEMS.get(key, key)
+            yield key, SYSTEM_NAMES.get(key, key)
 
 
 def _required_text(path: Path, number: int, name: str, value: Any) -> str:

@@ -16,9 +16,9 @@ from assay.errors import InputError
 from assay.tables import repeated
 
 #: The number of lines that are held as Python objects at a time.
-BLOCK = 20_000
+BLOCK_ROWS = 20_000
 #: The limit on the cells of a block, which only lines with hardly any keys in common exceed.
-MOST_CELLS = 50_000_000
+MAX_CELLS = 50_000_000
 
 
 def read_jsonl(path: Path) -> SourceTable:
@@ -35,7 +35,7 @@ def read_jsonl(path: Path) -> SourceTable:
 
     def flush() -> None:
         keys = {key for record in block for key in record}
-        if len(keys) * len(block) > MOST_CELLS:
+        if len(keys) * len(block) > MAX_CELLS:
             raise InputError(
                 f"{path}: {len(block):,} lines have {len(keys):,} different keys, too many for the columns of a table; "
                 "keep the keys that are needed"
@@ -50,7 +50,7 @@ def read_jsonl(path: Path) -> SourceTable:
     for number, line in json_lines(path):
         block.append(_parse_record(path, number, line))
         numbers.append(number)
-        if len(block) >= BLOCK:
+        if len(block) >= BLOCK_ROWS:
             flush()
     if block:
         flush()
@@ -59,7 +59,7 @@ def read_jsonl(path: Path) -> SourceTable:
     line_numbers = np.asarray(numbers, dtype=np.int64)
     consecutive = bool(np.array_equal(line_numbers, np.arange(1, len(line_numbers) + 1)))
     rows = None if consecutive else line_numbers
-    return SourceTable(_unite(tables), str(path), unit="line", first=1, rows=rows, misfits=misfits)
+    return SourceTable(_concatenate_tables(tables), str(path), unit="line", first=1, rows=rows, misfits=misfits)
 
 
 def json_lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -79,7 +79,7 @@ def json_lines(path: Path) -> Iterator[tuple[int, str]]:
         raise
 
 
-class _KeyTwiceError(Exception):
+class _DuplicateKeyError(Exception):
     """Raised for a JSON object with a duplicate key, of which Python's parser would keep only the last value."""
 
 
@@ -95,7 +95,7 @@ def _parse_record(path: Path, number: int, line: str) -> dict[str, Any]:
         record = _DECODER.decode(line)
     except json.JSONDecodeError as error:
         raise InputError(f"{where}: is not JSON ({error.msg}, character {error.pos + 1})") from None
-    except _KeyTwiceError as error:
+    except _DuplicateKeyError as error:
         raise InputError(f"{where}: the key {error.args[0]!r} appears twice; rename or remove one") from None
     except RecursionError:
         raise InputError(f"{where}: its lists or objects are nested too deeply to be read") from None
@@ -120,7 +120,7 @@ def _parse_record(path: Path, number: int, line: str) -> dict[str, Any]:
 def _reject_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     record = dict(pairs)
     if len(record) < len(pairs):
-        raise _KeyTwiceError(repeated([name for name, _ in pairs]))
+        raise _DuplicateKeyError(repeated([name for name, _ in pairs]))
     return record
 
 
@@ -144,14 +144,14 @@ def table_of_records(records: list[dict[str, Any]]) -> tuple[pa.Table, dict[str,
     columns: dict[str, pa.Array] = {}
     misfits: dict[str, Misfit] = {}
     for name, (rows, values) in rows_and_values.items():
-        columns[name] = _spread(column_of(values), rows, len(records))
+        columns[name] = _spread_to_rows(column_of(values), rows, len(records))
         misfit = misfit_of(values)
         if misfit is not None:
             misfits[name] = Misfit(rows[misfit.place], misfit.what)
     return pa.table(columns), misfits
 
 
-def _spread(column: pa.Array, rows: list[int], length: int) -> pa.Array:
+def _spread_to_rows(column: pa.Array, rows: list[int], length: int) -> pa.Array:
     """Return a column of *length* rows with the values of *column* in the given rows, and null elsewhere."""
     if len(rows) == length:
         return column
@@ -179,7 +179,7 @@ def misfit_of(values: list[Any]) -> Misfit | None:
         if isinstance(value, Mapping):
             return Misfit(row, "an object")
         if isinstance(value, list | tuple):
-            if not _all_text([value]):
+            if not _are_texts_or_lists([value]):
                 return Misfit(row, "a list of other things than texts")
         elif isinstance(value, float | np.floating):
             return Misfit(row, f"the number {value}")
@@ -190,26 +190,26 @@ def misfit_of(values: list[Any]) -> Misfit | None:
 
 def column_of(values: list[Any]) -> pa.Array:
     """Return the values as an Arrow array; values of mixed types become text, or lists of text."""
-    kinds = {type(value) for value in values if value is not None}
-    if not kinds:
+    value_types = {type(value) for value in values if value is not None}
+    if not value_types:
         return pa.nulls(len(values))
-    if kinds == {str}:
+    if value_types == {str}:
         return pa.array(values, pa.string())
-    if kinds <= {str, list, tuple} and kinds != {str} and _all_text(values):
+    if value_types <= {str, list, tuple} and value_types != {str} and _are_texts_or_lists(values):
         return pa.array(
             [v if v is None else [v] if isinstance(v, str) else list(v) for v in values], pa.list_(pa.string())
         )
-    if kinds == {bool}:
+    if value_types == {bool}:
         return pa.array(values, pa.bool_())
-    if bool not in kinds and all(issubclass(kind, int | float | np.number) for kind in kinds):
+    if bool not in value_types and all(issubclass(kind, int | float | np.number) for kind in value_types):
         try:
-            return pa.array(values, None if kinds == {int} else pa.float64(), from_pandas=False)
+            return pa.array(values, None if value_types == {int} else pa.float64(), from_pandas=False)
         except (pa.ArrowException, OverflowError):
             pass  # an integer beyond 64 bits: kept as text below
     return pa.array([None if v is None else v if isinstance(v, str) else _json_text(v) for v in values], pa.string())
 
 
-def _all_text(values: list[Any]) -> bool:
+def _are_texts_or_lists(values: list[Any]) -> bool:
     return all(
         value is None or isinstance(value, str) or all(item is None or isinstance(item, str) for item in value)
         for value in values
@@ -220,7 +220,7 @@ def _json_text(value: Any) -> str:
     return json.dumps(value.item() if isinstance(value, np.generic) else value, ensure_ascii=False, default=str)
 
 
-def _unite(tables: list[pa.Table]) -> pa.Table:
+def _concatenate_tables(tables: list[pa.Table]) -> pa.Table:
     """Return the blocks of rows as one table.
 
     A column may be absent from a block, which gives null, or differ in type, which converts it to a common type.
@@ -235,11 +235,12 @@ def _unite(tables: list[pa.Table]) -> pa.Table:
             table.column(name) if name in table_names else pa.nulls(table.num_rows)
             for table, table_names in tables_and_names
         ]
-        kinds = {part.type for part in parts if not pa.types.is_null(part.type)}
-        if len(kinds) <= 1:
-            kind = kinds.pop() if kinds else pa.null()
+        types = {part.type for part in parts if not pa.types.is_null(part.type)}
+        if len(types) <= 1:
+            common_type = types.pop() if types else pa.null()
             columns[name] = pa.chunked_array(
-                [c for part in parts for c in _chunks(part if part.type == kind else part.cast(kind))], kind
+                [c for part in parts for c in _chunks_of(part if part.type == common_type else part.cast(common_type))],
+                common_type,
             )
         else:
             column = column_of([value for part in parts for value in part.to_pylist()])
@@ -247,5 +248,5 @@ def _unite(tables: list[pa.Table]) -> pa.Table:
     return pa.table(columns)
 
 
-def _chunks(part: Any) -> list[pa.Array]:
+def _chunks_of(part: Any) -> list[pa.Array]:
     return part.chunks if isinstance(part, pa.ChunkedArray) else [part]

@@ -13,8 +13,8 @@ from assay.datasets.readers.delimited import read_delimited
 from assay.datasets.readers.jsonl import read_jsonl
 from assay.errors import InputError
 
-COLUMNS = ["id", "Question", "Model answer", "Acceptable?", "annotator1", "annotator2", "annotator3"]
-VERDICTS = {"Yes": 1.0, "No": 0.0}
+EXPECTED_COLUMNS = ["id", "Question", "Model answer", "Acceptable?", "annotator1", "annotator2", "annotator3"]
+LABEL_BY_VERDICT = {"Yes": 1.0, "No": 0.0}
 
 
 @takes()
@@ -28,22 +28,24 @@ def read_nq301(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderR
         InputError: a file has other columns, a question has no gold answer, or a verdict is neither Yes nor No.
     """
     path = next(path for name, path in files.items() if name.endswith(".tsv"))
-    gold = _gold_answers(next(path for name, path in files.items() if name.endswith(".jsonl")))
+    gold_answers_by_question = _gold_answers(next(path for name, path in files.items() if name.endswith(".jsonl")))
     table = read_delimited(path, delimiter="\t", quoted=False).table
-    if table.column_names != COLUMNS:
-        raise InputError(f"{path}: has the columns {', '.join(table.column_names)}; expected {', '.join(COLUMNS)}")
-    cells = {name: table.column(name).to_pylist() for name in COLUMNS}
+    if table.column_names != EXPECTED_COLUMNS:
+        raise InputError(
+            f"{path}: has the columns {', '.join(table.column_names)}; expected {', '.join(EXPECTED_COLUMNS)}"
+        )
+    cells = {name: table.column(name).to_pylist() for name in EXPECTED_COLUMNS}
     references, labels, annotations = [], [], []
     for index, question in enumerate(cells["Question"]):
         row = index + 2  # row 1 is the header
-        if question not in gold:
+        if question not in gold_answers_by_question:
             raise InputError(f"{path}, row {row}: there is no gold answer to the question {question!r}")
-        references.append(gold[question])
-        labels.append(_verdict(path, row, "Acceptable?", cells["Acceptable?"][index]))
+        references.append(gold_answers_by_question[question])
+        labels.append(_label_of_verdict(path, row, "Acceptable?", cells["Acceptable?"][index]))
         verdicts = []
-        for name in COLUMNS[4:]:
+        for name in EXPECTED_COLUMNS[4:]:
             if cells[name][index].strip():
-                verdicts.append(_verdict(path, row, name, cells[name][index]))
+                verdicts.append(_label_of_verdict(path, row, name, cells[name][index]))
         annotations.append(verdicts)
     return ReaderResult(
         pairs_of(
@@ -69,16 +71,16 @@ def _gold_answers(path: Path) -> dict[str, list[str]]:
     for name in ("question", "answer"):
         if name not in source.table.column_names:
             raise InputError(f"{path}: has no {name}")
-    gold = {}
+    answers_by_question = {}
     questions, answers = (source.table.column(name).to_pylist() for name in ("question", "answer"))
-    for index, (question, gold_list) in enumerate(zip(questions, answers, strict=True)):
-        if not isinstance(gold_list, list) or not gold_list:
-            raise InputError(f"{source.where(index)}: answer is {gold_list!r}; expected a list of gold answers")
-        gold[question] = gold_list
-    return gold
+    for index, (question, answer_list) in enumerate(zip(questions, answers, strict=True)):
+        if not isinstance(answer_list, list) or not answer_list:
+            raise InputError(f"{source.where(index)}: answer is {answer_list!r}; expected a list of gold answers")
+        answers_by_question[question] = answer_list
+    return answers_by_question
 
 
-def _verdict(path: Path, row: int, column: str, text: str) -> float:
-    if text.strip() not in VERDICTS:
+def _label_of_verdict(path: Path, row: int, column: str, text: str) -> float:
+    if text.strip() not in LABEL_BY_VERDICT:
         raise InputError(f"{path}, row {row}, column {column}: {text!r} is neither Yes nor No")
-    return VERDICTS[text.strip()]
+    return LABEL_BY_VERDICT[text.strip()]

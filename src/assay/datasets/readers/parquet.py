@@ -19,11 +19,11 @@ from assay.errors import AssayError, InputError, MissingExtraError, OfflineError
 from assay.tables import damage, known_table, repeated
 
 #: The beginning of an address; a single letter before the colon is a drive of Windows instead.
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://.")
+_ADDRESS_START = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://.")
 #: Protocols that need no network.
-_LOCAL = ("file", "local", "memory")
+_LOCAL_PROTOCOLS = ("file", "local", "memory")
 #: The packages that fsspec needs for addresses, by protocol.
-_DRIVERS = {
+_PACKAGE_BY_PROTOCOL = {
     "s3": "s3fs",
     "s3a": "s3fs",
     "gs": "gcsfs",
@@ -41,7 +41,7 @@ _DRIVERS = {
 
 def is_address(text: str | Path) -> bool:
     """Tell whether a text is an address such as ``s3://bucket/x.parquet``, without ``:SPLIT`` at the end."""
-    return _SCHEME.match(str(text)) is not None and ":" not in str(text).rstrip("/").rpartition("/")[2]
+    return _ADDRESS_START.match(str(text)) is not None and ":" not in str(text).rstrip("/").rpartition("/")[2]
 
 
 def is_folder(path: str | Path) -> bool:
@@ -98,68 +98,72 @@ def read_parquet(path: str | Path, *, offline: bool = False) -> SourceTable:
         UnavailableError: an address cannot be reached, or needs a package that is not installed.
     """
     if isinstance(path, str) and is_address(path):
-        name, parts = public_address(path), _parts_at(path, offline=offline)
+        name, parts = public_address(path), _remote_parts(path, offline=offline)
     elif Path(path).is_dir():
-        name, parts = str(path), [_ParquetFile(str(part), _opener(part)) for part in parts_of(Path(path))]
+        name, parts = str(path), [_ParquetFile(str(part), _local_opener(part)) for part in parts_of(Path(path))]
     else:
-        name, parts = str(path), [_ParquetFile(str(path), _opener(Path(path)))]
-    schema, rows = _common_schema(parts)
-    if not sum(rows):
+        name, parts = str(path), [_ParquetFile(str(path), _local_opener(Path(path)))]
+    schema, row_counts = _common_schema(parts)
+    if not sum(row_counts):
         raise InputError(f"{name}: the table has no rows")
-    table = held(known_table(schema.empty_table(), name).schema, _batches(parts, schema))
-    starts = tuple((part.name, sum(rows[:number])) for number, part in enumerate(parts))
+    table = held(known_table(schema.empty_table(), name).schema, _iterate_batches(parts, schema))
+    starts = tuple((part.name, sum(row_counts[:number])) for number, part in enumerate(parts))
     return SourceTable(table, name, first=1, parts=starts if len(parts) > 1 else ())
 
 
-def _opener(path: Path) -> Callable[[], BinaryIO]:
+def _local_opener(path: Path) -> Callable[[], BinaryIO]:
     # as a stream, since PyArrow cannot open a path that is not UTF-8
     return lambda: path.open("rb")
 
 
-def _parts_at(address: str, *, offline: bool) -> list[_ParquetFile]:
+def _remote_parts(address: str, *, offline: bool) -> list[_ParquetFile]:
     """Return the file at an address, or the parts of the folder there, sorted by name.
 
     Raises:
         InputError: fsspec does not support the protocol, or there is no part.
         OfflineError, UnavailableError: see :func:`read_parquet`.
     """
-    shown, protocol = public_address(address), urlsplit(address).scheme
-    if offline and protocol not in _LOCAL:
-        raise OfflineError(f"{shown}: would be read over the network, which `offline` forbids; give a file instead")
+    address_text, protocol = public_address(address), urlsplit(address).scheme
+    if offline and protocol not in _LOCAL_PROTOCOLS:
+        raise OfflineError(
+            f"{address_text}: would be read over the network, which `offline` forbids; give a file instead"
+        )
     try:
         from fsspec.core import url_to_fs
     except ImportError:
         raise MissingExtraError("fsspec", "remote") from None
     try:
-        system, root = url_to_fs(address)
+        file_system, root = url_to_fs(address)
     except ImportError as error:
-        package = _DRIVERS.get(protocol)
+        package = _PACKAGE_BY_PROTOCOL.get(protocol)
         remedy = f"pip install {package}" if package else summary_of(error)
-        raise UnavailableError(f"{shown}: {protocol} addresses need a package that is not installed", remedy) from error
+        raise UnavailableError(
+            f"{address_text}: {protocol} addresses need a package that is not installed", remedy
+        ) from error
     except ValueError as error:
-        raise InputError(f"{shown}: cannot be read ({error})") from error
+        raise InputError(f"{address_text}: cannot be read ({error})") from error
     if urlsplit(root).path.endswith(".parquet"):
         files = [root]
     else:
-        with _reaching(shown):
-            matches = system.glob(f"{root.rstrip('/')}/*.parquet")
+        with _reading_errors(address_text):
+            matches = file_system.glob(f"{root.rstrip('/')}/*.parquet")
         files = sorted(file for file in matches if file.rpartition("/")[2][0] not in "._")
     if not files:
-        raise InputError(f"{shown}: there is no file *.parquet; name a file, or a folder of Parquet parts")
-    names = [public_address(str(system.unstrip_protocol(file))) for file in files]
-    return [_ParquetFile(name, _remote_opener(system, file)) for name, file in zip(names, files, strict=True)]
+        raise InputError(f"{address_text}: there is no file *.parquet; name a file, or a folder of Parquet parts")
+    names = [public_address(str(file_system.unstrip_protocol(file))) for file in files]
+    return [_ParquetFile(name, _remote_opener(file_system, file)) for name, file in zip(names, files, strict=True)]
 
 
-def _remote_opener(system: Any, file: str) -> Callable[[], BinaryIO]:
+def _remote_opener(file_system: Any, file: str) -> Callable[[], BinaryIO]:
     def opened() -> BinaryIO:
-        stream: BinaryIO = system.open(file, "rb")
+        stream: BinaryIO = file_system.open(file, "rb")
         return stream
 
     return opened
 
 
 @contextmanager
-def _reaching(name: str) -> Iterator[None]:
+def _reading_errors(name: str) -> Iterator[None]:
     """Convert exceptions raised while a part is read into errors with one line that names the part.
 
     Raises:
@@ -191,12 +195,12 @@ def _common_schema(parts: list[_ParquetFile]) -> tuple[pa.Schema, list[int]]:
     Raises:
         InputError: a part has duplicate columns, or differs from the first one in columns or types.
     """
-    schemas, rows = [], []
+    schemas, row_counts = [], []
     for part in parts:
-        with _reaching(part.name), part.open() as stream:
+        with _reading_errors(part.name), part.open() as stream:
             file = pq.ParquetFile(stream)
             schema = file.schema_arrow.remove_metadata()
-            rows.append(file.metadata.num_rows)
+            row_counts.append(file.metadata.num_rows)
         duplicate = repeated(schema.names)
         if duplicate is not None:
             raise InputError(f"{part.name}: the column {duplicate!r} appears twice; rename one")
@@ -209,20 +213,20 @@ def _common_schema(parts: list[_ParquetFile]) -> tuple[pa.Schema, list[int]]:
             further = ", ".join(name for name in schema.names if name not in names)
             what = f"lacks the column {lacking}" if lacking else f"has a further column {further}"
             raise InputError(f"{part.name}: {what}, unlike {parts[0].name}; all parts need the same columns")
-        known = known_table(schema.empty_table(), part.name).schema
-        for field in known:
-            first, owner = types.setdefault(field.name, (field, part.name))
-            if pa.types.is_null(first.type):
+        known_schema = known_table(schema.empty_table(), part.name).schema
+        for field in known_schema:
+            first_field, first_part = types.setdefault(field.name, (field, part.name))
+            if pa.types.is_null(first_field.type):
                 types[field.name] = field, part.name
-            elif field.type != first.type and not pa.types.is_null(field.type):
+            elif field.type != first_field.type and not pa.types.is_null(field.type):
                 raise InputError(
-                    f"{part.name}: the column {field.name} holds {field.type}, in {owner} {first.type}; "
+                    f"{part.name}: the column {field.name} holds {field.type}, in {first_part} {first_field.type}; "
                     "all parts need the same types"
                 )
-    return pa.schema([types[name][0].with_nullable(True) for name in names]), rows
+    return pa.schema([types[name][0].with_nullable(True) for name in names]), row_counts
 
 
-def _batches(parts: list[_ParquetFile], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def _iterate_batches(parts: list[_ParquetFile], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """Yield the rows of all parts with the types of *schema*.
 
     Raises:
@@ -230,7 +234,7 @@ def _batches(parts: list[_ParquetFile], schema: pa.Schema) -> Iterator[pa.Record
     """
     for part in parts:
         rows_before = 0
-        with _reaching(part.name), part.open() as stream:
+        with _reading_errors(part.name), part.open() as stream:
             # reads small pieces, rather than whole columns of a row group, to save memory
             file = pq.ParquetFile(stream, buffer_size=1 << 20, pre_buffer=False)
             for batch in file.iter_batches(batch_size=ROWS):

@@ -11,7 +11,7 @@ from assay.datasets.readers.delimited import read_delimited
 from assay.errors import InputError, unknown_name
 
 
-def _columns(path: Path, names: tuple[str, ...]) -> dict[str, list[str]]:
+def _read_columns(path: Path, names: tuple[str, ...]) -> dict[str, list[str]]:
     """Return the cells of the named columns of a CSV file, by column; raise InputError if one is missing."""
     table = read_delimited(path, delimiter=",").table
     missing = [name for name in names if name not in table.column_names]
@@ -31,15 +31,15 @@ def read_sas(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderRes
     """
     questions_file = str(options.get("questions", ""))
     path = next(path for name, path in files.items() if name != questions_file)
-    cells = _columns(path, ("answer1", "answer2", "label"))
+    cells = _read_columns(path, ("answer1", "answer2", "label"))
     rows = range(2, len(cells["label"]) + 2)
-    kept = [i for i, label in enumerate(cells["label"]) if label.strip()]
+    labelled_rows = [index for index, label in enumerate(cells["label"]) if label.strip()]
     unlabelled = [row for row, label in zip(rows, cells["label"], strict=True) if not label.strip()]
     columns: dict[str, Any] = {
-        "pair_id": [str(rows[i]) for i in kept],
-        "reference": [cells["answer1"][i] for i in kept],
-        "candidate": [cells["answer2"][i] for i in kept],
-        "label": [number(path, rows[i], "label", cells["label"][i]) for i in kept],
+        "pair_id": [str(rows[index]) for index in labelled_rows],
+        "reference": [cells["answer1"][index] for index in labelled_rows],
+        "candidate": [cells["answer2"][index] for index in labelled_rows],
+        "label": [number(path, rows[index], "label", cells["label"][index]) for index in labelled_rows],
     }
     notes = []
     if unlabelled:
@@ -61,41 +61,49 @@ def read_nq_relabelled(files: Mapping[str, Path], options: Mapping[str, Any]) ->
     Raises:
         InputError: a column is missing, the rows of the two files differ, or a label is not a number.
     """
-    first = _columns(files[options["texts"]], ("answer1", "answer2", "label"))
+    first_cells = _read_columns(files[options["texts"]], ("answer1", "answer2", "label"))
     path = files[options["labels"]]
-    second = _columns(path, ("answer1", "answer2", "label", "label_1"))
-    if [float(x) for x in first["label"]] != [float(x) for x in second["label"]]:
+    second_cells = _read_columns(path, ("answer1", "answer2", "label", "label_1"))
+    if [float(x) for x in first_cells["label"]] != [float(x) for x in second_cells["label"]]:
         raise InputError(f"{path}: its rows are not those of {files[options['texts']]}")
-    mangled = sum(
+    mangled_count = sum(
         (a, b) != (c, d)
-        for a, b, c, d in zip(first["answer1"], first["answer2"], second["answer1"], second["answer2"], strict=True)
+        for a, b, c, d in zip(
+            first_cells["answer1"],
+            first_cells["answer2"],
+            second_cells["answer1"],
+            second_cells["answer2"],
+            strict=True,
+        )
     )
-    rows = range(2, len(first["label"]) + 2)
-    checked = [bool(label.strip()) for label in second["label_1"]]
+    rows = range(2, len(first_cells["label"]) + 2)
+    was_checked = [bool(label.strip()) for label in second_cells["label_1"]]
     labels = [
-        number(path, row, "label_1", new) if seen else number(path, row, "label", old)
-        for row, old, new, seen in zip(rows, second["label"], second["label_1"], checked, strict=True)
+        number(path, row, "label_1", new) if is_checked else number(path, row, "label", old)
+        for row, old, new, is_checked in zip(
+            rows, second_cells["label"], second_cells["label_1"], was_checked, strict=True
+        )
     ]
-    changed = sum(float(old) != new for old, new in zip(second["label"], labels, strict=True))
+    changed_count = sum(float(old) != new for old, new in zip(second_cells["label"], labels, strict=True))
     columns: dict[str, Any] = {
         "pair_id": [str(row) for row in rows],
-        "reference": first["answer1"],
-        "candidate": first["answer2"],
+        "reference": first_cells["answer1"],
+        "candidate": first_cells["answer2"],
         "label": labels,
-        "label_first": first["label"],
-        "label_checked": ["yes" if seen else "no" for seen in checked],
+        "label_first": first_cells["label"],
+        "label_checked": ["yes" if is_checked else "no" for is_checked in was_checked],
     }
-    checked_text = f"{sum(checked)} of {len(checked)} labels were looked through again, {changed} changed"
+    checked_text = f"{sum(was_checked)} of {len(was_checked)} labels were looked through again, {changed_count} changed"
     notes = [
         f"{checked_text}; the first label is used for the rest (column label_checked)",
-        f"texts of {mangled} rows taken from the first publication, where a spreadsheet had altered them",
+        f"texts of {mangled_count} rows taken from the first publication, where a spreadsheet had altered them",
     ]
     notes += _add_questions(columns, files[options["questions"]])
     return ReaderResult(pairs_of(columns), tuple(notes))
 
 
 def _add_questions(columns: dict[str, Any], path: Path) -> list[str]:
-    """Add the columns ``question`` and ``group`` to *columns*, joined by the two answers, and return notes.
+    """Add the columns ``question`` and ``group`` to *columns*, matched by the two answers, and return notes.
 
     A pair without exactly one known question is a group by itself; nothing is guessed from neighbouring rows.
 
@@ -103,13 +111,13 @@ def _add_questions(columns: dict[str, Any], path: Path) -> list[str]:
         columns: the pair columns, which are changed.
         path: the file with the columns question, answer1 and answer2.
     """
-    cells = _columns(path, ("question", "answer1", "answer2"))
-    known: dict[tuple[str, str], set[str]] = {}
+    cells = _read_columns(path, ("question", "answer1", "answer2"))
+    questions_of_pair: dict[tuple[str, str], set[str]] = {}
     for question, gold, answer in zip(cells["question"], cells["answer1"], cells["answer2"], strict=True):
-        known.setdefault((gold, answer), set()).add(question)
+        questions_of_pair.setdefault((gold, answer), set()).add(question)
     questions: list[str | None] = []
     for pair in zip(columns["reference"], columns["candidate"], strict=True):
-        candidates = known.get(pair, set())
+        candidates = questions_of_pair.get(pair, set())
         questions.append(next(iter(candidates)) if len(candidates) == 1 else None)
     columns["question"] = questions
     columns["group"] = [

@@ -1,4 +1,4 @@
-"""Reads SemEval STS 2012-2016: one input file and one gold file per source, aligned line by line."""
+"""The reader of SemEval STS 2012-2016: one input file and one gold file per source, aligned line by line."""
 
 from __future__ import annotations
 
@@ -14,8 +14,12 @@ from assay.errors import InputError
 def read_sts(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
     """Read each ``….input.SOURCE.txt`` with its ``….gs.SOURCE.txt``; the subset is SOURCE.
 
-    A blank gold line is a pair that nobody scored: it is left out, and the lines stay aligned. Cells are
-    divided by tabs with no quoting; the third and fourth of 2016 are attributions.
+    A blank gold line is a pair that nobody scored: it is left out, and the lines stay aligned. Cells are separated by
+    tabs without quoting; the third and fourth cells of 2016 are attributions.
+
+    Raises:
+        InputError: the two files differ in their numbers of lines, a line has a single cell, or a score is not a
+            number.
     """
     columns: dict[str, list[Any]] = {n: [] for n in ("pair_id", "reference", "candidate", "label", "subset")}
     notes: list[str] = []
@@ -24,13 +28,13 @@ def read_sts(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderRes
             continue
         gold_path = files[name.replace(".input.", ".gs.")]
         source = name.rsplit(".input.", 1)[1].removesuffix(".txt").removeprefix("surprise.")
-        lines, gold = _lines(path), _lines(gold_path)
-        if len(lines) != len(gold):
-            raise InputError(f"{gold_path}: has {len(gold)} lines; {path.name} has {len(lines)}")
-        unscored = 0
-        for row, (line, score) in enumerate(zip(lines, gold, strict=True), 1):
+        lines, gold_lines = _read_lines(path), _read_lines(gold_path)
+        if len(lines) != len(gold_lines):
+            raise InputError(f"{gold_path}: has {len(gold_lines)} lines; {path.name} has {len(lines)}")
+        unscored_count = 0
+        for row, (line, score) in enumerate(zip(lines, gold_lines, strict=True), 1):
             if not score.strip():
-                unscored += 1
+                unscored_count += 1
                 continue
             cells = line.split("\t")
             if len(cells) < 2:
@@ -40,12 +44,12 @@ def read_sts(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderRes
             columns["candidate"].append(cells[1].strip())
             columns["label"].append(number(gold_path, row, "gold", score.strip()))
             columns["subset"].append(source)
-        if unscored:
-            notes.append(f"{source}: {unscored} of {len(lines)} pairs that nobody scored left out")
+        if unscored_count:
+            notes.append(f"{source}: {unscored_count} of {len(lines)} pairs that nobody scored left out")
     return ReaderResult(pairs_of(columns), tuple(notes))
 
 
-def _lines(path: Path) -> list[str]:
+def _read_lines(path: Path) -> list[str]:
     """Return the lines of a file, split at \\n only; an empty piece after the last line end is dropped."""
     text = path.read_bytes().decode("utf-8")
     lines = text.split("\n")

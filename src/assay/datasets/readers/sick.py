@@ -22,27 +22,33 @@ def read_sick(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderRe
     """
     ((_, path),) = files.items()
     table = read_delimited(path, delimiter="\t", quoted=False).table
-    names = table.column_names
-    entailment = next((n for n in ("entailment_judgment", "entailment_label") if n in names), None)
+    column_names = table.column_names
+    entailment_column = next(
+        (column for column in ("entailment_judgment", "entailment_label") if column in column_names), None
+    )
     for name in ("pair_ID", "sentence_A", "sentence_B", "relatedness_score"):
-        if name not in names:
-            raise InputError(unknown_name(f"{path}: has no column", name, names))
-    if entailment is None:
-        raise InputError(f"{path}: has no column of entailment labels; it has {', '.join(names)}")
+        if name not in column_names:
+            raise InputError(unknown_name(f"{path}: has no column", name, column_names))
+    if entailment_column is None:
+        raise InputError(f"{path}: has no column of entailment labels; it has {', '.join(column_names)}")
     part = options.get("part")
     parts = table.column("SemEval_set").to_pylist() if part else []
-    kept = [i for i, value in enumerate(parts) if value == part] if part else list(range(table.num_rows))
+    row_indices = [index for index, value in enumerate(parts) if value == part] if part else list(range(table.num_rows))
     cells = {
-        n: table.column(n).to_pylist() for n in ("pair_ID", "sentence_A", "sentence_B", "relatedness_score", entailment)
+        column: table.column(column).to_pylist()
+        for column in ("pair_ID", "sentence_A", "sentence_B", "relatedness_score", entailment_column)
     }
     return ReaderResult(
         pairs_of(
             {
-                "pair_id": [cells["pair_ID"][i] for i in kept],
-                "reference": [cells["sentence_A"][i].strip() for i in kept],
-                "candidate": [cells["sentence_B"][i].strip() for i in kept],
-                "label": [number(path, i + 2, "relatedness_score", cells["relatedness_score"][i]) for i in kept],
-                "entailment": [cells[entailment][i] for i in kept],
+                "pair_id": [cells["pair_ID"][index] for index in row_indices],
+                "reference": [cells["sentence_A"][index].strip() for index in row_indices],
+                "candidate": [cells["sentence_B"][index].strip() for index in row_indices],
+                "label": [
+                    number(path, index + 2, "relatedness_score", cells["relatedness_score"][index])
+                    for index in row_indices
+                ],
+                "entailment": [cells[entailment_column][index] for index in row_indices],
             }
         )
     )

@@ -13,7 +13,13 @@ from assay.errors import InputError, unknown_name
 
 @takes()
 def read_str(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
-    """Read the columns PairID, Text (two sentences separated by a newline) and Score; SourceID is the subset."""
+    """Read the columns PairID, Text (two sentences separated by a newline) and Score; SourceID is the subset.
+
+    Further columns keep their names.
+
+    Raises:
+        InputError: a column is missing, a text does not have two sentences, or a score is not a number.
+    """
     ((_, path),) = files.items()
     source = read_delimited(path, delimiter=",")
     names = source.table.column_names
@@ -22,11 +28,11 @@ def read_str(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderRes
             raise InputError(unknown_name(f"{path}: has no column", name, names))
     cells = {name: source.table.column(name).to_pylist() for name in names}
     texts = []
-    for place, text in enumerate(cells["Text"]):
+    for row, text in enumerate(cells["Text"]):
         parts = [part.strip() for part in text.split("\n") if part.strip()]
         if len(parts) != 2:
             raise InputError(
-                f"{source.where(place)}, column Text: holds {len(parts)} sentences; expected two with a newline between"
+                f"{source.where(row)}, column Text: holds {len(parts)} sentences; expected two with a newline between"
             )
         texts.append(parts)
     columns: dict[str, Any] = {

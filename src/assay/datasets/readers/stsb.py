@@ -11,7 +11,7 @@ from assay.datasets.readers.base import OPTIONAL_FILE, ReaderResult, number, pai
 from assay.errors import InputError
 
 
-def _lines(path: Path) -> list[list[str]]:
+def _read_cells(path: Path) -> list[list[str]]:
     """Return the cells of each line, split at \\n and tabs only, since texts may contain quotes and other line ends.
 
     Raises:
@@ -19,9 +19,9 @@ def _lines(path: Path) -> list[list[str]]:
     """
     with path.open(encoding="utf-8", newline="\n") as lines:
         rows = [line.rstrip("\r\n").split("\t") for line in lines]
-    for place, row in enumerate(rows, 1):
+    for row_number, row in enumerate(rows, 1):
         if len(row) not in (7, 9):
-            raise InputError(f"{path}, row {place}: has {len(row)} cells; expected 7, or 9 with attribution")
+            raise InputError(f"{path}, row {row_number}: has {len(row)} cells; expected 7, or 9 with attribution")
     return rows
 
 
@@ -38,14 +38,14 @@ def read_stsb(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderRe
         InputError: a line has another number of cells, or a score is not a number.
     """
     ((_, path),) = files.items()
-    rows = _lines(path)
+    rows = _read_cells(path)
     return ReaderResult(
         pairs_of(
             {
-                "pair_id": [str(place) for place in range(1, len(rows) + 1)],
+                "pair_id": [str(row_number) for row_number in range(1, len(rows) + 1)],
                 "reference": [row[5].strip() for row in rows],
                 "candidate": [row[6].strip() for row in rows],
-                "label": [number(path, place, "score", row[4]) for place, row in enumerate(rows, 1)],
+                "label": [number(path, row_number, "score", row[4]) for row_number, row in enumerate(rows, 1)],
                 "subset": [genre_of(row[0]) for row in rows],
                 "genre_file": [row[1] for row in rows],
                 "year": [row[2] for row in rows],
@@ -62,23 +62,23 @@ def read_stsb_de(files: Mapping[str, Path], options: Mapping[str, Any]) -> Reade
     Raises:
         InputError: a row does not have 3 cells, a score is not a number, or the English file has other scores.
     """
-    english = str(options.get("genre_from", ""))
-    path = next(path for name, path in files.items() if name != english)
+    english_file = str(options.get("genre_from", ""))
+    path = next(path for name, path in files.items() if name != english_file)
     with path.open(encoding="utf-8-sig", newline="") as lines:
         rows = list(csv.reader(lines, strict=True))
-    for place, row in enumerate(rows, 1):
+    for row_number, row in enumerate(rows, 1):
         if len(row) != 3:
-            raise InputError(f"{path}, row {place}: has {len(row)} cells; expected 3")
+            raise InputError(f"{path}, row {row_number}: has {len(row)} cells; expected 3")
     columns: dict[str, Any] = {
-        "pair_id": [str(place) for place in range(1, len(rows) + 1)],
+        "pair_id": [str(row_number) for row_number in range(1, len(rows) + 1)],
         "reference": [row[0].strip() for row in rows],
         "candidate": [row[1].strip() for row in rows],
-        "label": [number(path, place, "score", row[2]) for place, row in enumerate(rows, 1)],
+        "label": [number(path, row_number, "score", row[2]) for row_number, row in enumerate(rows, 1)],
     }
-    if english not in files:
+    if english_file not in files:
         return ReaderResult(pairs_of(columns), ("no subset: the genre is in the English files (stsb)",))
-    genres = _lines(files[english])
-    if [float(row[4]) for row in genres] != columns["label"]:
-        raise InputError(f"{path}: its labels are not those of {files[english]}, row by row")
-    columns["subset"] = [genre_of(row[0]) for row in genres]
+    english_rows = _read_cells(files[english_file])
+    if [float(row[4]) for row in english_rows] != columns["label"]:
+        raise InputError(f"{path}: its labels are not those of {files[english_file]}, row by row")
+    columns["subset"] = [genre_of(row[0]) for row in english_rows]
     return ReaderResult(pairs_of(columns))

@@ -1,4 +1,4 @@
-"""Reads files that already have one pair per row, for users' cards and for the probe set."""
+"""The reader of files that already have one pair per row, for users' cards and for the probe set."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from assay.lexicon.texts import text_key
 
 @takes(columns=COLUMNS, where=CELLS, join=JOIN, delimiter=CHARACTER, quoted=SWITCH)
 def read_table(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
-    """Read the files with ``read_table_file`` and return their rows, one file after the other.
+    """Read the files with ``read_table_file`` and return the rows of all files, in order.
 
     Options of the split: ``columns`` (a table such as ``{reference = "answer1"}`` or the text of ``--columns``);
     ``where`` (a table such as ``{split = "train"}``: only rows with these cells, so that one file can hold several
@@ -37,16 +37,16 @@ def read_table(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderR
     for name, path in files.items():
         if name == join.get("file"):
             continue
-        source = _select_rows(_read(path, options), options.get("where", {}))
+        source = _select_rows(_read_source(path, options), options.get("where", {}))
         if join:
-            source, note = _join_column(source, _read(files[join["file"]], options), join["by"], join["take"])
+            source, note = _join_column(source, _read_source(files[join["file"]], options), join["by"], join["take"])
             notes.append(note)
         tables.append(pairs_table(source, options.get("columns")))
     table = tables[0] if len(tables) == 1 else pa.concat_tables(tables, promote_options="permissive")
     return ReaderResult(table, tuple(notes))
 
 
-def _read(path: Path, options: Mapping[str, Any]) -> SourceTable:
+def _read_source(path: Path, options: Mapping[str, Any]) -> SourceTable:
     """Return the table of a file, named by its full path in messages."""
     source: SourceTable
     if "delimiter" in options or "quoted" in options:
@@ -64,16 +64,16 @@ def _select_rows(source: SourceTable, wanted: Mapping[str, str]) -> SourceTable:
         InputError: a column is missing, or no row has the wanted value.
     """
     for column, value in wanted.items():
-        cells = _column(source, column, "where").cast(pa.string())
-        kept = pc.fill_null(pc.equal(cells, value), False)
-        numbers = source.numbers()[kept.to_numpy(zero_copy_only=False)]
-        if not len(numbers):
+        cells = _required_column(source, column, "where").cast(pa.string())
+        is_wanted = pc.fill_null(pc.equal(cells, value), False)
+        row_numbers = source.numbers()[is_wanted.to_numpy(zero_copy_only=False)]
+        if not len(row_numbers):
             raise InputError(f"{source.name}: no row has {value!r} in the column {column}")
-        source = replace(source, table=source.table.filter(kept), rows=numbers)
+        source = replace(source, table=source.table.filter(is_wanted), rows=row_numbers)
     return source
 
 
-def _column(source: SourceTable, name: str, option: str) -> pa.ChunkedArray:
+def _required_column(source: SourceTable, name: str, option: str) -> pa.ChunkedArray:
     """Return a column that an option names; raise InputError if there is none."""
     if name not in source.table.column_names:
         raise InputError(unknown_name(f"{source.name}, for {option}: has no column", name, source.table.column_names))
@@ -93,18 +93,22 @@ def _join_column(source: SourceTable, other: SourceTable, by: list[str], take: s
         by: the columns to compare, which both files have.
         take: the name of the column to add; it is null in rows without a match.
     """
-    values = _column(other, take, "join").to_pylist()
-    exact = _matching_values(source, other, by, values, str)
-    by_words = _matching_values(source, other, by, values, text_key)
-    taken = [first if first is not None else second for first, second in zip(exact, by_words, strict=True)]
-    known = sum(value is not None for value in taken)
-    by_words_only = known - sum(value is not None for value in exact)
-    note = f"{take} of {known:,} of {len(taken):,} pairs joined from {Path(other.name).name}"
-    if by_words_only:
-        note += f", of {by_words_only:,} by their words alone"
-    if known < len(taken):
-        note += f"; {len(taken) - known:,} pairs without one are each a group of their own where {take} is the group"
-    return replace(source, table=source.table.append_column(take, pa.array(taken, pa.string()))), note
+    values = _required_column(other, take, "join").to_pylist()
+    exact_values = _matching_values(source, other, by, values, str)
+    values_by_words = _matching_values(source, other, by, values, text_key)
+    joined = [
+        first if first is not None else second for first, second in zip(exact_values, values_by_words, strict=True)
+    ]
+    match_count = sum(value is not None for value in joined)
+    by_words_count = match_count - sum(value is not None for value in exact_values)
+    note = f"{take} of {match_count:,} of {len(joined):,} pairs joined from {Path(other.name).name}"
+    if by_words_count:
+        note += f", of {by_words_count:,} by their words alone"
+    if match_count < len(joined):
+        note += (
+            f"; {len(joined) - match_count:,} pairs without one are each a group of their own where {take} is the group"
+        )
+    return replace(source, table=source.table.append_column(take, pa.array(joined, pa.string()))), note
 
 
 def _matching_values(
@@ -119,14 +123,14 @@ def _matching_values(
         values: the value of each row of *other*.
         key: a function that returns the part of a cell to compare.
     """
-    values_of: dict[tuple[str, ...], set[str]] = {}
+    values_by_key: dict[tuple[str, ...], set[str]] = {}
     for cells, value in zip(_row_keys(other, by, key), values, strict=True):
-        values_of.setdefault(cells, set()).add(str(value))
-    matches = [values_of.get(cells, set()) for cells in _row_keys(source, by, key)]
+        values_by_key.setdefault(cells, set()).add(str(value))
+    matches = [values_by_key.get(cells, set()) for cells in _row_keys(source, by, key)]
     return [next(iter(candidates)) if len(candidates) == 1 else None for candidates in matches]
 
 
 def _row_keys(source: SourceTable, by: list[str], key: Callable[[str], str]) -> list[tuple[str, ...]]:
     """Return the keys of each row's cells in the columns *by*, one tuple per row."""
-    columns = [[key(str(cell)) for cell in _column(source, name, "join").to_pylist()] for name in by]
+    columns = [[key(str(cell)) for cell in _required_column(source, name, "join").to_pylist()] for name in by]
     return list(zip(*columns, strict=True))

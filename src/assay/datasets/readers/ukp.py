@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from assay.datasets.graphs import read_checked
+from assay.datasets.graphs import read_valid_graphs
 from assay.datasets.readers.base import OPTIONAL_FILE, ReaderResult, pairs_of, takes
 from assay.datasets.readers.delimited import read_delimited
 from assay.errors import InputError
@@ -14,7 +14,7 @@ from assay.tables import GRAPH_COLUMNS
 
 #: The four classes on the scale of the card. DTORCD, a sentence on another topic or an undecided pair, counts as no
 #: similarity, like NS (the usual binary task likewise contrasts SS and HS with these two).
-CLASSES = {"DTORCD": 0.0, "NS": 0.0, "SS": 1.0, "HS": 2.0}
+LABEL_BY_CLASS = {"DTORCD": 0.0, "NS": 0.0, "SS": 1.0, "HS": 2.0}
 
 
 @takes(reference_graph=OPTIONAL_FILE, candidate_graph=OPTIONAL_FILE)
@@ -27,28 +27,32 @@ def read_ukp_aspect(files: Mapping[str, Path], options: Mapping[str, Any]) -> Re
     Raises:
         InputError: the columns or a class are unknown, or a file has a wrong number of graphs.
     """
-    named = {side: str(options[side]) for side in GRAPH_COLUMNS if side in options}
-    path = next(path for name, path in files.items() if name not in named.values())
+    graph_files = {
+        graph_column: str(options[graph_column]) for graph_column in GRAPH_COLUMNS if graph_column in options
+    }
+    path = next(path for class_name, path in files.items() if class_name not in graph_files.values())
     table = read_delimited(path, delimiter="\t", quoted=False).table
     expected = ["topic", "sentence_1", "sentence_2", "label"]
     if table.column_names != expected:
         raise InputError(f"{path}: has the columns {', '.join(table.column_names)}; expected {', '.join(expected)}")
     classes = [text.strip() for text in table.column("label").to_pylist()]
-    for row, name in enumerate(classes, 2):
-        if name not in CLASSES:
-            raise InputError(f"{path}, row {row}, column label: {name!r} is none of {', '.join(CLASSES)}")
+    for row, class_name in enumerate(classes, 2):
+        if class_name not in LABEL_BY_CLASS:
+            raise InputError(f"{path}, row {row}, column label: {class_name!r} is none of {', '.join(LABEL_BY_CLASS)}")
     graphs = {}
-    for side, name in named.items():
-        blocks = read_checked([files[name]])[1:-1]
+    for graph_column, class_name in graph_files.items():
+        blocks = read_valid_graphs([files[class_name]])[1:-1]
         if len(blocks) != table.num_rows:
-            raise InputError(f"{files[name]}: has {len(blocks)} graphs of sentences; {path} has {table.num_rows} rows")
-        graphs[side] = [block.text for block in blocks]
+            raise InputError(
+                f"{files[class_name]}: has {len(blocks)} graphs of sentences; {path} has {table.num_rows} rows"
+            )
+        graphs[graph_column] = [block.text for block in blocks]
     return ReaderResult(
         pairs_of(
             {
                 "reference": [text.strip() for text in table.column("sentence_1").to_pylist()],
                 "candidate": [text.strip() for text in table.column("sentence_2").to_pylist()],
-                "label": [CLASSES[name] for name in classes],
+                "label": [LABEL_BY_CLASS[class_name] for class_name in classes],
                 "subset": table.column("topic").to_pylist(),
                 "class": classes,
             }
