@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from assay.reports.folder import read_run
-from assay.reports.layout import fit
+from assay.reports.layout import elide_middle
 from assay.reports.page.agreement import draw_layers
 from assay.reports.page.cost import draw_cost, draw_price
 from assay.reports.page.pairs import pack, tag_pairs
@@ -66,9 +66,9 @@ def test_the_run_behind_a_name_is_no_part_of_a_path():
 
 
 def test_a_long_name_keeps_start_and_end():
-    assert fit("abcdefghij", 10) == "abcdefghij"
-    assert fit("abcdefghijk", 10) == "abc…fghijk"
-    assert len(fit("x" * 100, 34)) == 34
+    assert elide_middle("abcdefghij", 10) == "abcdefghij"
+    assert elide_middle("abcdefghijk", 10) == "abc…fghijk"
+    assert len(elide_middle("x" * 100, 34)) == 34
 
 
 def test_few_labels_are_classes_of_their_own():

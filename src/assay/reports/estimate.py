@@ -8,20 +8,22 @@ from typing import Any
 from assay.reports.layout import money
 from assay.reports.sheets import Column, Document, Sheet, number_columns
 
+#: The heads of the number columns, and of those that are added if a metric calls a server.
+_PAIR_HEADS = ("pairs", "scored already", "to score")
+_CALL_HEADS = ("calls", "tokens in", "tokens out", "price")
+
 
 def document(works: Sequence[Mapping[str, Any]], budget: float | None) -> Document:
     """Return the table of an estimate, with one row and one record per metric and dataset.
 
     Args:
         works: mappings with the fields of :class:`assay.benchmark.estimate.Work`.
-        budget: the most that the run may spend; None without a limit.
+        budget: the most that the run may spend, in the currency of the prices; None without a limit.
     """
     has_calls = any(work["calls"] or work["tokens_in"] for work in works)
-    heads = ["pairs", "scored already", "to score"]
-    if has_calls:
-        heads += ["calls", "tokens in", "tokens out", "price"]
+    heads = (*_PAIR_HEADS, *_CALL_HEADS) if has_calls else _PAIR_HEADS
     columns = [Column("dataset"), Column("metric", key=True), *number_columns(heads), Column("note", is_note=True)]
-    rows = [[work["dataset"], work["metric"], *_numbers(work, has_calls), work["note"]] for work in works]
+    rows = [[work["dataset"], work["metric"], *_number_cells(work, has_calls), work["note"]] for work in works]
     notes = []
     if has_calls:
         notes.append("tokens in: estimated; tokens out and price: the most that the calls can come to")
@@ -37,10 +39,16 @@ def document(works: Sequence[Mapping[str, Any]], budget: float | None) -> Docume
     return Document((sheet,), [dict(work) for work in works], metrics=[work["metric"] for work in works])
 
 
-def _numbers(work: Mapping[str, Any], has_calls: bool) -> list[str]:
-    """Return the number cells of a row; blank if there is nothing to count."""
+def _number_cells(work: Mapping[str, Any], has_calls: bool) -> list[str]:
+    """Return the cells of a row that hold numbers; all are blank if nothing was counted.
+
+    Args:
+        work: the estimate for one metric on one dataset.
+        has_calls: whether the table has columns for calls, tokens and price.
+    """
     if not work["pairs"]:
-        return [""] * (7 if has_calls else 3)
+        return [""] * (len(_PAIR_HEADS) + (len(_CALL_HEADS) if has_calls else 0))
+    # for a metric that calls a server, what is left to do are calls, and one pair may need several
     to_score = work["calls"] if work["calls"] or work["tokens_in"] else work["pairs"] - work["stored"]
     cells = [f"{work['pairs']:,}", f"{work['stored']:,}", f"{to_score:,}"]
     if not has_calls:

@@ -1,4 +1,4 @@
-"""Reading a run folder; its manifest and agreement table are validated first."""
+"""Run folders as reports read them: the manifest and the agreement table, validated."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from assay.tables import RUN_SCHEMA
 
 @dataclass(frozen=True)
 class RunFolder:
-    """The manifest and agreement table of a run, and its path.
+    """A run that was read: its manifest, its agreement table and its path.
 
     Attributes:
         path: the folder; None for a run that was not written.
@@ -35,18 +35,20 @@ class RunFolder:
 
     @property
     def title(self) -> str:
-        """The name of the run in messages."""
-        named = self.source or self.path
-        return "this run" if named is None else str(named)
+        """The name of the run in messages: the path of its source or folder, or ``this run`` without either."""
+        path = self.source or self.path
+        return "this run" if path is None else str(path)
 
 
 Value = TypeVar("Value")
-_MANIFEST = TypeAdapter(Manifest)
-_ROWS = TypeAdapter(list[AgreementRow])
+_MANIFEST_ADAPTER = TypeAdapter(Manifest)
+_ROWS_ADAPTER = TypeAdapter(list[AgreementRow])
 
 
 def read_run(path: Path) -> RunFolder:
-    """Return the run in a folder, validated.
+    """Return the run in a folder, with its manifest and agreement table validated.
+
+    If the folder is missing since a write was interrupted, it is restored first, see :func:`assay.output.restore`.
 
     Raises:
         InputError: a file is missing or damaged, or was written by a newer assay; a value is missing or has another
@@ -71,16 +73,21 @@ def read_run(path: Path) -> RunFolder:
             f"{path}: was written by a newer assay (schema {schema}, this one reads up to {RUN_SCHEMA}); update assay"
         )
     rows = _read_json(path, "agreement.json", list)
-    manifest = _validate(_MANIFEST, values, path / "run.json")
-    agreement = _validate(_ROWS, rows, path / "agreement.json")
-    return RunFolder(path, _with_directions(manifest, agreement), agreement)
+    manifest = _validate_contents(_MANIFEST_ADAPTER, values, path / "run.json")
+    agreement = _validate_contents(_ROWS_ADAPTER, rows, path / "agreement.json")
+    return RunFolder(path, _with_metric_directions(manifest, agreement), agreement)
 
 
-def _read_json(folder: Path, name: str, kind: type) -> Any:
-    """Return the contents of a JSON file of a run folder.
+def _read_json(folder: Path, name: str, json_type: type) -> Any:
+    """Return the parsed contents of a JSON file of a run folder.
+
+    Args:
+        folder: the run folder.
+        name: the name of the file.
+        json_type: the expected type of the contents, ``dict`` or ``list``.
 
     Raises:
-        InputError: the folder or file is missing, the file is not valid JSON, or its value is not of type *kind*.
+        InputError: the folder or file is missing, the file is not valid JSON, or its contents have another type.
     """
     path = folder / name
     if not folder.is_dir():
@@ -91,16 +98,21 @@ def _read_json(folder: Path, name: str, kind: type) -> Any:
         raise InputError(f"{folder}: is no run folder, {name} is missing")
     try:
         # earlier versions wrote file names that are not UTF-8 as lone surrogates
-        value = json.loads(path.read_text(encoding="utf-8", errors="surrogatepass"))
+        contents = json.loads(path.read_text(encoding="utf-8", errors="surrogatepass"))
     except (ValueError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"{path}: is no valid JSON ({error})") from error
-    if not isinstance(value, kind):
-        raise InputError(f"{path}: should hold a JSON {'object' if kind is dict else 'list'}")
-    return value
+    if not isinstance(contents, json_type):
+        raise InputError(f"{path}: should hold a JSON {'object' if json_type is dict else 'list'}")
+    return contents
 
 
-def _validate(adapter: TypeAdapter[Value], values: object, file: Path) -> Value:
-    """Return the values of a file as typed objects.
+def _validate_contents(adapter: TypeAdapter[Value], values: object, file: Path) -> Value:
+    """Return the parsed contents of a JSON file as typed objects.
+
+    Args:
+        adapter: the pydantic adapter of the expected type.
+        values: the parsed contents.
+        file: the path of the file, for messages.
 
     Raises:
         InputError: a value is missing or has another type than assay writes.
@@ -108,28 +120,31 @@ def _validate(adapter: TypeAdapter[Value], values: object, file: Path) -> Value:
     try:
         return adapter.validate_python(values)
     except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(map(str, first["loc"]))
+        first_error = error.errors()[0]
+        key = ".".join(map(str, first_error["loc"]))
         raise InputError(
-            f"{file}: {key}: {first['msg']}; the file was changed, run the same command again to restore it"
+            f"{file}: {key}: {first_error['msg']}; the file was changed, run the same command again to restore it"
         ) from None
 
 
-def _with_directions(manifest: Manifest, agreement: Sequence[AgreementRow]) -> Manifest:
-    """Return the manifest with the direction of each metric; older folders recorded it only in notes of the table."""
-    turned = {row.metric for row in agreement if "sign turned" in row.note}
+def _with_metric_directions(manifest: Manifest, agreement: Sequence[AgreementRow]) -> Manifest:
+    """Return the manifest with ``higher_is_better`` set for every metric.
 
-    def completed(metric: MetricRecord) -> MetricRecord:
+    Earlier versions of assay did not write it; their agreement tables have a note on each metric whose sign was turned.
+    """
+    lower_is_better = {row.metric for row in agreement if "sign turned" in row.note}
+
+    def with_direction(metric: MetricRecord) -> MetricRecord:
         if "higher_is_better" in metric.declared.model_fields_set:
             return metric
-        declared = metric.declared.model_copy(update={"higher_is_better": metric.metric not in turned})
+        declared = metric.declared.model_copy(update={"higher_is_better": metric.metric not in lower_is_better})
         return metric.model_copy(update={"declared": declared})
 
-    return manifest.model_copy(update={"metrics": [completed(metric) for metric in manifest.metrics]})
+    return manifest.model_copy(update={"metrics": [with_direction(metric) for metric in manifest.metrics]})
 
 
 def run_titles(runs: Sequence[RunFolder]) -> list[str]:
-    """Return the title of each run: the name of its folder or file, or the path if two runs have the same name.
+    """Return a distinct title for each run: the name of its folder or file, or its path if two runs share that name.
 
     Raises:
         InputError: two runs have the same path.
@@ -160,46 +175,56 @@ def check_strays(run: RunFolder, folder: Path) -> None:
             of a dataset, split or metric of which ``run.json`` has no scores.
     """
     datasets, metrics = run.manifest.datasets, run.manifest.metrics
-    _refuse(run, "run.json lists {} twice", _repeated(dataset.name for dataset in datasets))
-    _refuse(
+    _raise_for_names(run, "run.json lists {} twice", _duplicate_names(dataset.name for dataset in datasets))
+    _raise_for_names(
         run,
         "run.json lists {} twice",
-        _repeated(_metric_on_dataset(metric.metric, metric.dataset) for metric in metrics),
+        _duplicate_names(_metric_on_dataset_text(metric.metric, metric.dataset) for metric in metrics),
     )
     splits = {dataset.name: dataset.split for dataset in datasets}
-    done = {(metric.dataset, metric.metric) for metric in metrics if metric.is_done}
+    scored_metrics = {(metric.dataset, metric.metric) for metric in metrics if metric.is_done}
 
     rows = {(row.dataset, row.split, row.metric) for row in run.agreement}
-    unknown = {dataset for dataset, _, _ in rows} - set(splits)
-    _refuse(run, "agreement.json has rows of {}, which run.json does not list", unknown)
-    unknown = {f"{dataset}, split {split!r}" for dataset, split, _ in rows if split != splits[dataset]}
-    _refuse(run, "agreement.json has rows of {}, which run.json does not list", unknown)
-    unknown = {_metric_on_dataset(metric, dataset) for dataset, _, metric in rows if (dataset, metric) not in done}
-    _refuse(run, "agreement.json has rows of {}, of which run.json has no scores", unknown)
+    unlisted_names = {dataset for dataset, _, _ in rows} - set(splits)
+    _raise_for_names(run, "agreement.json has rows of {}, which run.json does not list", unlisted_names)
+    unlisted_names = {f"{dataset}, split {split!r}" for dataset, split, _ in rows if split != splits[dataset]}
+    _raise_for_names(run, "agreement.json has rows of {}, which run.json does not list", unlisted_names)
+    unscored_names = {
+        _metric_on_dataset_text(metric, dataset)
+        for dataset, _, metric in rows
+        if (dataset, metric) not in scored_metrics
+    }
+    _raise_for_names(run, "agreement.json has rows of {}, of which run.json has no scores", unscored_names)
 
-    unknown = {dataset for (dataset,) in _distinct(folder / "pairs.parquet", "dataset")} - set(splits)
-    _refuse(run, "pairs.parquet has pairs of {}, which run.json does not list", unknown)
-    scored = _distinct(folder / "scores.parquet", "dataset", "metric")
-    unknown = {_metric_on_dataset(metric, dataset) for dataset, metric in scored if (dataset, metric) not in done}
-    _refuse(run, "scores.parquet has scores of {}, of which run.json has none", unknown)
+    unlisted_names = {dataset for (dataset,) in _distinct_rows(folder / "pairs.parquet", "dataset")} - set(splits)
+    _raise_for_names(run, "pairs.parquet has pairs of {}, which run.json does not list", unlisted_names)
+    score_keys = _distinct_rows(folder / "scores.parquet", "dataset", "metric")
+    unscored_names = {
+        _metric_on_dataset_text(metric, dataset)
+        for dataset, metric in score_keys
+        if (dataset, metric) not in scored_metrics
+    }
+    _raise_for_names(run, "scores.parquet has scores of {}, of which run.json has none", unscored_names)
 
 
-def _refuse(run: RunFolder, problem: str, names: Iterable[str]) -> None:
-    """Raise InputError with the names in place of ``{}`` in *problem*; do nothing without names."""
-    if listed := sorted(names):
-        raise InputError(f"{run.title}: {problem.format(', '.join(listed))}: the folder was changed; run it again")
+def _raise_for_names(run: RunFolder, problem: str, names: Iterable[str]) -> None:
+    """Raise InputError if there are any names, which replace the ``{}`` in *problem*."""
+    sorted_names = sorted(names)
+    if sorted_names:
+        listed = ", ".join(sorted_names)
+        raise InputError(f"{run.title}: {problem.format(listed)}: the folder was changed; run it again")
 
 
-def _repeated(names: Iterable[str]) -> list[str]:
+def _duplicate_names(names: Iterable[str]) -> list[str]:
     return [name for name, count in Counter(names).items() if count > 1]
 
 
-def _metric_on_dataset(metric: str, dataset: str) -> str:
+def _metric_on_dataset_text(metric: str, dataset: str) -> str:
     return f"{metric} on {dataset}"
 
 
-def _distinct(file: Path, *columns: str) -> set[tuple[str, ...]]:
-    """Return the distinct combinations of values in some text columns of a Parquet file; empty without the columns."""
+def _distinct_rows(file: Path, *columns: str) -> set[tuple[str, ...]]:
+    """Return the distinct rows of some text columns of a Parquet file; empty if the file lacks one of the columns."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -26,7 +26,7 @@ from assay.tables import NOT_BY_PEOPLE
 # Names short enough for a figure; the list of signatures has the full names.
 
 
-def fit(text: str, width: int) -> str:
+def elide_middle(text: str, width: int) -> str:
     """Return *text* in at most *width* characters; the middle is elided, since start and end tell names apart."""
     if len(text) <= width:
         return text
@@ -87,14 +87,14 @@ class Cell:
         return cls(number.value, number.low, number.high, number.note)
 
     @property
-    def ends(self) -> tuple[float | None, float | None, float | None]:
+    def value_and_bounds(self) -> tuple[float | None, float | None, float | None]:
         """The value, lower and upper bound."""
         return self.value, self.low, self.high
 
     @property
     def exact_texts(self) -> list[str]:
         """Value, lower and upper bound with four decimals, for the table behind a plot; a dash if undefined."""
-        return [short(end, 4) for end in self.ends]
+        return [short(end, 4) for end in self.value_and_bounds]
 
     @property
     def text(self) -> str:
@@ -215,7 +215,7 @@ class Section:
         return [title_of(name) for name in self.statistics]
 
 
-def intervals_of(run: RunFolder) -> str:
+def run_intervals_in_words(run: RunFolder) -> str:
     """Return in words how the intervals of a run were computed; the run must have intervals."""
     request = run.manifest.request
     parts = dict(part.partition(":")[::2] for part in run.manifest.signature.split("|"))

@@ -22,13 +22,13 @@ from assay.statistics.concordance import Floats
 from assay.visible import visible
 
 #: The most panels side by side; further panels are below.
-ABREAST = 3
+MAX_PANELS_PER_ROW = 3
 
 
 # Round numbers as ticks on an axis.
 
 #: Relative tolerance: 32-bit scores may exceed 1 by a rounding error, which needs no further tick.
-_HAIR = 1e-6
+_TOLERANCE = 1e-6
 
 
 def ticks(low: float, high: float, most: int = 6) -> list[float]:
@@ -40,8 +40,8 @@ def ticks(low: float, high: float, most: int = 6) -> list[float]:
         low, high = low - 0.5, high + 0.5
     rough = (high - low) / most
     power = 10.0 ** math.floor(math.log10(rough))
-    step = next(power * factor for factor in (1, 2, 2.5, 5, 10) if power * factor >= rough * (1 - _HAIR))
-    first, last = math.floor(low / step + _HAIR), math.ceil(high / step - _HAIR)
+    step = next(power * factor for factor in (1, 2, 2.5, 5, 10) if power * factor >= rough * (1 - _TOLERANCE))
+    first, last = math.floor(low / step + _TOLERANCE), math.ceil(high / step - _TOLERANCE)
     return [round(number * step, 10) for number in range(first, last + 1)]
 
 
@@ -53,8 +53,8 @@ def log_range(values: Sequence[float]) -> tuple[float, float, list[float]]:
     """
     powers = range(math.floor(math.log10(min(values))), math.ceil(math.log10(max(values))) + 2)
     round_numbers = [factor * 10.0**power for power in powers for factor in (1, 2, 5)]
-    low = max(number for number in round_numbers if number <= min(values) * (1 + _HAIR))
-    high = min(number for number in round_numbers if number > low and number >= max(values) * (1 - _HAIR))
+    low = max(number for number in round_numbers if number <= min(values) * (1 + _TOLERANCE))
+    high = min(number for number in round_numbers if number > low and number >= max(values) * (1 - _TOLERANCE))
     marks = [number for number in round_numbers if low <= number <= high]
     if len(marks) > 7:
         marks = [mark for mark in marks if mark == 10.0 ** round(math.log10(mark))]
@@ -68,9 +68,9 @@ def log_ticks(values: Sequence[float]) -> list[float]:
     return [10.0**power for power in range(first, last + 1)]
 
 
-def range_of(cells: Iterable[Cell]) -> tuple[float, float] | None:
+def range_of_cells(cells: Iterable[Cell]) -> tuple[float, float] | None:
     """Return the lowest and the highest value or bound of some cells; None if all are undefined."""
-    known = [end for cell in cells for end in cell.ends if end is not None]
+    known = [end for cell in cells for end in cell.value_and_bounds if end is not None]
     return (min(known), max(known)) if known else None
 
 
@@ -129,12 +129,12 @@ class Forest:
         cells = [Cell(0.0, None, None, "")]
         for panel in self.panels:
             cells += [*panel.cells, *([panel.reference] if panel.reference else [])]
-        low, high = range_of(cells) or (0.0, 0.0)
+        low, high = range_of_cells(cells) or (0.0, 0.0)
         chances = [panel.chance for panel in self.panels if panel.chance is not None]
         return min([low, *chances]), max([high, *chances]) or 1.0
 
 
-def forest_of(unit: Unit, statistic: str, blocks: Sequence[Block], metrics: Iterable[str]) -> Forest:
+def agreement_forest(unit: Unit, statistic: str, blocks: Sequence[Block], metrics: Iterable[str]) -> Forest:
     """Return the forest plot of a dataset by one statistic, with one panel per block.
 
     The rows are those of *metrics*, in the order of :meth:`assay.reports.units.Unit.ranking`.
@@ -161,7 +161,7 @@ def forest_of(unit: Unit, statistic: str, blocks: Sequence[Block], metrics: Iter
 # Agreement by layer (figure 3 of Mustafazade and Ebbinghaus 2022): one curve per bucket.
 
 #: The most layers that have ticks on an axis.
-MOST_LAYERS = 13
+MAX_LAYER_TICKS = 13
 
 
 @dataclass(frozen=True)
@@ -209,21 +209,21 @@ def layer_curves(unit: Unit, statistic: str, blocks: Sequence[Block], model: Lay
     return curves
 
 
-def layer_marks(layers: Iterable[int]) -> list[int]:
-    """Return the layers that get ticks: all, or every n-th if there are more than :data:`MOST_LAYERS`."""
+def ticked_layers(layers: Iterable[int]) -> list[int]:
+    """Return the layers that get ticks: all, or every n-th if there are more than :data:`MAX_LAYER_TICKS`."""
     layers = list(layers)
-    return layers[:: -(-len(layers) // MOST_LAYERS)]
+    return layers[:: -(-len(layers) // MAX_LAYER_TICKS)]
 
 
 # The distribution of a metric's scores: one histogram per class of pairs (figures 5 to 7 of the same paper).
 
-BINS = 20
+BIN_COUNT = 20
 #: If outliers would squeeze the other scores into less than half of the axis, it is limited to these quantiles.
-OUTER = (0.005, 0.995)
+AXIS_QUANTILES = (0.005, 0.995)
 
 
 @dataclass(frozen=True)
-class Axis:
+class HistogramAxis:
     """The axis of a histogram.
 
     Attributes:
@@ -270,19 +270,19 @@ class Strip:
         return heights
 
 
-def axis_of(scores: Floats) -> Axis:
+def histogram_axis(scores: Floats) -> HistogramAxis:
     """Return the histogram axis for the scores of a metric; NaN is ignored."""
     known = scores[np.isfinite(scores)]
     low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 1.0)
-    inner = [float(end) for end in np.quantile(known, OUTER)] if len(known) else [low, high]
+    inner = [float(end) for end in np.quantile(known, AXIS_QUANTILES)] if len(known) else [low, high]
     if 0 < inner[1] - inner[0] < (high - low) / 2:
         low, high = inner
     marks = ticks(low, high, 4)
     beyond = (bool((known < marks[0]).any()), bool((known > marks[-1] + 1e-6).any()))
-    return Axis(np.linspace(marks[0], marks[-1], BINS + 1), marks, beyond)
+    return HistogramAxis(np.linspace(marks[0], marks[-1], BIN_COUNT + 1), marks, beyond)
 
 
-def strip_of(title: str, scores: Floats, axis: Axis) -> Strip:
+def histogram_strip(title: str, scores: Floats, axis: HistogramAxis) -> Strip:
     """Return the histogram of the scores of one class of pairs; NaN is ignored."""
     known = scores[np.isfinite(scores)]
     low, high = axis.edges[0], axis.edges[-1]
@@ -291,13 +291,13 @@ def strip_of(title: str, scores: Floats, axis: Axis) -> Strip:
     return Strip(title, known, counts, median)
 
 
-def strips_by_label(unit: Unit, metric: str, bucket: str) -> tuple[Axis, list[Strip]]:
+def strips_by_label(unit: Unit, metric: str, bucket: str) -> tuple[HistogramAxis, list[Strip]]:
     """Return the axis of all scores of a metric, and one histogram of a bucket's scores per class of labels."""
     scores, mask = unit.data.scores[metric], unit.data.buckets[bucket]
-    axis = axis_of(scores)
+    axis = histogram_axis(scores)
     strips = []
     for code, title in enumerate(unit.labels.titles):
-        strips.append(strip_of(title, scores[mask & (unit.labels.codes == code)], axis))
+        strips.append(histogram_strip(title, scores[mask & (unit.labels.codes == code)], axis))
     return axis, strips
 
 
@@ -305,7 +305,7 @@ def strips_by_label(unit: Unit, metric: str, bucket: str) -> tuple[Axis, list[St
 
 
 #: The approximate width of a character of text in pixels.
-CHARACTER = 6.6
+CHARACTER_WIDTH = 6.6
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assay.manifest import AGREEMENT_COLUMNS
 from assay.reports.folder import RunFolder
-from assay.reports.layout import Section, intervals_of, lay_out
+from assay.reports.layout import Section, lay_out, run_intervals_in_words
 from assay.reports.sheets import Column, Document, Provenance, Sheet, number_columns
 from assay.reports.spending import spending
 
@@ -35,7 +35,7 @@ def _intervals_text(run: RunFolder) -> str:
     request = run.manifest.request
     if not request.resamples:
         return "no intervals"
-    return intervals_of(run)
+    return run_intervals_in_words(run)
 
 
 def _section_sheet(section: Section, intervals: str) -> Sheet:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from assay.reports.layout import fit, short
+from assay.reports.layout import elide_middle, short
 from assay.reports.page.render import GENERATOR, asset, environment
 from assay.reports.plots import Figure, Scale, drawing, element, log_ticks, text, ticks
 from assay.reports.sheets import Column, Document, Sheet
@@ -198,7 +198,7 @@ def setting_text(value: object) -> str:
 WIDTH, HEIGHT = 820, 300
 LEFT, RIGHT, TOP, BOTTOM = 54, 24, 30, 46
 #: The width and height of the panel of one setting, and the most panels side by side.
-PANEL, PANEL_HEIGHT, ABREAST = 340, 200, 3
+PANEL, PANEL_HEIGHT, MAX_PANELS_PER_ROW = 340, 200, 3
 #: The most tick labels along the axis of a setting, and the most characters of a choice in one.
 MOST_TICKS, MOST_CHARACTERS = 12, 9
 #: The most numbers along the axis of trials or of epochs.
@@ -303,7 +303,7 @@ def _draw_course(trial: Trial, across: Scale, up: Scale, *, winner: bool) -> lis
 def draw_settings(study: Study) -> Figure:
     """Return a figure with one panel per setting, the values of the trials over it, and the same as a table."""
     trials = _plottable_trials(study)
-    abreast = min(ABREAST, len(study.space))
+    abreast = min(MAX_PANELS_PER_ROW, len(study.space))
     row_height = PANEL_HEIGHT + TOP + BOTTOM
     panels = []
     for number, name in enumerate(study.space):
@@ -363,7 +363,9 @@ def _setting_axis(dimension: Mapping[str, Any], start: float, end: float) -> _Se
 
 def _choice_axis(choices: list[Any], start: float, end: float) -> _SettingAxis:
     scale = Scale(-0.5, len(choices) - 0.5, start, end)
-    labels = [(scale(index), fit(setting_text(choice), MOST_CHARACTERS)) for index, choice in enumerate(choices)]
+    labels = [
+        (scale(index), elide_middle(setting_text(choice), MOST_CHARACTERS)) for index, choice in enumerate(choices)
+    ]
     return _SettingAxis(lambda value: scale(choices.index(value)), labels[:: _tick_stride(len(labels), MOST_TICKS)])
 
 

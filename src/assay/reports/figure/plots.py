@@ -22,17 +22,17 @@ from assay.reports.figure.style import (
 from assay.reports.folder import RunFolder
 from assay.reports.layout import Block, Cell, percent
 from assay.reports.plots import (
-    ABREAST,
+    MAX_PANELS_PER_ROW,
     NOT_COMPUTED,
-    Axis,
     ForestPanel,
     ForestRow,
+    HistogramAxis,
     LayerCurve,
     Strip,
-    forest_of,
+    agreement_forest,
     layer_curves,
-    layer_marks,
     strips_by_label,
+    ticked_layers,
 )
 from assay.reports.sweep import LayeredModel, layered_models
 from assay.reports.units import Unit, read_units
@@ -88,10 +88,12 @@ def draw_agreement(shown: Sequence[Chosen], statistic: str, width: float) -> Fig
         statistic: the name of the coefficient, such as ``spearman``.
         width: the width in inches.
     """
-    plots = [forest_of(chosen.unit, statistic, chosen.blocks, chosen.metrics) for chosen in shown]
+    plots = [agreement_forest(chosen.unit, statistic, chosen.blocks, chosen.metrics) for chosen in shown]
     longest = max(len(safe(row.label)) for plot in plots for row in plot.rows)
     left = min(longest * LETTER, FOREST.names * width)
-    columns = max(1, min(ABREAST, max(len(plot.panels) for plot in plots), int((width - left) / FOREST.narrow)))
+    columns = max(
+        1, min(MAX_PANELS_PER_ROW, max(len(plot.panels) for plot in plots), int((width - left) / FOREST.narrow))
+    )
     rows = []
     for chosen, plot in zip(shown, plots, strict=True):
         labels = metric_labels([row.label for row in plot.rows], left)
@@ -159,7 +161,7 @@ def draw_layers(shown: Sequence[Chosen], statistic: str, width: float) -> Figure
     """
     drawn = _chosen_models(shown)
     names = short_names(dict.fromkeys(model.name for _, model in drawn))
-    columns = max(1, min(ABREAST, len(drawn), int(width / LAYERS_NARROW)))
+    columns = max(1, min(MAX_PANELS_PER_ROW, len(drawn), int(width / LAYERS_NARROW)))
     rows = -(-len(drawn) // columns)
     figure, grid = panels(rows, columns, width, LAYERS_HEIGHT * rows, sharey=True)
     flat = [panel for row in grid for panel in row]
@@ -169,7 +171,7 @@ def draw_layers(shown: Sequence[Chosen], statistic: str, width: float) -> Figure
         title = fit_in(names[model.name], title_width)
         panel.set_title(f"{fit_in(chosen.unit.title, title_width)}\n{title}" if len(shown) > 1 else title)
         panel.tick_params(axis="y", labelleft=True)
-        panel.set_xticks(layer_marks(model.layers))
+        panel.set_xticks(ticked_layers(model.layers))
         for curve in layer_curves(chosen.unit, statistic, chosen.blocks, model):
             _draw_curve(panel, curve, list(model.layers), line_style(buckets.index(curve.bucket)))
     for panel in flat[len(drawn) :]:
@@ -202,7 +204,7 @@ def _chosen_models(shown: Sequence[Chosen]) -> list[tuple[Chosen, LayeredModel]]
 def _draw_curve(panel: Axes, curve: LayerCurve, layers: list[int], style: dict[str, Any]) -> None:
     """Draw the line and the band of a bucket, with gaps at undefined values and bounds."""
     cells = [curve.cells.get(layer, NOT_COMPUTED) for layer in layers]
-    values, low, high = np.array([cell.ends for cell in cells], dtype=np.float64).T
+    values, low, high = np.array([cell.value_and_bounds for cell in cells], dtype=np.float64).T
     panel.fill_between(layers, low, high, color=style["color"], alpha=0.15, linewidth=0)
     panel.plot(layers, values, label=curve.bucket, **style)
 
@@ -267,7 +269,7 @@ def draw_scores(shown: Sequence[Chosen], width: float) -> Figure:
             raise InputError(
                 f"`buckets={content.bucket!r}`: is made of other buckets and holds no pairs; name one of those"
             )
-    columns = max(1, min(ABREAST, len(drawn), int(width / SCORES_NARROW)))
+    columns = max(1, min(MAX_PANELS_PER_ROW, len(drawn), int(width / SCORES_NARROW)))
     rows = [drawn[start : start + columns] for start in range(0, len(drawn), columns)]
     strips = [max(len(content.chosen.unit.labels.titles) for content in row) for row in rows]
     heights = [SCORES_AROUND + STRIP_HEIGHT * count for count in strips]
@@ -296,7 +298,7 @@ def _scores_title(content: _ScoresPanel, title_width: float, *, with_dataset: bo
     return f"{title}\n{fit_in(', '.join(parts), title_width)}" if parts else title
 
 
-def _draw_scores_panel(panel: Axes, axis: Axis, strips: Sequence[Strip]) -> None:
+def _draw_scores_panel(panel: Axes, axis: HistogramAxis, strips: Sequence[Strip]) -> None:
     """Draw the histograms of one metric above each other, each with a line at its median."""
     panel.grid(False, axis="y")
     panel.tick_params(axis="y", length=0)

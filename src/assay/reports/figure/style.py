@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.errors import InputError, MissingExtraError
 from assay.output import FileKind, check_replaceable, written_whole
-from assay.reports.layout import fit
+from assay.reports.layout import elide_middle
 from assay.visible import visible
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def safe(text: str) -> str:
 
 def fit_in(text: str, inches: float) -> str:
     """Return text as :func:`safe` does, with its middle elided if it would be wider than *inches*."""
-    return fit(safe(text), max(8, int(inches / LETTER)))
+    return elide_middle(safe(text), max(8, int(inches / LETTER)))
 
 
 def metric_labels(names: Sequence[str], inches: float) -> list[str]:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from assay.reports.layout import Cell, fit, short
+from assay.reports.layout import Cell, elide_middle, short
 from assay.reports.plots import (
-    ABREAST,
-    CHARACTER,
+    CHARACTER_WIDTH,
+    MAX_PANELS_PER_ROW,
     NOT_COMPUTED,
     Figure,
     Forest,
@@ -18,13 +18,13 @@ from assay.reports.plots import (
     ForestRow,
     LayerCurve,
     Scale,
+    agreement_forest,
     drawing,
     element,
-    forest_of,
     layer_curves,
-    layer_marks,
-    range_of,
+    range_of_cells,
     text,
+    ticked_layers,
     ticks,
 )
 from assay.reports.sheets import Column, Sheet, number_columns
@@ -124,12 +124,12 @@ class ForestGeometry:
     def of(cls, plot: Forest) -> ForestGeometry:
         """Return the geometry of a plot."""
         longest = min(cls.LONGEST, max(len(row.label) for row in plot.rows))
-        return cls(len(plot.rows), len(plot.panels), longest * CHARACTER + 14)
+        return cls(len(plot.rows), len(plot.panels), longest * CHARACTER_WIDTH + 14)
 
     @property
     def abreast(self) -> int:
         """The number of panels side by side."""
-        return min(ABREAST, self.panels)
+        return min(MAX_PANELS_PER_ROW, self.panels)
 
     @property
     def panel(self) -> float:
@@ -160,7 +160,7 @@ class ForestGeometry:
 
 def forest(unit: Unit, statistic: str) -> Figure:
     """Return the plot of one statistic on one dataset, with metrics in descending order of the value over all pairs."""
-    plot = forest_of(unit, statistic, unit.blocks, unit.ranking(statistic))
+    plot = agreement_forest(unit, statistic, unit.blocks, unit.ranking(statistic))
     head = title_of(statistic)
     svg = draw_forest(
         f"forest-{unit.key}-{statistic}",
@@ -206,7 +206,7 @@ def _row_names(rows: Sequence[ForestRow], geometry: ForestGeometry, top: float, 
     for number, row in enumerate(rows):
         y = geometry.middle(top, number) + 4
         hint = element("title", row.metric)
-        name = text(geometry.labels - 10, y, fit(row.label, geometry.LONGEST), hint, anchor="end")
+        name = text(geometry.labels - 10, y, elide_middle(row.label, geometry.LONGEST), hint, anchor="end")
         names.append(element("g", name, data_metric=row.metric if can_filter else None))
     return element("g", *names)
 
@@ -223,9 +223,11 @@ def _forest_panel(
     """Return one panel of a forest plot, whose upper edge is at *top*: title, axis, reference line and values."""
     first = top + geometry.HEAD
     last = first + geometry.LINE * len(rows)
-    characters = int((scale.end - scale.start) / CHARACTER)
+    characters = int((scale.end - scale.start) / CHARACTER_WIDTH)
     parts = [
-        text(scale.start, top + 16, fit(panel.title, characters), element("title", panel.title), class_="strong"),
+        text(
+            scale.start, top + 16, elide_middle(panel.title, characters), element("title", panel.title), class_="strong"
+        ),
         text(scale.start, top + 31, panel.fact, class_="muted"),
     ]
     for mark in marks:
@@ -279,9 +281,9 @@ LAYERS = LayerGeometry()
 def draw_layers(unit: Unit, model: LayeredModel, statistic: str) -> Figure:
     """Return the figure of value and interval over the layers, one panel per bucket, with the best layer marked."""
     curves = layer_curves(unit, statistic, unit.blocks, model)
-    ends = range_of(cell for curve in curves for cell in curve.cells.values())
+    ends = range_of_cells(cell for curve in curves for cell in curve.cells.values())
     marks = ticks(*ends, 5) if ends else [0.0, 1.0]
-    abreast = min(ABREAST, len(curves))
+    abreast = min(MAX_PANELS_PER_ROW, len(curves))
     parts = []
     for number, curve in enumerate(curves):
         row, column = divmod(number, abreast)
@@ -305,7 +307,7 @@ def _layers_panel(curve: LayerCurve, layers: list[int], marks: list[float], left
     """Return the panel of one bucket, whose upper left corner is at (left, top): axes, band, curve and points."""
     across = Scale(layers[0], layers[-1], left + LAYERS.left, left + LAYERS.width - LAYERS.right)
     up = Scale(marks[0], marks[-1], top + LAYERS.head + LAYERS.height, top + LAYERS.head)
-    parts = [text(across.start, top + 16, fit(curve.bucket, 34), class_="strong")]
+    parts = [text(across.start, top + 16, elide_middle(curve.bucket, 34), class_="strong")]
     parts += _layers_axes(across, up, layers, marks)
     if curve.band:
         edge = [(across(layer), up(low)) for layer, low, _ in curve.band]
@@ -331,7 +333,7 @@ def _layers_axes(across: Scale, up: Scale, layers: list[int], marks: list[float]
     for mark in marks:
         yield element("line", x1=across.start, x2=across.end, y1=up(mark), y2=up(mark), class_="grid")
         yield text(across.start - 6, up(mark) + 4, f"{mark:g}", class_="muted", anchor="end")
-    for layer in layer_marks(layers):
+    for layer in ticked_layers(layers):
         yield text(across(layer), up.start + 16, str(layer), class_="muted", anchor="middle")
     yield text((across.start + across.end) / 2, up.start + 30, "layer", class_="small muted", anchor="middle")
 

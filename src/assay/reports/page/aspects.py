@@ -12,10 +12,20 @@ from numpy.typing import NDArray
 from assay.reports.data import ALL
 from assay.reports.errors.divergence import Divergence, diverging
 from assay.reports.errors.settings import Rule
-from assay.reports.layout import Cell, fit, short
+from assay.reports.layout import Cell, elide_middle, short
 from assay.reports.page.agreement import draw_forest
 from assay.reports.page.pairs import TagColumns
-from assay.reports.plots import CHARACTER, NOT_COMPUTED, Figure, Forest, ForestPanel, ForestRow, drawing, element, text
+from assay.reports.plots import (
+    CHARACTER_WIDTH,
+    NOT_COMPUTED,
+    Figure,
+    Forest,
+    ForestPanel,
+    ForestRow,
+    drawing,
+    element,
+    text,
+)
 from assay.reports.sheets import Column, Sheet, number_columns
 from assay.reports.units import Unit
 from assay.statistics.coefficients import title_of
@@ -206,8 +216,8 @@ def _draw_heat_map(
     spread: NDArray[np.float64],
 ) -> Figure:
     """Return the heat map and its table; *spread* is the standard deviation of each aspect over all pairs."""
-    head = max(map(len, aspects)) * CHARACTER * 0.75 + 24
-    left = max(len(_line_title(line)) for line in (all_pairs, *lines)) * CHARACTER + 14
+    head = max(map(len, aspects)) * CHARACTER_WIDTH * 0.75 + 24
+    left = max(len(_line_title(line)) for line in (all_pairs, *lines)) * CHARACTER_WIDTH + 14
     width = left + CELL * len(aspects) + head * 0.8
     parts = [_aspect_head(aspect, left + CELL * (number + 0.5), head) for number, aspect in enumerate(aspects)]
     for number, line in enumerate((all_pairs, *lines)):
@@ -242,7 +252,7 @@ def _draw_heat_map(
 
 
 def _line_title(line: _CategoryRow) -> str:
-    return f"{fit(line.title, LONGEST_CATEGORY)} ({line.n:,})"
+    return f"{elide_middle(line.title, LONGEST_CATEGORY)} ({line.n:,})"
 
 
 def _aspect_head(aspect: str, x: float, bottom: float) -> Markup:

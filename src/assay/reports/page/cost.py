@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from assay.manifest import MetricRecord
-from assay.reports.layout import fit, money, short
-from assay.reports.plots import CHARACTER, Figure, Scale, drawing, element, log_range, text, ticks
+from assay.reports.layout import elide_middle, money, short
+from assay.reports.plots import CHARACTER_WIDTH, Figure, Scale, drawing, element, log_range, text, ticks
 from assay.reports.sheets import Column, Sheet, number_columns
 from assay.reports.units import Unit
 from assay.statistics.coefficients import title_of
@@ -221,7 +221,7 @@ def _draw_points(unit: Unit, points: list[_Point], axis: _Axis, head: str) -> li
         cost = f"{axis.cell(point.amount)} {axis.words.removeprefix('price ')}" if point.amount else "free"
         hint = element("title", f"{point.metric}: {cost}, {short(point.value, 3)}")
         parts.append(element("circle", hint, cx=x, cy=y, r=5.0, class_="value" if point.on_front else "value hollow"))
-        parts.append(_place_label(fit(unit.names[point.metric], 30), point, x, y, taken))
+        parts.append(_place_label(elide_middle(unit.names[point.metric], 30), point, x, y, taken))
     return parts
 
 
@@ -280,7 +280,7 @@ def _place_label(name: str, point: _Point, x: float, y: float, taken: list[_Box]
 
 def _label_box(name: str, anchor: str, left: float, base: float) -> _Box:
     """Return the rectangle that a name covers."""
-    label_width = len(name) * CHARACTER
+    label_width = len(name) * CHARACTER_WIDTH
     start = left - {"start": 0.0, "middle": label_width / 2, "end": label_width}[anchor]
     return start, base - 11, start + label_width, base + 3
 

@@ -12,7 +12,7 @@ from assay.configuration import Configuration
 from assay.manifest import MetricRecord
 from assay.reports.data import ALL
 from assay.reports.folder import RunFolder
-from assay.reports.layout import Block, Cell, intervals_of, short
+from assay.reports.layout import Block, Cell, run_intervals_in_words, short
 from assay.reports.leaderboard.board import Filters, Joined, boards, join
 from assay.reports.leaderboard.document import document
 from assay.reports.page.agreement import AgreementTable, agreement_table, draw_layers, forest
@@ -133,7 +133,7 @@ class RunPart:
         request = self.run.manifest.request
         if not request.resamples:
             return "no intervals were computed"
-        return f"{intervals_of(self.run)}, seed {request.seed}"
+        return f"{run_intervals_in_words(self.run)}, seed {request.seed}"
 
     @property
     def command(self) -> str:

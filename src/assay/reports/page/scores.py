@@ -8,8 +8,19 @@ from dataclasses import dataclass
 import numpy as np
 from markupsafe import Markup
 
-from assay.reports.layout import fit
-from assay.reports.plots import BINS, Axis, Scale, Strip, axis_of, drawing, element, strip_of, strips_by_label, text
+from assay.reports.layout import elide_middle
+from assay.reports.plots import (
+    BIN_COUNT,
+    HistogramAxis,
+    Scale,
+    Strip,
+    drawing,
+    element,
+    histogram_axis,
+    histogram_strip,
+    strips_by_label,
+    text,
+)
 from assay.reports.sheets import Column, Sheet, number_columns
 from assay.reports.units import Unit
 from assay.statistics.concordance import Floats
@@ -68,20 +79,20 @@ def by_dataset(units: Sequence[Unit]) -> Spread:
     panels, rows = [], []
     for number, metric in enumerate(metrics):
         units_with_metric = [unit for unit in units if metric in unit.data.scores]
-        axis = axis_of(np.concatenate([unit.data.scores[metric] for unit in units_with_metric]))
-        strips = [strip_of(unit.title, unit.data.scores[metric], axis) for unit in units_with_metric]
+        axis = histogram_axis(np.concatenate([unit.data.scores[metric] for unit in units_with_metric]))
+        strips = [histogram_strip(unit.title, unit.data.scores[metric], axis) for unit in units_with_metric]
         panels.append(_draw_panel(f"datasets-{number}", units_with_metric[0], metric, strips, axis, "dataset"))
         rows += [_strip_row(metric, strip, axis) for strip in strips]
     return Spread(panels, _strips_sheet("Scores by dataset", "dataset", rows))
 
 
-def _draw_panel(key: str, unit: Unit, metric: str, strips: Sequence[Strip], axis: Axis, kind: str) -> Markup:
+def _draw_panel(key: str, unit: Unit, metric: str, strips: Sequence[Strip], axis: HistogramAxis, kind: str) -> Markup:
     """Return the panel of a metric; *kind* says what the strips stand for, ``label`` or ``dataset``."""
     geometry = GEOMETRIES[kind]
     scale = Scale(axis.marks[0], axis.marks[-1], geometry.gutter, geometry.width - 14)
     bottom = geometry.base(len(strips) - 1)
     lower = "" if unit.data.metrics[metric].declared.higher_is_better else " (lower is better)"
-    name = fit(unit.names[metric], 24 if lower else 36) + lower
+    name = elide_middle(unit.names[metric], 24 if lower else 36) + lower
     parts = [text(4, 14, name, element("title", metric), class_="strong")]
     for mark, label in zip(axis.marks, axis.labels, strict=True):
         x = scale(mark)
@@ -99,10 +110,10 @@ def _strip_name(strip: Strip, geometry: SpreadGeometry, base: float) -> Iterator
     count = f"{len(strip.scores):,}"
     if geometry.above:
         y = base - geometry.bars - 4
-        yield text(geometry.gutter, y, f"{fit(strip.title, 32)}, {count}", class_="small muted")
+        yield text(geometry.gutter, y, f"{elide_middle(strip.title, 32)}, {count}", class_="small muted")
         return
     x = geometry.gutter - 8
-    yield text(x, base - 12, fit(strip.title, 7), element("title", strip.title), anchor="end")
+    yield text(x, base - 12, elide_middle(strip.title, 7), element("title", strip.title), anchor="end")
     yield text(x, base - 1, count, class_="small muted", anchor="end")
 
 
@@ -110,7 +121,7 @@ def _draw_bars(strip: Strip, scale: Scale, base: float, height: float) -> Iterat
     yield element("line", x1=scale.start, x2=scale.end, y1=base, y2=base, class_="axis")
     if strip.median is None:
         return
-    bin_width = (scale.end - scale.start) / BINS
+    bin_width = (scale.end - scale.start) / BIN_COUNT
     # one SVG path for all bars: vertically to the height of the next bar, then along its top
     steps = np.diff(strip.heights * height, prepend=0.0, append=0.0)
     outline = f"h{bin_width:.1f}".join(f"v{-step:.1f}" for step in steps)
@@ -125,7 +136,7 @@ def _quantile_texts(scores: Floats) -> list[str]:
     return [f"{value:.4g}" for value in np.quantile(scores, [0.05, 0.25, 0.5, 0.75, 0.95])]
 
 
-def _strip_row(metric: str, strip: Strip, axis: Axis) -> list[str]:
+def _strip_row(metric: str, strip: Strip, axis: HistogramAxis) -> list[str]:
     ends = [f"{axis.marks[0]:g}", f"{axis.marks[-1]:g}"]
     counts = " ".join(str(count) for count in strip.counts)
     return [metric, strip.title, f"{len(strip.scores):,}", *_quantile_texts(strip.scores), *ends, counts]
@@ -136,7 +147,7 @@ def _strips_sheet(title: str, kind: str, rows: list[list[str]]) -> Sheet:
     heads = [Column("metric"), Column(kind), *number_columns(numbers)]
     return Sheet(
         title,
-        [*heads, Column(f"pairs in each of {BINS} bins of equal width")],
+        [*heads, Column(f"pairs in each of {BIN_COUNT} bins of equal width")],
         rows,
         notes=["Scores beyond from and to are counted in the first and the last bin."],
     )

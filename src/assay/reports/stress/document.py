@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from assay.reports.layout import MAX_TEXT, Cell, cut, fit, short, signed
+from assay.reports.layout import MAX_TEXT, Cell, cut, elide_middle, short, signed
 from assay.reports.sheets import Column, Document, Sheet, number_columns
 from assay.reports.stress.effects import Effect, Estimate
 from assay.reports.stress.study import StressStudy, Subject
@@ -108,7 +108,7 @@ def _examples_sheet(subject: Subject) -> Sheet:
     for effect in subject.effects:
         pair = effect.example
         if pair is not None:
-            texts = [cut(pair.reference), cut(pair.candidate), fit(pair.changed, MAX_TEXT)]
+            texts = [cut(pair.reference), cut(pair.candidate), elide_middle(pair.changed, MAX_TEXT)]
             rows.append([effect.perturbation, *texts, f"{pair.before:.3g}", f"{pair.after:.3g}"])
     columns = [Column(head) for head in ("perturbation", "gold answer", "answer", "changed to")]
     return Sheet(
