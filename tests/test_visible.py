@@ -11,8 +11,8 @@ import pytest
 from markupsafe import Markup
 
 from assay.cli.guard import print_data, print_grid
-from assay.reports.formats import latex, markdown, write
-from assay.reports.page.render import environment
+from assay.reports.formats import escape_latex, escape_markdown, write
+from assay.reports.page.render import template_environment
 from assay.reports.plots import element
 from assay.reports.sheets import Column, Document, Provenance, Sheet
 from assay.visible import LONGEST_LINE, LONGEST_WORD, brief, visible
@@ -56,12 +56,12 @@ def test_no_format_for_people_keeps_it(form):
 
 
 def test_a_page_shows_it_spelt_out():
-    page = environment().from_string("<p>{{ name }}</p>{{ name|parted }}{{ html }}")
+    page = template_environment().from_string("<p>{{ name }}</p>{{ name|parted }}{{ html }}")
     assert page.render(name=HOSTILE, html=Markup("<b>x\t</b>")) == f"<p>{SPELT}</p>{SPELT}<b>x\t</b>"
 
 
 def test_line_ends_are_blanks_in_markdown_and_latex():
-    assert markdown("a\nb") == latex("a\nb") == "a b"
+    assert escape_markdown("a\nb") == escape_latex("a\nb") == "a b"
 
 
 def test_a_drawing_stays_well_formed():

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from assay.cli.options import ReportFormat
 from assay.errors import InputError
-from assay.reports.formats import FORMATS, latex, markdown, write
+from assay.reports.formats import FORMATS, escape_latex, escape_markdown, write
 from assay.reports.layout import short, signed
 from assay.reports.sheets import Column, Document, Provenance, Sheet
 from assay.reports.terminal import TerminalReport
@@ -170,9 +170,9 @@ def test_the_command_line_has_every_format_and_an_unknown_one_is_named():
 
 
 def test_text_stays_text_in_markdown_and_latex():
-    assert markdown("&lt; ~~a~~ [x](y)\nb") == r"&amp;lt; \~\~a\~\~ [x]\(y) b"
-    assert latex("[a] | b") == r"{}[a] \textbar{} b"
-    assert latex("a_1 & 50 %") == r"a\_1 \& 50 \%"
+    assert escape_markdown("&lt; ~~a~~ [x](y)\nb") == r"&amp;lt; \~\~a\~\~ [x]\(y) b"
+    assert escape_latex("[a] | b") == r"{}[a] \textbar{} b"
+    assert escape_latex("a_1 & 50 %") == r"a\_1 \& 50 \%"
 
 
 @pytest.mark.parametrize(

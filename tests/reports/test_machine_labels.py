@@ -7,7 +7,7 @@ import pytest
 import assay
 from assay.reports.folder import read_run
 from assay.reports.leaderboard.board import Filters, boards, join
-from assay.reports.page.parts import find
+from assay.reports.page.parts import findings_by_bucket
 from assay.reports.settings import PairedTests
 from assay.reports.units import read_units
 
@@ -26,10 +26,10 @@ def test_table_and_page_say_it(run):
     assert (run.path / "table.md").read_text(encoding="utf-8").count(TOLD) == 1
     machine, human, _ = read_units([run])
     assert (machine.is_by_people, human.is_by_people) == (False, True)
-    sentences = [sentence for _, sentence in find(machine)]
+    sentences = [sentence for _, sentence in findings_by_bucket(machine)]
     assert any("metrics are not ranked by machine-made labels." in one for one in sentences)
     assert not any("agrees best with people" in one for one in sentences)
-    assert any("agrees best with people" in sentence for _, sentence in find(human))
+    assert any("agrees best with people" in sentence for _, sentence in findings_by_bucket(human))
 
 
 def test_the_leaderboards_mean_leaves_them_out(run):

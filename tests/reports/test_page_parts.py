@@ -17,9 +17,9 @@ from assay.reports.folder import read_run
 from assay.reports.layout import elide_middle
 from assay.reports.page.agreement import draw_layers
 from assay.reports.page.cost import draw_cost, draw_price
-from assay.reports.page.pairs import pack, tag_pairs
-from assay.reports.page.parts import find, rank_metrics
-from assay.reports.page.scores import by_label
+from assay.reports.page.pairs import pack_pairs, tag_pairs
+from assay.reports.page.parts import findings_by_bucket, rank_metrics
+from assay.reports.page.scores import spread_by_label
 from assay.reports.plots import Scale, element, log_range, log_ticks, ticks
 from assay.reports.sweep import layered_models
 from assay.reports.units import classify, read_units
@@ -130,8 +130,8 @@ def test_findings_say_what_the_numbers_say(folder):
         "f1>0": {"f1": nothing, "chrf": nothing, "ter": nothing},
     }
     (unit,) = read_units([edit(folder, "agreement.json", _set(values))])
-    said = [sentence.replace("\N{NO-BREAK SPACE}", " ") for _, sentence in find(unit)]
-    assert [where for where, _ in find(unit)] == [
+    said = [sentence.replace("\N{NO-BREAK SPACE}", " ") for _, sentence in findings_by_bucket(unit)]
+    assert [where for where, _ in findings_by_bucket(unit)] == [
         f"{place} ({block.facts[0]})"
         for place, block in zip(("All pairs", "Where F1 = 0", "Where F1 > 0"), unit.blocks, strict=True)
     ]
@@ -146,12 +146,14 @@ def test_findings_say_what_the_numbers_say(folder):
     assert said[2] == "no metric has a defined Spearman ρ."
     values["all"] = {"f1": (-0.6, -0.7, -0.5), "chrf": nothing, "ter": nothing}
     (unit,) = read_units([edit(folder, "agreement.json", _set(values))])
-    assert next(find(unit))[1].startswith("f1 has the highest value, which is no agreement with people, Spearman ρ")
+    assert next(findings_by_bucket(unit))[1].startswith(
+        "f1 has the highest value, which is no agreement with people, Spearman ρ"
+    )
 
 
 def test_a_probe_set_ranks_nothing(folder):
     (unit,) = read_units([edit(folder, "run.json", lambda run: run["datasets"][0].update(kind="probe"))])
-    sentences = [sentence for _, sentence in find(unit)]
+    sentences = [sentence for _, sentence in findings_by_bucket(unit)]
     assert all("not ranked by a probe set" in one and "best" not in one for one in sentences)
 
 
@@ -233,9 +235,9 @@ def test_labels_that_rank_nothing_are_shown_without_ranks_within_the_work_of_a_p
     (unit,) = read_units([edit(folder, "run.json", lambda run: None)])
     pairs = sum(int(mask.sum()) for mask in list(unit.data.buckets.values())[:3])
     # three metrics: 3 * 1,000 resamples
-    monkeypatch.setattr("assay.reports.page.parts.MOST_WORK", 3000 * pairs - 1)
+    monkeypatch.setattr("assay.reports.page.parts.MAX_RANKING_WORK", 3000 * pairs - 1)
     assert "take long on so many pairs" in rank_metrics([read_run(folder)], "spearman")
-    monkeypatch.setattr("assay.reports.page.parts.MOST_WORK", 3000 * pairs)
+    monkeypatch.setattr("assay.reports.page.parts.MAX_RANKING_WORK", 3000 * pairs)
     probe = edit(folder, "run.json", lambda run: run["datasets"][0].update(kind="probe"))
     ranked = rank_metrics([probe], "spearman")
     assert not isinstance(ranked, str) and {record["rank"] for record in ranked.records} == {None}
@@ -270,7 +272,7 @@ def test_layers_are_found_and_the_highest_is_named(folder):
 
 def test_distributions_count_every_score(folder):
     (unit,) = read_units([edit(folder, "run.json", lambda run: None)])
-    spread = by_label(unit, "all")
+    spread = spread_by_label(unit, "all")
     labels, scores = unit.data.labels, unit.data.scores["f1"]
     rows = [row for row in spread.table.rows if row[0] == "f1"]
     assert [row[1] for row in rows] == ["0", "1", "2"]
@@ -308,7 +310,7 @@ def test_packed_data_unpacks_to_the_same(folder):
     data = unit.data
     scores = {**data.scores, "f1": np.where(np.arange(len(data)) == 5, np.nan, data.scores["f1"])}
     unit = replace(unit, data=replace(data, scores=scores))
-    head, columns = _unpack(pack(unit, tag_pairs(data, 1000)))
+    head, columns = _unpack(pack_pairs(unit, tag_pairs(data, 1000)))
     assert head["n"] == 64
     for row in range(64):
         texts = data.texts(row)
@@ -334,7 +336,7 @@ def test_numbers_beyond_32_bits_are_packed_as_they_are(folder, number, recwarn):
     table = unit.data.table.set_column(place, "label", pa.array(labels))
     scores = {**unit.data.scores, "f1": np.where(np.arange(64) == 4, number, unit.data.scores["f1"])}
     unit = replace(unit, data=replace(unit.data, table=table, scores=scores))
-    head, columns = _unpack(pack(unit, tag_pairs(unit.data, 10)))
+    head, columns = _unpack(pack_pairs(unit, tag_pairs(unit.data, 10)))
     assert columns["label"].tolist() == labels.tolist()
     assert columns["score-0"].tolist() == scores["f1"].tolist()
     assert head["columns"]["score-1"][0] == "Float32Array"
@@ -346,7 +348,7 @@ def test_half_a_surrogate_pair_is_packed(folder):
     """Parquet cannot hold one, other sources of texts could."""
     (unit,) = read_units([edit(folder, "run.json", lambda run: None)])
     unit.labels.titles[0] = "half \ud83d"
-    head, _ = _unpack(pack(unit, tag_pairs(unit.data, 10)))
+    head, _ = _unpack(pack_pairs(unit, tag_pairs(unit.data, 10)))
     assert head["classes"][0] == "half \ud83d"
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from assay.reports.formats import write
 from assay.reports.sheets import Column, Sheet
-from assay.reports.tune import draw_courses, draw_history, draw_settings, read_study, study_document, study_html
+from assay.reports.tune import draw_epoch_curves, draw_history, draw_settings, read_study, study_document, study_html
 
 CHROMIUM = os.environ.get("ASSAY_TEST_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 RESULTS = Sheet("On test", [Column("dataset"), Column("n", number=True)], [["<i>data</i>", "20"]])
@@ -121,7 +121,7 @@ def test_the_history_has_every_value_and_the_best_so_far():
 
 
 def test_the_courses_have_every_epoch():
-    figure = draw_courses(read_study(HELD))
+    figure = draw_epoch_curves(read_study(HELD))
     assert len(circles(figure.svg)) == 8
     assert [row[2:] for row in figure.table.rows if row[0] == "4"] == [["1", ".7000"], ["2", ".6500"]]
     winner = re.search(r"<polyline points=\"([^\"]+)\" class=\"curve\"", figure.svg)[1]

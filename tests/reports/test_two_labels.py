@@ -13,7 +13,7 @@ import assay
 from assay.reports.folder import read_run
 from assay.reports.formats import write
 from assay.reports.layout import lay_out
-from assay.reports.page.parts import find
+from assay.reports.page.parts import findings_by_bucket
 from assay.reports.page.render import page_html
 from assay.reports.run import CEILING, document
 from assay.reports.units import read_units
@@ -114,7 +114,7 @@ def test_the_page_leads_with_auc_and_knows_its_chance(tmp_path):
     assert "tie-free ceiling</th>" not in page
     (unit,) = read_units([run])
     weak = replace(unit.blocks[0], rows=[row for row in unit.blocks[0].rows if row[0] == "recorded:bad"])
-    (_, sentence), *_ = find(replace(unit, section=replace(unit.section, blocks=[weak])))
+    (_, sentence), *_ = findings_by_bucket(replace(unit, section=replace(unit.section, blocks=[weak])))
     assert "an interval that holds .50, which is chance" in sentence
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import assay
-from assay.reports.figure.plots import choose, draw_agreement
+from assay.reports.figure.plots import choose_datasets, draw_agreement
 from assay.reports.figure.style import as_in_print
 from assay.reports.folder import read_run
 from assay.statistics.agreement import agreement, measure
@@ -154,7 +154,7 @@ def test_a_random_score_on_three_labels_has_the_chance_level_that_figures_and_ad
     assert value == pytest.approx(chance, abs=0.03)
     for statistic, expected in (("pairwise-accuracy", chance), ("auc", 0.5)):
         with as_in_print():
-            (panel,) = draw_agreement(choose(run, [], [], []), statistic, 3).axes
+            (panel,) = draw_agreement(choose_datasets(run, [], [], []), statistic, 3).axes
         solid = [line.get_xdata()[0] for line in panel.lines if line.get_color() == "#888888"]
         assert solid[0] == pytest.approx(expected)
 

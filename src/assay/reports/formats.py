@@ -35,7 +35,7 @@ def write(document: Document, form: str) -> str:
     return FORMATS[form](document)
 
 
-def _format(name: str) -> Callable[[Callable[[Document], str]], Callable[[Document], str]]:
+def _register_format(name: str) -> Callable[[Callable[[Document], str]], Callable[[Document], str]]:
     """Return a decorator that registers a function as the format *name*."""
 
     def register(function: Callable[[Document], str]) -> Callable[[Document], str]:
@@ -48,31 +48,31 @@ def _format(name: str) -> Callable[[Callable[[Document], str]], Callable[[Docume
 # Data formats: the records of a document, or the value that it has for JSON.
 
 
-@_format("json")
-def _json(document: Document) -> str:
+@_register_format("json")
+def _to_json(document: Document) -> str:
     value = list(document.records) if document.value is None else document.value
     return json_text(value)
 
 
-@_format("csv")
-def _csv(document: Document) -> str:
+@_register_format("csv")
+def _to_csv(document: Document) -> str:
     """Return the records as CSV with unchanged cells, even if a spreadsheet would read them as formulas."""
     columns = document.columns or list(dict.fromkeys(key for record in document.records for key in record))
     buffer = io.StringIO()
-    write_records(buffer, columns, map(_flat, document.records))
+    write_records(buffer, columns, map(_flatten_record, document.records))
     return buffer.getvalue()
 
 
-@_format("spreadsheet")
-def _spreadsheet(document: Document) -> str:
+@_register_format("spreadsheet")
+def _to_spreadsheet_csv(document: Document) -> str:
     """Return the records as CSV in which a spreadsheet reads no text as a formula."""
-    rows = csv.reader(io.StringIO(_csv(document)))
+    rows = csv.reader(io.StringIO(_to_csv(document)))
     buffer = io.StringIO()
     write_rows(buffer, (map(shown_by_spreadsheet, row) for row in rows))
     return buffer.getvalue()
 
 
-def _flat(record: Mapping[str, Any]) -> dict[str, Any]:
+def _flatten_record(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return a record with its lists and objects as JSON text, since a CSV cell holds one value."""
     cells = {}
     for key, value in record.items():
@@ -83,7 +83,7 @@ def _flat(record: Mapping[str, Any]) -> dict[str, Any]:
 # Markdown: all columns of a sheet, with notes as lists.
 
 
-def markdown(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """Return text as one line of Markdown with every mark escaped, also safe in a table cell."""
     text = visible(" ".join(text.splitlines())).replace("&", "&amp;")
     for mark in ("\\", "|", "<", ">", "*", "_", "`", "#", "~"):
@@ -91,42 +91,42 @@ def markdown(text: str) -> str:
     return text.replace("](", "]\\(")  # prevents links; the brackets of an interval need no escape
 
 
-@_format("md")
-def _markdown(document: Document) -> str:
-    lines = [f"- {markdown(hint)}" for hint in document.hints]
+@_register_format("md")
+def _to_markdown(document: Document) -> str:
+    lines = [f"- {escape_markdown(hint)}" for hint in document.hints]
     if lines:
         lines.append("")
     for sheet in document.sheets:
-        lines += _markdown_sheet(sheet)
-    lines += [f"- {markdown(note)}" for note in (*document.warnings, *document.notes)]
+        lines += _markdown_sheet_lines(sheet)
+    lines += [f"- {escape_markdown(note)}" for note in (*document.warnings, *document.notes)]
     provenance = document.provenance
     if provenance is not None:
-        lines += [markdown(f"{provenance.method}. {provenance.signature}"), ""]
+        lines += [escape_markdown(f"{provenance.method}. {provenance.signature}"), ""]
         lines += [f"- `{visible(metric)}`: `{visible(signature)}`" for metric, signature in provenance.metrics.items()]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def _markdown_sheet(sheet: Sheet) -> Iterator[str]:
+def _markdown_sheet_lines(sheet: Sheet) -> Iterator[str]:
     """Yield the lines of a sheet: heading, facts, table, notes."""
-    yield from (f"### {markdown(sheet.title)}", "")
+    yield from (f"### {escape_markdown(sheet.title)}", "")
     for fact in sheet.facts:
-        yield from (markdown(fact), "")
+        yield from (escape_markdown(fact), "")
     if sheet.columns:
-        yield "| " + " | ".join(markdown(column.head) for column in sheet.columns) + " |"
+        yield "| " + " | ".join(escape_markdown(column.head) for column in sheet.columns) + " |"
         yield "|" + "".join("---:|" if column.number else "---|" for column in sheet.columns)
     for number, row in enumerate(sheet.rows):
         blank = " |" * (len(sheet.columns) - len(row))
         yield "| " + " | ".join(_markdown_cells(sheet, number)) + " |" + blank
     yield ""
     notes = [*sheet.facts_of_groups(), *sheet.notes, *sheet.warnings]
-    yield from (f"- {markdown(note)}" for note in notes)
+    yield from (f"- {escape_markdown(note)}" for note in notes)
     if notes:
         yield ""
 
 
 def _markdown_cells(sheet: Sheet, number: int) -> Iterator[str]:
     for column, cell in enumerate(sheet.rows[number]):
-        shown = markdown(cell)
+        shown = escape_markdown(cell)
         if cell and sheet.stands_out(number, column):
             shown = f"**{shown}**"
         elif number in sheet.asides and column == sheet.label:
@@ -137,11 +137,11 @@ def _markdown_cells(sheet: Sheet, number: int) -> Iterator[str]:
 # LaTeX: a booktabs table for print; groups become headings, and notes on rows are left out.
 
 #: Font size -> the row width in characters above which it is used. The widths suit a page of the class article.
-LATEX_SIZES = {r"\scriptsize": 84, r"\footnotesize": 64}
+LATEX_FONT_SIZES = {r"\scriptsize": 84, r"\footnotesize": 64}
 #: Matches the sign of a negative number, but not of an exponent.
-_MINUS = re.compile(r"(?<!\w)-(?=[.\d])")
+_MINUS_SIGN = re.compile(r"(?<!\w)-(?=[.\d])")
 
-_LATEX = {
+_LATEX_ESCAPES = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"$<$", ">": r"$>$", "ρ": r"$\rho$", "τ": r"$\tau$",
     "|": r"\textbar{}", "→": r"$\rightarrow$", "–": "--", "−": "$-$", "×": r"$\times$", "≤": r"$\leq$", "≥": r"$\geq$",
@@ -149,15 +149,15 @@ _LATEX = {
 }  # fmt: skip
 
 
-def latex(text: str) -> str:
+def escape_latex(text: str) -> str:
     """Return text with all characters escaped that are special in LaTeX."""
-    escaped = "".join(_LATEX.get(character, character) for character in visible(" ".join(text.splitlines())))
+    escaped = "".join(_LATEX_ESCAPES.get(character, character) for character in visible(" ".join(text.splitlines())))
     # LaTeX would read a bracket at the start of a row as the optional argument of the preceding \\
     return "{}" + escaped if escaped.startswith("[") else escaped
 
 
-@_format("latex")
-def _latex(document: Document) -> str:
+@_register_format("latex")
+def _to_latex(document: Document) -> str:
     names = ShortNames(document.metrics)
     sheets = (_latex_sheet(sheet, names) for sheet in document.sheets if sheet.columns)
     return document.latex or latex_names(names) + "\n".join(sheets)
@@ -179,30 +179,30 @@ def _latex_sheet(sheet: Sheet, names: ShortNames) -> str:
         r"% needs \usepackage{booktabs}",
         r"\begin{table}",
         r"\centering",
-        rf"\caption{{{latex(caption)}.}}",
+        rf"\caption{{{escape_latex(caption)}.}}",
         # classes such as article leave no space between a caption and the table below it
         r"\setlength{\abovetopsep}{1ex}",
-        *_narrowing(sheet, shown),
+        *_narrow_table_commands(sheet, shown),
         rf"\begin{{tabular}}{{{shape}}}",
         r"\toprule",
-        " & ".join(latex(column.printed or column.head) for column in columns) + r" \\",
+        " & ".join(escape_latex(column.printed or column.head) for column in columns) + r" \\",
     ]
     for heading, rows in sheet.headed():
         lines.append(r"\midrule")
         if heading:
             name, fact = heading
-            lines.append(rf"\multicolumn{{{len(columns)}}}{{l}}{{\emph{{{latex(f'{name} ({fact})')}}}}} \\")
+            lines.append(rf"\multicolumn{{{len(columns)}}}{{l}}{{\emph{{{escape_latex(f'{name} ({fact})')}}}}} \\")
         lines += [" & ".join(_latex_cells(sheet, number, shown)) + r" \\" for number in rows]
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}", ""])
 
 
-def _narrowing(sheet: Sheet, shown: Sequence[int]) -> list[str]:
+def _narrow_table_commands(sheet: Sheet, shown: Sequence[int]) -> list[str]:
     """Return the LaTeX commands that make a wide table fit a page: a smaller font and narrower column gaps."""
     width = 0
     for position in shown:
         texts = [sheet.columns[position].head, *(sheet.cell(number, position) for number in range(len(sheet.rows)))]
         width += max(map(len, texts))
-    for size, least in LATEX_SIZES.items():
+    for size, least in LATEX_FONT_SIZES.items():
         if width > least:
             return [size, r"\setlength{\tabcolsep}{3pt}"]
     return []
@@ -212,8 +212,8 @@ def _latex_cells(sheet: Sheet, number: int, shown: Sequence[int]) -> Iterator[st
     for column in shown:
         text = sheet.cell(number, column)
         if sheet.columns[column].number:
-            text = _MINUS.sub("−", text)
-        cell = latex(text)
+            text = _MINUS_SIGN.sub("−", text)
+        cell = escape_latex(text)
         if sheet.stands_out(number, column):
             cell = rf"\textbf{{{cell}}}"
         elif number in sheet.asides and column == sheet.label:
@@ -224,27 +224,27 @@ def _latex_cells(sheet: Sheet, number: int, shown: Sequence[int]) -> Iterator[st
 # HTML: tables alone, without the frame of a page.
 
 
-@_format("html")
-def _html(document: Document) -> str:
+@_register_format("html")
+def _to_html(document: Document) -> str:
     """Return the sheets as HTML tables with their notes; all text is escaped."""
-    parts = [f"<p>{escape(hint)}</p>" for hint in document.hints]
+    parts = [f"<p>{escape_html(hint)}</p>" for hint in document.hints]
     for sheet in document.sheets:
-        caption = escape(". ".join([sheet.title, *sheet.facts]))
+        caption = escape_html(". ".join([sheet.title, *sheet.facts]))
         heads = "".join(
-            f'<th scope="col"{_class_attribute(column)}>{escape(column.head)}</th>' for column in sheet.columns
+            f'<th scope="col"{_class_attribute(column)}>{escape_html(column.head)}</th>' for column in sheet.columns
         )
         body = "".join(_html_row(sheet, number) for number in range(len(sheet.rows)))
         parts.append(f"<table><caption>{caption}</caption><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>")
-        parts += [f"<p>{escape(note)}</p>" for note in (*sheet.facts_of_groups(), *sheet.notes, *sheet.warnings)]
-    parts += [f"<p>{escape(note)}</p>" for note in (*document.warnings, *document.notes)]
+        parts += [f"<p>{escape_html(note)}</p>" for note in (*sheet.facts_of_groups(), *sheet.notes, *sheet.warnings)]
+    parts += [f"<p>{escape_html(note)}</p>" for note in (*document.warnings, *document.notes)]
     provenance = document.provenance
     if provenance is not None:
-        parts.append(f"<p>{escape(f'{provenance.method}. {provenance.signature}')}</p>")
-        parts += [f"<p>{escape(f'{metric}: {signature}')}</p>" for metric, signature in provenance.metrics.items()]
+        parts.append(f"<p>{escape_html(f'{provenance.method}. {provenance.signature}')}</p>")
+        parts += [f"<p>{escape_html(f'{metric}: {signature}')}</p>" for metric, signature in provenance.metrics.items()]
     return "\n".join(parts) + "\n"
 
 
-def escape(text: str) -> str:
+def escape_html(text: str) -> str:
     """Return text escaped for HTML, with control characters made visible."""
     import html
 
@@ -254,7 +254,7 @@ def escape(text: str) -> str:
 def _html_row(sheet: Sheet, number: int) -> str:
     cells = []
     for position, column in enumerate(sheet.columns):
-        cell = escape(sheet.cell(number, position))
+        cell = escape_html(sheet.cell(number, position))
         if (number, position) in sheet.best:
             cell = f"<b>{cell}</b>"
         elif number in sheet.asides and position == sheet.label:

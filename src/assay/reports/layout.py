@@ -46,7 +46,7 @@ def cut(text: str) -> str:
 # The agreement table laid out for a reader: per dataset and bucket, one line per metric, one column per statistic.
 
 
-class Number(Protocol):
+class NumberWithInterval(Protocol):
     """A number with its interval and a note, such as an estimate."""
 
     @property
@@ -82,7 +82,7 @@ class Cell:
     note: str
 
     @classmethod
-    def of(cls, number: Number) -> Cell:
+    def of(cls, number: NumberWithInterval) -> Cell:
         """Return the cell of an estimate or of a row of an agreement table."""
         return cls(number.value, number.low, number.high, number.note)
 
@@ -121,13 +121,15 @@ def short(value: float | None, decimals: int) -> str:
 def label_texts(labels: Sequence[float]) -> list[str]:
     """Return labels with four significant digits, or with more if two of them would look the same."""
     for digits in (4, 6, 15):
-        texts = [f"{label:.0f}" if _is_whole(label) else f"{float(f'{label:.{digits}g}'):.15g}" for label in labels]
+        texts = [
+            f"{label:.0f}" if _is_whole_number(label) else f"{float(f'{label:.{digits}g}'):.15g}" for label in labels
+        ]
         if len(set(texts)) == len(set(labels)):
             break
     return texts
 
 
-def _is_whole(value: float) -> bool:
+def _is_whole_number(value: float) -> bool:
     """Tell whether a number is a whole one below 1e15; beyond that, floats do not hold all digits."""
     return abs(value) < 1e15 and value == int(value)
 
@@ -257,32 +259,34 @@ def lay_out(run: RunFolder) -> Iterator[Section]:
         rows = [row for row in run.agreement if (row.dataset, row.split) == key]
         buckets = [bucket for bucket in run.manifest.buckets if (bucket.dataset, bucket.split) == key]
         metrics = [metric for metric in run.manifest.metrics if metric.dataset == dataset.name]
-        remarks = [remark for metric in metrics if (remark := _remark(metric, dataset.n))]
+        remarks = [remark for metric in metrics if (remark := _metric_remark(metric, dataset.n))]
         missing = [f"{metric.metric}: {metric.why_missing}" for metric in metrics if not metric.is_done]
         two_labels = any(bucket.bucket == ALL and len(bucket.labels) == 2 for bucket in buckets)
-        statistics, facts = list(run.manifest.request.statistics), _facts(dataset)
+        statistics, facts = list(run.manifest.request.statistics), _dataset_facts(dataset)
         if two_labels and OF_TWO_LABELS in statistics:
             if statistics[-1] == OF_TWO_LABELS:
                 # added for datasets with two labels, while the statistics were chosen for the others: show it first
                 statistics = [OF_TWO_LABELS, *statistics[:-1]]
             facts.append(WHY_AUC)
-        blocks = [_block(bucket, rows, statistics, with_ceiling=not two_labels) for bucket in buckets]
+        blocks = [_bucket_block(bucket, rows, statistics, with_ceiling=not two_labels) for bucket in buckets]
         # one remark says more than a table of dashes
         remarks += [
-            f"{block.bucket}: none of the statistics has a partial form" for block in blocks if _lacks_partial(block)
+            f"{block.bucket}: none of the statistics has a partial form"
+            for block in blocks
+            if _lacks_partial_form(block)
         ]
-        blocks = [block for block in blocks if not _lacks_partial(block)]
+        blocks = [block for block in blocks if not _lacks_partial_form(block)]
         hints = [*dataset.hints, *([dataset.grouping] if dataset.grouping else [])]
         yield Section(dataset.title, facts, hints, statistics, blocks, remarks, missing)
 
 
-def _lacks_partial(block: Block) -> bool:
+def _lacks_partial_form(block: Block) -> bool:
     """Tell whether a block controls for a property, but none of its statistics has the partial form that this needs."""
     cells = [cell for _, cells, _ in block.rows for cell in cells]
     return bool(cells) and all(cell.note == NO_PARTIAL for cell in cells)
 
 
-def _remark(metric: MetricRecord, n: int) -> str:
+def _metric_remark(metric: MetricRecord, n: int) -> str:
     """Return caveats on a metric's scores, such as the model of a preset, or truncated or empty texts; may be empty."""
     parts = [metric.says] if metric.says else []
     parts += [f"{count:,} of {n:,} pairs: {phrase}" for phrase, count in metric.flags.items()]
@@ -295,7 +299,7 @@ def _remark(metric: MetricRecord, n: int) -> str:
     return f"{metric.metric}: {'; '.join(parts)}" if parts else ""
 
 
-def _facts(dataset: DatasetRecord) -> list[str]:
+def _dataset_facts(dataset: DatasetRecord) -> list[str]:
     facts = [f"{dataset.n:,} pairs"]
     if dataset.kind in NOT_BY_PEOPLE:
         facts.append(NOT_BY_PEOPLE[dataset.kind])
@@ -304,7 +308,9 @@ def _facts(dataset: DatasetRecord) -> list[str]:
     return facts + dataset.notes
 
 
-def _block(bucket: BucketRecord, rows: list[AgreementRow], statistics: list[str], *, with_ceiling: bool) -> Block:
+def _bucket_block(
+    bucket: BucketRecord, rows: list[AgreementRow], statistics: list[str], *, with_ceiling: bool
+) -> Block:
     """Return the table of one bucket.
 
     Args:
@@ -320,7 +326,7 @@ def _block(bucket: BucketRecord, rows: list[AgreementRow], statistics: list[str]
             by_metric.setdefault(row.metric, {})[row.statistic] = row
     lines = []
     for metric, by_statistic in by_metric.items():
-        cells = [_cell(by_statistic.get(name)) for name in statistics]
+        cells = [_agreement_cell(by_statistic.get(name)) for name in statistics]
         notes = list(dict.fromkeys(note for cell in cells for note in cell.note.split("; ") if note))
         lines.append((metric, cells, "; ".join(notes)))
     ceiling = [Cell(bucket.ceiling.get(name) if with_ceiling else None, None, None, "") for name in statistics]
@@ -328,17 +334,17 @@ def _block(bucket: BucketRecord, rows: list[AgreementRow], statistics: list[str]
     return Block(bucket.bucket, _bucket_facts(bucket), ceiling, chance, lines)
 
 
-def _cell(row: AgreementRow | None) -> Cell:
+def _agreement_cell(row: AgreementRow | None) -> Cell:
     if row is None:
         return Cell(None, None, None, "not computed")
     return Cell.of(row)
 
 
-def _count(value: float) -> str:
-    return f"{value:,.0f}" if _is_whole(value) else f"{value:.4g}"
+def _count_text(value: float) -> str:
+    return f"{value:,.0f}" if _is_whole_number(value) else f"{value:.4g}"
 
 
-def _known(value: float | None) -> str:
+def _reliability_text(value: float | None) -> str:
     return "not estimable" if value is None else short(value, 3)
 
 
@@ -350,7 +356,7 @@ def _bucket_facts(bucket: BucketRecord) -> list[str]:
     if bucket.labels:
         quartiles = "50%" in bucket.labels
         names = list(bucket.labels) if quartiles else label_texts([float(label) for label in bucket.labels])
-        counts = map(_count, bucket.labels.values())
+        counts = map(_count_text, bucket.labels.values())
         shown = ", ".join(f"{name}: {count}" for name, count in zip(names, counts, strict=True))
         facts.append(("label quartiles " if quartiles else "labels ") + shown)
     if bucket.ties is not None:
@@ -364,21 +370,23 @@ def _bucket_facts(bucket: BucketRecord) -> list[str]:
 
 def _reliability_facts(reliability: AnnotatorReliability) -> list[str]:
     """Return short phrases on the reliability of the labels and the upper bound that it sets for metrics."""
-    values = f"r {_known(reliability.pearson)}, ρ {_known(reliability.spearman)}"
+    values = f"r {_reliability_text(reliability.pearson)}, ρ {_reliability_text(reliability.spearman)}"
     kind = f"split-half, {reliability.annotators} annotators"
     if reliability.lengths is None:
         # older runs applied the Spearman-Brown step-up to all halves as if equal: too little for an odd number
         return [f"reliability of the labels ({kind}, as if halves were equal) {values}"]
-    bounds = f"r {_known(reliability.bound_pearson)}, ρ {_known(reliability.bound_spearman)}"
+    bounds = f"r {_reliability_text(reliability.bound_pearson)}, ρ {_reliability_text(reliability.bound_spearman)}"
     if reliability.is_of_label:
         facts = [f"reliability of the labels ({kind}) {values}", f"upper bound for a metric {bounds}"]
     else:
         facts = [f"reliability of the annotators' mean, which is not the label ({kind}) {values}"]
     if reliability.alpha:
-        alphas = ", ".join(f"{level} {_known(value)}" for level, value in reliability.alpha.items())
+        alphas = ", ".join(f"{level} {_reliability_text(value)}" for level, value in reliability.alpha.items())
         facts.append(f"Krippendorff's α {alphas}")
     if reliability.annotators_spearman:
-        facts.append(f"an annotator with the mean of the others ρ {_spread(reliability.annotators_spearman)}")
+        facts.append(
+            f"an annotator with the mean of the others ρ {_annotator_values_text(reliability.annotators_spearman)}"
+        )
     return facts
 
 
@@ -386,7 +394,7 @@ def _reliability_facts(reliability: AnnotatorReliability) -> list[str]:
 MAX_LISTED_ANNOTATORS = 5
 
 
-def _spread(values: list[float | None]) -> str:
+def _annotator_values_text(values: list[float | None]) -> str:
     """Return one value per annotator, or the lowest and the highest if there are more than a few annotators."""
     defined = [value for value in values if value is not None]
     if len(values) <= MAX_LISTED_ANNOTATORS or not defined:

@@ -20,7 +20,7 @@ from assay.statistics.coefficients import statistics_help, symbol_of
 from assay.statistics.power import Pilot, Plan, plan
 
 #: The default numbers of pairs to plan for.
-SIZES = (100, 300, 1000, 3000)
+DEFAULT_PAIR_COUNTS = (100, 300, 1000, 3000)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +32,9 @@ class PowerSettings(MetricsOfRun):
     """
 
     statistics: Sequence[str] = setting(statistics_help(), (), flags=("--statistic",), metavar="NAME")
-    n: Sequence[int] = setting("A number of labelled pairs to plan for.", SIZES, flags=("--n", "-n"), at_least=FEWEST)
+    n: Sequence[int] = setting(
+        "A number of labelled pairs to plan for.", DEFAULT_PAIR_COUNTS, flags=("--n", "-n"), at_least=FEWEST
+    )
     effect: float | None = setting(
         "The smallest difference of interest, such as .05 [default: the one that the pilot shows].", None, above=0
     )
@@ -95,14 +97,14 @@ class PlannedComparison:
         return None if units is None else int(np.ceil(units * self.pairs / self.units))
 
 
-def planned(contest: Contest, settings: PowerSettings) -> Iterator[PlannedComparison]:
+def plan_comparisons(contest: Contest, settings: PowerSettings) -> Iterator[PlannedComparison]:
     """Yield one plan per bucket, metric pair and coefficient.
 
     Args:
         contest: the scores of the pilot.
         settings: the settings of the plan; without buckets, all pairs are used.
     """
-    level = level_of(settings)
+    level = level_per_test(settings)
     for bucket in used_buckets(contest.data, settings.buckets or (ALL,)):
         for first, second in contest.metric_pairs:
             inside = contest.data.buckets[bucket]
@@ -143,7 +145,7 @@ def planned(contest: Contest, settings: PowerSettings) -> Iterator[PlannedCompar
                 )
 
 
-def level_of(settings: PowerSettings) -> float:
+def level_per_test(settings: PowerSettings) -> float:
     """Return the level of one test after Bonferroni's correction, which is also the first step of Holm's."""
     # rounded, since 1 - .95 is slightly more than .05 in floating point
     return round(1 - settings.confidence, 12) / (settings.comparisons or 1)
@@ -178,7 +180,7 @@ def _power_sheet(rows: Sequence[PlannedComparison], settings: PowerSettings) -> 
     split = f" ({first_row.split})" if first_row.split else ""
     unit = "groups" if first_row.grouped else "pairs"
     sizes = f"{first_row.pairs:,} pairs" + (f" in {first_row.units:,} groups" if first_row.grouped else "")
-    level = f"level {level_of(settings):.3g}"
+    level = f"level {level_per_test(settings):.3g}"
     facts = [
         f"pilot of {sizes}",
         level if settings.comparisons == 1 else f"{level} of each of {settings.comparisons:,} tests",
@@ -243,7 +245,7 @@ def _power_records(row: PlannedComparison, settings: PowerSettings) -> Iterator[
             "low": low,
             "high": high,
             "effect": None if expected is None else expected.effect,
-            "level": level_of(settings),
+            "level": level_per_test(settings),
             "n": size,
             "share": share,
             "share_low": least,

@@ -9,7 +9,7 @@ from assay.reports.layout import money, rate
 from assay.reports.sheets import Column, Document, Sheet, number_columns
 
 #: The fields of a record: those of the metric, of its hardware, of its two fits, and of one measurement.
-_WHOLE = (
+_METRIC_FIELDS = (
     "metric",
     "status",
     "reason",
@@ -19,9 +19,9 @@ _WHOLE = (
     "peak_gpu_memory_mb",
     "price_per_1000",
 )
-_PLACE = ("device", "threads")
-_FITS = ("over_pairs", "over_length")
-_POINT = ("pairs", "length", "characters", "seconds", "cpu_seconds", "pairs_per_second", "truncated")
+_HARDWARE_FIELDS = ("device", "threads")
+_FIT_FIELDS = ("over_pairs", "over_length")
+_MEASUREMENT_FIELDS = ("pairs", "length", "characters", "seconds", "cpu_seconds", "pairs_per_second", "truncated")
 
 
 def document(profile: Mapping[str, Any]) -> Document:
@@ -34,16 +34,18 @@ def document(profile: Mapping[str, Any]) -> Document:
     priced = any(cost["price_per_1000"] is not None for cost in metrics)
     heads = ("load s", "parameters", "peak MB", "GPU MB", *(["price per 1,000"] if priced else []))
     heads += ("exponent of pairs (R²)", "of length (R²)")
-    costs = Sheet("Cost of each metric", _point_columns(*heads), [_cost_row(cost, priced=priced) for cost in metrics])
+    costs = Sheet(
+        "Cost of each metric", _metric_and_number_columns(*heads), [_cost_row(cost, priced=priced) for cost in metrics]
+    )
     heads = ("pairs", "texts joined", "characters", "seconds", "CPU s", "pairs/s")
-    points = [_point_row(cost["metric"], point) for cost in metrics for point in cost["points"]]
-    timed = Sheet("Time by pairs and length of texts", _point_columns(*heads), points)
-    records = [_point_record(cost, point) for cost in metrics for point in cost["points"] or [{}]]
+    points = [_measurement_row(cost["metric"], point) for cost in metrics for point in cost["points"]]
+    timed = Sheet("Time by pairs and length of texts", _metric_and_number_columns(*heads), points)
+    records = [_measurement_record(cost, point) for cost in metrics for point in cost["points"] or [{}]]
     names = [cost["metric"] for cost in metrics]
-    return Document((costs, timed), records, value=profile, warnings=_remark_lines(profile), metrics=names)
+    return Document((costs, timed), records, value=profile, warnings=_warning_lines(profile), metrics=names)
 
 
-def _point_columns(*heads: str) -> list[Column]:
+def _metric_and_number_columns(*heads: str) -> list[Column]:
     return [Column("metric"), *number_columns(heads)]
 
 
@@ -55,11 +57,11 @@ def _cost_row(cost: Mapping[str, Any], *, priced: bool) -> list[str]:
         _number_text(cost["load_seconds"], 2),
         *counts,
         *price,
-        *(_fit_text(cost[fit]) for fit in _FITS),
+        *(_fit_text(cost[fit]) for fit in _FIT_FIELDS),
     ]
 
 
-def _point_row(metric: str, point: Mapping[str, Any]) -> list[str]:
+def _measurement_row(metric: str, point: Mapping[str, Any]) -> list[str]:
     return [
         metric,
         f"{point['pairs']:,}",
@@ -71,24 +73,28 @@ def _point_row(metric: str, point: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _point_record(cost: Mapping[str, Any], point: Mapping[str, Any]) -> dict[str, Any]:
-    fits = {f"{fit}_{part}": (cost[fit] or {}).get(part) for fit in _FITS for part in ("exponent", "r_squared")}
-    return {key: cost[key] for key in (*_WHOLE, *_PLACE)} | fits | {key: point.get(key) for key in _POINT}
+def _measurement_record(cost: Mapping[str, Any], point: Mapping[str, Any]) -> dict[str, Any]:
+    fits = {f"{fit}_{part}": (cost[fit] or {}).get(part) for fit in _FIT_FIELDS for part in ("exponent", "r_squared")}
+    return (
+        {key: cost[key] for key in (*_METRIC_FIELDS, *_HARDWARE_FIELDS)}
+        | fits
+        | {key: point.get(key) for key in _MEASUREMENT_FIELDS}
+    )
 
 
-def _remark_lines(profile: Mapping[str, Any]) -> list[str]:
+def _warning_lines(profile: Mapping[str, Any]) -> list[str]:
     """Return lines on the data and the machine, and caveats on each metric."""
     machine = profile["machine"]
     where = f"{machine['processor']}, {machine['cores']} cores, {machine['system']}"
     versions = f"Python {machine['python']}, assay {machine['assay']}"
     lines = [f"{profile['dataset']}: {profile['distinct']:,} distinct pairs; {where}, {versions}"]
     lines += [
-        f"{cost['metric']}: {'; '.join(remarks)}" for cost in profile["metrics"] if (remarks := _remarks_on(cost))
+        f"{cost['metric']}: {'; '.join(remarks)}" for cost in profile["metrics"] if (remarks := _metric_remarks(cost))
     ]
     return lines
 
 
-def _remarks_on(cost: Mapping[str, Any]) -> list[str]:
+def _metric_remarks(cost: Mapping[str, Any]) -> list[str]:
     """Return caveats on the measurements of a metric: device, threads, truncated texts."""
     remarks = [cost["says"]] if cost["says"] else []
     if cost["device"]:

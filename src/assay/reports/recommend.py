@@ -14,19 +14,19 @@ from assay.errors import InputError
 from assay.reports.compare.contests import Contest
 from assay.reports.layout import Cell, money, rate, short
 from assay.reports.leaderboard.board import Board, Joined, Line
-from assay.reports.power import PlannedComparison, PowerSettings, planned
+from assay.reports.power import PlannedComparison, PowerSettings, plan_comparisons
 from assay.reports.settings import PairedTests
 from assay.reports.sheets import Document, Sheet
 from assay.settings import AgreementSettings, Graphs, Limited, OwnData, Prices, RunFolderToo, Scoring, setting
 from assay.statistics.coefficients import STATISTICS, title_of
 from assay.statistics.winners import could_be_best, highest_on_new_sample, highest_on_new_sample_by_influence
 
-_BUDGET = re.compile(r"(?P<pairs>\d+(?:\.\d+)?(?:e\d+)?)\s*(?:/\s*(?P<unit>s|min|h))?")
-_SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0}
+_BUDGET_PATTERN = re.compile(r"(?P<pairs>\d+(?:\.\d+)?(?:e\d+)?)\s*(?:/\s*(?P<unit>s|min|h))?")
+_SECONDS_BY_UNIT = {"s": 1.0, "min": 60.0, "h": 3600.0}
 
 #: The value, lower and upper bound; None for a number that is undefined.
-Bounds = tuple[float | None, float | None, float | None]
-_NONE: Bounds = (None, None, None)
+ValueAndBounds = tuple[float | None, float | None, float | None]
+_UNDEFINED: ValueAndBounds = (None, None, None)
 
 
 def parse_budget(text: str) -> float:
@@ -35,10 +35,10 @@ def parse_budget(text: str) -> float:
     Raises:
         InputError: the text is not of this form, or the number is 0.
     """
-    match = _BUDGET.fullmatch(text.strip())
+    match = _BUDGET_PATTERN.fullmatch(text.strip())
     if match is None or not float(match["pairs"]):
         raise InputError(f"`budget={text}`: cannot be read; write pairs per time, such as 1000/s, 600/min or 5e5/h")
-    return float(match["pairs"]) / _SECONDS[match["unit"] or "s"]
+    return float(match["pairs"]) / _SECONDS_BY_UNIT[match["unit"] or "s"]
 
 
 def check_limits(budget: str | None, max_price: float | None) -> None:
@@ -163,7 +163,7 @@ class Advice:
     unknown: tuple[Line, ...]
     warning: str
     use: Line | None = None
-    new_sample: Mapping[str, Bounds] = field(default_factory=dict)
+    new_sample: Mapping[str, ValueAndBounds] = field(default_factory=dict)
     size: PlannedComparison | None = None
     lower: tuple[Line, ...] = ()
     too_expensive: tuple[Line, ...] = ()
@@ -182,7 +182,7 @@ def advise(board: Board, limits: Limits, by: str, confidence: float = 0.95, *, c
     ranked = [line for line in board.lines if line.rank is not None]
     affordable = [line for line in ranked if limits.allow(line)]
     if not affordable:
-        return Advice(board, None, (), (), (), _why_none(board, ranked, limits))
+        return Advice(board, None, (), (), (), _reason_for_none(board, ranked, limits))
     # lines are in descending order of agreement, so those before the best affordable one agree better
     best = affordable[0]
     better = ranked[: ranked.index(best)]
@@ -191,8 +191,8 @@ def advise(board: Board, limits: Limits, by: str, confidence: float = 0.95, *, c
     alike = [line for line in affordable[1:] if line.metric in candidates]
     lower = tuple(line for line in affordable[1:] if line.metric not in candidates)
     alike.sort(key=lambda line: -(line.pairs_per_second or 0.0))
-    bounds = _bounds_of_highest(board, affordable, by, confidence)
-    use = _cheapest_line(best, alike, by, priced=board.is_priced) if _beats_chance(best, bounds, by) else None
+    bounds = _new_sample_bounds_of_highest(board, affordable, by, confidence)
+    use = _choose_line_to_use(best, alike, by, priced=board.is_priced) if _beats_chance(best, bounds, by) else None
     new_sample = {best.metric: bounds}
     if use is not None and use is not best:
         # chosen for its cost and not its value, so its value needs no correction for selection
@@ -224,11 +224,11 @@ def advise_on(dataset: Joined, boards: Sequence[Board], limits: Limits, by: str,
     advice = []
     for board in boards:
         chosen = advise(board, limits, by, tests.confidence, corrected=tests.correction != "none")
-        advice.append(with_size(chosen, dataset, by, tests))
+        advice.append(_with_settling_size(chosen, dataset, by, tests))
     return advice
 
 
-def with_size(advice: Advice, dataset: Joined, by: str, tests: PairedTests) -> Advice:
+def _with_settling_size(advice: Advice, dataset: Joined, by: str, tests: PairedTests) -> Advice:
     """Return a recommendation with the number of pairs that would settle it, as ``assay power`` computes it.
 
     If tests are corrected, the level is divided by the number of metric pairs among those that could be the best.
@@ -247,14 +247,14 @@ def with_size(advice: Advice, dataset: Joined, by: str, tests: PairedTests) -> A
         comparisons=1 if tests.correction == "none" else math.comb(len(advice.alike) + 1, 2),
         confidence=tests.confidence,
     )
-    return replace(advice, size=next(planned(contest, settings)))
+    return replace(advice, size=next(plan_comparisons(contest, settings)))
 
 
 #: More labelled pairs than this are called unrealistic.
-TOO_MANY = 100_000
+MAX_REALISTIC_PAIRS = 100_000
 
 
-def size_words(size: PlannedComparison) -> str:
+def describe_settling_size(size: PlannedComparison) -> str:
     """Return one line on the number of pairs that would tell two metrics apart, or on why it is unknown."""
     who = f"to tell {size.first} from {size.second}"
     if size.pilot is None or size.plan is None:
@@ -262,9 +262,9 @@ def size_words(size: PlannedComparison) -> str:
     low, high = size.pairs_of(size.plan.needed_low), size.pairs_of(size.plan.needed_high)
     if size.plan.needed is None:
         return f"{who}: no limit, the difference that these pairs show ({short(size.pilot.difference, 3)}) is too small"
-    if (size.pairs_of(size.plan.needed) or 0) > TOO_MANY:
+    if (size.pairs_of(size.plan.needed) or 0) > MAX_REALISTIC_PAIRS:
         small = f"the difference that these pairs show ({short(size.pilot.difference, 3)}) is too small to matter"
-        return f"{who}: more than {TOO_MANY:,} pairs, {small}"
+        return f"{who}: more than {MAX_REALISTIC_PAIRS:,} pairs, {small}"
     groups = f" ({size.plan.needed:,} groups)" if size.grouped else ""
     least, most = ("no limit" if number is None else f"{number:,}" for number in (low, high))
     return (
@@ -273,7 +273,9 @@ def size_words(size: PlannedComparison) -> str:
     )
 
 
-def _bounds_of_highest(board: Board, affordable: Sequence[Line], by: str, confidence: float) -> Bounds:
+def _new_sample_bounds_of_highest(
+    board: Board, affordable: Sequence[Line], by: str, confidence: float
+) -> ValueAndBounds:
     """Return the value and bounds that the highest of the affordable metrics would show on a new sample.
 
     They are corrected for the choice of the highest. If there was no choice, or if neither resamples nor covariances
@@ -300,7 +302,7 @@ def _bounds_of_highest(board: Board, affordable: Sequence[Line], by: str, confid
 MUCH_FASTER = MUCH_CHEAPER = 2.0
 
 
-def _cheapest_line(best: Line, alike: Sequence[Line], by: str, *, priced: bool) -> Line:
+def _choose_line_to_use(best: Line, alike: Sequence[Line], by: str, *, priced: bool) -> Line:
     """Return the metric to use among those that could be the best: the best one, or one that costs much less.
 
     In descending order of agreement, each metric that costs much less than the current choice, and beats chance,
@@ -329,7 +331,7 @@ def _costs_much_less(line: Line, chosen: Line, *, priced: bool) -> bool:
     return (line.pairs_per_second or 0.0) >= MUCH_FASTER * chosen.pairs_per_second
 
 
-def _why_none(board: Board, ranked: Sequence[Line], limits: Limits) -> str:
+def _reason_for_none(board: Board, ranked: Sequence[Line], limits: Limits) -> str:
     """Return why no metric can be recommended."""
     if board.unranked:
         return board.unranked
@@ -350,7 +352,7 @@ def _why_none(board: Board, ranked: Sequence[Line], limits: Limits) -> str:
 
 
 def _selection_warning(
-    board: Board, affordable: Sequence[Line], alike: Sequence[Line], bounds: Bounds, *, limited: bool, by: str
+    board: Board, affordable: Sequence[Line], alike: Sequence[Line], bounds: ValueAndBounds, *, limited: bool, by: str
 ) -> str:
     """Return the reason why the evidence for one of the affordable metrics is weak; empty if it is not."""
     best = affordable[0]
@@ -375,7 +377,7 @@ def _selection_warning(
     return ""
 
 
-def _beats_chance(line: Line, bounds: Bounds, by: str) -> bool:
+def _beats_chance(line: Line, bounds: ValueAndBounds, by: str) -> bool:
     """Tell whether a metric with these bounds is known to agree with people better than chance."""
     low = bounds[1]
     return low is not None and low > line.chance[by]
@@ -383,7 +385,7 @@ def _beats_chance(line: Line, bounds: Bounds, by: str) -> bool:
 
 def with_advice(document: Document, advice: Sequence[Advice], limits: Limits, by: str) -> Document:
     """Return the evidence with the advice above it; its records are the advice only, its JSON has both."""
-    sheets = [Sheet(_headline(item), (), (), facts=tuple(_reason_lines(item, limits, by))) for item in advice]
+    sheets = [Sheet(_advice_headline(item), (), (), facts=tuple(_advice_lines(item, limits, by))) for item in advice]
     records = [_advice_record(item, by) for item in advice]
     value = {"advice": records, "evidence": list(document.records)}
     return replace(document, sheets=[*sheets, *document.sheets], records=records, value=value)
@@ -392,9 +394,9 @@ def with_advice(document: Document, advice: Sequence[Advice], limits: Limits, by
 def _advice_record(advice: Advice, by: str) -> dict[str, Any]:
     """Return one recommendation as a flat record; None for what is undefined or unknown."""
     highest, use = advice.highest, advice.use
-    value, low, high = highest.values[by] if highest else _NONE
-    highest_new, highest_new_low, highest_new_high = advice.new_sample[highest.metric] if highest else _NONE
-    use_new, use_new_low, use_new_high = advice.new_sample[use.metric] if use else _NONE
+    value, low, high = highest.values[by] if highest else _UNDEFINED
+    highest_new, highest_new_low, highest_new_high = advice.new_sample[highest.metric] if highest else _UNDEFINED
+    use_new, use_new_low, use_new_high = advice.new_sample[use.metric] if use else _UNDEFINED
     return {
         "dataset": advice.board.title,
         "bucket": advice.board.bucket,
@@ -423,11 +425,11 @@ def _advice_record(advice: Advice, by: str) -> dict[str, Any]:
         "warning": advice.warning,
         "n": advice.board.n,
         "by": by,
-        **_size_record(advice.size),
+        **_settling_size_record(advice.size),
     }
 
 
-def _size_record(size: PlannedComparison | None) -> dict[str, Any]:
+def _settling_size_record(size: PlannedComparison | None) -> dict[str, Any]:
     """Return the fields on the number of pairs that would settle the advice; None in all if it is unknown."""
     plan = None if size is None else size.plan
     needed: tuple[int | None, ...] = (None, None, None)
@@ -458,7 +460,7 @@ def why_not_highest(advice: Advice) -> str:
     return f"cheaper than {highest.metric} ({prices}){faster}, and could be the best, too"
 
 
-def _headline(advice: Advice) -> str:
+def _advice_headline(advice: Advice) -> str:
     if advice.board.unranked or (advice.highest and not advice.use):
         verdict = "no metric can be recommended"
     else:
@@ -475,7 +477,7 @@ def _cost_text(line: Line, *, priced: bool) -> str:
     return f"{speed}, {price}" if speed else price
 
 
-def _reason_lines(advice: Advice, limits: Limits, by: str) -> list[str]:
+def _advice_lines(advice: Advice, limits: Limits, by: str) -> list[str]:
     """Return the lines below the headline.
 
     They are, as far as they apply: the metric to use with its value expected on a new sample, and why it is not the
@@ -515,7 +517,7 @@ def _reason_lines(advice: Advice, limits: Limits, by: str) -> list[str]:
     }
     lines += [f"{what}: {', '.join(metrics)}" for what, metrics in groups.items() if metrics]
     if advice.size:
-        lines.append(size_words(advice.size))
+        lines.append(describe_settling_size(advice.size))
     if advice.warning:
         lines.append(advice.warning)
     return lines

@@ -21,19 +21,19 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 #: Row names up to this length are not wrapped.
-SHORT_NAME = 24
+MAX_UNWRAPPED_NAME = 24
 #: Words, and parts of names, up to this length are not broken.
-LONGEST_PIECE = 16
+MAX_UNBROKEN_WORD = 16
 #: The width below which no text column is narrowed; lines that are still too wide are wrapped by the terminal.
-SHORTEST_LINE = 8
+MIN_SQUEEZED_WIDTH = 8
 #: The smallest width of a column of long texts.
-NARROWEST_TEXT = 20
+MIN_TEXT_WIDTH = 20
 #: The number of notes below a table that are shown without ``--explain``.
-MOST_NOTES = 4
+MAX_NOTES = 4
 #: Follows the name of a row that has a footnote.
-MARK = " *"
+FOOTNOTE_MARK = " *"
 #: The last line, if ``--explain`` would show more.
-HINT = "Method and signatures: --explain"
+EXPLAIN_HINT = "Method and signatures: --explain"
 
 
 def rich_text(text: str, style: str = "") -> Text:
@@ -80,7 +80,7 @@ class TerminalReport:
         if explain:
             yield from _styled_lines(document.notes, "dim")
         elif document.notes or provenance is not None:
-            yield rich_text(HINT, "dim")
+            yield rich_text(EXPLAIN_HINT, "dim")
         if explain and provenance is not None:
             yield from _styled_lines([provenance.method, provenance.signature], "dim")
             yield from _styled_lines(
@@ -102,7 +102,7 @@ def _without_spare_rows(sheet: Sheet) -> Sheet:
 
 
 @dataclass(frozen=True)
-class _Wide:
+class _FixedWidthTable:
     """A table that keeps its width in a narrower console: the terminal wraps its lines, and no number is truncated."""
 
     table: Table
@@ -123,13 +123,13 @@ def _notes_below(sheet: Sheet, names: ShortNames, *, explain: bool) -> list[str]
     if explain:
         return [*of_groups, *_footnote_lines(sheet), *sheet.notes]
     notes = [names.within(note) for note in (*_footnote_lines(sheet), *sheet.notes)]
-    if len(notes) > MOST_NOTES + 1:
-        notes = [*notes[:MOST_NOTES], f"{len(notes) - MOST_NOTES} more notes: --explain"]
+    if len(notes) > MAX_NOTES + 1:
+        notes = [*notes[:MAX_NOTES], f"{len(notes) - MAX_NOTES} more notes: --explain"]
     # the first group is the bucket of all pairs; its facts are the distribution, ties and reliability of the labels
     return [*of_groups[:1], *notes]
 
 
-def _notes_on(sheet: Sheet, number: int) -> list[str]:
+def _notes_of_row(sheet: Sheet, number: int) -> list[str]:
     """Return the notes on the row at index *number*."""
     cells = [sheet.cell(number, position) for position, column in enumerate(sheet.columns) if column.is_note]
     return [note for cell in cells for note in cell.split("; ") if note]
@@ -139,7 +139,7 @@ def _footnote_lines(sheet: Sheet) -> list[str]:
     """Return one line per note, with the rows that it belongs to: ``* constant score: f1 (all, f1=0)``."""
     marked: dict[str, dict[str, list[str]]] = {}
     for number, row in enumerate(sheet.rows):
-        for note in _notes_on(sheet, number):
+        for note in _notes_of_row(sheet, number):
             groups = marked.setdefault(note, {}).setdefault(row[sheet.label], [])
             if sheet.groups:
                 groups.append(row[0])
@@ -154,7 +154,7 @@ def _footnote_lines(sheet: Sheet) -> list[str]:
 
 
 @dataclass(frozen=True)
-class _Block:
+class _ColumnBlock:
     """Columns that are printed side by side.
 
     Attributes:
@@ -188,12 +188,12 @@ def _render_sheet(sheet: Sheet, width: int, *, explain: bool) -> Iterator[Render
     for number, part in enumerate(blocks):
         if number:
             yield rich_text("")
-        yield from _block_lines(sheet, part)
+        yield from _render_block(sheet, part)
     if hidden:
         yield rich_text(f"not shown in {width} columns: {', '.join(hidden)} (--explain)", "dim")
 
 
-def _split_into_blocks(sheet: Sheet, shown: Sequence[int], width: int) -> list[_Block]:
+def _split_into_blocks(sheet: Sheet, shown: Sequence[int], width: int) -> list[_ColumnBlock]:
     """Return blocks to print below each other, each of which begins with the columns that name the rows."""
     keys = [number for number in shown if sheet.columns[number].key] or list(shown[:1])
     blocks = []
@@ -208,26 +208,26 @@ def _split_into_blocks(sheet: Sheet, shown: Sequence[int], width: int) -> list[_
     return blocks or [_squeeze_block(sheet, keys, width)]
 
 
-def _squeeze_block(sheet: Sheet, columns: Sequence[int], width: int) -> _Block:
-    """Return a block whose text columns are narrowed until it fits or :data:`SHORTEST_LINE` is reached."""
-    widths = dict(_least_block(sheet, columns).widths)
+def _squeeze_block(sheet: Sheet, columns: Sequence[int], width: int) -> _ColumnBlock:
+    """Return a block whose text columns are narrowed until it fits or :data:`MIN_SQUEEZED_WIDTH` is reached."""
+    widths = dict(_narrowest_block(sheet, columns).widths)
     texts = [number for number in columns if not sheet.columns[number].number]
-    while texts and _Block(widths, 2).width > width:
+    while texts and _ColumnBlock(widths, 2).width > width:
         widest = max(texts, key=lambda number: widths[number])
-        if widths[widest] <= SHORTEST_LINE:
+        if widths[widest] <= MIN_SQUEEZED_WIDTH:
             break
         widths[widest] -= 1
-    return _Block(widths, 2)
+    return _ColumnBlock(widths, 2)
 
 
-def _fit_block(sheet: Sheet, columns: Sequence[int], width: int) -> _Block | None:
+def _fit_block(sheet: Sheet, columns: Sequence[int], width: int) -> _ColumnBlock | None:
     """Return a block that fits into *width*, with the widest gaps and columns that do; None if none fits."""
-    full = {number: _full_width(sheet, number) for number in columns}
+    full = {number: _full_column_width(sheet, number) for number in columns}
     for gap in (3, 2):
-        block = _Block(full, gap)
+        block = _ColumnBlock(full, gap)
         if block.width <= width:
             return block
-    least = _least_block(sheet, columns)
+    least = _narrowest_block(sheet, columns)
     if least.width > width:
         return None
     widths, spare_width = dict(least.widths), width - least.width
@@ -238,18 +238,18 @@ def _fit_block(sheet: Sheet, columns: Sequence[int], width: int) -> _Block | Non
             widths[number] += 1
         # if no column is narrow any more, the rest stays unused
         spare_width -= min(spare_width, len(narrow)) or spare_width
-    return _Block(widths, 2)
+    return _ColumnBlock(widths, 2)
 
 
-def _least_block(sheet: Sheet, columns: Sequence[int]) -> _Block:
-    return _Block({number: _least_width(sheet, number) for number in columns}, 2)
+def _narrowest_block(sheet: Sheet, columns: Sequence[int]) -> _ColumnBlock:
+    return _ColumnBlock({number: _least_column_width(sheet, number) for number in columns}, 2)
 
 
-def _full_width(sheet: Sheet, number: int) -> int:
+def _full_column_width(sheet: Sheet, number: int) -> int:
     return max(map(_text_width, [_head_text(sheet, number), *_cells_of_column(sheet, number)]))
 
 
-def _least_width(sheet: Sheet, number: int) -> int:
+def _least_column_width(sheet: Sheet, number: int) -> int:
     """Return the smallest width of a column: numbers are not truncated; heads, long names and texts are wrapped."""
     column = sheet.columns[number]
     head = max(map(_text_width, _head_text(sheet, number).split()), default=0)
@@ -257,11 +257,11 @@ def _least_width(sheet: Sheet, number: int) -> int:
     if column.number:
         return max(head, widest)
     if number != sheet.label and not column.key:
-        return max(head, min(widest, NARROWEST_TEXT))
-    if widest <= SHORT_NAME:
+        return max(head, min(widest, MIN_TEXT_WIDTH))
+    if widest <= MAX_UNWRAPPED_NAME:
         return max(head, widest)
-    pieces = [piece for cell in _cells_of_column(sheet, number) for _, piece in _text_pieces(cell)]
-    return max(head, _column_indent(sheet, number) + min(max(map(_text_width, pieces)), LONGEST_PIECE))
+    pieces = [piece for cell in _cells_of_column(sheet, number) for _, piece in _breakable_pieces(cell)]
+    return max(head, _column_indent(sheet, number) + min(max(map(_text_width, pieces)), MAX_UNBROKEN_WORD))
 
 
 def _head_text(sheet: Sheet, number: int) -> str:
@@ -269,7 +269,7 @@ def _head_text(sheet: Sheet, number: int) -> str:
 
 
 def _cells_of_column(sheet: Sheet, number: int) -> list[str]:
-    return [_shown_cell(sheet, row, number) for row in range(len(sheet.rows))]
+    return [_printed_cell(sheet, row, number) for row in range(len(sheet.rows))]
 
 
 def _column_indent(sheet: Sheet, column: int) -> int:
@@ -277,12 +277,12 @@ def _column_indent(sheet: Sheet, column: int) -> int:
     return 2 if sheet.groups and column == sheet.label else 0
 
 
-def _shown_cell(sheet: Sheet, row: int, column: int) -> str:
+def _printed_cell(sheet: Sheet, row: int, column: int) -> str:
     """Return the printed text of a cell; a row's name is indented under a heading and marked if it has a footnote."""
     cell = brief(sheet.cell(row, column))
     if column != sheet.label:
         return cell
-    mark = MARK if any(_notes_on(sheet, row)) else ""
+    mark = FOOTNOTE_MARK if any(_notes_of_row(sheet, row)) else ""
     return " " * _column_indent(sheet, column) + cell + mark
 
 
@@ -295,33 +295,33 @@ def _text_width(text: str) -> int:
 # The table: its lines.
 
 
-def _block_lines(sheet: Sheet, block: _Block) -> Iterator[RenderableType]:
+def _render_block(sheet: Sheet, block: _ColumnBlock) -> Iterator[RenderableType]:
     """Yield the printed parts of a block: heads, a rule, and the heading and rows of each group."""
-    heads = _block_grid(sheet, block)
+    heads = _empty_block_table(sheet, block)
     cells = []
     for number, width in block.widths.items():
         cells.append(_rich_text_of_brief(_wrap_text(_head_text(sheet, number), width), "bold"))
     heads.add_row(*cells)
-    yield _Wide(heads, block.width)
+    yield _FixedWidthTable(heads, block.width)
     yield rich_text("─" * block.width)
     for group_index, (heading, rows) in enumerate(sheet.headed()):
         if heading:
             if group_index:
                 yield rich_text("")
             yield rich_text("  ".join(heading), "bold")
-        table = _block_grid(sheet, block)
+        table = _empty_block_table(sheet, block)
         for row in rows:
             cells = []
             for column, width in block.widths.items():
                 style = "bold" if sheet.stands_out(row, column) else "dim" if row in sheet.asides else ""
-                text = _wrap_text(_shown_cell(sheet, row, column), width, _column_indent(sheet, column))
+                text = _wrap_text(_printed_cell(sheet, row, column), width, _column_indent(sheet, column))
                 cells.append(_rich_text_of_brief(text, style))
             table.add_row(*cells)
         if rows:
-            yield _Wide(table, block.width)
+            yield _FixedWidthTable(table, block.width)
 
 
-def _block_grid(sheet: Sheet, block: _Block) -> Table:
+def _empty_block_table(sheet: Sheet, block: _ColumnBlock) -> Table:
     """Return an empty table with fixed column widths and without a head, so that several tables align."""
     from rich.table import Table
 
@@ -345,7 +345,7 @@ def _wrap_text(text: str, width: int, indent: int = 0) -> str:
     from rich.cells import chop_cells
 
     lines, line = [], ""
-    for gap, piece in _text_pieces(text):
+    for gap, piece in _breakable_pieces(text):
         if line and _text_width(line + gap + piece) <= width - indent:
             line += gap + piece
             continue
@@ -355,14 +355,14 @@ def _wrap_text(text: str, width: int, indent: int = 0) -> str:
     return "\n".join(" " * indent + piece for piece in [*lines, line])
 
 
-def _text_pieces(text: str) -> Iterator[tuple[str, str]]:
+def _breakable_pieces(text: str) -> Iterator[tuple[str, str]]:
     """Yield the parts of a text between which it may be broken, each after the space before it, if any.
 
     The mark of a footnote is not a part of its own, so that it stays beside the end of a name.
     """
-    *words, last = text.removesuffix(MARK).split() or [""]
-    for word in [*words, last + MARK if text.endswith(MARK) else last]:
-        if _text_width(word) <= LONGEST_PIECE:
+    *words, last = text.removesuffix(FOOTNOTE_MARK).split() or [""]
+    for word in [*words, last + FOOTNOTE_MARK if text.endswith(FOOTNOTE_MARK) else last]:
+        if _text_width(word) <= MAX_UNBROKEN_WORD:
             yield " ", word
             continue
         for index, piece in enumerate(re.findall(r"[^,:/=]+[,:/=]*|[,:/=]+", word)):

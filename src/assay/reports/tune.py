@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from assay.reports.layout import elide_middle, short
-from assay.reports.page.render import GENERATOR, asset, environment
+from assay.reports.page.render import GENERATOR, asset_text, template_environment
 from assay.reports.plots import Figure, Scale, drawing, element, log_ticks, text, ticks
 from assay.reports.sheets import Column, Document, Sheet
 from assay.statistics.coefficients import title_of
@@ -100,11 +100,11 @@ def _read_trial(record: Mapping[str, Any]) -> Trial:
         value=record["value"],
         epochs={int(epoch): value for epoch, value in record["epochs"].items()},
         seconds=record["seconds"],
-        note=_note_of(record),
+        note=_trial_note(record),
     )
 
 
-def _note_of(record: Mapping[str, Any]) -> str:
+def _trial_note(record: Mapping[str, Any]) -> str:
     """Return a note on the trial that a record repeats and on its failure; empty if neither applies."""
     notes = []
     if record["retry_of"] is not None:
@@ -118,7 +118,7 @@ def _note_of(record: Mapping[str, Any]) -> str:
 
 # A study as tables.
 
-_TRIED = (
+_OPTIMISM_NOTE = (
     "The winner was chosen by these values of the development set, so the best of them is optimistic. What the model "
     "is worth is measured on the test set, which no trial has seen."
 )
@@ -147,15 +147,15 @@ def trial_sheet(study: Study) -> Sheet:
         Column("note"),
     ]
     return Sheet(
-        f"Study {study.name}: {_number_evaluated(study)} trials of a {study.recipe}",
+        f"Study {study.name}: {_evaluated_count(study)} trials of a {study.recipe}",
         heads,
         [_trial_row(trial, names) for trial in study.trials],
-        notes=[_TRIED],
+        notes=[_OPTIMISM_NOTE],
         marked=frozenset(row for row, trial in enumerate(study.trials) if trial is study.winner),
     )
 
 
-def _number_evaluated(study: Study) -> int:
+def _evaluated_count(study: Study) -> int:
     """Return the number of trials with a value: completed and pruned ones."""
     return sum(trial.state in ("complete", "pruned") for trial in study.trials)
 
@@ -198,11 +198,11 @@ def setting_text(value: object) -> str:
 WIDTH, HEIGHT = 820, 300
 LEFT, RIGHT, TOP, BOTTOM = 54, 24, 30, 46
 #: The width and height of the panel of one setting, and the most panels side by side.
-PANEL, PANEL_HEIGHT, MAX_PANELS_PER_ROW = 340, 200, 3
+PANEL_WIDTH, PANEL_HEIGHT, MAX_PANELS_PER_ROW = 340, 200, 3
 #: The most tick labels along the axis of a setting, and the most characters of a choice in one.
-MOST_TICKS, MOST_CHARACTERS = 12, 9
+MAX_SETTING_TICKS, MAX_CHOICE_CHARACTERS = 12, 9
 #: The most numbers along the axis of trials or of epochs.
-MOST_NUMBERS = 20
+MAX_AXIS_NUMBERS = 20
 
 
 def draw_history(study: Study) -> Figure:
@@ -213,17 +213,17 @@ def draw_history(study: Study) -> Figure:
     across = Scale(-0.5, last + 0.5, LEFT, WIDTH - RIGHT)
     parts = [
         *_draw_grid(marks, up, across.start, across.end),
-        *_number_axis(study, "trial", range(last + 1), across, up),
+        *_draw_number_axis(study, "trial", range(last + 1), across, up),
     ]
     if records := _best_so_far(trials):
-        parts.append(element("polyline", points=_path_data(_step_points(records, across, up)), class_="front"))
+        parts.append(element("polyline", points=_polyline_points(_step_points(records, across, up)), class_="front"))
     parts += [_draw_point(study, trial, across(trial.number), up) for trial in trials]
     svg = drawing(
         "history",
         WIDTH,
         HEIGHT,
         f"{study.title} by trial",
-        f"A point a trial, hollow where it was pruned, and the best value so far as a line. The best is trial "
+        f"One point per trial, hollow if it was pruned, and the best value so far as a line. The best is trial "
         f"{study.winner.number} with {short(study.winner.value or 0.0, 4)}.",
         *parts,
     )
@@ -259,7 +259,7 @@ def _history_sheet(study: Study, trials: Sequence[Trial]) -> Sheet:
     return Sheet(f"{study.title} by trial", [*heads, Column("best so far", number=True)], rows)
 
 
-def draw_courses(study: Study) -> Figure:
+def draw_epoch_curves(study: Study) -> Figure:
     """Return a figure of the value of each trial at the end of its epochs, and the same as a table."""
     trials = [trial for trial in study.trials if trial.epochs]
     last = max(max(trial.epochs) for trial in trials)
@@ -267,17 +267,17 @@ def draw_courses(study: Study) -> Figure:
     across = Scale(0.75, last + 0.5, LEFT, WIDTH - RIGHT)
     parts = [
         *_draw_grid(marks, up, across.start, across.end),
-        *_number_axis(study, "epoch", range(1, last + 1), across, up),
+        *_draw_number_axis(study, "epoch", range(1, last + 1), across, up),
     ]
     # the winner last, over the others
     for trial in sorted(trials, key=lambda trial: trial is study.winner):
-        parts += _draw_course(trial, across, up, winner=trial is study.winner)
+        parts += _draw_epoch_curve(trial, across, up, winner=trial is study.winner)
     svg = drawing(
         "courses",
         WIDTH,
         HEIGHT,
         f"{study.title} by epoch",
-        f"A line a trial, the winner's filled. Lines of {len(trials)} trials.",
+        f"One line per trial, the winner's filled. Lines of {len(trials)} trials.",
         *parts,
     )
     rows = [
@@ -289,10 +289,10 @@ def draw_courses(study: Study) -> Figure:
     return Figure(svg, Sheet(f"{study.title} by epoch", [*heads, Column(study.title, number=True)], rows))
 
 
-def _draw_course(trial: Trial, across: Scale, up: Scale, *, winner: bool) -> list[Markup]:
+def _draw_epoch_curve(trial: Trial, across: Scale, up: Scale, *, winner: bool) -> list[Markup]:
     """Return the line of a trial over its epochs and a point with a hint at each; those of the winner are filled."""
     points = [(across(epoch), up(value)) for epoch, value in sorted(trial.epochs.items())]
-    parts = [element("polyline", points=_path_data(points), class_="curve" if winner else "axis")]
+    parts = [element("polyline", points=_polyline_points(points), class_="curve" if winner else "axis")]
     for epoch, value in trial.epochs.items():
         hint = element("title", f"trial {trial.number}, epoch {epoch}: {short(value, 4)}")
         kind = "value" if winner else "value hollow"
@@ -308,14 +308,14 @@ def draw_settings(study: Study) -> Figure:
     panels = []
     for number, name in enumerate(study.space):
         row, column = divmod(number, abreast)
-        panels.append(_draw_panel(study, trials, name, column * PANEL, row * row_height))
+        panels.append(_draw_panel(study, trials, name, column * PANEL_WIDTH, row * row_height))
     names = [_setting_title(name) for name in study.space]
     svg = drawing(
         "settings",
-        abreast * PANEL,
+        abreast * PANEL_WIDTH,
         math.ceil(len(names) / abreast) * row_height,
         f"{study.title} by setting",
-        f"A panel a setting, a point a trial, hollow where it was pruned: {', '.join(names)}.",
+        f"One panel per setting, one point per trial, hollow if it was pruned: {', '.join(names)}.",
         *panels,
     )
     heads = [Column("trial", number=True), *(Column(name) for name in names), Column(study.title, number=True)]
@@ -329,7 +329,7 @@ def draw_settings(study: Study) -> Figure:
 def _draw_panel(study: Study, trials: Sequence[Trial], name: str, left: float, top: float) -> Markup:
     """Return the panel of one setting, its upper left corner at (*left*, *top*)."""
     marks, up = _vertical_axis(_reached_values(trials), top + TOP + PANEL_HEIGHT, top + TOP)
-    start, end = left + LEFT, left + PANEL - RIGHT
+    start, end = left + LEFT, left + PANEL_WIDTH - RIGHT
     axis = _setting_axis(study.space[name], start, end)
     parts = [text(start, top + 16, _setting_title(name), class_="strong"), *_draw_grid(marks, up, start, end)]
     parts += [text(x, up.start + 17, label, class_="muted", anchor="middle") for x, label in axis.labels]
@@ -364,9 +364,12 @@ def _setting_axis(dimension: Mapping[str, Any], start: float, end: float) -> _Se
 def _choice_axis(choices: list[Any], start: float, end: float) -> _SettingAxis:
     scale = Scale(-0.5, len(choices) - 0.5, start, end)
     labels = [
-        (scale(index), elide_middle(setting_text(choice), MOST_CHARACTERS)) for index, choice in enumerate(choices)
+        (scale(index), elide_middle(setting_text(choice), MAX_CHOICE_CHARACTERS))
+        for index, choice in enumerate(choices)
     ]
-    return _SettingAxis(lambda value: scale(choices.index(value)), labels[:: _tick_stride(len(labels), MOST_TICKS)])
+    return _SettingAxis(
+        lambda value: scale(choices.index(value)), labels[:: _tick_stride(len(labels), MAX_SETTING_TICKS)]
+    )
 
 
 def _log_axis(low: float, high: float, start: float, end: float) -> _SettingAxis:
@@ -381,7 +384,7 @@ def _log_axis(low: float, high: float, start: float, end: float) -> _SettingAxis
 
 def _whole_number_axis(low: int, high: int, start: float, end: float) -> _SettingAxis:
     scale = Scale(low - 0.5, high + 0.5, start, end)
-    numbers = range(low, high + 1, _tick_stride(high - low + 1, MOST_TICKS))
+    numbers = range(low, high + 1, _tick_stride(high - low + 1, MAX_SETTING_TICKS))
     return _SettingAxis(scale, [(scale(number), str(number)) for number in numbers])
 
 
@@ -414,11 +417,11 @@ def _vertical_axis(values: Sequence[float], start: float, end: float) -> tuple[l
     return marks, Scale(marks[0], marks[-1], start, end)
 
 
-def _number_axis(study: Study, unit: str, numbers: range, across: Scale, up: Scale) -> list[Markup]:
+def _draw_number_axis(study: Study, unit: str, numbers: range, across: Scale, up: Scale) -> list[Markup]:
     """Return the numbers below a figure, every n-th where they are many, the name of their unit, and the objective."""
     parts = [
         text(across(number), up.start + 17, str(number), class_="muted", anchor="middle")
-        for number in numbers[:: _tick_stride(len(numbers), MOST_NUMBERS)]
+        for number in numbers[:: _tick_stride(len(numbers), MAX_AXIS_NUMBERS)]
     ]
     parts.append(text(across.end, up.start + 36, unit, class_="muted", anchor="end"))
     parts.append(text(4, 14, f"{study.title}, development set", class_="muted"))
@@ -455,7 +458,7 @@ def _draw_point(study: Study, trial: Trial, x: float, up: Scale) -> Markup:
     return element("g", point, text(x, up(value) - 10, str(trial.number), class_="name strong", anchor="middle"))
 
 
-def _path_data(points: Sequence[tuple[float, float]]) -> str:
+def _polyline_points(points: Sequence[tuple[float, float]]) -> str:
     """Return points as the attribute of an SVG polyline."""
     return " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
 
@@ -472,19 +475,19 @@ def study_html(parsed: Mapping[str, Any], results: Sheet) -> str:
     """
     study = read_study(parsed)
     page: str = (
-        environment()
+        template_environment()
         .get_template("study.html")
         .render(
             generator=Markup(GENERATOR),
-            style=Markup(asset("page.css")),
+            style=Markup(asset_text("page.css")),
             study=study,
-            over=_number_evaluated(study),
+            over=_evaluated_count(study),
             failed=[trial for trial in study.trials if trial.state == "fail"],
             trials=trial_sheet(study),
             results=results,
             winner=_settings_line(study.winner),
             history=draw_history(study),
-            courses=draw_courses(study),
+            courses=draw_epoch_curves(study),
             settings=draw_settings(study),
         )
     )

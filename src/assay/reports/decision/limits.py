@@ -9,10 +9,10 @@ from assay.reports.decision.evidence import NO_COMMON_WORD, Choice, Evidence, Pa
 from assay.reports.decision.phrases import about, listed, renamed, share_words
 from assay.reports.layout import Cell, money, short
 from assay.reports.leaderboard.board import Line
-from assay.reports.page.parts import spelt
+from assay.reports.page.parts import typographic_condition
 from assay.reports.page.settings import PageSettings
 from assay.reports.power import PlannedComparison
-from assay.reports.recommend import TOO_MANY
+from assay.reports.recommend import MAX_REALISTIC_PAIRS
 from assay.statistics.coefficients import title_of
 
 #: The number of labels of the rarer class below which the page warns, and the interval width above which it does.
@@ -98,8 +98,11 @@ def settled(size: PlannedComparison, names: Mapping[str, str], n: int) -> str:
     if size.plan.needed is None:
         return f"The difference is so small that no number of pairs is known to tell {both}."
     pairs = size.pairs_of(size.plan.needed)
-    if pairs is None or pairs > TOO_MANY:
-        return f"The difference is so small that it would take more than {TOO_MANY:,} labelled pairs to tell {both}."
+    if pairs is None or pairs > MAX_REALISTIC_PAIRS:
+        return (
+            f"The difference is so small that it would take more than {MAX_REALISTIC_PAIRS:,} labelled pairs "
+            f"to tell {both}."
+        )
     return f"It takes about {pairs:,} labelled pairs, not {n:,}, to tell {both}."
 
 
@@ -181,4 +184,4 @@ def _part_name(part: Part) -> str:
         return f"Pairs of the kind “{part.name}”, as {part.found_by} filed them"
     if part.name == "f1>0":
         return "Pairs with a word in common"
-    return f"Pairs with {spelt(part.name)}"
+    return f"Pairs with {typographic_condition(part.name)}"

@@ -13,7 +13,14 @@ from assay.reports.decision.evidence import gather
 from assay.reports.decision.words import DecisionPage, in_words
 from assay.reports.folder import RunFolder
 from assay.reports.formats import write
-from assay.reports.page.render import GENERATOR, NAME, asset, check_target, environment, put_page
+from assay.reports.page.render import (
+    GENERATOR,
+    PAGE_NAME,
+    asset_text,
+    check_page_target,
+    put_page,
+    template_environment,
+)
 from assay.reports.page.settings import PageSettings
 from assay.reports.plots import drawing, element
 from assay.reports.sheets import Column, Document, Sheet
@@ -42,12 +49,12 @@ def write_decision(run: RunFolder, out: Path, settings: PageSettings) -> Path:
     """
     suffix = out.suffix.lower()
     is_file = suffix in (".html", ".htm", ".md")
-    path = out if is_file else out / NAME
+    path = out if is_file else out / PAGE_NAME
     try:
         if is_file:
             check_replaceable(out, FileKind("a page of assay", "`out`", _is_page))
         else:
-            check_target(out)
+            check_page_target(out)
         page = in_words(gather(run, settings), settings)
         text = decision_markdown(page) if suffix == ".md" else decision_html(page)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -65,11 +72,11 @@ def _is_page(path: Path) -> bool:
 def decision_html(page: DecisionPage) -> str:
     """Return a page as HTML that needs no other file, no network and no script."""
     text: str = (
-        environment()
+        template_environment()
         .get_template("decision.html")
         .render(
             generator=Markup(GENERATOR),
-            style=Markup(asset("page.css") + asset("decision.css")),
+            style=Markup(asset_text("page.css") + asset_text("decision.css")),
             page=page,
             picture=draw_counts(page.counts) if page.counts else None,
             kinds=KINDS,

@@ -9,24 +9,24 @@ from assay.reports.layout import short, signed
 from assay.reports.sheets import Column, Document, Sheet, number_columns
 
 #: An explanation as plain values: the result of ``Explanation.as_dict``, with ``pair_id`` if the pairs have ids.
-Explained = Mapping[str, Any]
+ExplanationValues = Mapping[str, Any]
 
 
-def to_document(explanations: Sequence[Explained]) -> Document:
+def to_document(explanations: Sequence[ExplanationValues]) -> Document:
     """Return one sheet per explanation; the records have one row per item, such as an aspect, token, word or triple.
 
     Args:
         explanations: the explanations, all of the same kind.
     """
-    sheets = [_SHEETS[explanation["kind"]](explanation) for explanation in explanations]
+    sheets = [_SHEETS_BY_KIND[explanation["kind"]](explanation) for explanation in explanations]
     records = []
     for number, explanation in enumerate(explanations, 1):
-        records += _records(number, explanation)
+        records += _item_records(number, explanation)
     return Document(sheets, records, value=list(explanations))
 
 
-def _sheet(
-    explanation: Explained,
+def _explanation_sheet(
+    explanation: ExplanationValues,
     columns: Sequence[Column],
     rows: Sequence[Sequence[str]],
     notes: Sequence[str] = (),
@@ -43,61 +43,63 @@ def _sheet(
 # Aspects of meaning, compared with the usual range for pairs of that overall score.
 
 
-def _aspects(explanation: Explained) -> Sheet:
+def _aspects_sheet(explanation: ExplanationValues) -> Sheet:
     """Return the table of aspects; unusual ones are marked, and named in a note."""
     items = explanation["aspects"]
     if explanation["compared"] is None:
         rows = [[item["aspect"], short(item["score"], 2)] for item in items]
-        return _sheet(explanation, [Column("aspect"), Column("score", number=True)], rows)
+        return _explanation_sheet(explanation, [Column("aspect"), Column("score", number=True)], rows)
     rows = []
     for item in items:
         usual = item["usual"]
-        cells = [item["aspect"], short(item["score"], 2), short(usual["median"], 2), _ends(usual)]
+        cells = [item["aspect"], short(item["score"], 2), short(usual["median"], 2), _range_text(usual)]
         rows.append([*cells, f"{usual['lower']:.0%}", usual["unusual"]])
     columns = [Column("aspect"), *number_columns(["score", "median", "usual", "lower"]), Column("")]
     marked = frozenset(number for number, item in enumerate(items) if item["usual"]["unusual"])
-    return _sheet(explanation, columns, rows, [notable(explanation), _about_usual(explanation)], marked=marked)
+    return _explanation_sheet(
+        explanation, columns, rows, [unusual_aspects_line(explanation), _usual_note(explanation)], marked=marked
+    )
 
 
-def notable(explanation: Explained) -> str:
+def unusual_aspects_line(explanation: ExplanationValues) -> str:
     """Return a line that names the aspects outside of their usual range, the farthest outside first."""
     phrases = []
     for way in ("low", "high"):
         unusual = [item for item in explanation["aspects"] if item["usual"]["unusual"] == way]
-        unusual.sort(key=_distance, reverse=True)
+        unusual.sort(key=_distance_outside_usual, reverse=True)
         if unusual:
-            phrases.append(f"unusually {way}: " + "; ".join(map(_phrase, unusual)))
+            phrases.append(f"unusually {way}: " + "; ".join(map(_unusual_aspect_phrase, unusual)))
     return "; ".join(phrases) if phrases else "no aspect is unusual for pairs of this overall score"
 
 
-def _distance(item: Mapping[str, Any]) -> float:
+def _distance_outside_usual(item: Mapping[str, Any]) -> float:
     usual = item["usual"]
     return float(max(usual["low"] - item["score"], item["score"] - usual["high"]))
 
 
-def _phrase(item: Mapping[str, Any]) -> str:
-    return f"{item['aspect']} {short(item['score'], 2)}, usual {_ends(item['usual'])}"
+def _unusual_aspect_phrase(item: Mapping[str, Any]) -> str:
+    return f"{item['aspect']} {short(item['score'], 2)}, usual {_range_text(item['usual'])}"
 
 
-def _ends(interval: Mapping[str, Any]) -> str:
+def _range_text(interval: Mapping[str, Any]) -> str:
     return f"{short(interval['low'], 2)} to {short(interval['high'], 2)}"
 
 
-def _about_usual(explanation: Explained) -> str:
+def _usual_note(explanation: ExplanationValues) -> str:
     """Return a line that defines usual, and says how many aspects are unusual by chance alone."""
     compared = explanation["compared"]
     count = len(explanation["aspects"])
     return (
         f"usual: from the 5% to the 95% quantile of the {compared['pairs']} reference pairs, of {compared['total']}, "
-        f"that are nearest in overall score ({_ends(compared)}); lower: the share of them below the score. So about "
-        f"{count / 10:.1f} of {count} aspects are unusual in an ordinary pair"
+        f"that are nearest in overall score ({_range_text(compared)}); lower: the share of them below the score. So "
+        f"about {count / 10:.1f} of {count} aspects are unusual in an ordinary pair"
     )
 
 
 # Tables of token matches, omitted words, aligned graphs, verdicts of a judge, and members of a combination.
 
 
-def _tokens(explanation: Explained) -> Sheet:
+def _tokens_sheet(explanation: ExplanationValues) -> Sheet:
     rows = []
     for item in explanation["tokens"]:
         similarity, weight = short(item["similarity"], 2), f"{item['weight']:.2f}"
@@ -105,10 +107,10 @@ def _tokens(explanation: Explained) -> Sheet:
     columns = [Column("text"), Column("token"), Column("best partner"), *number_columns(["cosine", "weight"])]
     note = "recall is the weighted mean of the reference's cosines, precision of the candidate's"
     fact = f"precision {short(explanation['precision'], 3)}, recall {short(explanation['recall'], 3)}"
-    return _sheet(explanation, columns, rows, [note], [fact])
+    return _explanation_sheet(explanation, columns, rows, [note], [fact])
 
 
-def _words(explanation: Explained) -> Sheet:
+def _words_sheet(explanation: ExplanationValues) -> Sheet:
     rows = []
     for item in explanation["words"]:
         together = "" if item["together"] is None else signed(item["together"])
@@ -124,10 +126,10 @@ def _words(explanation: Explained) -> Sheet:
         "change: the score with the word less the score without it",
         "goes with: the word of the other text with which leaving out both costs least beyond leaving out each",
     ]
-    return _sheet(explanation, columns, rows, notes)
+    return _explanation_sheet(explanation, columns, rows, notes)
 
 
-def _graphs(explanation: Explained) -> Sheet:
+def _graphs_sheet(explanation: ExplanationValues) -> Sheet:
     rows = []
     for triple in explanation["triples"]:
         reference, candidate = triple["reference"], triple["candidate"]
@@ -140,10 +142,12 @@ def _graphs(explanation: Explained) -> Sheet:
         f"the alignment is {'optimal' if explanation['optimal'] else 'not proven optimal'}",
         "aligned: " + ", ".join(f"{node['reference']} = {node['candidate']}" for node in aligned),
     ]
-    return _sheet(explanation, [Column("reference"), Column("candidate"), Column("match")], rows, facts=facts)
+    return _explanation_sheet(
+        explanation, [Column("reference"), Column("candidate"), Column("match")], rows, facts=facts
+    )
 
 
-def _verdicts(explanation: Explained) -> Sheet:
+def _verdicts_sheet(explanation: ExplanationValues) -> Sheet:
     verdicts = explanation["verdicts"]
     rows = []
     for item in explanation["replies"]:
@@ -151,33 +155,33 @@ def _verdicts(explanation: Explained) -> Sheet:
         rows.append([str(item["order"]), str(item["sample"]), item["reply"], *probabilities, short(item["worth"], 3)])
     heads = [f"p({verdict})" for verdict in verdicts]
     columns = [*number_columns(["order", "sample"]), Column("reply"), *number_columns([*heads, "worth"])]
-    return _sheet(explanation, columns, rows, [f"asked: {text}" for text in explanation["prompt"]])
+    return _explanation_sheet(explanation, columns, rows, [f"asked: {text}" for text in explanation["prompt"]])
 
 
-def _members(explanation: Explained) -> Sheet:
+def _members_sheet(explanation: ExplanationValues) -> Sheet:
     unit = explanation["unit"]
     rows = [["mean inputs", "", "", short(explanation["base"], 2)]]
     for item in explanation["members"]:
         moved = "–" if item["moved"] is None else signed(item["moved"], 2)
         rows.append([item["input"], short(item["value"], 3), short(item["mean"], 3), moved])
     heads = number_columns(["score", "mean", f"moves it by ({unit})"])
-    return _sheet(explanation, [Column("input"), *heads], rows)
+    return _explanation_sheet(explanation, [Column("input"), *heads], rows)
 
 
-_SHEETS: dict[str, Callable[[Explained], Sheet]] = {
-    "aspects": _aspects,
-    "tokens": _tokens,
-    "words": _words,
-    "graphs": _graphs,
-    "verdicts": _verdicts,
-    "members": _members,
+_SHEETS_BY_KIND: dict[str, Callable[[ExplanationValues], Sheet]] = {
+    "aspects": _aspects_sheet,
+    "tokens": _tokens_sheet,
+    "words": _words_sheet,
+    "graphs": _graphs_sheet,
+    "verdicts": _verdicts_sheet,
+    "members": _members_sheet,
 }
 
 
 # Flat records: the fields of the pair, then those of one item.
 
 #: Kind of explanation -> the key of its items, each of which has a record.
-_ITEMS = {
+_ITEM_KEYS = {
     "aspects": "aspects",
     "tokens": "tokens",
     "words": "words",
@@ -188,7 +192,7 @@ _ITEMS = {
 
 
 #: The keys of an item whose values are mappings, which get columns of their own.
-_NESTED = ("usual", "probabilities")
+_NESTED_KEYS = ("usual", "probabilities")
 
 
 def _verdict_probabilities(item: Mapping[str, Any]) -> dict[str, Any]:
@@ -196,12 +200,12 @@ def _verdict_probabilities(item: Mapping[str, Any]) -> dict[str, Any]:
     return {f"p_{verdict}": share for verdict, share in item.get("probabilities", {}).items()}
 
 
-def _records(number: int, explanation: Explained) -> list[dict[str, Any]]:
+def _item_records(number: int, explanation: ExplanationValues) -> list[dict[str, Any]]:
     names = ("pair_id", "metric", "reference", "candidate", "score")
     pair = {"pair": number} | {name: explanation[name] for name in names if name in explanation}
     records = []
-    for item in explanation[_ITEMS[explanation["kind"]]]:
+    for item in explanation[_ITEM_KEYS[explanation["kind"]]]:
         # keys of the item that the pair has as well get a prefix
-        own = {f"item_{key}" if key in pair else key: cell for key, cell in item.items() if key not in _NESTED}
+        own = {f"item_{key}" if key in pair else key: cell for key, cell in item.items() if key not in _NESTED_KEYS}
         records.append(pair | own | (item.get("usual") or {}) | _verdict_probabilities(item))
     return records

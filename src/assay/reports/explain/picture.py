@@ -10,14 +10,14 @@ from typing import Any
 from markupsafe import Markup
 
 from assay.errors import InputError
-from assay.reports.explain.document import Explained, notable
+from assay.reports.explain.document import ExplanationValues, unusual_aspects_line
 from assay.reports.layout import short, signed
 from assay.reports.plots import Scale, element, text, ticks
 
 # The picture: panels below each other.
 
 #: The most panels in one picture.
-MOST = 50
+MAX_PAIRS = 50
 
 
 @dataclass(frozen=True)
@@ -79,20 +79,20 @@ class Panel:
     height: float
 
 
-def to_svg(explanations: Sequence[Explained]) -> str:
+def to_svg(explanations: Sequence[ExplanationValues]) -> str:
     """Return the picture of explanations as the text of an SVG file; all text is escaped.
 
     Raises:
-        InputError: there are more than :data:`MOST` explanations, or their kind has no picture.
+        InputError: there are more than :data:`MAX_PAIRS` explanations, or their kind has no picture.
     """
-    if any(explanation["kind"] not in _PANELS for explanation in explanations):
+    if any(explanation["kind"] not in _PANELS_BY_KIND for explanation in explanations):
         raise InputError("of a judge and of a combination there is no picture; leave `svg` away")
-    if len(explanations) > MOST:
-        raise InputError(f"a picture holds at most {MOST} pairs, these are {len(explanations)}; choose some")
+    if len(explanations) > MAX_PAIRS:
+        raise InputError(f"a picture holds at most {MAX_PAIRS} pairs, these are {len(explanations)}; choose some")
     parts: list[Markup] = []
     height = 0.0
     for explanation in explanations:
-        panel = _PANELS[explanation["kind"]](explanation)
+        panel = _PANELS_BY_KIND[explanation["kind"]](explanation)
         parts.append(element("g", *panel.parts, transform=f"translate(0 {height:.0f})"))
         height += panel.height
     title = "; ".join(f"{explanation['reference']} | {explanation['candidate']}" for explanation in explanations)
@@ -115,7 +115,7 @@ def to_svg(explanations: Sequence[Explained]) -> str:
 # The text of a panel: above, the two texts with metric and score; below, the legend.
 
 
-def _head(explanation: Explained) -> tuple[list[Markup], float]:
+def _draw_head(explanation: ExplanationValues) -> tuple[list[Markup], float]:
     """Return the two texts, metric and score as lines of text, and the y coordinate at which the items begin."""
     number = f"{explanation['pair_id']}: " if explanation.get("pair_id") else ""
     written = []
@@ -123,21 +123,21 @@ def _head(explanation: Explained) -> tuple[list[Markup], float]:
         for line in textwrap.wrap(side, SIZES.letters_per_line(SIZES.strong)) or ["(empty)"]:
             written.append(("strong", line))
     score = f"{explanation['metric']}: {short(explanation['score'], 3)}"
-    written.append(("", _fitted(score, SIZES.letters_per_line(SIZES.letter))))
-    parts, end = _lines(written, SIZES.margin + 4)
+    written.append(("", _truncate_text(score, SIZES.letters_per_line(SIZES.letter))))
+    parts, end = _draw_lines(written, SIZES.margin + 4)
     return parts, end + 10
 
 
-def _small_print(sentences: Sequence[str], top: float) -> tuple[list[Markup], float]:
+def _draw_small_print(sentences: Sequence[str], top: float) -> tuple[list[Markup], float]:
     """Return sentences as wrapped lines of small text, and the y coordinate at which the panel ends."""
     written = []
     for sentence in sentences:
         written += [("muted", line) for line in textwrap.wrap(sentence, SIZES.letters_per_line(SIZES.small))]
-    parts, end = _lines(written, top)
+    parts, end = _draw_lines(written, top)
     return parts, end + SIZES.margin
 
 
-def _lines(written: Sequence[tuple[str, str]], top: float) -> tuple[list[Markup], float]:
+def _draw_lines(written: Sequence[tuple[str, str]], top: float) -> tuple[list[Markup], float]:
     """Return text elements for (class, text) lines from *top* on, and the y coordinate at which they end."""
     parts = []
     for number, (kind, line) in enumerate(written):
@@ -145,7 +145,7 @@ def _lines(written: Sequence[tuple[str, str]], top: float) -> tuple[list[Markup]
     return parts, top + SIZES.head * len(written)
 
 
-def _fitted(content: str, most: int) -> str:
+def _truncate_text(content: str, most: int) -> str:
     """Return a text truncated to *most* characters, with an ellipsis if needed."""
     return content if len(content) <= most else content[: most - 1] + "…"
 
@@ -155,7 +155,7 @@ def _fitted(content: str, most: int) -> str:
 #: The x coordinates at which the left column ends and the right one begins.
 LEFT, RIGHT = 280, 480
 #: The most characters of a part of a text.
-LONGEST_PART = 24
+MAX_PART_CHARACTERS = 24
 SIDES = ("reference", "candidate")
 
 
@@ -178,9 +178,9 @@ class _Link:
     hint: str
 
 
-def _tokens(explanation: Explained) -> Panel:
+def _tokens_panel(explanation: ExplanationValues) -> Panel:
     """Return the panel of BERTScore: lines from each token to its best partner, thicker for a higher cosine."""
-    sides = _by_side(explanation["tokens"])
+    sides = _items_by_side(explanation["tokens"])
     rows = [{item["position"]: row for row, item in enumerate(side)} for side in sides]
     columns, links = [], []
     for column, side in enumerate(sides):
@@ -190,29 +190,29 @@ def _tokens(explanation: Explained) -> Panel:
             other = rows[1 - column].get(item["partner_position"])
             if other is not None:
                 hint = f"{item['token']} – {item['partner']}: {short(item['similarity'], 3)}"
-                links.append(_link(column, row, other, item["similarity"], hint))
+                links.append(_make_link(column, row, other, item["similarity"], hint))
     about = "A line leads from each token to the most similar one, thicker for a higher cosine."
-    return _matches(explanation, columns, links, [about])
+    return _matches_panel(explanation, columns, links, [about])
 
 
-def _words(explanation: Explained) -> Panel:
+def _words_panel(explanation: ExplanationValues) -> Panel:
     """Return the panel of a cross-encoder: lines from each word to the word that it goes with."""
     most = max((item["together"] or 0.0 for item in explanation["words"]), default=0.0) or 1.0
     columns, links = [], []
-    for column, side in enumerate(_by_side(explanation["words"])):
+    for column, side in enumerate(_items_by_side(explanation["words"])):
         items = []
         for row, item in enumerate(side):
             kind = "number down" if item["change"] < 0 else "number up"
             items.append(_Item(item["word"], signed(item["change"]), kind))
             if item["partner_position"] is not None:
                 hint = f"{item['word']} – {item['partner']}: {short(item['together'], 3)}"
-                links.append(_link(column, row, item["partner_position"], item["together"] / most, hint))
+                links.append(_make_link(column, row, item["partner_position"], item["together"] / most, hint))
         columns.append(items)
     about = "Number: the score with the word less the score without. Line: the word it goes with, thicker for more."
-    return _matches(explanation, columns, links, [about])
+    return _matches_panel(explanation, columns, links, [about])
 
 
-def _graphs(explanation: Explained) -> Panel:
+def _graphs_panel(explanation: ExplanationValues) -> Panel:
     """Return the panel of Smatch: nodes and their alignment, then the triples that do not match."""
     columns: list[list[_Item]] = [[], []]
     links = []
@@ -229,24 +229,24 @@ def _graphs(explanation: Explained) -> Panel:
     for side, other in (SIDES, SIDES[::-1]):
         alone = [triple[side] for triple in explanation["triples"] if triple[other] is None]
         below += [f"only the {side}: {triple}" for triple in alone]
-    return _matches(explanation, columns, links, below)
+    return _matches_panel(explanation, columns, links, below)
 
 
-def _by_side(items: Sequence[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
+def _items_by_side(items: Sequence[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
     return [[item for item in items if item["side"] == side] for side in SIDES]
 
 
-def _link(column: int, row: int, other: int, strength: float, hint: str) -> _Link:
+def _make_link(column: int, row: int, other: int, strength: float, hint: str) -> _Link:
     """Return a link from item *row* of a column to item *other* of the other column."""
     ends = (row, other) if column == 0 else (other, row)
     return _Link(*ends, max(0.0, min(1.0, strength)), hint)
 
 
-def _matches(
-    explanation: Explained, columns: Sequence[Sequence[_Item]], links: Sequence[_Link], below: Sequence[str]
+def _matches_panel(
+    explanation: ExplanationValues, columns: Sequence[Sequence[_Item]], links: Sequence[_Link], below: Sequence[str]
 ) -> Panel:
     """Return a panel of two columns with links between them, and sentences below."""
-    parts, top = _head(explanation)
+    parts, top = _draw_head(explanation)
     for link in links:
         y1, y2 = (top + SIZES.line * (row + 0.5) for row in (link.left, link.right))
         curve = f"M{LEFT + 8} {y1:.0f} C{LEFT + 80} {y1:.0f} {RIGHT - 80} {y2:.0f} {RIGHT - 8} {y2:.0f}"
@@ -255,16 +255,16 @@ def _matches(
         parts.append(element("path", hint, d=curve, stroke_width=width, opacity=opacity, class_="link"))
     for column, items in enumerate(columns):
         for row, item in enumerate(items):
-            parts += _item(item, column, top + SIZES.line * (row + 0.5) + 5)
+            parts += _draw_item(item, column, top + SIZES.line * (row + 0.5) + 5)
     bottom = top + SIZES.line * max(map(len, columns), default=0)
-    legend, height = _small_print([*below, *explanation["notes"]], bottom + 8)
+    legend, height = _draw_small_print([*below, *explanation["notes"]], bottom + 8)
     return Panel([*parts, *legend], height)
 
 
-def _item(item: _Item, column: int, y: float) -> Iterator[Markup]:
+def _draw_item(item: _Item, column: int, y: float) -> Iterator[Markup]:
     """Yield the name of an item next to the links, and its number at the edge of the picture."""
     x, anchor = (LEFT, "end") if column == 0 else (RIGHT, "start")
-    yield text(x, y, _fitted(item.name, LONGEST_PART), element("title", item.name), anchor=anchor)
+    yield text(x, y, _truncate_text(item.name, MAX_PART_CHARACTERS), element("title", item.name), anchor=anchor)
     if item.beside:
         edge, other = (SIZES.margin, "start") if column == 0 else (SIZES.width - SIZES.margin, "end")
         yield text(edge, y, item.beside, class_=item.kind, anchor=other)
@@ -273,13 +273,13 @@ def _item(item: _Item, column: int, y: float) -> Iterator[Markup]:
 # Aspects: a bar for the usual range, a dot for the score.
 
 #: The width for the number on the right, in pixels; the most characters of the name of an aspect.
-NUMBER = 46
-LONGEST_ASPECT = 22
+NUMBER_WIDTH = 46
+MAX_ASPECT_CHARACTERS = 22
 
 
-def _aspects(explanation: Explained) -> Panel:
+def _aspects_panel(explanation: ExplanationValues) -> Panel:
     """Return the panel of aspects, one line each, on an axis that includes 0 and 1."""
-    parts, top = _head(explanation)
+    parts, top = _draw_head(explanation)
     items = explanation["aspects"]
     known = [item["score"] for item in items]
     for item in items:
@@ -288,8 +288,8 @@ def _aspects(explanation: Explained) -> Panel:
     marks = ticks(min(0.0, *known), max(1.0, *known), 6)
     # steps of .25 need a second decimal
     decimals = 1 if all(round(mark, 1) == mark for mark in marks) else 2
-    names = min(LONGEST_ASPECT, max(len(item["aspect"]) for item in items)) * SIZES.letter
-    scale = Scale(marks[0], marks[-1], SIZES.margin + names + 10, SIZES.width - SIZES.margin - NUMBER)
+    names = min(MAX_ASPECT_CHARACTERS, max(len(item["aspect"]) for item in items)) * SIZES.letter
+    scale = Scale(marks[0], marks[-1], SIZES.margin + names + 10, SIZES.width - SIZES.margin - NUMBER_WIDTH)
     bottom = top + SIZES.line * len(items)
     for mark in marks:
         x = scale(mark)
@@ -297,16 +297,21 @@ def _aspects(explanation: Explained) -> Panel:
         parts.append(element("line", x1=x, x2=x, y1=top, y2=bottom, class_="zero" if mark == 0 else "grid"))
         parts.append(text(x, bottom + 17, label, class_="muted number", anchor="middle"))
     for number, item in enumerate(items):
-        parts += _aspect(item, scale, top + SIZES.line * (number + 0.5))
-    legend, height = _small_print(_legend(explanation), bottom + 26)
+        parts += _draw_aspect(item, scale, top + SIZES.line * (number + 0.5))
+    legend, height = _draw_small_print(_legend_sentences(explanation), bottom + 26)
     return Panel([*parts, *legend], height)
 
 
-def _aspect(item: Mapping[str, Any], scale: Scale, y: float) -> Iterator[Markup]:
+def _draw_aspect(item: Mapping[str, Any], scale: Scale, y: float) -> Iterator[Markup]:
     """Yield the parts of an aspect: its name, the bar with the median, the dot, and the number."""
     usual = item["usual"]
     is_unusual = bool(usual and usual["unusual"])
-    yield text(SIZES.margin, y + 5, _fitted(item["aspect"], LONGEST_ASPECT), class_="strong" if is_unusual else "")
+    yield text(
+        SIZES.margin,
+        y + 5,
+        _truncate_text(item["aspect"], MAX_ASPECT_CHARACTERS),
+        class_="strong" if is_unusual else "",
+    )
     if usual:
         start, stop, median = (scale(usual[name]) for name in ("low", "high", "median"))
         yield element("rect", x=start, y=y - 6, width=max(stop - start, 1.0), height=12.0, rx=3, class_="usual")
@@ -317,7 +322,7 @@ def _aspect(item: Mapping[str, Any], scale: Scale, y: float) -> Iterator[Markup]
     yield text(SIZES.width - SIZES.margin, y + 5, short(item["score"], 2), class_=kind, anchor="end")
 
 
-def _legend(explanation: Explained) -> list[str]:
+def _legend_sentences(explanation: ExplanationValues) -> list[str]:
     """Return the sentences below the aspects: unusual aspects, the meaning of the marks, and further notes."""
     compared = explanation["compared"]
     if compared is None:
@@ -326,13 +331,13 @@ def _legend(explanation: Explained) -> list[str]:
         f"Dot: the score. Bar and line: 5% to 95% and median of the {compared['pairs']} reference pairs nearest in "
         f"overall score ({short(compared['low'], 2)} to {short(compared['high'], 2)})."
     )
-    unusual = notable(explanation)
+    unusual = unusual_aspects_line(explanation)
     return [unusual[0].upper() + unusual[1:] + ".", about, *explanation["notes"]]
 
 
-_PANELS: dict[str, Callable[[Explained], Panel]] = {
-    "aspects": _aspects,
-    "tokens": _tokens,
-    "words": _words,
-    "graphs": _graphs,
+_PANELS_BY_KIND: dict[str, Callable[[ExplanationValues], Panel]] = {
+    "aspects": _aspects_panel,
+    "tokens": _tokens_panel,
+    "words": _words_panel,
+    "graphs": _graphs_panel,
 }

@@ -10,14 +10,14 @@ import numpy as np
 
 from assay.errors import InputError, unknown_name
 from assay.reports.figure.style import (
-    LETTER,
-    LINE_OF_TEXT,
+    LETTER_WIDTH,
+    LINE_HEIGHT,
     add_caption,
-    fit_in,
+    fit_in_inches,
     line_style,
     metric_labels,
     panels,
-    safe,
+    visible_line,
 )
 from assay.reports.folder import RunFolder
 from assay.reports.layout import Block, Cell, percent
@@ -80,7 +80,7 @@ class _ForestRow:
     panels: Sequence[ForestPanel]
 
 
-def draw_agreement(shown: Sequence[Chosen], statistic: str, width: float) -> Figure:
+def draw_agreement(shown: Sequence[ChosenDataset], statistic: str, width: float) -> Figure:
     """Return the forest plot, with the metrics of a dataset in descending order of the value over all pairs.
 
     Args:
@@ -89,8 +89,8 @@ def draw_agreement(shown: Sequence[Chosen], statistic: str, width: float) -> Fig
         width: the width in inches.
     """
     plots = [agreement_forest(chosen.unit, statistic, chosen.blocks, chosen.metrics) for chosen in shown]
-    longest = max(len(safe(row.label)) for plot in plots for row in plot.rows)
-    left = min(longest * LETTER, FOREST.names * width)
+    longest = max(len(visible_line(row.label)) for plot in plots for row in plot.rows)
+    left = min(longest * LETTER_WIDTH, FOREST.names * width)
     columns = max(
         1, min(MAX_PANELS_PER_ROW, max(len(plot.panels) for plot in plots), int((width - left) / FOREST.narrow))
     )
@@ -104,7 +104,7 @@ def draw_agreement(shown: Sequence[Chosen], statistic: str, width: float) -> Fig
     title_width = (width - left) / columns - 0.3
     for row, axes in zip(rows, grid, strict=True):
         for panel, content in zip(axes, row.panels, strict=False):
-            panel.set_title(f"{fit_in(content.title, title_width)}\n{content.fact}")
+            panel.set_title(f"{fit_in_inches(content.title, title_width)}\n{content.fact}")
             # matplotlib chooses the ticks, since the number that fits depends on the width of the figure
             panel.locator_params(axis="x", nbins=max(3, min(5, int(title_width / 0.3))), steps=[1, 2, 2.5, 5, 10])
             _draw_forest_panel(panel, content)
@@ -113,8 +113,8 @@ def draw_agreement(shown: Sequence[Chosen], statistic: str, width: float) -> Fig
         axes[0].set_yticks(range(len(row.rows)), row.labels)
         axes[0].set_ylim(len(row.rows) - 0.5, -0.5)
         if len(shown) > 1:
-            axes[0].set_ylabel(fit_in(row.dataset, FOREST.around + FOREST.line * len(row.rows)))
-    notes = [title_of(statistic), *legend(shown, statistic, "bar")]
+            axes[0].set_ylabel(fit_in_inches(row.dataset, FOREST.around + FOREST.line * len(row.rows)))
+    notes = [title_of(statistic), *legend_lines(shown, statistic, "bar")]
     if any(panel.reference for plot in plots for panel in plot.panels):
         notes.append("dashed: the best a score without ties could reach")
     figure.set_size_inches(width, sum(heights) + add_caption(figure, notes))
@@ -145,10 +145,10 @@ def _draw_forest_panel(panel: Axes, content: ForestPanel) -> None:
 # Agreement by layer (figure 3 of Mustafazade and Ebbinghaus 2022): one panel per model, one line per bucket.
 
 #: The smallest width and the height of a panel, in inches.
-LAYERS_NARROW, LAYERS_HEIGHT = 2.0, 2.4
+MIN_LAYERS_WIDTH, LAYERS_HEIGHT = 2.0, 2.4
 
 
-def draw_layers(shown: Sequence[Chosen], statistic: str, width: float) -> Figure:
+def draw_layers(shown: Sequence[ChosenDataset], statistic: str, width: float) -> Figure:
     """Return the plot of agreement by layer, with intervals as bands.
 
     Args:
@@ -161,15 +161,15 @@ def draw_layers(shown: Sequence[Chosen], statistic: str, width: float) -> Figure
     """
     drawn = _chosen_models(shown)
     names = short_names(dict.fromkeys(model.name for _, model in drawn))
-    columns = max(1, min(MAX_PANELS_PER_ROW, len(drawn), int(width / LAYERS_NARROW)))
+    columns = max(1, min(MAX_PANELS_PER_ROW, len(drawn), int(width / MIN_LAYERS_WIDTH)))
     rows = -(-len(drawn) // columns)
     figure, grid = panels(rows, columns, width, LAYERS_HEIGHT * rows, sharey=True)
     flat = [panel for row in grid for panel in row]
     buckets = list(dict.fromkeys(block.bucket for chosen, _ in drawn for block in chosen.blocks))
     title_width = width / columns - 0.5
     for panel, (chosen, model) in zip(flat, drawn, strict=False):
-        title = fit_in(names[model.name], title_width)
-        panel.set_title(f"{fit_in(chosen.unit.title, title_width)}\n{title}" if len(shown) > 1 else title)
+        title = fit_in_inches(names[model.name], title_width)
+        panel.set_title(f"{fit_in_inches(chosen.unit.title, title_width)}\n{title}" if len(shown) > 1 else title)
         panel.tick_params(axis="y", labelleft=True)
         panel.set_xticks(ticked_layers(model.layers))
         for curve in layer_curves(chosen.unit, statistic, chosen.blocks, model):
@@ -177,13 +177,15 @@ def draw_layers(shown: Sequence[Chosen], statistic: str, width: float) -> Figure
     for panel in flat[len(drawn) :]:
         panel.set_visible(False)
     figure.supylabel(title_of(statistic), fontsize=8)
-    below = add_caption(figure, ["layer", *legend(shown, statistic, "band")])
-    above = _layers_key(figure, flat[: len(drawn)], _bucket_labels(buckets, [chosen for chosen, _ in drawn]), width)
+    below = add_caption(figure, ["layer", *legend_lines(shown, statistic, "band")])
+    above = _add_bucket_legend(
+        figure, flat[: len(drawn)], _bucket_labels(buckets, [chosen for chosen, _ in drawn]), width
+    )
     figure.set_size_inches(width, LAYERS_HEIGHT * rows + below + above)
     return figure
 
 
-def _chosen_models(shown: Sequence[Chosen]) -> list[tuple[Chosen, LayeredModel]]:
+def _chosen_models(shown: Sequence[ChosenDataset]) -> list[tuple[ChosenDataset, LayeredModel]]:
     """Return the models with at least two chosen layers, reduced to these layers, each with its dataset."""
     models = [(chosen, model) for chosen in shown for model in layered_models(chosen.unit)]
     if not models:
@@ -209,7 +211,7 @@ def _draw_curve(panel: Axes, curve: LayerCurve, layers: list[int], style: dict[s
     panel.plot(layers, values, label=curve.bucket, **style)
 
 
-def _bucket_labels(buckets: Sequence[str], drawn: Sequence[Chosen]) -> dict[str, str]:
+def _bucket_labels(buckets: Sequence[str], drawn: Sequence[ChosenDataset]) -> dict[str, str]:
     """Return the label of each bucket; it includes the number of pairs if that is equal in all datasets."""
     labels = {}
     for bucket in buckets:
@@ -218,33 +220,33 @@ def _bucket_labels(buckets: Sequence[str], drawn: Sequence[Chosen]) -> dict[str,
     return labels
 
 
-def _layers_key(figure: Figure, drawn: Sequence[Axes], names: dict[str, str], width: float) -> float:
+def _add_bucket_legend(figure: Figure, drawn: Sequence[Axes], names: dict[str, str], width: float) -> float:
     """Add a legend of the buckets above the panels, and return its height in inches."""
     lines = {line.get_label(): line for panel in drawn for line in panel.lines}
-    labels = [fit_in(name, width - 0.6) for name in names.values()]
-    columns = max(1, min(len(labels), int(width / (0.6 + LETTER * max(map(len, labels))))))
+    labels = [fit_in_inches(name, width - 0.6) for name in names.values()]
+    columns = max(1, min(len(labels), int(width / (0.6 + LETTER_WIDTH * max(map(len, labels))))))
     figure.legend([lines[bucket] for bucket in names], labels, loc="outside upper center", ncols=columns)
-    return LINE_OF_TEXT * -(-len(labels) // columns) + 0.1
+    return LINE_HEIGHT * -(-len(labels) // columns) + 0.1
 
 
 # The distribution of scores by label (figures 5 to 7 of Mustafazade and Ebbinghaus 2022): one panel per metric.
 
 #: The most panels of a figure; more would be unreadable.
-MOST_PANELS = 60
+MAX_PANELS = 60
 #: In inches: the smallest width of a panel, the height of a strip, and the height above and below a panel's strips.
-SCORES_NARROW, STRIP_HEIGHT, SCORES_AROUND = 1.8, 0.3, 0.6
+MIN_SCORES_WIDTH, STRIP_HEIGHT, SCORES_MARGIN = 1.8, 0.3, 0.6
 #: The height of the highest bar, as a share of its strip.
-SCORES_TALL = 0.8
+MAX_BAR_HEIGHT = 0.8
 
 
 @dataclass(frozen=True)
 class _ScoresPanel:
-    chosen: Chosen
+    chosen: ChosenDataset
     bucket: str
     metric: str
 
 
-def draw_scores(shown: Sequence[Chosen], width: float) -> Figure:
+def draw_scores(shown: Sequence[ChosenDataset], width: float) -> Figure:
     """Return histograms of scores, one strip per class of labels, each scaled to its own highest bar.
 
     Args:
@@ -260,19 +262,19 @@ def draw_scores(shown: Sequence[Chosen], width: float) -> Figure:
         for block in chosen.blocks
         for metric in chosen.metrics
     ]
-    if len(drawn) > MOST_PANELS:
+    if len(drawn) > MAX_PANELS:
         raise InputError(
-            f"{len(drawn)} panels are too many ({MOST_PANELS} at the most); take `datasets`, `metrics` or `buckets`"
+            f"{len(drawn)} panels are too many ({MAX_PANELS} at the most); take `datasets`, `metrics` or `buckets`"
         )
     for content in drawn:
         if content.bucket not in content.chosen.unit.data.buckets:
             raise InputError(
                 f"`buckets={content.bucket!r}`: is made of other buckets and holds no pairs; name one of those"
             )
-    columns = max(1, min(MAX_PANELS_PER_ROW, len(drawn), int(width / SCORES_NARROW)))
+    columns = max(1, min(MAX_PANELS_PER_ROW, len(drawn), int(width / MIN_SCORES_WIDTH)))
     rows = [drawn[start : start + columns] for start in range(0, len(drawn), columns)]
     strips = [max(len(content.chosen.unit.labels.titles) for content in row) for row in rows]
-    heights = [SCORES_AROUND + STRIP_HEIGHT * count for count in strips]
+    heights = [SCORES_MARGIN + STRIP_HEIGHT * count for count in strips]
     figure, grid = panels(len(rows), columns, width, sum(heights), height_ratios=heights)
     title_width = width / columns - 0.6
     for row, axes in zip(rows, grid, strict=True):
@@ -291,11 +293,11 @@ def _scores_title(content: _ScoresPanel, title_width: float, *, with_dataset: bo
     """Return the title of a panel: the metric, and below it the dataset and the bucket if there are several."""
     unit = content.chosen.unit
     lower = "" if unit.data.metrics[content.metric].declared.higher_is_better else " (lower is better)"
-    title = fit_in(unit.names[content.metric], title_width - LETTER * len(lower)) + lower
+    title = fit_in_inches(unit.names[content.metric], title_width - LETTER_WIDTH * len(lower)) + lower
     parts = [unit.title] if with_dataset else []
     if len(content.chosen.blocks) > 1:
         parts.append(content.bucket)
-    return f"{title}\n{fit_in(', '.join(parts), title_width)}" if parts else title
+    return f"{title}\n{fit_in_inches(', '.join(parts), title_width)}" if parts else title
 
 
 def _draw_scores_panel(panel: Axes, axis: HistogramAxis, strips: Sequence[Strip]) -> None:
@@ -304,13 +306,13 @@ def _draw_scores_panel(panel: Axes, axis: HistogramAxis, strips: Sequence[Strip]
     panel.tick_params(axis="y", length=0)
     for number, strip in enumerate(strips):
         if strip.median is not None:
-            tops = number + strip.heights * SCORES_TALL
+            tops = number + strip.heights * MAX_BAR_HEIGHT
             panel.stairs(tops, axis.edges, baseline=number, fill=True, color="#56B4E9")
-            panel.plot([strip.median, strip.median], [number, number + SCORES_TALL], color="black")
+            panel.plot([strip.median, strip.median], [number, number + MAX_BAR_HEIGHT], color="black")
     panel.set_xticks(axis.marks, axis.labels)
     panel.set_yticks(
-        [number + SCORES_TALL / 2 for number in range(len(strips))],
-        [f"{fit_in(strip.title, 0.8)} ({len(strip.scores):,})" for strip in strips],
+        [number + MAX_BAR_HEIGHT / 2 for number in range(len(strips))],
+        [f"{fit_in_inches(strip.title, 0.8)} ({len(strip.scores):,})" for strip in strips],
     )
     panel.set_ylim(0, len(strips))
 
@@ -319,7 +321,7 @@ def _draw_scores_panel(panel: Axes, axis: HistogramAxis, strips: Sequence[Strip]
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ChosenDataset:
     """A dataset with its chosen buckets and metrics, each in the order of the run."""
 
     unit: Unit
@@ -332,7 +334,9 @@ class Chosen:
         return [cell for cell in cells if cell is not None and cell.value is not None]
 
 
-def choose(run: RunFolder, datasets: Sequence[str], metrics: Sequence[str], buckets: Sequence[str]) -> list[Chosen]:
+def choose_datasets(
+    run: RunFolder, datasets: Sequence[str], metrics: Sequence[str], buckets: Sequence[str]
+) -> list[ChosenDataset]:
     """Return the chosen datasets with their chosen metrics and buckets; an empty choice means all.
 
     A dataset need not have all of the metrics and buckets, but one without any of them is left out.
@@ -343,22 +347,22 @@ def choose(run: RunFolder, datasets: Sequence[str], metrics: Sequence[str], buck
     units = [unit for unit in read_units([run]) if unit.blocks]
     if not units:
         raise InputError(f"{run.title}: has no scores; there is nothing to draw")
-    _check(run, "dataset", datasets, units, lambda unit: [unit.data.name])
+    _check_known_names(run, "dataset", datasets, units, lambda unit: [unit.data.name])
     candidates = [unit for unit in units if not datasets or unit.data.name in datasets]
-    _check(run, "metric", metrics, candidates, lambda unit: unit.data.scores)
-    _check(run, "bucket", buckets, candidates, lambda unit: [block.bucket for block in unit.blocks])
+    _check_known_names(run, "metric", metrics, candidates, lambda unit: unit.data.scores)
+    _check_known_names(run, "bucket", buckets, candidates, lambda unit: [block.bucket for block in unit.blocks])
     shown = []
     for unit in candidates:
         blocks = [block for block in unit.blocks if not buckets or block.bucket in buckets]
         drawn = [metric for metric in unit.data.scores if not metrics or metric in metrics]
         if blocks and drawn:
-            shown.append(Chosen(unit, blocks, drawn))
+            shown.append(ChosenDataset(unit, blocks, drawn))
     if not shown:
         raise InputError(f"{run.title}: no dataset has both such a bucket and such a metric; ask for less")
     return shown
 
 
-def _check(
+def _check_known_names(
     run: RunFolder, what: str, wanted: Sequence[str], units: list[Unit], names: Callable[[Unit], Iterable[str]]
 ) -> None:
     """Raise InputError for a name that no dataset has; *names* returns those of a dataset."""
@@ -382,7 +386,7 @@ def choose_statistic(run: RunFolder, statistic: str | None) -> str:
     return statistic
 
 
-def legend(shown: Sequence[Chosen], statistic: str, mark: str) -> list[str]:
+def legend_lines(shown: Sequence[ChosenDataset], statistic: str, mark: str) -> list[str]:
     """Return the lines of a legend: the level of the intervals, and the metrics whose sign is turned.
 
     Args:

@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 # The look of all figures: panels, colours, and fitted text.
 
 #: Average width of a character and height of a line of text, in inches.
-LETTER, LINE_OF_TEXT = 0.064, 0.14
+LETTER_WIDTH, LINE_HEIGHT = 0.064, 0.14
 #: Colours that readers with any kind of colour vision can tell apart: Okabe and Ito (2008), "Color Universal Design".
-_COLOURS = ("#000000", "#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-_SHAPES = ("o", "s", "^", "D", "v", "P", "X")
-_DASHES = ("-", "--", ":", "-.")
+_LINE_COLOURS = ("#000000", "#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+_MARKER_SHAPES = ("o", "s", "^", "D", "v", "P", "X")
+_LINE_DASHES = ("-", "--", ":", "-.")
 #: Fonts to try for each character, in this order; later ones have characters that the first lacks, such as CJK.
-_FONTS = (
+_FONT_FAMILIES = (
     "DejaVu Sans", "Noto Sans CJK JP", "Noto Sans CJK SC", "Noto Sans", "WenQuanYi Zen Hei", "Hiragino Sans",
     "Yu Gothic", "Microsoft YaHei", "Malgun Gothic", "Arial Unicode MS",
 )  # fmt: skip
-_STYLE = {
+_RC_PARAMS = {
     "font.size": 8,
     "axes.titlesize": 8,
     "axes.titlelocation": "left",
@@ -78,8 +78,8 @@ def as_in_print() -> Iterator[None]:
     installed = set(fontManager.get_font_names())
     with mpl.rc_context():
         mpl.rcdefaults()
-        mpl.rcParams.update(_STYLE)
-        mpl.rcParams["font.family"] = [name for name in _FONTS if name in installed]
+        mpl.rcParams.update(_RC_PARAMS)
+        mpl.rcParams["font.family"] = [name for name in _FONT_FAMILIES if name in installed]
         yield
 
 
@@ -101,55 +101,55 @@ def panels(rows: int, columns: int, width: float, height: float, **shared: Any) 
 def line_style(number: int) -> dict[str, Any]:
     """Return the style of line *number*: the first 28 differ, the first seven both in colour and in marker."""
     return {
-        "color": _COLOURS[number % len(_COLOURS)],
-        "marker": _SHAPES[number % len(_SHAPES)],
-        "linestyle": _DASHES[number // len(_COLOURS) % len(_DASHES)],
+        "color": _LINE_COLOURS[number % len(_LINE_COLOURS)],
+        "marker": _MARKER_SHAPES[number % len(_MARKER_SHAPES)],
+        "linestyle": _LINE_DASHES[number // len(_LINE_COLOURS) % len(_LINE_DASHES)],
         "markersize": 3.5,
     }
 
 
-def safe(text: str) -> str:
+def visible_line(text: str) -> str:
     """Return text on one line, with control and formatting characters made visible."""
     return visible(" ".join(text.splitlines()))
 
 
-def fit_in(text: str, inches: float) -> str:
-    """Return text as :func:`safe` does, with its middle elided if it would be wider than *inches*."""
-    return elide_middle(safe(text), max(8, int(inches / LETTER)))
+def fit_in_inches(text: str, inches: float) -> str:
+    """Return text as :func:`visible_line` does, with its middle elided if it would be wider than *inches*."""
+    return elide_middle(visible_line(text), max(8, int(inches / LETTER_WIDTH)))
 
 
 def metric_labels(names: Sequence[str], inches: float) -> list[str]:
     """Return axis labels for metrics, shortened to *inches*; names that would look the same are wrapped in full."""
-    short = [fit_in(name, inches) for name in names]
+    short = [fit_in_inches(name, inches) for name in names]
     uses = Counter(short)
-    characters_per_line = max(8, int(inches / LETTER))
+    characters_per_line = max(8, int(inches / LETTER_WIDTH))
     labels = []
     for label, name in zip(short, names, strict=True):
         is_unique = uses[label] == 1
-        labels.append(label if is_unique else "\n".join(textwrap.wrap(safe(name), characters_per_line)))
+        labels.append(label if is_unique else "\n".join(textwrap.wrap(visible_line(name), characters_per_line)))
     return labels
 
 
 def add_caption(figure: Figure, parts: Sequence[str]) -> float:
     """Write the legend text under the panels, wrapped to the figure's width, and return its height in inches."""
-    characters_per_line = int(figure.get_size_inches()[0] / LETTER)
+    characters_per_line = int(figure.get_size_inches()[0] / LETTER_WIDTH)
     lines = textwrap.wrap("; ".join(parts), characters_per_line)
     figure.supxlabel("\n".join(lines), fontsize=8)
-    return LINE_OF_TEXT * len(lines)
+    return LINE_HEIGHT * len(lines)
 
 
 # The file that a figure is written to, and what it may already contain.
 
 #: File extension -> the metadata to write, and the bytes by which a file with them is recognised. Dates and versions
 #: are left out, since two files of the same figure would then differ.
-_FORMATS: dict[str, tuple[dict[str, Any], bytes]] = {
+_METADATA_BY_EXTENSION: dict[str, tuple[dict[str, Any], bytes]] = {
     ".pdf": ({"Creator": "assay", "CreationDate": None, "Producer": None}, b"/Creator (assay)"),
     ".svg": ({"Creator": ["assay"], "Date": None}, b"<dc:title>assay</dc:title>"),
     ".png": ({"Software": "assay"}, b"Software\0assay"),
 }
 
 
-def check_target(out: Path) -> None:
+def check_figure_target(out: Path) -> None:
     """Check that a figure may be written to *out*.
 
     Raises:
@@ -157,13 +157,13 @@ def check_target(out: Path) -> None:
             figure of assay.
     """
     extension = out.suffix.lower()
-    if extension not in _FORMATS:
-        raise InputError(f"{out}: the name must end in {', '.join(_FORMATS)}")
-    mark = _FORMATS[extension][1]
+    if extension not in _METADATA_BY_EXTENSION:
+        raise InputError(f"{out}: the name must end in {', '.join(_METADATA_BY_EXTENSION)}")
+    mark = _METADATA_BY_EXTENSION[extension][1]
     check_replaceable(out, FileKind("a figure of assay", "`out`", lambda path: mark in path.read_bytes()))
 
 
-def save(figure: Figure, out: Path) -> None:
+def save_figure(figure: Figure, out: Path) -> None:
     """Write a figure atomically, in the format of the file extension.
 
     Raises:
@@ -175,8 +175,8 @@ def save(figure: Figure, out: Path) -> None:
         with warnings.catch_warnings(record=True) as raised:
             warnings.simplefilter("always")
             # in memory first: on a full disk matplotlib's PDF writer raises an error that hides the one of the disk
-            figure.savefig(drawn, format=extension[1:], metadata=_FORMATS[extension][0])
-        _check_readable([str(warning.message) for warning in raised], extension)
+            figure.savefig(drawn, format=extension[1:], metadata=_METADATA_BY_EXTENSION[extension][0])
+        _check_drawing_warnings([str(warning.message) for warning in raised], extension)
         out.parent.mkdir(parents=True, exist_ok=True)
         with written_whole(out) as scratch:
             scratch.write_bytes(drawn.getvalue())
@@ -184,7 +184,7 @@ def save(figure: Figure, out: Path) -> None:
         raise InputError(f"{out}: cannot be written ({error.strerror or error}); give `out` another place") from error
 
 
-def _check_readable(warnings: list[str], extension: str) -> None:
+def _check_drawing_warnings(warnings: list[str], extension: str) -> None:
     """Raise InputError if a warning of matplotlib means that the figure would be unreadable."""
     if any("constrained_layout not applied" in warning for warning in warnings):
         raise InputError("there is too little room for the panels; take a larger `width`, or fewer of `buckets`")

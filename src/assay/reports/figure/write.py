@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from assay.reports.data import ALL
-from assay.reports.figure.plots import choose, choose_statistic, draw_agreement, draw_layers, draw_scores
+from assay.reports.figure.plots import choose_datasets, choose_statistic, draw_agreement, draw_layers, draw_scores
 from assay.reports.figure.settings import FigureSettings
-from assay.reports.figure.style import as_in_print, check_matplotlib, check_target, save
+from assay.reports.figure.style import as_in_print, check_figure_target, check_matplotlib, save_figure
 from assay.reports.folder import RunFolder
 
 
@@ -23,10 +23,12 @@ def write_figure(run: RunFolder, out: Path, settings: FigureSettings) -> None:
         InputError: the run lacks a chosen name, or the figure cannot be written to *out*.
         MissingExtraError: matplotlib is not installed.
     """
-    check_target(out)
+    check_figure_target(out)
     check_matplotlib()
     with_scores = settings.kind == "scores"
-    shown = choose(run, settings.datasets, settings.metrics, settings.buckets or ([ALL] if with_scores else []))
+    shown = choose_datasets(
+        run, settings.datasets, settings.metrics, settings.buckets or ([ALL] if with_scores else [])
+    )
     statistic = choose_statistic(run, settings.statistic)
     with as_in_print():
         if with_scores:
@@ -34,4 +36,4 @@ def write_figure(run: RunFolder, out: Path, settings: FigureSettings) -> None:
         else:
             draw = draw_layers if settings.kind == "layers" else draw_agreement
             figure = draw(shown, statistic, settings.width)
-        save(figure, out)
+        save_figure(figure, out)

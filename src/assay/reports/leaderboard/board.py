@@ -159,7 +159,7 @@ def _metric_names(chosen: Sequence[ScoredDataset], run_title_of: dict[int, str])
     first_run_title: dict[tuple[str, str], str] = {}
     for data in chosen:
         for name, record in data.metrics.items():
-            signature = _signature(record)
+            signature = _signature_key(record)
             signatures.setdefault((name, data.title), set()).add(signature)
             first_run_title.setdefault((name, signature), run_title_of[id(data.run)])
     ambiguous = {name for (name, _), on_dataset in signatures.items() if len(on_dataset) > 1}
@@ -169,7 +169,7 @@ def _metric_names(chosen: Sequence[ScoredDataset], run_title_of: dict[int, str])
     return metric_names
 
 
-def _signature(record: MetricRecord) -> str:
+def _signature_key(record: MetricRecord) -> str:
     """Return the metric's identity, versions included, as a hashable text."""
     return repr(identity_of(record.signature, versions=True))
 
@@ -186,7 +186,7 @@ def _add_scores(
             continue
         if filters.kinds and record.declared.kind not in filters.kinds:
             continue
-        shown_name = metric_names[name, _signature(record)]
+        shown_name = metric_names[name, _signature_key(record)]
         target.scores.setdefault(shown_name, data.oriented(name))
         target.records.setdefault(shown_name, record)
 
@@ -213,8 +213,8 @@ class Line:
         ties: the share of the comparisons of two pairs that the metric ties; NaN without comparisons.
         tie_threshold: the largest difference between two scores that counts as a tie, see
             :class:`~assay.statistics.agreement.Coefficients`.
-        random: on a board of means, the random-effects mean over the datasets by statistic; a statistic without such a
-            mean has no entry.
+        random_effects: on a board of means, the random-effects mean over the datasets by statistic; a statistic without
+            such a mean has no entry.
         price_per_1000: the price of 1,000 distinct pairs, 0 if computed on this machine; None if unknown.
     """
 
@@ -231,7 +231,7 @@ class Line:
     reservations: tuple[str, ...] = ()
     ties: float = np.nan
     tie_threshold: float | None = None
-    random: Mapping[str, RandomEffects] = field(default_factory=dict)
+    random_effects: Mapping[str, RandomEffects] = field(default_factory=dict)
     price_per_1000: float | None = None
 
 
@@ -279,7 +279,7 @@ class Board:
 
 
 @dataclass(frozen=True)
-class _Cell:
+class _BucketMeasurement:
     """The measurements on one bucket of one dataset.
 
     Attributes:
@@ -333,21 +333,21 @@ def boards(
     cells = []
     for dataset in joined:
         for bucket in used_buckets(dataset.data, buckets):
-            cells.append(_draw(dataset, bucket, settings, by, advance))
-    ranked = [_board(cell, settings, by) for cell in cells]
+            cells.append(_measure_bucket(dataset, bucket, settings, by, advance))
+    ranked = [_board_of_bucket(cell, settings, by) for cell in cells]
     for bucket in dict.fromkeys(cell.bucket for cell in cells):
         parts = _to_average([cell for cell in cells if cell.bucket == bucket])
         if len(parts) > 1 and set.intersection(*(set(part.alone) for part in parts)):
-            ranked.append(_overall(bucket, parts, settings, by))
+            ranked.append(_board_of_means(bucket, parts, settings, by))
     return ranked
 
 
-def _to_average(cells: Sequence[_Cell]) -> list[_Cell]:
+def _to_average(cells: Sequence[_BucketMeasurement]) -> list[_BucketMeasurement]:
     """Return the datasets that enter a mean: those with human labels.
 
     Of several datasets with one name and split, such as versions of one dataset, only the largest is kept.
     """
-    largest: dict[tuple[str, str], _Cell] = {}
+    largest: dict[tuple[str, str], _BucketMeasurement] = {}
     for cell in cells:
         facts = cell.joined.data.facts
         key = (facts.name, facts.split)
@@ -356,7 +356,9 @@ def _to_average(cells: Sequence[_Cell]) -> list[_Cell]:
     return list(largest.values())
 
 
-def _draw(joined: Joined, bucket: str, settings: PairedTests, by: str, advance: Callable[[int], None] | None) -> _Cell:
+def _measure_bucket(
+    joined: Joined, bucket: str, settings: PairedTests, by: str, advance: Callable[[int], None] | None
+) -> _BucketMeasurement:
     """Measure every metric on a bucket with resamples and, if metrics are ranked there, compare them pairwise."""
     pairs = joined.data.within(bucket, settings.seed)
     scores = {name: pairs.take(values) for name, values in joined.scores.items()}
@@ -370,36 +372,36 @@ def _draw(joined: Joined, bucket: str, settings: PairedTests, by: str, advance: 
     metric_pairs = () if joined.unranked else None
     paired = draw_all(scores, pairs.labels, permutations=0, resamples=0, metric_pairs=metric_pairs, **drawing)
     with_ties = {} if joined.unranked else calibrated(scores, pairs.labels, pairs.groups, alone, by)
-    return _Cell(joined, bucket, len(pairs), alone, paired, with_ties)
+    return _BucketMeasurement(joined, bucket, len(pairs), alone, paired, with_ties)
 
 
-def _board(cell: _Cell, settings: PairedTests, by: str) -> Board:
+def _board_of_bucket(cell: _BucketMeasurement, settings: PairedTests, by: str) -> Board:
     """Return the board of one bucket of one dataset."""
     joined = cell.joined
     lines = []
     for name, coefficients in cell.alone.items():
-        lines.append(_line(name, [cell], coefficients, settings))
+        lines.append(_unranked_line(name, [cell], coefficients, settings))
     if joined.unranked:
         return Board(joined.title, cell.bucket, cell.n, tuple(lines), {}, joined.unranked, sizes=(cell.n,))
     board = _ranked_board(joined.title, cell.bucket, lines, cell.alone, cell.paired, settings, by)
     return replace(board, n=cell.n, sizes=(cell.n,), calibrated=cell.calibrated)
 
 
-def _overall(bucket: str, parts: Sequence[_Cell], settings: PairedTests, by: str) -> Board:
+def _board_of_means(bucket: str, parts: Sequence[_BucketMeasurement], settings: PairedTests, by: str) -> Board:
     """Return the board of means over datasets; a metric that lacks one of them is listed last, without a value."""
     names = list(dict.fromkeys(name for part in parts for name in part.alone))
     complete = [name for name in names if all(name in part.alone for part in parts)]
     lines, means = [], {}
     for name in complete:
         means[name] = average([part.alone[name] for part in parts])
-        line = _line(name, parts, means[name], settings)
-        lines.append(replace(line, random=_random_effects_means(name, parts, settings)))
+        line = _unranked_line(name, parts, means[name], settings)
+        lines.append(replace(line, random_effects=_random_effects_means(name, parts, settings)))
     for name in names:
         if name not in complete:
             lines.append(_incomplete_line(name, parts, settings))
     paired = {}
     for first, second in combinations(complete, 2):
-        paired[first, second] = average_drawn([_drawn_of(part, first, second) for part in parts])
+        paired[first, second] = average_drawn([_ordered_draws(part, first, second) for part in parts])
     title = f"fixed mean over {len(parts)} datasets that count the same"
     sizes = tuple(part.n for part in parts)
     board = _ranked_board(title, bucket, lines, means, paired, settings, by)
@@ -407,7 +409,9 @@ def _overall(bucket: str, parts: Sequence[_Cell], settings: PairedTests, by: str
     return replace(board, n=sum(sizes), sizes=sizes, calibrated=with_ties)
 
 
-def _random_effects_means(name: str, parts: Sequence[_Cell], settings: PairedTests) -> dict[str, RandomEffects]:
+def _random_effects_means(
+    name: str, parts: Sequence[_BucketMeasurement], settings: PairedTests
+) -> dict[str, RandomEffects]:
     """Return a metric's random-effects mean over datasets, by statistic; statistics without such a mean are absent."""
     alone = [part.alone[name] for part in parts]
     means = {}
@@ -418,7 +422,7 @@ def _random_effects_means(name: str, parts: Sequence[_Cell], settings: PairedTes
     return means
 
 
-def _incomplete_line(name: str, parts: Sequence[_Cell], settings: PairedTests) -> Line:
+def _incomplete_line(name: str, parts: Sequence[_BucketMeasurement], settings: PairedTests) -> Line:
     """Return the line of a metric that lacks one of the datasets and hence has no mean."""
     record = next(part.joined.records[name] for part in parts if name in part.alone)
     undefined = dict.fromkeys(settings.statistics, (None, None, None))
@@ -426,7 +430,7 @@ def _incomplete_line(name: str, parts: Sequence[_Cell], settings: PairedTests) -
     return Line(name, record.declared.kind, undefined, {}, 0, None, record.short_signature, missing=missing)
 
 
-def _drawn_of(part: _Cell, first: str, second: str) -> Drawn:
+def _ordered_draws(part: _BucketMeasurement, first: str, second: str) -> Drawn:
     """Return the comparison of a metric pair in the order *first*, *second*, swapping the draws if needed.
 
     The order in which a dataset holds the two metrics is the order of its run, which may differ between datasets.
@@ -437,7 +441,7 @@ def _drawn_of(part: _Cell, first: str, second: str) -> Drawn:
     return replace(drawn, first=drawn.second, second=drawn.first)
 
 
-def _line(name: str, parts: Sequence[_Cell], drawn: Coefficients, settings: PairedTests) -> Line:
+def _unranked_line(name: str, parts: Sequence[_BucketMeasurement], drawn: Coefficients, settings: PairedTests) -> Line:
     """Return the line of one metric, not ranked yet.
 
     Args:
@@ -470,21 +474,21 @@ def _line(name: str, parts: Sequence[_Cell], drawn: Coefficients, settings: Pair
     )
 
 
-def _mean_speed(name: str, parts: Sequence[_Cell]) -> float | None:
+def _mean_speed(name: str, parts: Sequence[_BucketMeasurement]) -> float | None:
     """Return the mean pairs per second over equally weighted datasets; None if it is unknown on one of them."""
     speeds = [part.joined.records[name].cost.pairs_per_second for part in parts]
     known = [speed for speed in speeds if speed is not None]
     return harmonic_mean(known) if len(known) == len(speeds) else None
 
 
-def _mean_price(name: str, parts: Sequence[_Cell]) -> float | None:
+def _mean_price(name: str, parts: Sequence[_BucketMeasurement]) -> float | None:
     """Return the mean price of 1,000 pairs over equally weighted datasets; None if it is unknown on one of them."""
     prices = [part.joined.records[name].price_per_1000 for part in parts]
     known = [price for price in prices if price is not None]
     return fmean(known) if len(known) == len(prices) else None
 
 
-def _costs(lines: Sequence[Line]) -> dict[str, tuple[float | None, ...]]:
+def _costs_by_metric(lines: Sequence[Line]) -> dict[str, tuple[float | None, ...]]:
     """Return the costs of each metric as a tuple of numbers of which higher is better; None for an unknown cost.
 
     The tuple holds the pairs per second, if known for some metric, and the negative price, if some metric has one. If
@@ -537,7 +541,7 @@ def _ranked_board(
         differences[names] = summarise(drawn, settings.statistics, settings.confidence)[index]
     compared = better(differences, settings)
     ranks = rank(ranked_values, compared)
-    costs = _costs(lines)
+    costs = _costs_by_metric(lines)
     front = front_of({name: (costs[name], value) for name, value in values.items()})
     ordered = []
     for line in sorted(lines, key=lambda line: -ranked_values.get(line.metric, -np.inf)):

@@ -16,7 +16,7 @@ from assay.statistics.coefficients import OF_TWO_LABELS, WHY_AUC, interval_metho
 from assay.statistics.ranks import groups_of_places, letters
 
 #: The head of the price column.
-PRICE = "price per 1,000"
+PRICE_HEAD = "price per 1,000"
 
 
 def document(boards: Sequence[Board], settings: PairedTests, by: str, absent: Sequence[str] = ()) -> Document:
@@ -33,7 +33,7 @@ def document(boards: Sequence[Board], settings: PairedTests, by: str, absent: Se
     timed = any(line.pairs_per_second is not None for board in boards for line in board.lines)
     priced = any(board.is_priced for board in boards)
     costs = [Column("pairs/s", number=True, spare=3)] if timed else []
-    costs += [Column(PRICE, number=True, spare=1)] if priced else []
+    costs += [Column(PRICE_HEAD, number=True, spare=1)] if priced else []
     costs += [Column("front", spare=3)] if costs else []
     heads = [
         Column("rank", number=True),
@@ -45,11 +45,11 @@ def document(boards: Sequence[Board], settings: PairedTests, by: str, absent: Se
     filled = [board for board in boards if any(map(_has_value, board.lines))]
     sheets = []
     for board in filled:
-        sheets.append(_with_ties(_board_sheet(board, heads, settings), board, by))
-        if any(by in line.random for line in board.lines):
+        sheets.append(_with_tie_notes(_board_sheet(board, heads, settings), board, by))
+        if any(by in line.random_effects for line in board.lines):
             sheets.append(_random_sheet(board, by))
     records = [record for board in boards for record in _board_records(board, by)]
-    empty = [_why_left_out(board) for board in boards if board not in filled]
+    empty = [_empty_board_warning(board) for board in boards if board not in filled]
     explanations = list(_explanation_lines(settings, by, filled, timed=timed, priced=priced))
     metrics = list(dict.fromkeys(line.metric for board in boards for line in board.lines))
     return Document(sheets, records, explanations, warnings=[*absent, *empty], metrics=metrics)
@@ -59,7 +59,7 @@ def _has_value(line: Line) -> bool:
     return any(value is not None for value, _, _ in line.values.values())
 
 
-def _why_left_out(board: Board) -> str:
+def _empty_board_warning(board: Board) -> str:
     """Return the warning that a board is not shown, since no metric has a value on it."""
     lacking = any(line.missing for line in board.lines)
     why = "scores or labels do not vary" + (", or are missing on one of the datasets" if lacking else "")
@@ -96,7 +96,7 @@ def _board_sheet(board: Board, heads: Sequence[Column], settings: PairedTests) -
     )
 
 
-def _with_ties(sheet: Sheet, board: Board, by: str) -> Sheet:
+def _with_tie_notes(sheet: Sheet, board: Board, by: str) -> Sheet:
     """Return the sheet of a board with notes on ties and tie thresholds added."""
     ties = {line.metric: line.ties for line in board.lines if line.rank}
     thresholds = {line.metric: line.tie_threshold for line in board.lines}
@@ -109,7 +109,7 @@ def _line_cells(line: Line, alike: str, settings: PairedTests, shown: Container[
     values = [Cell(*line.values[name], "").text for name in settings.statistics]
     costs = {
         "pairs/s": "–" if line.pairs_per_second is None else rate(line.pairs_per_second),
-        PRICE: money(line.price_per_1000),
+        PRICE_HEAD: money(line.price_per_1000),
         "front": "–" if line.on_front is None else "yes" if line.on_front else "",
     }
     cost = [text for head, text in costs.items() if head in shown]
@@ -123,7 +123,7 @@ def _random_sheet(board: Board, by: str) -> Sheet:
     rows = []
     datasets = 0
     for line in board.lines:
-        mean = line.random.get(by)
+        mean = line.random_effects.get(by)
         if mean is None:
             rows.append([line.metric, "–"])
             continue
@@ -157,7 +157,7 @@ def _board_records(board: Board, by: str) -> Iterator[dict[str, Any]]:
         }
         for name, (value, low, high) in line.values.items():
             record |= {name: value, f"{name}_low": low, f"{name}_high": high}
-        for name, mean in line.random.items():
+        for name, mean in line.random_effects.items():
             record |= {f"{name}_random": mean.mean, f"{name}_random_low": mean.low, f"{name}_random_high": mean.high}
             record |= {f"{name}_new_low": mean.new_low, f"{name}_new_high": mean.new_high}
             record[f"{name}_deviation"] = mean.deviation
@@ -202,8 +202,8 @@ def _explanation_lines(
         yield "pairs/s: what the run reached, on its machine; – where scores came from the store or were recorded"
     if priced:
         yield (
-            f"{PRICE}: what 1,000 distinct pairs cost, in the currency of the prices given to the run; free: computed "
-            "on this machine; –: not known"
+            f"{PRICE_HEAD}: what 1,000 distinct pairs cost, in the currency of the prices given to the run; free: "
+            "computed on this machine; –: not known"
         )
     if timed or priced:
         beats = (

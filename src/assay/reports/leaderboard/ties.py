@@ -13,9 +13,9 @@ from assay.statistics.agreement import Coefficients, measure
 from assay.statistics.coefficients import calibrated_form, title_of
 
 #: The smallest difference between two shares of ties at which ties are said to influence the ranking.
-MUCH = 0.1
+INFLUENTIAL_TIE_DIFFERENCE = 0.1
 #: The most pairs for which the calibrated order is computed; with more, finding the thresholds takes seconds.
-PAIRS = 10_000
+MAX_CALIBRATED_PAIRS = 10_000
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ def ties_decide(ties: Mapping[str, float], by: str) -> bool:
     """
     known = [share for share in ties.values() if not np.isnan(share)]
     form = calibrated_form(by)
-    return form is not None and form != by and len(known) > 1 and max(known) - min(known) > MUCH
+    return form is not None and form != by and len(known) > 1 and max(known) - min(known) > INFLUENTIAL_TIE_DIFFERENCE
 
 
 def calibrated(
@@ -54,7 +54,8 @@ def calibrated(
 ) -> dict[str, Calibrated]:
     """Return every metric under the calibrated form of a coefficient.
 
-    Empty if ties do not influence the ranking, see :func:`ties_decide`, or if there are more than :data:`PAIRS` pairs.
+    Empty if ties do not influence the ranking, see :func:`ties_decide`, or if there are more pairs than
+    :data:`MAX_CALIBRATED_PAIRS`.
 
     Args:
         scores: the scores by metric, each of shape (n,).
@@ -65,7 +66,7 @@ def calibrated(
     """
     form = calibrated_form(by)
     ties = {name: coefficients.ties for name, coefficients in alone.items()}
-    if form is None or len(labels) > PAIRS or not ties_decide(ties, by):
+    if form is None or len(labels) > MAX_CALIBRATED_PAIRS or not ties_decide(ties, by):
         return {}
     measured = measure(scores, labels, statistics=(form,), resamples=0, seed=(0,), groups=groups)
     values = {}

@@ -36,7 +36,7 @@ from assay.statistics.coefficients import title_of
 
 
 @dataclass(frozen=True)
-class Shown:
+class TableCell:
     """A cell of the table: its text, the value to sort by (None if undefined), and the letters of its notes."""
 
     text: str
@@ -57,7 +57,7 @@ class AgreementTable:
     """
 
     buckets: list[tuple[str, list[str]]]
-    rows: list[tuple[str, list[Shown]]]
+    rows: list[tuple[str, list[TableCell]]]
     ceiling: list[str]
     has_ceiling: bool
     notes: dict[str, str]
@@ -67,7 +67,7 @@ def agreement_table(unit: Unit, statistic: str) -> AgreementTable:
     """Return the table of one statistic on a dataset; notes, such as why a value is undefined, are named by letters."""
     letters: dict[str, str] = {}
     rows = [
-        (metric, [_shown_cell(unit.cell(block, metric, statistic) or NOT_COMPUTED, letters) for block in unit.blocks])
+        (metric, [_table_cell(unit.cell(block, metric, statistic) or NOT_COMPUTED, letters) for block in unit.blocks])
         for metric in unit.ranking(statistic)
     ]
     column = unit.section.statistics.index(statistic)
@@ -80,12 +80,12 @@ def agreement_table(unit: Unit, statistic: str) -> AgreementTable:
     )
 
 
-def _shown_cell(cell: Cell, letters: dict[str, str]) -> Shown:
+def _table_cell(cell: Cell, letters: dict[str, str]) -> TableCell:
     notes = [note for note in cell.note.split("; ") if note]
     if cell.value is None and not notes:
         notes = ["undefined"]
     marks = [letters.setdefault(note, _footnote_letter(len(letters))) for note in notes]
-    return Shown(cell.text, cell.value, marks)
+    return TableCell(cell.text, cell.value, marks)
 
 
 def _footnote_letter(number: int) -> str:
@@ -102,63 +102,68 @@ class ForestGeometry:
     """The sizes of a forest plot in pixels, and the positions of its panels.
 
     Attributes:
-        rows, panels: the numbers of rows and of panels.
-        labels: the width of the column with the names of the rows.
+        row_count, panel_count: the numbers of rows and of panels.
+        labels_width: the width of the column with the names of the rows.
     """
 
-    rows: int
-    panels: int
-    labels: float
+    row_count: int
+    panel_count: int
+    labels_width: float
 
     WIDTH = 1080
     #: Largest width of a panel, however few there are.
-    WIDEST = 460
+    MAX_PANEL_WIDTH = 460
     #: Heights of a row, of the title above the rows, and of the axis below them; and the gap between two panels.
     LINE, HEAD, FOOT, GAP = 22, 40, 30, 34
     #: Margin inside a panel, so that dots at its ends are whole; and at the right, for half of the last axis label.
     INSET, MARGIN = 6, 8
     #: Largest number of characters of the name of a row.
-    LONGEST = 34
+    MAX_LABEL_CHARACTERS = 34
 
     @classmethod
     def of(cls, plot: Forest) -> ForestGeometry:
         """Return the geometry of a plot."""
-        longest = min(cls.LONGEST, max(len(row.label) for row in plot.rows))
+        longest = min(cls.MAX_LABEL_CHARACTERS, max(len(row.label) for row in plot.rows))
         return cls(len(plot.rows), len(plot.panels), longest * CHARACTER_WIDTH + 14)
 
     @property
-    def abreast(self) -> int:
+    def panels_per_row(self) -> int:
         """The number of panels side by side."""
-        return min(MAX_PANELS_PER_ROW, self.panels)
+        return min(MAX_PANELS_PER_ROW, self.panel_count)
 
     @property
-    def panel(self) -> float:
+    def panel_width(self) -> float:
         """The width of a panel."""
-        available = self.WIDTH - self.MARGIN - self.labels - self.GAP * (self.abreast - 1)
-        return min(available / self.abreast, self.WIDEST)
+        available = self.WIDTH - self.MARGIN - self.labels_width - self.GAP * (self.panels_per_row - 1)
+        return min(available / self.panels_per_row, self.MAX_PANEL_WIDTH)
 
     @property
-    def tall(self) -> int:
-        """The height of a row of panels."""
-        return self.HEAD + self.LINE * self.rows + self.FOOT
+    def panel_height(self) -> int:
+        """The height of a panel with its title and axis."""
+        return self.HEAD + self.LINE * self.row_count + self.FOOT
 
     @property
-    def size(self) -> tuple[float, float]:
+    def plot_size(self) -> tuple[float, float]:
         """The width and height of the plot."""
-        width = self.labels + self.abreast * self.panel + (self.abreast - 1) * self.GAP + self.MARGIN
-        return width, -(-self.panels // self.abreast) * self.tall
+        width = (
+            self.labels_width
+            + self.panels_per_row * self.panel_width
+            + (self.panels_per_row - 1) * self.GAP
+            + self.MARGIN
+        )
+        return width, -(-self.panel_count // self.panels_per_row) * self.panel_height
 
-    def ends(self, column: int) -> tuple[float, float]:
+    def axis_ends(self, column: int) -> tuple[float, float]:
         """Return the horizontal coordinates of both ends of the axis of a panel."""
-        left = self.labels + column * (self.panel + self.GAP)
-        return left + self.INSET, left + self.panel - self.INSET
+        left = self.labels_width + column * (self.panel_width + self.GAP)
+        return left + self.INSET, left + self.panel_width - self.INSET
 
-    def middle(self, top: float, row: int) -> float:
+    def row_middle(self, top: float, row: int) -> float:
         """Return the vertical coordinate of the middle of a row, in a panel that begins at *top*."""
         return top + self.HEAD + self.LINE * (row + 0.5)
 
 
-def forest(unit: Unit, statistic: str) -> Figure:
+def draw_agreement_forest(unit: Unit, statistic: str) -> Figure:
     """Return the plot of one statistic on one dataset, with metrics in descending order of the value over all pairs."""
     plot = agreement_forest(unit, statistic, unit.blocks, unit.ranking(statistic))
     head = title_of(statistic)
@@ -192,26 +197,28 @@ def draw_forest(key: str, plot: Forest, title: str, about: str, *, can_filter: b
     marks = ticks(*plot.range, 5)
     parts: list[Markup] = []
     for number, panel in enumerate(plot.panels):
-        row, column = divmod(number, geometry.abreast)
-        top = row * geometry.tall
+        row, column = divmod(number, geometry.panels_per_row)
+        top = row * geometry.panel_height
         if not column:
-            parts.append(_row_names(plot.rows, geometry, top, can_filter))
-        scale = Scale(marks[0], marks[-1], *geometry.ends(column))
-        parts.append(_forest_panel(plot.rows, panel, geometry, scale, marks, top, can_filter))
-    return drawing(key, *geometry.size, title, about, *parts)
+            parts.append(_draw_row_names(plot.rows, geometry, top, can_filter))
+        scale = Scale(marks[0], marks[-1], *geometry.axis_ends(column))
+        parts.append(_draw_forest_panel(plot.rows, panel, geometry, scale, marks, top, can_filter))
+    return drawing(key, *geometry.plot_size, title, about, *parts)
 
 
-def _row_names(rows: Sequence[ForestRow], geometry: ForestGeometry, top: float, can_filter: bool) -> Markup:
+def _draw_row_names(rows: Sequence[ForestRow], geometry: ForestGeometry, top: float, can_filter: bool) -> Markup:
     names = []
     for number, row in enumerate(rows):
-        y = geometry.middle(top, number) + 4
+        y = geometry.row_middle(top, number) + 4
         hint = element("title", row.metric)
-        name = text(geometry.labels - 10, y, elide_middle(row.label, geometry.LONGEST), hint, anchor="end")
+        name = text(
+            geometry.labels_width - 10, y, elide_middle(row.label, geometry.MAX_LABEL_CHARACTERS), hint, anchor="end"
+        )
         names.append(element("g", name, data_metric=row.metric if can_filter else None))
     return element("g", *names)
 
 
-def _forest_panel(
+def _draw_forest_panel(
     rows: Sequence[ForestRow],
     panel: ForestPanel,
     geometry: ForestGeometry,
@@ -239,12 +246,12 @@ def _forest_panel(
         hint = element("title", panel.reference_hint)
         parts.append(element("line", hint, x1=x, x2=x, y1=first, y2=last, class_="ceiling"))
     for number, (row, cell) in enumerate(zip(rows, panel.cells, strict=True)):
-        interval = _value_marks(cell, f"{row.name}, {panel.title}", scale, geometry.middle(top, number))
+        interval = _draw_value(cell, f"{row.name}, {panel.title}", scale, geometry.row_middle(top, number))
         parts.append(element("g", *interval, data_metric=row.metric if can_filter else None))
     return element("g", *parts, data_bucket=panel.title if can_filter else None)
 
 
-def _value_marks(cell: Cell, title: str, scale: Scale, y: float) -> Iterator[Markup]:
+def _draw_value(cell: Cell, title: str, scale: Scale, y: float) -> Iterator[Markup]:
     """Yield the dot and the bar of one value, or the word "undefined"."""
     if cell.value is None:
         yield text(scale(0.0) + 5, y + 4, "undefined", element("title", cell.note), class_="small muted")
@@ -270,7 +277,7 @@ class LayerGeometry:
     foot: int = 34
 
     @property
-    def tall(self) -> int:
+    def panel_height(self) -> int:
         """The height of a panel with title and axis."""
         return self.head + self.height + self.foot
 
@@ -287,15 +294,17 @@ def draw_layers(unit: Unit, model: LayeredModel, statistic: str) -> Figure:
     parts = []
     for number, curve in enumerate(curves):
         row, column = divmod(number, abreast)
-        parts.append(_layers_panel(curve, list(model.layers), marks, column * LAYERS.width, row * LAYERS.tall))
+        parts.append(
+            _draw_layers_panel(curve, list(model.layers), marks, column * LAYERS.width, row * LAYERS.panel_height)
+        )
     head = title_of(statistic)
     best = "; ".join(f"{curve.bucket}: {curve.best}" for curve in curves)
     svg = drawing(
         f"layers-{unit.key}-{model.number}-{statistic}",
         abreast * LAYERS.width,
-        -(-len(curves) // abreast) * LAYERS.tall,
+        -(-len(curves) // abreast) * LAYERS.panel_height,
         f"{head} by layer, {model.name} on {unit.title}",
-        f"A panel a bucket, a line over the layers with its interval as a band. Highest layer: {best}.",
+        f"One panel per bucket, a line over the layers with its interval as a band. Highest layer: {best}.",
         *parts,
     )
     rows = [[str(layer), curve.bucket, *cell.exact_texts] for curve in curves for layer, cell in curve.cells.items()]
@@ -303,19 +312,21 @@ def draw_layers(unit: Unit, model: LayeredModel, statistic: str) -> Figure:
     return Figure(svg, Sheet(f"{head} by layer of {model.name} on {unit.title}", heads, rows))
 
 
-def _layers_panel(curve: LayerCurve, layers: list[int], marks: list[float], left: float, top: float) -> Markup:
+def _draw_layers_panel(curve: LayerCurve, layers: list[int], marks: list[float], left: float, top: float) -> Markup:
     """Return the panel of one bucket, whose upper left corner is at (left, top): axes, band, curve and points."""
     across = Scale(layers[0], layers[-1], left + LAYERS.left, left + LAYERS.width - LAYERS.right)
     up = Scale(marks[0], marks[-1], top + LAYERS.head + LAYERS.height, top + LAYERS.head)
     parts = [text(across.start, top + 16, elide_middle(curve.bucket, 34), class_="strong")]
-    parts += _layers_axes(across, up, layers, marks)
+    parts += _draw_layers_axes(across, up, layers, marks)
     if curve.band:
         edge = [(across(layer), up(low)) for layer, low, _ in curve.band]
         edge += [(across(layer), up(high)) for layer, _, high in reversed(curve.band)]
-        parts.append(element("polygon", points=_svg_points(edge), class_="band"))
+        parts.append(element("polygon", points=_polyline_points(edge), class_="band"))
     parts.append(
         element(
-            "polyline", points=_svg_points((across(layer), up(value)) for layer, value in curve.points), class_="curve"
+            "polyline",
+            points=_polyline_points((across(layer), up(value)) for layer, value in curve.points),
+            class_="curve",
         )
     )
     for layer, value in curve.points:
@@ -329,7 +340,7 @@ def _layers_panel(curve: LayerCurve, layers: list[int], marks: list[float], left
     return element("g", *parts)
 
 
-def _layers_axes(across: Scale, up: Scale, layers: list[int], marks: list[float]) -> Iterator[Markup]:
+def _draw_layers_axes(across: Scale, up: Scale, layers: list[int], marks: list[float]) -> Iterator[Markup]:
     for mark in marks:
         yield element("line", x1=across.start, x2=across.end, y1=up(mark), y2=up(mark), class_="grid")
         yield text(across.start - 6, up(mark) + 4, f"{mark:g}", class_="muted", anchor="end")
@@ -338,5 +349,5 @@ def _layers_axes(across: Scale, up: Scale, layers: list[int], marks: list[float]
     yield text((across.start + across.end) / 2, up.start + 30, "layer", class_="small muted", anchor="middle")
 
 
-def _svg_points(points: Iterable[tuple[float, float]]) -> str:
+def _polyline_points(points: Iterable[tuple[float, float]]) -> str:
     return " ".join(f"{x:.1f},{y:.1f}" for x, y in points)

@@ -41,14 +41,14 @@ class AspectModel:
     """The metrics that score aspects of one model, whose overall score is itself a metric.
 
     Attributes:
-        whole: the name of the metric of the overall score, which the run may lack.
+        whole_metric: the name of the metric of the overall score, which the run may lack.
         title: the short name of that metric.
         number: the index of the model on the page.
         aspects: the metric of each aspect, in the order of the run.
         units: the datasets with scores of at least two aspects.
     """
 
-    whole: str
+    whole_metric: str
     title: str
     number: int
     aspects: dict[str, str]
@@ -87,27 +87,27 @@ def draw_aspects(model: AspectModel, statistic: str) -> Figure | None:
     if not units:
         return None
     rows = [ForestRow(metric, aspect, aspect) for aspect, metric in model.aspects.items()]
-    plot = Forest(rows, [_forest_panel(model, unit, statistic) for unit in units])
+    plot = Forest(rows, [_dataset_panel(model, unit, statistic) for unit in units])
     head = title_of(statistic)
     svg = draw_forest(
         f"aspects-{model.number}-{statistic}",
         plot,
-        f"{head} of the aspects of {model.whole} with people",
+        f"{head} of the aspects of {model.whole_metric} with people",
         f"A panel for each of {len(units)} datasets, a line for each of {len(rows)} aspects: a dot for the value, "
         "a bar for its interval, a dashed line for the whole. The numbers are in the table.",
         can_filter=False,
     )
-    return Figure(svg, _profile_sheet(model, plot, head))
+    return Figure(svg, _aspects_sheet(model, plot, head))
 
 
-def _forest_panel(model: AspectModel, unit: Unit, statistic: str) -> ForestPanel:
+def _dataset_panel(model: AspectModel, unit: Unit, statistic: str) -> ForestPanel:
     cells = [_aspect_cell(unit, metric, statistic) or NOT_COMPUTED for metric in model.aspects.values()]
-    whole = _aspect_cell(unit, model.whole, statistic)
+    whole = _aspect_cell(unit, model.whole_metric, statistic)
     fact = f"n = {len(unit.data):,}"
     hint = ""
     if whole and whole.value is not None:
         fact += f", whole {short(whole.value, 3)}"
-        hint = f"{model.whole}, {unit.title}: {whole.text}"
+        hint = f"{model.whole_metric}, {unit.title}: {whole.text}"
     return ForestPanel(unit.title, fact, cells, whole, hint)
 
 
@@ -116,7 +116,7 @@ def _aspect_cell(unit: Unit, metric: str, statistic: str) -> Cell | None:
     return unit.cell(block, metric, statistic) if block else None
 
 
-def _profile_sheet(model: AspectModel, plot: Forest, head: str) -> Sheet:
+def _aspects_sheet(model: AspectModel, plot: Forest, head: str) -> Sheet:
     rows = []
     for panel in plot.panels:
         if panel.reference is not None:
@@ -126,7 +126,7 @@ def _profile_sheet(model: AspectModel, plot: Forest, head: str) -> Sheet:
             cell = panel.cells[number]
             rows.append([row.name, panel.title, *cell.exact_texts, cell.note])
     heads = [Column("aspect"), Column("dataset"), *number_columns(["value", "low", "high"])]
-    return Sheet(f"{head} of the aspects of {model.whole}", [*heads, Column("note")], rows)
+    return Sheet(f"{head} of the aspects of {model.whole_metric}", [*heads, Column("note")], rows)
 
 
 # Mean aspect scores of diverging pairs by error category, as a heat map: which aspects are low on which errors
@@ -135,16 +135,16 @@ def _profile_sheet(model: AspectModel, plot: Forest, head: str) -> Sheet:
 #: errors, which would leave most categories with no or one pair.
 RESIDUAL = 0.25
 #: Number of pairs from which on a category has a row.
-FEWEST = 3
+MIN_PAIRS_PER_CATEGORY = 3
 
-LONGEST_CATEGORY = 30
-CELL = 46
-PROFILE_LINE = 24
-PROFILE_FOOT = 6
+MAX_CATEGORY_CHARACTERS = 30
+CELL_WIDTH = 46
+PROFILE_ROW_HEIGHT = 24
+PROFILE_GAP = 6
 #: Highest opacity of the colour of a cell, at which the number is still readable.
-DEEPEST = 0.5
+MAX_OPACITY = 0.5
 #: Number of standard deviations at which a cell has that opacity.
-FULL = 1.0
+DEVIATIONS_AT_MAX_OPACITY = 1.0
 
 
 @dataclass(frozen=True)
@@ -171,22 +171,24 @@ def draw_profile(unit: Unit, model: AspectModel, tagged: TagColumns) -> Profile 
     aspects = {name: metric for name, metric in model.aspects.items() if metric in unit.data.scores}
     if not aspects:
         return None
-    metric = model.whole if model.whole in unit.data.scores else next(iter(aspects.values()))
+    metric = model.whole_metric if model.whole_metric in unit.data.scores else next(iter(aspects.values()))
     scores = np.stack([unit.data.scores[name] for name in aspects.values()])
     divergence = diverging(unit.data, metric, Rule(by="rank", residual=RESIDUAL))
-    masks = _masks_of_groups(tagged, len(unit.data))
+    masks = _category_masks(tagged, len(unit.data))
     all_pairs = _category_row("all pairs", scores, divergence, np.ones(len(unit.data), dtype=bool))
     lines = [_category_row(name, scores, divergence, mask & divergence.mask) for name, mask in masks.items()]
-    kept = [line for line in lines if line.n >= FEWEST]
+    kept = [line for line in lines if line.n >= MIN_PAIRS_PER_CATEGORY]
     if not kept:
         return None
     with np.errstate(invalid="ignore"):
         spread = np.array([np.nanstd(row) if np.isfinite(row).any() else np.nan for row in scores])
     figure = _draw_heat_map(unit, model, metric, list(aspects), all_pairs, kept, spread)
-    return Profile(figure, metric, [f"{line.title} ({line.n})" for line in lines if 0 < line.n < FEWEST])
+    return Profile(
+        figure, metric, [f"{line.title} ({line.n})" for line in lines if 0 < line.n < MIN_PAIRS_PER_CATEGORY]
+    )
 
 
-def _masks_of_groups(tagged: TagColumns, n: int) -> dict[str, NDArray[np.bool_]]:
+def _category_masks(tagged: TagColumns, n: int) -> dict[str, NDArray[np.bool_]]:
     rows = np.repeat(np.arange(n), tagged.starts[1:] - tagged.starts[:-1])
     masks = {}
     for index, name in enumerate(tagged.names):
@@ -217,25 +219,27 @@ def _draw_heat_map(
 ) -> Figure:
     """Return the heat map and its table; *spread* is the standard deviation of each aspect over all pairs."""
     head = max(map(len, aspects)) * CHARACTER_WIDTH * 0.75 + 24
-    left = max(len(_line_title(line)) for line in (all_pairs, *lines)) * CHARACTER_WIDTH + 14
-    width = left + CELL * len(aspects) + head * 0.8
-    parts = [_aspect_head(aspect, left + CELL * (number + 0.5), head) for number, aspect in enumerate(aspects)]
+    left = max(len(_row_title(line)) for line in (all_pairs, *lines)) * CHARACTER_WIDTH + 14
+    width = left + CELL_WIDTH * len(aspects) + head * 0.8
+    parts = [
+        _draw_aspect_head(aspect, left + CELL_WIDTH * (number + 0.5), head) for number, aspect in enumerate(aspects)
+    ]
     for number, line in enumerate((all_pairs, *lines)):
-        top = head + PROFILE_LINE * number + PROFILE_FOOT * (line is not all_pairs)
-        parts += _draw_row(line, all_pairs, spread, aspects, left, top)
+        top = head + PROFILE_ROW_HEIGHT * number + PROFILE_GAP * (line is not all_pairs)
+        parts += _draw_category_row(line, all_pairs, spread, aspects, left, top)
     lowest = "; ".join(f"{line.title}: {_lowest_aspect(line, all_pairs, spread, aspects)}" for line in lines)
     svg = drawing(
         f"profile-{unit.key}-{model.number}",
         width,
-        head + PROFILE_LINE * (len(lines) + 1) + PROFILE_FOOT,
-        f"Aspects of {model.whole} by error category on {unit.title}",
-        f"A line a category, a column an aspect: the mean score. Lowest against all pairs: {lowest}.",
+        head + PROFILE_ROW_HEIGHT * (len(lines) + 1) + PROFILE_GAP,
+        f"Aspects of {model.whole_metric} by error category on {unit.title}",
+        f"One line per category, one column per aspect: the mean score. Lowest against all pairs: {lowest}.",
         *parts,
     )
     rows = [
         [line.title, str(line.n), "–" if line is all_pairs else str(line.too_high), aspect, *numbers]
         for line in (all_pairs, *lines)
-        for aspect, numbers in zip(aspects, _number_cells(line, all_pairs, spread), strict=True)
+        for aspect, numbers in zip(aspects, _category_number_cells(line, all_pairs, spread), strict=True)
     ]
     heads = [Column("category"), *number_columns(["pairs", "scored too high"])]
     numbers = ("mean", "less that of all pairs", "in standard deviations")
@@ -243,7 +247,7 @@ def _draw_heat_map(
     return Figure(
         svg,
         Sheet(
-            f"Aspects of {model.whole} by error category, {unit.title}",
+            f"Aspects of {model.whole_metric} by error category, {unit.title}",
             [*heads, Column("aspect"), *number_columns(numbers)],
             rows,
             notes=about,
@@ -251,22 +255,24 @@ def _draw_heat_map(
     )
 
 
-def _line_title(line: _CategoryRow) -> str:
-    return f"{elide_middle(line.title, LONGEST_CATEGORY)} ({line.n:,})"
+def _row_title(line: _CategoryRow) -> str:
+    return f"{elide_middle(line.title, MAX_CATEGORY_CHARACTERS)} ({line.n:,})"
 
 
-def _aspect_head(aspect: str, x: float, bottom: float) -> Markup:
+def _draw_aspect_head(aspect: str, x: float, bottom: float) -> Markup:
     return element("text", aspect, transform=f"translate({x:.1f} {bottom - 8:.1f}) rotate(-45)")
 
 
-def _deviations(line: _CategoryRow, all_pairs: _CategoryRow, spread: NDArray[np.float64]) -> NDArray[np.float64]:
+def _standardised_deviations(
+    line: _CategoryRow, all_pairs: _CategoryRow, spread: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Return the deviation of each mean from that of all pairs, in standard deviations; NaN if it is undefined."""
     with np.errstate(invalid="ignore", divide="ignore"):
         deviations: NDArray[np.float64] = np.where(spread > 0, (line.means - all_pairs.means) / spread, np.nan)
     return deviations
 
 
-def _draw_row(
+def _draw_category_row(
     line: _CategoryRow,
     all_pairs: _CategoryRow,
     spread: NDArray[np.float64],
@@ -278,42 +284,48 @@ def _draw_row(
     css_class = "strong" if line is all_pairs else ""
     yield text(
         left - 10,
-        top + PROFILE_LINE / 2 + 4,
-        _line_title(line),
+        top + PROFILE_ROW_HEIGHT / 2 + 4,
+        _row_title(line),
         element("title", line.title),
         anchor="end",
         class_=css_class,
     )
     for number, (aspect, mean, deviation) in enumerate(
-        zip(aspects, line.means, _deviations(line, all_pairs, spread), strict=True)
+        zip(aspects, line.means, _standardised_deviations(line, all_pairs, spread), strict=True)
     ):
-        x = left + CELL * number
+        x = left + CELL_WIDTH * number
         shown = short(float(mean), 2) if np.isfinite(mean) else "–"
         hint = f"{line.title}, {aspect}: {shown}"
         if line is not all_pairs and np.isfinite(deviation):
             hint += f", {deviation:+.2f} standard deviations from all pairs"
-            opacity = min(abs(float(deviation)) / FULL, 1.0) * DEEPEST
+            opacity = min(abs(float(deviation)) / DEVIATIONS_AT_MAX_OPACITY, 1.0) * MAX_OPACITY
             side_class = "below" if deviation < 0 else "above"
             yield element(
                 "rect",
                 x=x,
                 y=top,
-                width=CELL - 2,
-                height=PROFILE_LINE - 2,
+                width=CELL_WIDTH - 2,
+                height=PROFILE_ROW_HEIGHT - 2,
                 class_=side_class,
                 fill_opacity=f"{opacity:.2f}",
             )
-        middle = x + (CELL - 2) / 2
-        yield text(middle, top + PROFILE_LINE / 2 + 3, shown, element("title", hint), anchor="middle", class_=css_class)
+        middle = x + (CELL_WIDTH - 2) / 2
+        yield text(
+            middle, top + PROFILE_ROW_HEIGHT / 2 + 3, shown, element("title", hint), anchor="middle", class_=css_class
+        )
 
 
 def _lowest_aspect(line: _CategoryRow, all_pairs: _CategoryRow, spread: NDArray[np.float64], aspects: list[str]) -> str:
-    deviation = _deviations(line, all_pairs, spread)
+    deviation = _standardised_deviations(line, all_pairs, spread)
     return aspects[int(np.nanargmin(deviation))] if np.isfinite(deviation).any() else "none"
 
 
-def _number_cells(line: _CategoryRow, all_pairs: _CategoryRow, spread: NDArray[np.float64]) -> Iterator[list[str]]:
-    for mean, base, deviation in zip(line.means, all_pairs.means, _deviations(line, all_pairs, spread), strict=True):
+def _category_number_cells(
+    line: _CategoryRow, all_pairs: _CategoryRow, spread: NDArray[np.float64]
+) -> Iterator[list[str]]:
+    for mean, base, deviation in zip(
+        line.means, all_pairs.means, _standardised_deviations(line, all_pairs, spread), strict=True
+    ):
         values = (mean, mean - base, deviation)
         yield [
             short(float(value), decimals) if np.isfinite(value) else "–"

@@ -40,7 +40,7 @@ COST = CostGeometry()
 
 
 @dataclass(frozen=True)
-class _Axis:
+class _CostAxis:
     """The horizontal axis of a figure: the kind of cost that it shows.
 
     Attributes:
@@ -61,7 +61,7 @@ class _Axis:
     mark: Callable[[float], str]
 
 
-_SPEED = _Axis(
+_SPEED_AXIS = _CostAxis(
     "cost",
     "pairs per second",
     "Cost and agreement",
@@ -70,7 +70,7 @@ _SPEED = _Axis(
     lambda speed: f"{speed:,.4g}" if speed < 1000 else f"{speed:,.0f}",
     lambda speed: f"{speed:,.0f}" if speed >= 1 else f"{speed:g}",
 )
-_PRICE = _Axis(
+_PRICE_AXIS = _CostAxis(
     "price",
     "price per 1,000 pairs",
     "Price and agreement",
@@ -113,7 +113,7 @@ def draw_cost(unit: Unit, statistic: str) -> CostFigure:
 
     A metric of unknown cost might beat any metric whose agreement is no higher; such metrics are not marked.
     """
-    return _figure_of_unit(unit, statistic, _SPEED)
+    return _draw_cost_figure(unit, statistic, _SPEED_AXIS)
 
 
 def draw_price(unit: Unit, statistic: str) -> CostFigure | None:
@@ -123,16 +123,16 @@ def draw_price(unit: Unit, statistic: str) -> CostFigure | None:
     """
     if not any(record.price_per_1000 for record in unit.data.metrics.values()):
         return None
-    return _figure_of_unit(unit, statistic, _PRICE)
+    return _draw_cost_figure(unit, statistic, _PRICE_AXIS)
 
 
-def _figure_of_unit(unit: Unit, statistic: str, axis: _Axis) -> CostFigure:
+def _draw_cost_figure(unit: Unit, statistic: str, axis: _CostAxis) -> CostFigure:
     """Return the figure of agreement against the cost on *axis*, with its table."""
     amounts = {metric: axis.amount(record) for metric, record in unit.data.metrics.items()}
     values = {metric: unit.statistic_value(metric, statistic) for metric in amounts}
     unknown = [metric for metric, amount in amounts.items() if amount is None]
     undefined = [metric for metric, amount in amounts.items() if amount is not None and values[metric] is None]
-    points = list(_points_of_metrics(amounts, values, axis))
+    points = list(_cost_points(amounts, values, axis))
     if not points:
         return CostFigure(None, unknown, undefined)
     points_by_value = sorted(points, key=lambda point: -point.value)
@@ -149,12 +149,12 @@ def _figure_of_unit(unit: Unit, statistic: str, axis: _Axis) -> CostFigure:
         f"Each metric is a point; {front_in_words}",
         *_draw_points(unit, points, axis, head),
     )
-    table = _points_sheet(unit, points_by_value, axis, head)
+    table = _cost_sheet(unit, points_by_value, axis, head)
     return CostFigure(Figure(svg, table), unknown, undefined, any(point.on_front is None for point in points))
 
 
-def _points_of_metrics(
-    amounts: Mapping[str, float | None], values: Mapping[str, float | None], axis: _Axis
+def _cost_points(
+    amounts: Mapping[str, float | None], values: Mapping[str, float | None], axis: _CostAxis
 ) -> Iterator[_Point]:
     """Yield one point per metric with known cost and defined agreement; *amounts* and *values* are by metric."""
     costs = {}
@@ -169,7 +169,7 @@ def _points_of_metrics(
             yield _Point(metric, amount, value, front[metric])
 
 
-def _points_sheet(unit: Unit, points: Sequence[_Point], axis: _Axis, head: str) -> Sheet:
+def _cost_sheet(unit: Unit, points: Sequence[_Point], axis: _CostAxis, head: str) -> Sheet:
     on_front = {True: "yes", False: "no", None: "–"}
     rows = []
     for point in points:
@@ -202,13 +202,13 @@ class _CostScale:
         return self._scale(math.log10(amount)) if amount else self._free
 
 
-def _draw_points(unit: Unit, points: list[_Point], axis: _Axis, head: str) -> list[Markup]:
+def _draw_points(unit: Unit, points: list[_Point], axis: _CostAxis, head: str) -> list[Markup]:
     """Return the elements of the figure: axes, the line of the Pareto front, points and names."""
     across = _CostScale([point.amount for point in points])
     values = [point.value for point in points]
     marks = ticks(min([0.0, *values]), max(values), 6)
     up = Scale(marks[0], marks[-1], COST.height - COST.bottom, COST.top)
-    parts = [*_draw_axes(across, up, marks, axis, head)]
+    parts = [*_draw_cost_axes(across, up, marks, axis, head)]
     positions = {point.metric: (across(point.amount), up(point.value)) for point in points}
     front = sorted((point for point in points if point.on_front), key=lambda point: point.amount)
     if front:
@@ -225,7 +225,7 @@ def _draw_points(unit: Unit, points: list[_Point], axis: _Axis, head: str) -> li
     return parts
 
 
-def _draw_axes(across: _CostScale, up: Scale, marks: list[float], axis: _Axis, head: str) -> Iterator[Markup]:
+def _draw_cost_axes(across: _CostScale, up: Scale, marks: list[float], axis: _CostAxis, head: str) -> Iterator[Markup]:
     end = COST.width - COST.right
     for mark in marks:
         yield element("line", x1=across.start, x2=end, y1=up(mark), y2=up(mark), class_="grid")
@@ -247,7 +247,7 @@ def _draw_axes(across: _CostScale, up: Scale, marks: list[float], axis: _Axis, h
 _Box = tuple[float, float, float, float]
 #: Positions of a name in order of preference, as anchor and offset from the point: beside it, then above and below at
 #: growing distances.
-_POSITIONS = [
+_LABEL_POSITIONS = [
     ("start", 10, 4),
     ("end", -10, 4),
     ("start", 10, 16),
@@ -262,10 +262,10 @@ _POSITIONS = [
 
 def _place_label(name: str, point: _Point, x: float, y: float, taken: list[_Box]) -> Markup:
     """Return a name near its point, empty if every position is taken; the rectangle of the name is added to *taken*."""
-    for anchor, across, down in _POSITIONS:
+    for anchor, across, down in _LABEL_POSITIONS:
         left, base = x + across, y + down
         box = _label_box(name, anchor, left, base)
-        if not _is_inside(box) or any(_boxes_overlap(box, other) for other in taken):
+        if not _is_box_inside_figure(box) or any(_boxes_overlap(box, other) for other in taken):
             continue
         taken.append(box)
         css_class = "name strong" if point.on_front else "name"
@@ -285,7 +285,7 @@ def _label_box(name: str, anchor: str, left: float, base: float) -> _Box:
     return start, base - 11, start + label_width, base + 3
 
 
-def _is_inside(box: _Box) -> bool:
+def _is_box_inside_figure(box: _Box) -> bool:
     return box[0] > COST.left and box[2] < COST.width and box[1] > COST.top - 8
 
 

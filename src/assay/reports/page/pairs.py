@@ -28,9 +28,9 @@ from assay.reports.units import Unit
 # Categories of the pairs on the page, in columns for the browser
 
 #: Largest number of pairs of a page that the rules tag: those on which metrics and people differ most.
-MOST = 10_000
+MAX_TAGGED_PAIRS = 10_000
 #: A rule by which every pair diverges whose ranks of score and label differ at all.
-_ANY = Rule(by="rank", residual=1e-9)
+_ANY_RANK_DIFFERENCE = Rule(by="rank", residual=1e-9)
 
 
 @dataclass(frozen=True)
@@ -58,16 +58,16 @@ def tag_pairs(data: ScoredDataset, most: int) -> TagColumns:
     tags: list[Sequence[Category]] = [
         [Category(name, "annotated in the data", "people")] if name else [] for name in people
     ]
-    about = _about_annotated(people)
+    about = _annotation_lines(people)
     if most:
-        rows = _choose_pairs(data, most)
+        rows = _choose_rows_to_tag(data, most)
         # without a declared scale, the labels of all pairs define it, and not only those of the chosen pairs
         facts = data.facts.model_copy(update={"scale": label_scale(data)})
         chosen = tag_all(replace(data, facts=facts, table=data.table.take(rows), scores={}, metrics={}, _masks={}))
         for row, categories in zip(rows, chosen.categories, strict=True):
             tags[row] = categories
         long_answers = about_long_answers(int(too_long(data).sum()), len(data))
-        about += [*_about_rules(people, len(rows)), *long_answers, *chosen.missing]
+        about += [*_rule_lines(people, len(rows)), *long_answers, *chosen.missing]
     elif not all(people):
         about.append("Rules that suggest categories did not look at the pairs; assay report RUN --out DIR asks them.")
     labels = Tagged([tuple(row) for row in tags], []).labels
@@ -81,14 +81,14 @@ def tag_pairs(data: ScoredDataset, most: int) -> TagColumns:
     )
 
 
-def _about_annotated(people: Sequence[str]) -> list[str]:
+def _annotation_lines(people: Sequence[str]) -> list[str]:
     by_people = sum(map(bool, people))
     if not by_people:
         return []
     return [f"People gave a category to {by_people:,} of {len(people):,} pairs; it stands alone there."]
 
 
-def _about_rules(people: Sequence[str], considered: int) -> list[str]:
+def _rule_lines(people: Sequence[str], considered: int) -> list[str]:
     n = len(people)
     if all(people):
         return []
@@ -97,13 +97,13 @@ def _about_rules(people: Sequence[str], considered: int) -> list[str]:
     return [f"Categories are suggestions of rules over the texts, which looked at {how_many} pairs{which}."]
 
 
-def _choose_pairs(data: ScoredDataset, most: int) -> NDArray[np.intp]:
+def _choose_rows_to_tag(data: ScoredDataset, most: int) -> NDArray[np.intp]:
     """Return the rows for the rules in order: all, or the *most* with the largest rank difference under any metric."""
     if len(data) <= most:
         return np.arange(len(data))
     largest = np.zeros(len(data))
     for metric in data.scores:
-        divergence = diverging(data, metric, _ANY)
+        divergence = diverging(data, metric, _ANY_RANK_DIFFERENCE)
         largest[divergence.rows] = np.maximum(largest[divergence.rows], divergence.distances)
     return np.sort(np.argsort(-largest, kind="stable")[:most])
 
@@ -125,10 +125,10 @@ _ARRAY_TYPES = {
 #: Alignment of columns in bytes: a browser reads 64-bit floats only from a multiple of their size.
 _ALIGNMENT = 8
 #: Level of gzip: higher levels take several times as long to save two per cent.
-LEVEL = 6
+GZIP_LEVEL = 6
 
 
-def pack(unit: Unit, tagged: TagColumns) -> str:
+def pack_pairs(unit: Unit, tagged: TagColumns) -> str:
     """Return pairs, labels, buckets, scores and tags of a dataset as base64 text; a missing score is NaN.
 
     Labels and scores are 32-bit floats; a column with a number too large or too small for 32 bits has 64-bit floats.
@@ -166,7 +166,7 @@ def pack(unit: Unit, tagged: TagColumns) -> str:
         "categories": tagged.names,
         "texts": list(texts),
     }
-    return base64.b64encode(gzip.compress(_join_columns(head, columns), LEVEL, mtime=0)).decode("ascii")
+    return base64.b64encode(gzip.compress(_join_columns(head, columns), GZIP_LEVEL, mtime=0)).decode("ascii")
 
 
 def _text_column(unit: Unit, name: str) -> Iterable[str]:

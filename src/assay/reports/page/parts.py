@@ -15,11 +15,11 @@ from assay.reports.folder import RunFolder
 from assay.reports.layout import Block, Cell, run_intervals_in_words, short
 from assay.reports.leaderboard.board import Filters, Joined, boards, join
 from assay.reports.leaderboard.document import document
-from assay.reports.page.agreement import AgreementTable, agreement_table, draw_layers, forest
+from assay.reports.page.agreement import AgreementTable, agreement_table, draw_agreement_forest, draw_layers
 from assay.reports.page.aspects import AspectModel, Profile, draw_aspects, draw_profile
 from assay.reports.page.cost import CostFigure, draw_cost, draw_price
-from assay.reports.page.pairs import pack, tag_pairs
-from assay.reports.page.scores import Spread, by_label
+from assay.reports.page.pairs import pack_pairs, tag_pairs
+from assay.reports.page.scores import Spread, spread_by_label
 from assay.reports.plots import Figure
 from assay.reports.settings import PairedTests
 from assay.reports.sheets import Document, ShortNames
@@ -31,24 +31,24 @@ from assay.statistics.coefficients import title_of
 # The page in a few sentences, computed from the numbers
 
 #: Largest number of buckets in the summary.
-MOST_FINDINGS = 3
+MAX_FINDINGS = 3
 #: Names of the kinds of labels that were not given by people.
-_UNRANKED = {"probe": "a probe set", "machine": "machine-made labels"}
+_LABEL_KIND_WORDS = {"probe": "a probe set", "machine": "machine-made labels"}
 
 
-def find(unit: Unit) -> Iterator[tuple[str, str]]:
+def findings_by_bucket(unit: Unit) -> Iterator[tuple[str, str]]:
     """Yield the title of each of the first buckets, and a sentence on its best metric, with interval, and the next."""
     statistic = unit.main_statistic
-    for block in unit.blocks[:MOST_FINDINGS]:
+    for block in unit.blocks[:MAX_FINDINGS]:
         yield _bucket_title(block), _finding_sentence(unit, block, statistic)
 
 
 def _bucket_title(block: Block) -> str:
-    name = "All pairs" if block.bucket == ALL else f"Where {spelt(block.bucket)}"
+    name = "All pairs" if block.bucket == ALL else f"Where {typographic_condition(block.bucket)}"
     return f"{name} ({block.facts[0]})"
 
 
-def spelt(bucket: str) -> str:
+def typographic_condition(bucket: str) -> str:
     """Return a simple condition in typographic form, such as ``F1 = 0`` for ``f1=0``; other text unchanged."""
     for operator in (">=", "<=", "!=", "=", ">", "<"):
         name, separator, value = bucket.partition(operator)
@@ -74,23 +74,25 @@ def _finding_sentence(unit: Unit, block: Block, statistic: str) -> str:
     verb = "is" if count == 1 else "are"
     left_out = f" {count} of {len(block.rows)} metrics {verb} undefined here." if count else ""
     if not unit.is_by_people:
-        ends = f"from {_unbroken_text(cells[-1])} to {_unbroken_text(cells[0])}"
-        return f"{head} {ends}; metrics are not ranked by {_UNRANKED[unit.data.facts.kind]}.{left_out}"
+        ends = f"from {_text_with_no_break_spaces(cells[-1])} to {_text_with_no_break_spaces(cells[0])}"
+        return f"{head} {ends}; metrics are not ranked by {_LABEL_KIND_WORDS[unit.data.facts.kind]}.{left_out}"
     value, best, cell = known[0]
     chance = block.chance[unit.section.statistics.index(statistic)] or 0.0
     agrees = "agrees best with people" if value > chance else "has the highest value, which is no agreement with people"
-    sentence = f"{unit.names[best]} {agrees}, {head} {_unbroken_text(cell)}"
+    sentence = f"{unit.names[best]} {agrees}, {head} {_text_with_no_break_spaces(cell)}"
     if cell.low is None or cell.high is None:
         sentence += ", without an interval"
     elif cell.low <= chance <= cell.high:
         sentence += f", an interval that holds {f'{short(chance, 2)}, which is chance' if chance else 0}"
     if len(known) > 1:
         _, second, other = known[1]
-        sentence += f"; next is {unit.names[second]}, {_unbroken_text(other)}{_overlap_in_words(cell, cells[1:])}"
+        sentence += (
+            f"; next is {unit.names[second]}, {_text_with_no_break_spaces(other)}{_overlap_in_words(cell, cells[1:])}"
+        )
     return f"{sentence}.{left_out}"
 
 
-def _unbroken_text(cell: Cell) -> str:
+def _text_with_no_break_spaces(cell: Cell) -> str:
     """Return a value with its interval, with no-break spaces."""
     return cell.text.replace(" ", "\N{NO-BREAK SPACE}")
 
@@ -107,7 +109,7 @@ def _overlap_in_words(best: Cell, others: list[Cell]) -> str:
 # The data of the templates on a run and on a dataset
 
 #: Largest number of buckets per dataset whose distributions are drawn; the list of pairs has all buckets.
-MOST_BUCKETS = 6
+MAX_DRAWN_BUCKETS = 6
 
 
 @dataclass(frozen=True)
@@ -182,25 +184,27 @@ class UnitPart:
         self.remarks = [*unit.section.remarks, *unit.section.missing]
         self.statistics = unit.section.statistics
         self.has_numbers = bool(unit.blocks)
-        self.findings = list(find(unit))
+        self.findings = list(findings_by_bucket(unit))
         self.tagged = tag_pairs(unit.data, most)
-        self.embedded = pack(unit, self.tagged)
+        self.embedded = pack_pairs(unit, self.tagged)
 
     @property
     def agreement(self) -> list[tuple[str, Figure, AgreementTable]]:
         """Each statistic with its forest plot and its table."""
-        return [(name, forest(self.unit, name), agreement_table(self.unit, name)) for name in self.statistics]
+        return [
+            (name, draw_agreement_forest(self.unit, name), agreement_table(self.unit, name)) for name in self.statistics
+        ]
 
     @property
     def spreads(self) -> list[tuple[str, Spread]]:
         """Each of the first buckets with its distributions of scores; empty without scores."""
-        names = [name for name, mask in self.unit.data.buckets.items() if mask.any()][:MOST_BUCKETS]
-        return [(name, by_label(self.unit, name)) for name in names] if self.unit.data.scores else []
+        names = [name for name, mask in self.unit.data.buckets.items() if mask.any()][:MAX_DRAWN_BUCKETS]
+        return [(name, spread_by_label(self.unit, name)) for name in names] if self.unit.data.scores else []
 
     @property
     def buckets_left_out(self) -> int:
         """The number of non-empty buckets without a drawing."""
-        return max(0, sum(bool(mask.any()) for mask in self.unit.data.buckets.values()) - MOST_BUCKETS)
+        return max(0, sum(bool(mask.any()) for mask in self.unit.data.buckets.values()) - MAX_DRAWN_BUCKETS)
 
     @property
     def cost(self) -> list[tuple[str, CostFigure, CostFigure | None]]:
@@ -237,7 +241,7 @@ class AspectPart:
 
     def __init__(self, model: AspectModel, parts: Sequence[UnitPart], statistics: Sequence[str]) -> None:
         self.number, self.title = model.number, model.title
-        self.has_whole = any(model.whole in unit.data.scores for unit in model.units)
+        self.has_whole = any(model.whole_metric in unit.data.scores for unit in model.units)
         drawn = ((name, draw_aspects(model, name)) for name in statistics)
         self.figures: list[tuple[str, Figure]] = [(name, figure) for name, figure in drawn if figure]
         keys = {unit.key for unit in model.units}
@@ -249,9 +253,9 @@ class AspectPart:
 
 
 #: Number of buckets that are ranked: usually all pairs, F1 = 0 and F1 > 0.
-BUCKETS = 3
+MAX_RANKED_BUCKETS = 3
 #: Largest product of metrics, pairs and resamples to rank; more would take longer than a minute.
-MOST_WORK = 1_500_000_000
+MAX_RANKING_WORK = 1_500_000_000
 
 
 def rank_metrics(runs: Sequence[RunFolder], statistic: str) -> Document | str:
@@ -262,11 +266,13 @@ def rank_metrics(runs: Sequence[RunFolder], statistic: str) -> Document | str:
     scored = any(run.manifest.has_scores for run in runs)
     joined = join(runs, Filters()) if scored else []
     settings = PairedTests(statistics=(statistic,))
-    buckets = list(dict.fromkeys(name for dataset in joined for name in list(dataset.data.buckets)[:BUCKETS]))
+    buckets = list(
+        dict.fromkeys(name for dataset in joined for name in list(dataset.data.buckets)[:MAX_RANKED_BUCKETS])
+    )
     work = sum(_resampled_pairs(dataset, buckets, settings) for dataset in joined)
     if not work:
         return "There is nothing to rank: no dataset has scores of two metrics."
-    if work > MOST_WORK:
+    if work > MAX_RANKING_WORK:
         return "Ranks and their intervals take long on so many pairs: assay leaderboard computes them."
     ranked = document(boards(joined, settings, by=statistic, buckets=buckets), settings, statistic)
     names = ShortNames(ranked.metrics)

@@ -17,9 +17,9 @@ from assay.output import is_unfinished, written_whole
 from assay.reports.folder import RunFolder, run_titles
 from assay.reports.formats import write
 from assay.reports.page.aspects import aspect_models
-from assay.reports.page.pairs import MOST
+from assay.reports.page.pairs import MAX_TAGGED_PAIRS
 from assay.reports.page.parts import AspectPart, RunPart, UnitPart
-from assay.reports.page.scores import by_dataset
+from assay.reports.page.scores import spread_by_dataset
 from assay.reports.sheets import Document, Sheet
 from assay.reports.stress.document import to_document
 from assay.reports.stress.study import read_study
@@ -64,7 +64,7 @@ def page_html(runs: Sequence[RunFolder], *, leaderboard: bool = True, categories
     parts = []
     for unit in units:
         # the pairs that the rules may tag are divided among the datasets in proportion to their sizes
-        share = max(1, MOST * len(unit.data) // max(pairs, MOST))
+        share = max(1, MAX_TAGGED_PAIRS * len(unit.data) // max(pairs, MAX_TAGGED_PAIRS))
         parts.append(UnitPart(unit, share if categories else 0))
     aspects = [AspectPart(model, parts, statistics) for model in aspect_models(units)]
     profiled = {id(part) for model in aspects for part, _ in model.profiles}
@@ -81,11 +81,13 @@ def page_html(runs: Sequence[RunFolder], *, leaderboard: bool = True, categories
         "metrics": list(dict.fromkeys(metric for unit in units for metric in unit.data.scores)),
         "names": units[0].names if units else {},
         "pairs": pairs,
-        "across": by_dataset(units) if len(units) > 1 else None,
+        "across": spread_by_dataset(units) if len(units) > 1 else None,
         "ranking": _ranking_or_reason(runs, main) if leaderboard else None,
         "stress": _stress_documents(runs),
     }
-    page: str = environment().get_template("page.html").render(**_asset_texts(with_aspects=bool(aspects)), **content)
+    page: str = (
+        template_environment().get_template("page.html").render(**_asset_texts(with_aspects=bool(aspects)), **content)
+    )
     return page
 
 
@@ -108,8 +110,8 @@ def _stress_documents(runs: Sequence[RunFolder]) -> list[tuple[str, Document]]:
 
 def _asset_texts(*, with_aspects: bool) -> dict[str, str]:
     """Return style and scripts of the page, and the digest by which its security policy allows these scripts."""
-    script = "\n".join(asset(name) for name in SCRIPTS)
-    style = asset("page.css") + (asset("aspects.css") if with_aspects else "")
+    script = "\n".join(asset_text(name) for name in SCRIPTS)
+    style = asset_text("page.css") + (asset_text("aspects.css") if with_aspects else "")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
     return {
         "generator": Markup(GENERATOR),
@@ -120,7 +122,7 @@ def _asset_texts(*, with_aspects: bool) -> dict[str, str]:
 
 
 @cache
-def environment() -> Environment:
+def template_environment() -> Environment:
     """Return the cached environment of the templates; it escapes text, and an undefined name is an error."""
     environment = Environment(
         loader=PackageLoader("assay.reports.page"),
@@ -146,7 +148,7 @@ def _breakable_signature(signature: str) -> Markup:
     return escape(visible(signature)).replace("|", Markup("|<wbr>"))
 
 
-def asset(name: str) -> str:
+def asset_text(name: str) -> str:
     """Return the text of a style sheet or script of the page by file name."""
     return (resources.files("assay.reports.page") / "assets" / name).read_text(encoding="utf-8")
 
@@ -158,7 +160,7 @@ def _html_table(sheet: Sheet) -> Markup:
 
 # Writing the page to a folder of its own
 
-NAME = "index.html"
+PAGE_NAME = "index.html"
 
 
 def write_page(runs: Sequence[RunFolder], out: Path, *, leaderboard: bool = True, categories: bool = True) -> Path:
@@ -173,20 +175,20 @@ def write_page(runs: Sequence[RunFolder], out: Path, *, leaderboard: bool = True
         InputError: *out* contains anything but an earlier page, or cannot be written; or a run is incomplete.
     """
     try:
-        check_target(out)
+        check_page_target(out)
         text = page_html(runs, leaderboard=leaderboard, categories=categories)
         out.parent.mkdir(parents=True, exist_ok=True)
         is_new = not out.exists()
         out.mkdir(exist_ok=True)
         try:
-            put_page(text, out / NAME)
+            put_page(text, out / PAGE_NAME)
         except OSError:
             if is_new:
                 out.rmdir()
             raise
     except OSError as error:
         raise InputError(f"{out}: cannot be written ({error.strerror or error}); give `out` another place") from error
-    return out / NAME
+    return out / PAGE_NAME
 
 
 def put_page(text: str, path: Path) -> None:
@@ -195,7 +197,7 @@ def put_page(text: str, path: Path) -> None:
         scratch.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
 
 
-def check_target(out: Path) -> None:
+def check_page_target(out: Path) -> None:
     """Check that a page may be written to *out*: a folder that is absent, empty, or contains only an earlier page.
 
     Raises:
@@ -206,11 +208,11 @@ def check_target(out: Path) -> None:
     if not out.exists():
         return
     names = sorted(path.name for path in out.iterdir() if not is_unfinished(path))
-    foreign_names = [name for name in names if name != NAME]
+    foreign_names = [name for name in names if name != PAGE_NAME]
     if foreign_names:
         raise InputError(f"{out}: holds {foreign_names[0]}; give `out` a folder of its own")
-    if names and not _is_page(out / NAME):
-        raise InputError(f"{out / NAME}: is no page of assay; give `out` a folder of its own")
+    if names and not _is_page(out / PAGE_NAME):
+        raise InputError(f"{out / PAGE_NAME}: is no page of assay; give `out` a folder of its own")
 
 
 def _is_page(path: Path) -> bool:

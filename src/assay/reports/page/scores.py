@@ -62,18 +62,18 @@ class Spread:
     table: Sheet
 
 
-def by_label(unit: Unit, bucket: str) -> Spread:
+def spread_by_label(unit: Unit, bucket: str) -> Spread:
     """Return the scores of each metric in a bucket, one strip per label; the axis covers the scores of all pairs."""
     panels, rows = [], []
     for number, metric in enumerate(unit.data.scores):
         axis, strips = strips_by_label(unit, metric, bucket)
         key = f"spread-{unit.key}-{list(unit.data.buckets).index(bucket)}-{number}"
-        panels.append(_draw_panel(key, unit, metric, strips, axis, "label"))
+        panels.append(_draw_spread_panel(key, unit, metric, strips, axis, "label"))
         rows += [_strip_row(metric, strip, axis) for strip in strips]
     return Spread(panels, _strips_sheet(f"Scores by label, {unit.title}, {bucket}", "label", rows))
 
 
-def by_dataset(units: Sequence[Unit]) -> Spread:
+def spread_by_dataset(units: Sequence[Unit]) -> Spread:
     """Return the scores of each metric over all pairs, one strip per dataset."""
     metrics = dict.fromkeys(metric for unit in units for metric in unit.data.scores)
     panels, rows = [], []
@@ -81,12 +81,14 @@ def by_dataset(units: Sequence[Unit]) -> Spread:
         units_with_metric = [unit for unit in units if metric in unit.data.scores]
         axis = histogram_axis(np.concatenate([unit.data.scores[metric] for unit in units_with_metric]))
         strips = [histogram_strip(unit.title, unit.data.scores[metric], axis) for unit in units_with_metric]
-        panels.append(_draw_panel(f"datasets-{number}", units_with_metric[0], metric, strips, axis, "dataset"))
+        panels.append(_draw_spread_panel(f"datasets-{number}", units_with_metric[0], metric, strips, axis, "dataset"))
         rows += [_strip_row(metric, strip, axis) for strip in strips]
     return Spread(panels, _strips_sheet("Scores by dataset", "dataset", rows))
 
 
-def _draw_panel(key: str, unit: Unit, metric: str, strips: Sequence[Strip], axis: HistogramAxis, kind: str) -> Markup:
+def _draw_spread_panel(
+    key: str, unit: Unit, metric: str, strips: Sequence[Strip], axis: HistogramAxis, kind: str
+) -> Markup:
     """Return the panel of a metric; *kind* says what the strips stand for, ``label`` or ``dataset``."""
     geometry = GEOMETRIES[kind]
     scale = Scale(axis.marks[0], axis.marks[-1], geometry.gutter, geometry.width - 14)
@@ -99,14 +101,14 @@ def _draw_panel(key: str, unit: Unit, metric: str, strips: Sequence[Strip], axis
         parts.append(element("line", x1=x, x2=x, y1=geometry.head, y2=bottom, class_="grid"))
         parts.append(text(x, bottom + 14, label, class_="muted", anchor="middle"))
     for number, strip in enumerate(strips):
-        parts += _strip_name(strip, geometry, geometry.base(number))
+        parts += _draw_strip_name(strip, geometry, geometry.base(number))
         parts += _draw_bars(strip, scale, geometry.base(number), geometry.bars)
     medians = ", ".join(f"{strip.title}: {_quantile_texts(strip.scores)[2]}" for strip in strips)
     about = f"A histogram for each {kind} with a line at the median. Medians: {medians}."
     return drawing(key, geometry.width, bottom + geometry.foot, f"Scores of {metric} by {kind}", about, *parts)
 
 
-def _strip_name(strip: Strip, geometry: SpreadGeometry, base: float) -> Iterator[Markup]:
+def _draw_strip_name(strip: Strip, geometry: SpreadGeometry, base: float) -> Iterator[Markup]:
     count = f"{len(strip.scores):,}"
     if geometry.above:
         y = base - geometry.bars - 4

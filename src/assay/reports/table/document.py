@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from assay.reports.formats import latex, latex_names
+from assay.reports.formats import escape_latex, latex_names
 from assay.reports.layout import Cell, intervals_in_words, percent, short
 from assay.reports.leaderboard.board import Board, Joined, Line
 from assay.reports.settings import PairedTests
@@ -141,13 +141,13 @@ def _latex_table(table: PaperTable, settings: TableSettings, tests: PairedTests,
     """Return a LaTeX table environment; *label* is the name for references to it."""
     caption = ". ".join(caption_parts(table, settings, tests))
     shapes = [_siunitx_shape(column) if settings.siunitx else "r" for column in table.columns]
-    heads = [latex(column.head) for column in table.columns]
+    heads = [escape_latex(column.head) for column in table.columns]
     if settings.siunitx:
         heads = [f"{{{head}}}" for head in heads]
     lines = [
         r"\begin{table}",
         r"\centering",
-        rf"\caption{{{latex(caption)}.}}",
+        rf"\caption{{{escape_latex(caption)}.}}",
         rf"\label{{{label}}}",
         # classes such as article leave no space between a caption and the table below it
         r"\setlength{\abovetopsep}{1ex}",
@@ -161,7 +161,7 @@ def _latex_table(table: PaperTable, settings: TableSettings, tests: PairedTests,
         if settings.intervals and number:
             lines.append(r"\addlinespace")
         cells = [_siunitx_value(entry) if settings.siunitx else _plain_value(entry) for entry in entries]
-        lines.append(" & ".join([latex(shown), *cells]) + r" \\")
+        lines.append(" & ".join([escape_latex(shown), *cells]) + r" \\")
         if settings.intervals:
             lines.append(" & ".join(["", *map(_latex_interval, entries)]).lstrip() + r" \\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}", ""])
@@ -171,11 +171,11 @@ def _plain_value(entry: Entry) -> str:
     """Return a value in LaTeX; its mark has no width, so that digits stay aligned."""
     if entry.value is None:
         return "--"
-    text = latex(short(entry.value, 3).replace("-", "−"))
+    text = escape_latex(short(entry.value, 3).replace("-", "−"))
     if entry.standing == "best":
         return rf"\textbf{{{text}}}"
     mark = MARKS.get(entry.standing)
-    return text + (rf"\rlap{{\textsuperscript{{{latex(mark)}}}}}" if mark else "")
+    return text + (rf"\rlap{{\textsuperscript{{{escape_latex(mark)}}}}}" if mark else "")
 
 
 def _siunitx_shape(column: PaperColumn) -> str:
@@ -192,13 +192,13 @@ def _siunitx_value(entry: Entry) -> str:
     if entry.standing == "best":
         return rf"\bfseries {entry.value:.3f}"
     mark = MARKS.get(entry.standing)
-    return f"{entry.value:.3f}" + (rf"{{\rlap{{\textsuperscript{{{latex(mark)}}}}}}}" if mark else "")
+    return f"{entry.value:.3f}" + (rf"{{\rlap{{\textsuperscript{{{escape_latex(mark)}}}}}}}" if mark else "")
 
 
 def _latex_interval(entry: Entry) -> str:
     if entry.low is None or entry.high is None:
         return "{}"
-    low, high = (latex(short(end, 2).replace("-", "−")) for end in (entry.low, entry.high))
+    low, high = (escape_latex(short(end, 2).replace("-", "−")) for end in (entry.low, entry.high))
     return rf"{{\scriptsize [{low}, {high}]}}"
 
 
