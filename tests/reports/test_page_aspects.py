@@ -50,7 +50,7 @@ def test_the_manifest_says_which_metric_is_an_aspect_of_which(run, units):
         *((name, WHOLE) for name in ASPECTS),
     ]
     (model,) = aspect_models(units)
-    assert (model.whole, model.title) == (WHOLE, "s3bert:…/s3bert")
+    assert (model.whole_metric, model.title) == (WHOLE, "s3bert:…/s3bert")
     assert model.aspects == {name: f"{WHOLE}#{name}" for name in ASPECTS}
     assert len(model.units) == 2
 

@@ -24,15 +24,15 @@ from assay.visible import visible
 FORMATS: dict[str, Callable[[Document], str]] = {}
 
 
-def write(document: Document, form: str) -> str:
+def write(document: Document, format_name: str) -> str:
     """Return a document as text that ends in a newline.
 
     Raises:
-        InputError: there is no format named *form*.
+        InputError: there is no format named *format_name*.
     """
-    if form not in FORMATS:
-        raise InputError(unknown_name("there is no format", form, FORMATS))
-    return FORMATS[form](document)
+    if format_name not in FORMATS:
+        raise InputError(unknown_name("there is no format", format_name, FORMATS))
+    return FORMATS[format_name](document)
 
 
 def _register_format(name: str) -> Callable[[Callable[[Document], str]], Callable[[Document], str]]:
@@ -50,6 +50,7 @@ def _register_format(name: str) -> Callable[[Callable[[Document], str]], Callabl
 
 @_register_format("json")
 def _to_json(document: Document) -> str:
+    """Return the value of a document, or else its records, as JSON."""
     value = list(document.records) if document.value is None else document.value
     return json_text(value)
 
@@ -84,7 +85,7 @@ def _flatten_record(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def escape_markdown(text: str) -> str:
-    """Return text as one line of Markdown with every mark escaped, also safe in a table cell."""
+    """Return text as one line of Markdown in which every special character is escaped; safe in a table cell."""
     text = visible(" ".join(text.splitlines())).replace("&", "&amp;")
     for mark in ("\\", "|", "<", ">", "*", "_", "`", "#", "~"):
         text = text.replace(mark, "\\" + mark)
@@ -93,6 +94,7 @@ def escape_markdown(text: str) -> str:
 
 @_register_format("md")
 def _to_markdown(document: Document) -> str:
+    """Return hints, sheets, warnings, notes and provenance as Markdown, in this order."""
     lines = [f"- {escape_markdown(hint)}" for hint in document.hints]
     if lines:
         lines.append("")
@@ -107,7 +109,7 @@ def _to_markdown(document: Document) -> str:
 
 
 def _markdown_sheet_lines(sheet: Sheet) -> Iterator[str]:
-    """Yield the lines of a sheet: heading, facts, table, notes."""
+    """Yield the Markdown lines of a sheet: heading, facts, table, notes."""
     yield from (f"### {escape_markdown(sheet.title)}", "")
     for fact in sheet.facts:
         yield from (escape_markdown(fact), "")
@@ -124,19 +126,20 @@ def _markdown_sheet_lines(sheet: Sheet) -> Iterator[str]:
         yield ""
 
 
-def _markdown_cells(sheet: Sheet, number: int) -> Iterator[str]:
-    for column, cell in enumerate(sheet.rows[number]):
-        shown = escape_markdown(cell)
-        if cell and sheet.stands_out(number, column):
-            shown = f"**{shown}**"
-        elif number in sheet.asides and column == sheet.label:
-            shown = f"*{shown}*"
-        yield shown
+def _markdown_cells(sheet: Sheet, row: int) -> Iterator[str]:
+    for column, cell in enumerate(sheet.rows[row]):
+        text = escape_markdown(cell)
+        if cell and sheet.stands_out(row, column):
+            text = f"**{text}**"
+        elif row in sheet.asides and column == sheet.label:
+            text = f"*{text}*"
+        yield text
 
 
 # LaTeX: a booktabs table for print; groups become headings, and notes on rows are left out.
 
-#: Font size -> the row width in characters above which it is used. The widths suit a page of the class article.
+#: LaTeX font size -> the row width in characters above which it is used, widest first. The widths suit a page of the
+#: class article.
 LATEX_FONT_SIZES = {r"\scriptsize": 84, r"\footnotesize": 64}
 #: Matches the sign of a negative number, but not of an exponent.
 _MINUS_SIGN = re.compile(r"(?<!\w)-(?=[.\d])")
@@ -158,6 +161,7 @@ def escape_latex(text: str) -> str:
 
 @_register_format("latex")
 def _to_latex(document: Document) -> str:
+    """Return the LaTeX of a document; by default comments with the short names of metrics, then one table per sheet."""
     names = ShortNames(document.metrics)
     sheets = (_latex_sheet(sheet, names) for sheet in document.sheets if sheet.columns)
     return document.latex or latex_names(names) + "\n".join(sheets)
@@ -172,9 +176,9 @@ def _latex_sheet(sheet: Sheet, names: ShortNames) -> str:
     """Return a sheet as a LaTeX table environment, with short names of metrics."""
     caption = names.within(sheet.caption or ". ".join([sheet.title, *sheet.facts, *sheet.notes]))
     sheet = names.in_sheet(sheet)
-    shown = sheet.narrow()
-    columns = [sheet.columns[column] for column in shown]
-    shape = "".join("r" if column.number else "l" for column in columns)
+    column_indices = sheet.narrow()
+    columns = [sheet.columns[column] for column in column_indices]
+    alignment = "".join("r" if column.number else "l" for column in columns)
     lines = [
         r"% needs \usepackage{booktabs}",
         r"\begin{table}",
@@ -182,8 +186,8 @@ def _latex_sheet(sheet: Sheet, names: ShortNames) -> str:
         rf"\caption{{{escape_latex(caption)}.}}",
         # classes such as article leave no space between a caption and the table below it
         r"\setlength{\abovetopsep}{1ex}",
-        *_narrow_table_commands(sheet, shown),
-        rf"\begin{{tabular}}{{{shape}}}",
+        *_narrow_table_commands(sheet, column_indices),
+        rf"\begin{{tabular}}{{{alignment}}}",
         r"\toprule",
         " & ".join(escape_latex(column.printed or column.head) for column in columns) + r" \\",
     ]
@@ -192,31 +196,31 @@ def _latex_sheet(sheet: Sheet, names: ShortNames) -> str:
         if heading:
             name, fact = heading
             lines.append(rf"\multicolumn{{{len(columns)}}}{{l}}{{\emph{{{escape_latex(f'{name} ({fact})')}}}}} \\")
-        lines += [" & ".join(_latex_cells(sheet, number, shown)) + r" \\" for number in rows]
+        lines += [" & ".join(_latex_cells(sheet, number, column_indices)) + r" \\" for number in rows]
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}", ""])
 
 
-def _narrow_table_commands(sheet: Sheet, shown: Sequence[int]) -> list[str]:
+def _narrow_table_commands(sheet: Sheet, column_indices: Sequence[int]) -> list[str]:
     """Return the LaTeX commands that make a wide table fit a page: a smaller font and narrower column gaps."""
     width = 0
-    for position in shown:
-        texts = [sheet.columns[position].head, *(sheet.cell(number, position) for number in range(len(sheet.rows)))]
+    for column in column_indices:
+        texts = [sheet.columns[column].head, *(sheet.cell(row, column) for row in range(len(sheet.rows)))]
         width += max(map(len, texts))
-    for size, least in LATEX_FONT_SIZES.items():
-        if width > least:
-            return [size, r"\setlength{\tabcolsep}{3pt}"]
+    for font_size, width_limit in LATEX_FONT_SIZES.items():
+        if width > width_limit:
+            return [font_size, r"\setlength{\tabcolsep}{3pt}"]
     return []
 
 
-def _latex_cells(sheet: Sheet, number: int, shown: Sequence[int]) -> Iterator[str]:
-    for column in shown:
-        text = sheet.cell(number, column)
+def _latex_cells(sheet: Sheet, row: int, column_indices: Sequence[int]) -> Iterator[str]:
+    for column in column_indices:
+        text = sheet.cell(row, column)
         if sheet.columns[column].number:
             text = _MINUS_SIGN.sub("−", text)
         cell = escape_latex(text)
-        if sheet.stands_out(number, column):
+        if sheet.stands_out(row, column):
             cell = rf"\textbf{{{cell}}}"
-        elif number in sheet.asides and column == sheet.label:
+        elif row in sheet.asides and column == sheet.label:
             cell = rf"\emph{{{cell}}}"
         yield cell
 
@@ -245,22 +249,22 @@ def _to_html(document: Document) -> str:
 
 
 def escape_html(text: str) -> str:
-    """Return text escaped for HTML, with control characters made visible."""
+    """Return text escaped for HTML, with control characters spelt out."""
     import html
 
     return html.escape(visible(text))
 
 
-def _html_row(sheet: Sheet, number: int) -> str:
+def _html_row(sheet: Sheet, row: int) -> str:
     cells = []
-    for position, column in enumerate(sheet.columns):
-        cell = escape_html(sheet.cell(number, position))
-        if (number, position) in sheet.best:
+    for column_index, column in enumerate(sheet.columns):
+        cell = escape_html(sheet.cell(row, column_index))
+        if (row, column_index) in sheet.best:
             cell = f"<b>{cell}</b>"
-        elif number in sheet.asides and position == sheet.label:
+        elif row in sheet.asides and column_index == sheet.label:
             cell = f"<i>{cell}</i>"
         cells.append(f"<td{_class_attribute(column)}>{cell}</td>")
-    return f"<tr{' class=marked' if number in sheet.marked else ''}>{''.join(cells)}</tr>"
+    return f"<tr{' class=marked' if row in sheet.marked else ''}>{''.join(cells)}</tr>"
 
 
 def _class_attribute(column: Column) -> str:

@@ -27,19 +27,22 @@ from assay.tables import NOT_BY_PEOPLE
 
 
 def elide_middle(text: str, width: int) -> str:
-    """Return *text* in at most *width* characters; the middle is elided, since start and end tell names apart."""
+    """Return *text* in at most *width* characters, with its middle elided if needed.
+
+    The middle is the least useful part, since names usually differ at their start or end.
+    """
     if len(text) <= width:
         return text
     tail = (width - 1) * 2 // 3
     return f"{text[: width - 1 - tail]}…{text[-tail:]}"
 
 
-#: The most characters of a text of the data that a table shows.
+#: The maximum number of characters that a table shows of a text from the data.
 MAX_TEXT = 60
 
 
 def cut(text: str) -> str:
-    """Return a text of the data, truncated to :data:`MAX_TEXT` characters."""
+    """Return a text from the data, truncated to :data:`MAX_TEXT` characters, the last of which is then an ellipsis."""
     return text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…"
 
 
@@ -88,13 +91,13 @@ class Cell:
 
     @property
     def value_and_bounds(self) -> tuple[float | None, float | None, float | None]:
-        """The value, lower and upper bound."""
+        """The value, the lower bound and the upper bound."""
         return self.value, self.low, self.high
 
     @property
     def exact_texts(self) -> list[str]:
         """Value, lower and upper bound with four decimals, for the table behind a plot; a dash if undefined."""
-        return [short(end, 4) for end in self.value_and_bounds]
+        return [short(number, 4) for number in self.value_and_bounds]
 
     @property
     def text(self) -> str:
@@ -120,9 +123,10 @@ def short(value: float | None, decimals: int) -> str:
 
 def label_texts(labels: Sequence[float]) -> list[str]:
     """Return labels with four significant digits, or with more if two of them would look the same."""
-    for digits in (4, 6, 15):
+    for significant_digits in (4, 6, 15):
         texts = [
-            f"{label:.0f}" if _is_whole_number(label) else f"{float(f'{label:.{digits}g}'):.15g}" for label in labels
+            f"{label:.0f}" if _is_whole_number(label) else f"{float(f'{label:.{significant_digits}g}'):.15g}"
+            for label in labels
         ]
         if len(set(texts)) == len(set(labels)):
             break
@@ -130,7 +134,7 @@ def label_texts(labels: Sequence[float]) -> list[str]:
 
 
 def _is_whole_number(value: float) -> bool:
-    """Tell whether a number is a whole one below 1e15; beyond that, floats do not hold all digits."""
+    """Tell whether a number is a whole number below 1e15; larger floats do not represent all digits exactly."""
     return abs(value) < 1e15 and value == int(value)
 
 
@@ -163,10 +167,10 @@ def money(amount: float | None) -> str:
     return f"{amount:.{1 - math.floor(math.log10(amount))}f}".rstrip("0")
 
 
-def signed(value: float, digits: int = 3) -> str:
-    """Return a difference with its sign and *digits* decimals, in the format of :func:`short`."""
+def signed(value: float, decimals: int = 3) -> str:
+    """Return a difference with its sign and *decimals* decimals, in the format of :func:`short`."""
     # the sign of a bound shows on which side of 0 it is, even if the number rounds to 0
-    return f"{'-' if value < 0 else '+'}{short(abs(value), digits)}"
+    return f"{'-' if value < 0 else '+'}{short(abs(value), decimals)}"
 
 
 @dataclass(frozen=True)
@@ -232,8 +236,8 @@ def intervals_in_words(
     """Return how intervals are computed, as in ``95% bootstrap intervals (…) from 1,000 resamples``.
 
     Args:
-        confidence: the level of the intervals.
-        resamples: the number of bootstrap resamples, where the bootstrap is used.
+        confidence: the level of the intervals, in (0, 1).
+        resamples: the number of bootstrap resamples, if the bootstrap is used.
         interval: the setting, one of :data:`~assay.statistics.coefficients.INTERVALS`.
         sizes: the number of pairs of each bucket.
         method: the bootstrap method, from :func:`~assay.statistics.coefficients.interval_method`.
@@ -255,20 +259,20 @@ def intervals_in_words(
 def lay_out(run: RunFolder) -> Iterator[Section]:
     """Yield one section per dataset, in the order of the run."""
     for dataset in run.manifest.datasets:
-        key = dataset.name, dataset.split
-        rows = [row for row in run.agreement if (row.dataset, row.split) == key]
-        buckets = [bucket for bucket in run.manifest.buckets if (bucket.dataset, bucket.split) == key]
+        name_and_split = dataset.name, dataset.split
+        rows = [row for row in run.agreement if (row.dataset, row.split) == name_and_split]
+        buckets = [bucket for bucket in run.manifest.buckets if (bucket.dataset, bucket.split) == name_and_split]
         metrics = [metric for metric in run.manifest.metrics if metric.dataset == dataset.name]
         remarks = [remark for metric in metrics if (remark := _metric_remark(metric, dataset.n))]
         missing = [f"{metric.metric}: {metric.why_missing}" for metric in metrics if not metric.is_done]
-        two_labels = any(bucket.bucket == ALL and len(bucket.labels) == 2 for bucket in buckets)
+        has_two_labels = any(bucket.bucket == ALL and len(bucket.labels) == 2 for bucket in buckets)
         statistics, facts = list(run.manifest.request.statistics), _dataset_facts(dataset)
-        if two_labels and OF_TWO_LABELS in statistics:
+        if has_two_labels and OF_TWO_LABELS in statistics:
             if statistics[-1] == OF_TWO_LABELS:
                 # added for datasets with two labels, while the statistics were chosen for the others: show it first
                 statistics = [OF_TWO_LABELS, *statistics[:-1]]
             facts.append(WHY_AUC)
-        blocks = [_bucket_block(bucket, rows, statistics, with_ceiling=not two_labels) for bucket in buckets]
+        blocks = [_bucket_block(bucket, rows, statistics, with_ceiling=not has_two_labels) for bucket in buckets]
         # one remark says more than a table of dashes
         remarks += [
             f"{block.bucket}: none of the statistics has a partial form"
@@ -281,15 +285,15 @@ def lay_out(run: RunFolder) -> Iterator[Section]:
 
 
 def _lacks_partial_form(block: Block) -> bool:
-    """Tell whether a block controls for a property, but none of its statistics has the partial form that this needs."""
+    """Tell whether no statistic of a bucket has a partial form, though the bucket controls for a property."""
     cells = [cell for _, cells, _ in block.rows for cell in cells]
     return bool(cells) and all(cell.note == NO_PARTIAL for cell in cells)
 
 
-def _metric_remark(metric: MetricRecord, n: int) -> str:
-    """Return caveats on a metric's scores, such as the model of a preset, or truncated or empty texts; may be empty."""
+def _metric_remark(metric: MetricRecord, pair_count: int) -> str:
+    """Return one line of remarks on a metric's scores, such as its model or truncated texts; empty without remarks."""
     parts = [metric.says] if metric.says else []
-    parts += [f"{count:,} of {n:,} pairs: {phrase}" for phrase, count in metric.flags.items()]
+    parts += [f"{count:,} of {pair_count:,} pairs: {phrase}" for phrase, count in metric.flags.items()]
     asymmetry = metric.cost.asymmetry
     if asymmetry:
         parts.append(
@@ -324,14 +328,14 @@ def _bucket_block(
         # a bucket without pairs has a block, but no lines of metrics
         if row.bucket == bucket.bucket and bucket.n:
             by_metric.setdefault(row.metric, {})[row.statistic] = row
-    lines = []
+    metric_rows = []
     for metric, by_statistic in by_metric.items():
         cells = [_agreement_cell(by_statistic.get(name)) for name in statistics]
         notes = list(dict.fromkeys(note for cell in cells for note in cell.note.split("; ") if note))
-        lines.append((metric, cells, "; ".join(notes)))
+        metric_rows.append((metric, cells, "; ".join(notes)))
     ceiling = [Cell(bucket.ceiling.get(name) if with_ceiling else None, None, None, "") for name in statistics]
     chance = [STATISTICS[name].chance_level(bucket.ties) for name in statistics]
-    return Block(bucket.bucket, _bucket_facts(bucket), ceiling, chance, lines)
+    return Block(bucket.bucket, _bucket_facts(bucket), ceiling, chance, metric_rows)
 
 
 def _agreement_cell(row: AgreementRow | None) -> Cell:
@@ -354,11 +358,11 @@ def _bucket_facts(bucket: BucketRecord) -> list[str]:
     if bucket.about:
         facts.append(bucket.about)
     if bucket.labels:
-        quartiles = "50%" in bucket.labels
-        names = list(bucket.labels) if quartiles else label_texts([float(label) for label in bucket.labels])
+        has_quartiles = "50%" in bucket.labels
+        names = list(bucket.labels) if has_quartiles else label_texts([float(label) for label in bucket.labels])
         counts = map(_count_text, bucket.labels.values())
-        shown = ", ".join(f"{name}: {count}" for name, count in zip(names, counts, strict=True))
-        facts.append(("label quartiles " if quartiles else "labels ") + shown)
+        listed_counts = ", ".join(f"{name}: {count}" for name, count in zip(names, counts, strict=True))
+        facts.append(("label quartiles " if has_quartiles else "labels ") + listed_counts)
     if bucket.ties is not None:
         facts.append(f"{bucket.ties:.0%} of comparisons are ties in the labels")
     if bucket.reliability:
@@ -370,16 +374,16 @@ def _bucket_facts(bucket: BucketRecord) -> list[str]:
 
 def _reliability_facts(reliability: AnnotatorReliability) -> list[str]:
     """Return short phrases on the reliability of the labels and the upper bound that it sets for metrics."""
-    values = f"r {_reliability_text(reliability.pearson)}, ρ {_reliability_text(reliability.spearman)}"
-    kind = f"split-half, {reliability.annotators} annotators"
+    reliabilities = f"r {_reliability_text(reliability.pearson)}, ρ {_reliability_text(reliability.spearman)}"
+    method = f"split-half, {reliability.annotators} annotators"
     if reliability.lengths is None:
         # older runs applied the Spearman-Brown step-up to all halves as if equal: too little for an odd number
-        return [f"reliability of the labels ({kind}, as if halves were equal) {values}"]
+        return [f"reliability of the labels ({method}, as if halves were equal) {reliabilities}"]
     bounds = f"r {_reliability_text(reliability.bound_pearson)}, ρ {_reliability_text(reliability.bound_spearman)}"
     if reliability.is_of_label:
-        facts = [f"reliability of the labels ({kind}) {values}", f"upper bound for a metric {bounds}"]
+        facts = [f"reliability of the labels ({method}) {reliabilities}", f"upper bound for a metric {bounds}"]
     else:
-        facts = [f"reliability of the annotators' mean, which is not the label ({kind}) {values}"]
+        facts = [f"reliability of the annotators' mean, which is not the label ({method}) {reliabilities}"]
     if reliability.alpha:
         alphas = ", ".join(f"{level} {_reliability_text(value)}" for level, value in reliability.alpha.items())
         facts.append(f"Krippendorff's α {alphas}")
@@ -390,12 +394,12 @@ def _reliability_facts(reliability: AnnotatorReliability) -> list[str]:
     return facts
 
 
-#: The most annotators whose numbers are listed one by one.
+#: The maximum number of annotators for whom each value is listed.
 MAX_LISTED_ANNOTATORS = 5
 
 
 def _annotator_values_text(values: list[float | None]) -> str:
-    """Return one value per annotator, or the lowest and the highest if there are more than a few annotators."""
+    """Return one value per annotator as text; only the range if there are more than :data:`MAX_LISTED_ANNOTATORS`."""
     defined = [value for value in values if value is not None]
     if len(values) <= MAX_LISTED_ANNOTATORS or not defined:
         return ", ".join("–" if value is None else short(value, 3) for value in values)

@@ -21,28 +21,33 @@ from assay.reports.units import Unit
 from assay.statistics.concordance import Floats
 from assay.visible import visible
 
-#: The most panels side by side; further panels are below.
+#: The maximum number of panels side by side; further panels are in the rows below.
 MAX_PANELS_PER_ROW = 3
 
 
 # Round numbers as ticks on an axis.
 
-#: Relative tolerance: 32-bit scores may exceed 1 by a rounding error, which needs no further tick.
+#: Relative tolerance: 32-bit scores may exceed 1 by a rounding error, for which no further tick is needed.
 _TOLERANCE = 1e-6
 
 
 def ticks(low: float, high: float, most: int = 6) -> list[float]:
-    """Return evenly spaced round numbers that cover *low* to *high*, about *most* of them at most.
+    """Return evenly spaced round numbers for the ticks of an axis that covers *low* to *high*.
 
     The first is at or below *low*, and the last is at or above *high*, up to rounding errors.
+
+    Args:
+        low, high: the range of the values; if they are equal, the axis extends by 0.5 on both sides.
+        most: the approximate maximum number of intervals between ticks.
     """
-    if high - low <= 1e-9 * max(1.0, abs(low), abs(high)):  # they are equal up to rounding
+    # equal up to rounding
+    if high - low <= 1e-9 * max(1.0, abs(low), abs(high)):
         low, high = low - 0.5, high + 0.5
-    rough = (high - low) / most
-    power = 10.0 ** math.floor(math.log10(rough))
-    step = next(power * factor for factor in (1, 2, 2.5, 5, 10) if power * factor >= rough * (1 - _TOLERANCE))
-    first, last = math.floor(low / step + _TOLERANCE), math.ceil(high / step - _TOLERANCE)
-    return [round(number * step, 10) for number in range(first, last + 1)]
+    min_step = (high - low) / most
+    power = 10.0 ** math.floor(math.log10(min_step))
+    step = next(power * factor for factor in (1, 2, 2.5, 5, 10) if power * factor >= min_step * (1 - _TOLERANCE))
+    first_multiple, last_multiple = math.floor(low / step + _TOLERANCE), math.ceil(high / step - _TOLERANCE)
+    return [round(number * step, 10) for number in range(first_multiple, last_multiple + 1)]
 
 
 def log_range(values: Sequence[float]) -> tuple[float, float, list[float]]:
@@ -62,16 +67,16 @@ def log_range(values: Sequence[float]) -> tuple[float, float, list[float]]:
 
 
 def log_ticks(values: Sequence[float]) -> list[float]:
-    """Return the powers of ten that cover positive *values*, at least two."""
-    first = math.floor(math.log10(min(values)))
-    last = max(math.ceil(math.log10(max(values))), first + 1)
-    return [10.0**power for power in range(first, last + 1)]
+    """Return the powers of ten that cover positive *values*, in ascending order; at least two."""
+    lowest_power = math.floor(math.log10(min(values)))
+    highest_power = max(math.ceil(math.log10(max(values))), lowest_power + 1)
+    return [10.0**power for power in range(lowest_power, highest_power + 1)]
 
 
 def range_of_cells(cells: Iterable[Cell]) -> tuple[float, float] | None:
     """Return the lowest and the highest value or bound of some cells; None if all are undefined."""
-    known = [end for cell in cells for end in cell.value_and_bounds if end is not None]
-    return (min(known), max(known)) if known else None
+    numbers = [number for cell in cells for number in cell.value_and_bounds if number is not None]
+    return (min(numbers), max(numbers)) if numbers else None
 
 
 # The forest plot: agreement with its interval, one row per metric, one panel per bucket (or dataset).
@@ -125,7 +130,7 @@ class Forest:
 
     @property
     def range(self) -> tuple[float, float]:
-        """The lowest and the highest number in the plot, zero included."""
+        """The lowest and the highest number in the plot; both include zero, and the highest is 1 if all are zero."""
         cells = [Cell(0.0, None, None, "")]
         for panel in self.panels:
             cells += [*panel.cells, *([panel.reference] if panel.reference else [])]
@@ -160,7 +165,7 @@ def agreement_forest(unit: Unit, statistic: str, blocks: Sequence[Block], metric
 
 # Agreement by layer (figure 3 of Mustafazade and Ebbinghaus 2022): one curve per bucket.
 
-#: The most layers that have ticks on an axis.
+#: The maximum number of layers that have ticks on an axis.
 MAX_LAYER_TICKS = 13
 
 
@@ -218,7 +223,7 @@ def ticked_layers(layers: Iterable[int]) -> list[int]:
 # The distribution of a metric's scores: one histogram per class of pairs (figures 5 to 7 of the same paper).
 
 BIN_COUNT = 20
-#: If outliers would squeeze the other scores into less than half of the axis, it is limited to these quantiles.
+#: Quantiles of the scores that limit the axis if it would otherwise be more than twice as long because of outliers.
 AXIS_QUANTILES = (0.005, 0.995)
 
 
@@ -229,20 +234,21 @@ class HistogramAxis:
     Attributes:
         edges: the edges of the bins.
         marks: the round numbers at the ticks.
-        beyond: whether there are scores below and above the ends; they count in the outermost bins.
+        has_scores_beyond: whether there are scores below the first and above the last edge; the outermost bins count
+            them.
     """
 
     edges: Floats
     marks: list[float]
-    beyond: tuple[bool, bool]
+    has_scores_beyond: tuple[bool, bool]
 
     @property
     def labels(self) -> list[str]:
         """The labels of the ticks; an end with scores beyond it has ``≤`` or ``≥``."""
         shown = [f"{mark:g}" for mark in self.marks]
-        if self.beyond[0]:
+        if self.has_scores_beyond[0]:
             shown[0] = f"≤{shown[0]}"
-        if self.beyond[1]:
+        if self.has_scores_beyond[1]:
             shown[-1] = f"≥{shown[-1]}"
         return shown
 
@@ -272,27 +278,32 @@ class Strip:
 
 def histogram_axis(scores: Floats) -> HistogramAxis:
     """Return the histogram axis for the scores of a metric; NaN is ignored."""
-    known = scores[np.isfinite(scores)]
-    low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 1.0)
-    inner = [float(end) for end in np.quantile(known, AXIS_QUANTILES)] if len(known) else [low, high]
-    if 0 < inner[1] - inner[0] < (high - low) / 2:
-        low, high = inner
+    finite_scores = scores[np.isfinite(scores)]
+    low, high = (float(finite_scores.min()), float(finite_scores.max())) if len(finite_scores) else (0.0, 1.0)
+    inner_range = (
+        [float(end) for end in np.quantile(finite_scores, AXIS_QUANTILES)] if len(finite_scores) else [low, high]
+    )
+    if 0 < inner_range[1] - inner_range[0] < (high - low) / 2:
+        low, high = inner_range
     marks = ticks(low, high, 4)
-    beyond = (bool((known < marks[0]).any()), bool((known > marks[-1] + 1e-6).any()))
-    return HistogramAxis(np.linspace(marks[0], marks[-1], BIN_COUNT + 1), marks, beyond)
+    has_scores_beyond = (bool((finite_scores < marks[0]).any()), bool((finite_scores > marks[-1] + 1e-6).any()))
+    return HistogramAxis(np.linspace(marks[0], marks[-1], BIN_COUNT + 1), marks, has_scores_beyond)
 
 
 def histogram_strip(title: str, scores: Floats, axis: HistogramAxis) -> Strip:
     """Return the histogram of the scores of one class of pairs; NaN is ignored."""
-    known = scores[np.isfinite(scores)]
+    finite_scores = scores[np.isfinite(scores)]
     low, high = axis.edges[0], axis.edges[-1]
-    counts = np.histogram(np.clip(known, low, high), axis.edges)[0]
-    median = float(np.clip(np.median(known), low, high)) if len(known) else None
-    return Strip(title, known, counts, median)
+    counts = np.histogram(np.clip(finite_scores, low, high), axis.edges)[0]
+    median = float(np.clip(np.median(finite_scores), low, high)) if len(finite_scores) else None
+    return Strip(title, finite_scores, counts, median)
 
 
 def strips_by_label(unit: Unit, metric: str, bucket: str) -> tuple[HistogramAxis, list[Strip]]:
-    """Return the axis of all scores of a metric, and one histogram of a bucket's scores per class of labels."""
+    """Return a histogram of a metric's scores in a bucket per class of labels, and their common axis.
+
+    The axis covers the scores of all pairs of the dataset, so that the histograms of different buckets are comparable.
+    """
     scores, mask = unit.data.scores[metric], unit.data.buckets[bucket]
     axis = histogram_axis(scores)
     strips = []
@@ -339,22 +350,30 @@ def element(tag: str, *children: str, **attributes: object) -> Markup:
         **attributes: its attributes. A trailing underscore is dropped and others become hyphens, as in ``class_`` and
             ``font_size``; an attribute that is None is left out.
     """
-    parts = [
-        Markup(' {}="{}"').format(name.rstrip("_").replace("_", "-"), _number(value))
+    attribute_texts = [
+        Markup(' {}="{}"').format(name.rstrip("_").replace("_", "-"), _attribute_value(value))
         for name, value in attributes.items()
         if value is not None
     ]
     # XML cannot represent control characters; a single one would make the file unreadable
-    inner = Markup("").join(child if isinstance(child, Markup) else visible(child) for child in children)
-    return Markup("<{0}{1}>{2}</{0}>").format(Markup(tag), Markup("").join(parts), inner)
+    content = Markup("").join(child if isinstance(child, Markup) else visible(child) for child in children)
+    return Markup("<{0}{1}>{2}</{0}>").format(Markup(tag), Markup("").join(attribute_texts), content)
 
 
-def _number(value: object) -> object:
+def _attribute_value(value: object) -> object:
     return f"{value:.1f}".removesuffix(".0") if isinstance(value, float) else value
 
 
 def text(x: float, y: float, content: str, *children: str, class_: str = "", anchor: str = "start") -> Markup:
-    """Return a text element with its baseline at *y*; *children* precede the text, such as a title element."""
+    """Return an SVG text element.
+
+    Args:
+        x, y: the coordinates of the anchor on the baseline.
+        content: the text; it is escaped.
+        *children: elements before the text, such as a title element, which is shown as a tooltip.
+        class_: the CSS class.
+        anchor: the part of the text that is at *x*: ``start``, ``middle`` or ``end``.
+    """
     return element("text", *children, content, x=x, y=y, class_=class_ or None, text_anchor=anchor)
 
 

@@ -67,7 +67,7 @@ class PowerSettings(MetricsOfRun):
 
 @dataclass(frozen=True)
 class PlannedComparison:
-    """The difference of two scores in one coefficient on a pilot, and the results to expect from new samples.
+    """The planned test of two metrics: their difference in one coefficient on a pilot, and its power on new samples.
 
     Attributes:
         dataset, split, bucket: the names of dataset, split and bucket.
@@ -98,33 +98,33 @@ class PlannedComparison:
 
 
 def plan_comparisons(contest: Contest, settings: PowerSettings) -> Iterator[PlannedComparison]:
-    """Yield one plan per bucket, metric pair and coefficient.
+    """Yield one planned comparison per bucket, metric pair and coefficient.
 
     Args:
-        contest: the scores of the pilot.
-        settings: the settings of the plan; without buckets, all pairs are used.
+        contest: the scores and labels of the pilot, and the metric pairs to compare.
+        settings: the settings of the plan; without buckets, only the bucket of all pairs is used.
     """
     level = level_per_test(settings)
     for bucket in used_buckets(contest.data, settings.buckets or (ALL,)):
         for first, second in contest.metric_pairs:
-            inside = contest.data.buckets[bucket]
-            known = inside & np.isfinite(contest.scores[first]) & np.isfinite(contest.scores[second])
-            pairs, groups = int(known.sum()), None
+            in_bucket = contest.data.buckets[bucket]
+            has_both_scores = in_bucket & np.isfinite(contest.scores[first]) & np.isfinite(contest.scores[second])
+            pair_count, group_codes = int(has_both_scores.sum()), None
             if contest.data.groups is not None:
-                groups = np.unique(contest.data.groups[known], return_inverse=True)[1].reshape(-1)
+                group_codes = np.unique(contest.data.groups[has_both_scores], return_inverse=True)[1].reshape(-1)
             for statistic in settings.statistics:
-                scores = contest.scores[first][known], contest.scores[second][known]
+                scores = contest.scores[first][has_both_scores], contest.scores[second][has_both_scores]
                 pilot = None
-                if pairs:
-                    labels, needs_error = contest.data.labels[known], settings.effect is not None
-                    pilot = Pilot.of(*scores, labels, statistic, groups, with_spread_error=needs_error)
-                units = pairs if groups is None else int(groups.max(initial=-1)) + 1
-                expected = None
+                if pair_count:
+                    labels, needs_error = contest.data.labels[has_both_scores], settings.effect is not None
+                    pilot = Pilot.of(*scores, labels, statistic, group_codes, with_spread_error=needs_error)
+                unit_count = pair_count if group_codes is None else int(group_codes.max(initial=-1)) + 1
+                expected_results = None
                 if pilot is not None:
-                    units = pilot.units
-                    expected = plan(
+                    unit_count = pilot.units
+                    expected_results = plan(
                         pilot,
-                        [size * units / pairs for size in settings.n],
+                        [planned_count * unit_count / pair_count for planned_count in settings.n],
                         level=level,
                         power=settings.power,
                         confidence=settings.confidence,
@@ -137,11 +137,11 @@ def plan_comparisons(contest: Contest, settings: PowerSettings) -> Iterator[Plan
                     first=first,
                     second=second,
                     statistic=statistic,
-                    pairs=pairs,
-                    units=units,
+                    pairs=pair_count,
+                    units=unit_count,
                     grouped=contest.data.groups is not None,
                     pilot=pilot,
-                    plan=expected,
+                    plan=expected_results,
                 )
 
 
@@ -151,7 +151,7 @@ def level_per_test(settings: PowerSettings) -> float:
     return round(1 - settings.confidence, 12) / (settings.comparisons or 1)
 
 
-# The plan laid out: one line per metric pair and coefficient, one column per number of pairs.
+# The plan as a table: one row per metric pair and coefficient, one column per number of pairs.
 
 
 def document(comparisons: Sequence[PlannedComparison], settings: PowerSettings) -> Document:
@@ -175,7 +175,12 @@ def document(comparisons: Sequence[PlannedComparison], settings: PowerSettings) 
 
 
 def _power_sheet(rows: Sequence[PlannedComparison], settings: PowerSettings) -> Sheet:
-    """Return the table of one bucket of one dataset, from its comparisons, at least one."""
+    """Return the table of one bucket of one dataset.
+
+    Args:
+        rows: the comparisons in the bucket, at least one.
+        settings: the settings of the plan.
+    """
     first_row = rows[0]
     split = f" ({first_row.split})" if first_row.split else ""
     unit = "groups" if first_row.grouped else "pairs"
@@ -226,11 +231,11 @@ def _needed_text(needed: int | None, low: int | None, high: int | None) -> str:
 
 
 def _power_records(row: PlannedComparison, settings: PowerSettings) -> Iterator[dict[str, Any]]:
-    """Yield one record per number of pairs; None for what is undefined."""
+    """Yield one record per planned number of pairs; undefined values are None."""
     low, high = (None, None) if row.pilot is None else row.pilot.interval(settings.confidence)
-    for index, size in enumerate(settings.n):
+    for index, pair_count in enumerate(settings.n):
         expected = row.plan
-        share, least, most = (None, None, None) if expected is None else expected.shares[index]
+        share, share_low, share_high = (None, None, None) if expected is None else expected.shares[index]
         yield {
             "dataset": row.dataset,
             "split": row.split,
@@ -246,10 +251,10 @@ def _power_records(row: PlannedComparison, settings: PowerSettings) -> Iterator[
             "high": high,
             "effect": None if expected is None else expected.effect,
             "level": level_per_test(settings),
-            "n": size,
+            "n": pair_count,
             "share": share,
-            "share_low": least,
-            "share_high": most,
+            "share_low": share_low,
+            "share_high": share_high,
             "power": settings.power,
             "needed": None if expected is None else row.pairs_of(expected.needed),
             "needed_low": None if expected is None else row.pairs_of(expected.needed_low),

@@ -8,7 +8,8 @@ from typing import Any
 from assay.reports.layout import money, rate
 from assay.reports.sheets import Column, Document, Sheet, number_columns
 
-#: The fields of a record: those of the metric, of its hardware, of its two fits, and of one measurement.
+#: The fields of a record: on the metric, on its hardware, on its fits over pairs and over text length, and on one
+#: measurement.
 _METRIC_FIELDS = (
     "metric",
     "status",
@@ -31,11 +32,13 @@ def document(profile: Mapping[str, Any]) -> Document:
         profile: the plain values that :meth:`assay.api.profile.Profile.as_dict` returns.
     """
     metrics = profile["metrics"]
-    priced = any(cost["price_per_1000"] is not None for cost in metrics)
-    heads = ("load s", "parameters", "peak MB", "GPU MB", *(["price per 1,000"] if priced else []))
+    is_priced = any(cost["price_per_1000"] is not None for cost in metrics)
+    heads = ("load s", "parameters", "peak MB", "GPU MB", *(["price per 1,000"] if is_priced else []))
     heads += ("exponent of pairs (R²)", "of length (R²)")
     costs = Sheet(
-        "Cost of each metric", _metric_and_number_columns(*heads), [_cost_row(cost, priced=priced) for cost in metrics]
+        "Cost of each metric",
+        _metric_and_number_columns(*heads),
+        [_cost_row(cost, priced=is_priced) for cost in metrics],
     )
     heads = ("pairs", "texts joined", "characters", "seconds", "CPU s", "pairs/s")
     points = [_measurement_row(cost["metric"], point) for cost in metrics for point in cost["points"]]
@@ -83,7 +86,7 @@ def _measurement_record(cost: Mapping[str, Any], point: Mapping[str, Any]) -> di
 
 
 def _warning_lines(profile: Mapping[str, Any]) -> list[str]:
-    """Return lines on the data and the machine, and caveats on each metric."""
+    """Return a line on the data and the machine, and one line per metric with caveats on its measurements."""
     machine = profile["machine"]
     where = f"{machine['processor']}, {machine['cores']} cores, {machine['system']}"
     versions = f"Python {machine['python']}, assay {machine['assay']}"

@@ -1,4 +1,4 @@
-"""The metric to use within a limit on cost, and how certain that choice is."""
+"""The recommendation of a metric within limits on cost, and the certainty of that choice."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from assay.statistics.winners import could_be_best, highest_on_new_sample, highe
 _BUDGET_PATTERN = re.compile(r"(?P<pairs>\d+(?:\.\d+)?(?:e\d+)?)\s*(?:/\s*(?P<unit>s|min|h))?")
 _SECONDS_BY_UNIT = {"s": 1.0, "min": 60.0, "h": 3600.0}
 
-#: The value, lower and upper bound; None for a number that is undefined.
+#: The value, lower bound and upper bound of a coefficient; a number that is undefined is None.
 ValueAndBounds = tuple[float | None, float | None, float | None]
 _UNDEFINED: ValueAndBounds = (None, None, None)
 
@@ -67,11 +67,15 @@ class Limits:
 
     @classmethod
     def of(cls, budget: str | None, max_price: float | None) -> Limits:
-        """Return the limits that a user set."""
+        """Return the limits that a user set, parsed.
+
+        Raises:
+            InputError: the budget is not a speed.
+        """
         return cls(None if budget is None else parse_budget(budget), max_price)
 
     def is_unknown(self, line: Line) -> bool:
-        """Tell whether a cost is unknown that is limited."""
+        """Tell whether a limited cost of a metric is unknown."""
         no_speed = self.speed is not None and line.pairs_per_second is None
         return no_speed or (self.price is not None and line.price_per_1000 is None)
 
@@ -147,9 +151,9 @@ class Advice:
         too_slow: the metrics with a higher agreement that are slower than the limit.
         unknown: the metrics with a higher agreement for which a limited cost is unknown.
         warning: the reason why the evidence is weak; empty if it is not.
-        use: the metric to use, which is known to agree with people better than chance: the highest, or a much cheaper
-            or faster one that could be the best. None if the highest is not known to beat chance.
-        new_sample: the value and bounds that *highest* and *use* are expected to show on a new sample, by metric.
+        use: the recommended metric: the highest, or a much cheaper or faster one that could be the best. It is known
+            to agree with people better than chance; None if that is not known of the highest.
+        new_sample: the value and bounds that are expected on a new sample, by name, for *highest* and *use*.
         size: the approximate number of pairs that would distinguish *highest* from the cheaper metric used in its
             place, or else from the next highest of *alike*; None if there is no such metric.
         lower: the metrics within the limits that are known not to be the best, in descending order of agreement.
@@ -236,10 +240,10 @@ def _with_settling_size(advice: Advice, dataset: Joined, by: str, tests: PairedT
     highest = advice.highest
     if highest is None or not advice.alike:
         return advice
-    other = advice.use
-    if other is None or other is highest:
-        other = max(advice.alike, key=lambda line: line.values[by][0] or -math.inf)
-    names = (highest.metric, other.metric)
+    compared_line = advice.use
+    if compared_line is None or compared_line is highest:
+        compared_line = max(advice.alike, key=lambda line: line.values[by][0] or -math.inf)
+    names = (highest.metric, compared_line.metric)
     contest = Contest(dataset.data, names, {name: dataset.scores[name] for name in names}, (names,))
     settings = PowerSettings(
         statistics=(by,),
@@ -250,25 +254,25 @@ def _with_settling_size(advice: Advice, dataset: Joined, by: str, tests: PairedT
     return replace(advice, size=next(plan_comparisons(contest, settings)))
 
 
-#: More labelled pairs than this are called unrealistic.
+#: The number of labelled pairs above which the exact number that would settle the choice is not shown.
 MAX_REALISTIC_PAIRS = 100_000
 
 
 def describe_settling_size(size: PlannedComparison) -> str:
-    """Return one line on the number of pairs that would tell two metrics apart, or on why it is unknown."""
-    who = f"to tell {size.first} from {size.second}"
+    """Return one line on the number of pairs that would distinguish two metrics, or on why it is unknown."""
+    purpose = f"to tell {size.first} from {size.second}"
     if size.pilot is None or size.plan is None:
-        return f"{who}: these pairs are too few, or too much alike, to say how many it takes"
+        return f"{purpose}: these pairs are too few, or too much alike, to say how many it takes"
     low, high = size.pairs_of(size.plan.needed_low), size.pairs_of(size.plan.needed_high)
     if size.plan.needed is None:
-        return f"{who}: no limit, the difference that these pairs show ({short(size.pilot.difference, 3)}) is too small"
+        return f"{purpose}: no limit, the difference that these pairs show ({short(size.pilot.difference, 3)}) is too small"
     if (size.pairs_of(size.plan.needed) or 0) > MAX_REALISTIC_PAIRS:
-        small = f"the difference that these pairs show ({short(size.pilot.difference, 3)}) is too small to matter"
-        return f"{who}: more than {MAX_REALISTIC_PAIRS:,} pairs, {small}"
-    groups = f" ({size.plan.needed:,} groups)" if size.grouped else ""
+        reason = f"the difference that these pairs show ({short(size.pilot.difference, 3)}) is too small to matter"
+        return f"{purpose}: more than {MAX_REALISTIC_PAIRS:,} pairs, {reason}"
+    group_note = f" ({size.plan.needed:,} groups)" if size.grouped else ""
     least, most = ("no limit" if number is None else f"{number:,}" for number in (low, high))
     return (
-        f"{who}: about {size.pairs_of(size.plan.needed):,} pairs [{least}, {most}]{groups}; then 80% of samples would "
+        f"{purpose}: about {size.pairs_of(size.plan.needed):,} pairs [{least}, {most}]{group_note}; then 80% of samples would "
         f"show the difference, if it is the {short(size.pilot.difference, 3)} of these pairs"
     )
 
@@ -276,25 +280,31 @@ def describe_settling_size(size: PlannedComparison) -> str:
 def _new_sample_bounds_of_highest(
     board: Board, affordable: Sequence[Line], by: str, confidence: float
 ) -> ValueAndBounds:
-    """Return the value and bounds that the highest of the affordable metrics would show on a new sample.
+    """Return the value and bounds that are expected of the highest affordable metric on a new sample.
 
-    They are corrected for the choice of the highest. If there was no choice, or if neither resamples nor covariances
-    are known, they are the metric's own.
+    They are corrected for the selection of the highest value. If there is only one metric, or if neither resamples nor
+    covariances are known, they are the metric's uncorrected value and bounds.
+
+    Args:
+        board: the ranked metrics, with resamples or covariances.
+        affordable: the metrics within the limits, at least one, in descending order of agreement.
+        by: the coefficient that decides.
+        confidence: the level of the interval.
     """
-    own = affordable[0].values[by]
+    uncorrected = affordable[0].values[by]
     values = {}
     for line in affordable:
         value = line.values[by][0]
         if value is not None and (line.metric in board.resampled or (line.metric, line.metric) in board.covariances):
             values[line.metric] = value
     if len(affordable) == 1 or len(values) < len(affordable):
-        return own
+        return uncorrected
     settings: dict[str, Any] = {"lowest": STATISTICS[by].lowest, "units": board.units, "confidence": confidence}
     if board.resampled:
         corrected = highest_on_new_sample(values, board.resampled, **settings)
     else:
         corrected = highest_on_new_sample_by_influence(values, board.covariances, **settings)
-    return own if corrected is None else (corrected.value, corrected.low, corrected.high)
+    return uncorrected if corrected is None else (corrected.value, corrected.low, corrected.high)
 
 
 #: The factor by which a metric must be faster or cheaper to replace one that agrees better on these pairs. Measured
@@ -321,10 +331,10 @@ def _costs_much_less(line: Line, chosen: Line, *, priced: bool) -> bool:
     Price takes precedence over speed, since users can limit the time. A metric of unknown speed is not replaced by a
     faster one. If pairs cost money, a metric of unknown price replaces none whose price is known.
     """
-    price, other = line.price_per_1000, chosen.price_per_1000
-    if price is not None and other and price * MUCH_CHEAPER <= other:
+    price, chosen_price = line.price_per_1000, chosen.price_per_1000
+    if price is not None and chosen_price and price * MUCH_CHEAPER <= chosen_price:
         return True
-    if priced and other is not None and (price is None or price > other):
+    if priced and chosen_price is not None and (price is None or price > chosen_price):
         return False
     if chosen.pairs_per_second is None:
         return False
@@ -332,7 +342,13 @@ def _costs_much_less(line: Line, chosen: Line, *, priced: bool) -> bool:
 
 
 def _reason_for_none(board: Board, ranked: Sequence[Line], limits: Limits) -> str:
-    """Return why no metric can be recommended."""
+    """Return the reason why no metric can be recommended.
+
+    Args:
+        board: the board of the metrics.
+        ranked: the metrics that have a rank; none of them is within the limits.
+        limits: the limits on cost.
+    """
     if board.unranked:
         return board.unranked
     if not ranked:
@@ -354,7 +370,16 @@ def _reason_for_none(board: Board, ranked: Sequence[Line], limits: Limits) -> st
 def _selection_warning(
     board: Board, affordable: Sequence[Line], alike: Sequence[Line], bounds: ValueAndBounds, *, limited: bool, by: str
 ) -> str:
-    """Return the reason why the evidence for one of the affordable metrics is weak; empty if it is not."""
+    """Return the reason why the evidence for the best affordable metric is weak; empty if it is not.
+
+    Args:
+        board: the board of the metrics.
+        affordable: the metrics within the limits, at least one, in descending order of agreement.
+        alike: the affordable metrics other than the first that could be the best.
+        bounds: the value and bounds expected of the first on a new sample.
+        limited: whether there is a limit on cost.
+        by: the coefficient that decides.
+    """
     best = affordable[0]
     _, low, high = bounds
     chance = best.chance[by]
@@ -363,14 +388,14 @@ def _selection_warning(
     if high < chance:
         return "it agrees less with people than chance would: look at the labels and at what a high score means"
     if low <= chance:
-        others = [line.metric for line in affordable[1:] if _beats_chance(line, line.values[by], by)]
-        if others:
-            rest = f"; with a lower value, known to: {', '.join(others)}"
+        lower_names = [line.metric for line in affordable[1:] if _beats_chance(line, line.values[by], by)]
+        if lower_names:
+            alternatives = f"; with a lower value, known to: {', '.join(lower_names)}"
         else:
-            rest = ", nor is any other within the budget" if limited else ", nor is any other metric"
+            alternatives = ", nor is any other within the budget" if limited else ", nor is any other metric"
         return (
             f"its interval holds {chance:.3g}, which is chance: on {board.n:,} pairs it is not known to agree with "
-            f"people at all{rest}"
+            f"people at all{alternatives}"
         )
     if alike and len(alike) == len(affordable) - 1:
         return f"{board.n:,} pairs leave it open which metric within the budget is the best: label more to choose"
@@ -384,7 +409,10 @@ def _beats_chance(line: Line, bounds: ValueAndBounds, by: str) -> bool:
 
 
 def with_advice(document: Document, advice: Sequence[Advice], limits: Limits, by: str) -> Document:
-    """Return the evidence with the advice above it; its records are the advice only, its JSON has both."""
+    """Return the document of a board with one sheet of advice per bucket above its sheets.
+
+    Its records are those of the advice only; its JSON has both the advice and the evidence.
+    """
     sheets = [Sheet(_advice_headline(item), (), (), facts=tuple(_advice_lines(item, limits, by))) for item in advice]
     records = [_advice_record(item, by) for item in advice]
     value = {"advice": records, "evidence": list(document.records)}
@@ -392,7 +420,7 @@ def with_advice(document: Document, advice: Sequence[Advice], limits: Limits, by
 
 
 def _advice_record(advice: Advice, by: str) -> dict[str, Any]:
-    """Return one recommendation as a flat record; None for what is undefined or unknown."""
+    """Return one recommendation as a flat record; undefined or unknown values are None."""
     highest, use = advice.highest, advice.use
     value, low, high = highest.values[by] if highest else _UNDEFINED
     highest_new, highest_new_low, highest_new_high = advice.new_sample[highest.metric] if highest else _UNDEFINED
@@ -430,7 +458,7 @@ def _advice_record(advice: Advice, by: str) -> dict[str, Any]:
 
 
 def _settling_size_record(size: PlannedComparison | None) -> dict[str, Any]:
-    """Return the fields on the number of pairs that would settle the advice; None in all if it is unknown."""
+    """Return the fields of a record on the number of pairs that would settle the choice; all None if it is unknown."""
     plan = None if size is None else size.plan
     needed: tuple[int | None, ...] = (None, None, None)
     if size is not None and plan is not None:
@@ -451,12 +479,12 @@ def why_not_highest(advice: Advice) -> str:
         return ""
     ratio = (use.pairs_per_second or 0.0) / (highest.pairs_per_second or math.inf)
     # measured speeds are not exact enough for more than two digits
-    times = rate(float(f"{ratio:.2g}"))
-    price, other = use.price_per_1000, highest.price_per_1000
-    if price is None or other is None or price >= other:
-        return f"{times} times as fast as {highest.metric}, and could be the best, too"
-    faster = f", {times} times as fast" if ratio >= MUCH_FASTER else ""
-    prices = f"{money(price)} against {money(other)} per 1,000 pairs"
+    speed_ratio = rate(float(f"{ratio:.2g}"))
+    price, highest_price = use.price_per_1000, highest.price_per_1000
+    if price is None or highest_price is None or price >= highest_price:
+        return f"{speed_ratio} times as fast as {highest.metric}, and could be the best, too"
+    faster = f", {speed_ratio} times as fast" if ratio >= MUCH_FASTER else ""
+    prices = f"{money(price)} against {money(highest_price)} per 1,000 pairs"
     return f"cheaper than {highest.metric} ({prices}){faster}, and could be the best, too"
 
 
@@ -478,7 +506,7 @@ def _cost_text(line: Line, *, priced: bool) -> str:
 
 
 def _advice_lines(advice: Advice, limits: Limits, by: str) -> list[str]:
-    """Return the lines below the headline.
+    """Return the lines of text below the headline of a recommendation.
 
     They are, as far as they apply: the metric to use with its value expected on a new sample, and why it is not the
     highest; the highest metric; the other metrics by how they compare with it; the number of pairs that would settle

@@ -1,4 +1,4 @@
-"""A report in a terminal: tables that fit its width, and no text that the terminal would act on.
+"""Reports in a terminal: tables that fit its width, without control characters that it would interpret.
 
 Groups become headings, and notes on rows become footnotes. If a table is too wide, heads and texts are wrapped; then
 less important columns are left out with a hint; what is still too wide continues below. Numbers are never truncated.
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 #: Row names up to this length are not wrapped.
 MAX_UNWRAPPED_NAME = 24
-#: Words, and parts of names, up to this length are not broken.
+#: Words and parts of names of at most this many characters are not broken.
 MAX_UNBROKEN_WORD = 16
-#: The width below which no text column is narrowed; lines that are still too wide are wrapped by the terminal.
+#: The smallest width to which a text column is narrowed; the terminal wraps lines that are still too wide.
 MIN_SQUEEZED_WIDTH = 8
 #: The smallest width of a column of long texts.
 MIN_TEXT_WIDTH = 20
-#: The number of notes below a table that are shown without ``--explain``.
+#: The maximum number of notes below a table that are shown without ``--explain``.
 MAX_NOTES = 4
 #: Follows the name of a row that has a footnote.
 FOOTNOTE_MARK = " *"
@@ -37,12 +37,15 @@ EXPLAIN_HINT = "Method and signatures: --explain"
 
 
 def rich_text(text: str, style: str = "") -> Text:
-    """Return text for Rich to print in a style, made visible by :func:`~assay.visible.brief`; no markup is read."""
+    """Return a Rich text in a style, with control characters spelt out by :func:`~assay.visible.brief`.
+
+    Brackets in the text are not interpreted as Rich markup.
+    """
     return _rich_text_of_brief(brief(text), style)
 
 
 def _rich_text_of_brief(text: str, style: str = "") -> Text:
-    """Return text for Rich as :func:`rich_text` does, from text that is brief already and may have several lines."""
+    """Return a Rich text from the result of :func:`~assay.visible.brief`; unlike its input, it may have line breaks."""
     from rich.text import Text
 
     return Text(text, style=style)
@@ -103,7 +106,12 @@ def _without_spare_rows(sheet: Sheet) -> Sheet:
 
 @dataclass(frozen=True)
 class _FixedWidthTable:
-    """A table that keeps its width in a narrower console: the terminal wraps its lines, and no number is truncated."""
+    """A table that keeps its width in a narrower console, where the terminal wraps its lines and truncates no number.
+
+    Attributes:
+        table: the Rich table.
+        width: the number of characters in a line.
+    """
 
     table: Table
     width: int
@@ -116,17 +124,21 @@ class _FixedWidthTable:
 
 
 def _notes_below(sheet: Sheet, names: ShortNames, *, explain: bool) -> list[str]:
-    """Return the lines below a table: facts of groups, footnotes and notes, but only a few of them unless *explain*."""
+    """Return the lines below a table: facts on groups, footnotes and notes.
+
+    Without *explain*, these are the facts on the first group and at most :data:`MAX_NOTES` of the other lines, followed
+    by a line with the number of those left out.
+    """
     # the heading of a group already shows its first fact
     with_further_facts = {group: facts for group, facts in sheet.groups.items() if len(facts) > 1}
-    of_groups = replace(sheet, groups=with_further_facts).facts_of_groups()
+    group_lines = replace(sheet, groups=with_further_facts).facts_of_groups()
     if explain:
-        return [*of_groups, *_footnote_lines(sheet), *sheet.notes]
+        return [*group_lines, *_footnote_lines(sheet), *sheet.notes]
     notes = [names.within(note) for note in (*_footnote_lines(sheet), *sheet.notes)]
     if len(notes) > MAX_NOTES + 1:
         notes = [*notes[:MAX_NOTES], f"{len(notes) - MAX_NOTES} more notes: --explain"]
     # the first group is the bucket of all pairs; its facts are the distribution, ties and reliability of the labels
-    return [*of_groups[:1], *notes]
+    return [*group_lines[:1], *notes]
 
 
 def _notes_of_row(sheet: Sheet, number: int) -> list[str]:
@@ -137,14 +149,14 @@ def _notes_of_row(sheet: Sheet, number: int) -> list[str]:
 
 def _footnote_lines(sheet: Sheet) -> list[str]:
     """Return one line per note, with the rows that it belongs to: ``* constant score: f1 (all, f1=0)``."""
-    marked: dict[str, dict[str, list[str]]] = {}
-    for number, row in enumerate(sheet.rows):
-        for note in _notes_of_row(sheet, number):
-            groups = marked.setdefault(note, {}).setdefault(row[sheet.label], [])
+    rows_by_note: dict[str, dict[str, list[str]]] = {}
+    for row_index, row in enumerate(sheet.rows):
+        for note in _notes_of_row(sheet, row_index):
+            groups = rows_by_note.setdefault(note, {}).setdefault(row[sheet.label], [])
             if sheet.groups:
                 groups.append(row[0])
     lines = []
-    for note, rows in marked.items():
+    for note, rows in rows_by_note.items():
         names = [f"{name} ({', '.join(groups)})" if groups else name for name, groups in rows.items()]
         lines.append(f"* {note}: {', '.join(names)}")
     return lines
@@ -172,9 +184,12 @@ class _ColumnBlock:
 
 
 def _render_sheet(sheet: Sheet, width: int, *, explain: bool) -> Iterator[RenderableType]:
-    """Yield a table as one block if it fits, else without spare columns, else as several blocks.
+    """Yield the printed parts of a table: one block if it fits, else without spare columns, else several blocks.
 
-    With *explain*, no column is left out.
+    Args:
+        sheet: the table.
+        width: the number of characters in a line of the terminal.
+        explain: whether to keep spare columns.
     """
     shown = sheet.narrow()
     block = _fit_block(sheet, shown, width)
@@ -194,17 +209,17 @@ def _render_sheet(sheet: Sheet, width: int, *, explain: bool) -> Iterator[Render
 
 
 def _split_into_blocks(sheet: Sheet, shown: Sequence[int], width: int) -> list[_ColumnBlock]:
-    """Return blocks to print below each other, each of which begins with the columns that name the rows."""
-    keys = [number for number in shown if sheet.columns[number].key] or list(shown[:1])
+    """Return the blocks into which a table is split, in order; each repeats the columns that name the rows."""
+    keys = [column for column in shown if sheet.columns[column].key] or list(shown[:1])
     blocks = []
-    rest = [number for number in shown if number not in keys]
-    while rest:
-        taken = 1
-        while taken < len(rest) and _fit_block(sheet, [*keys, *rest[: taken + 1]], width):
-            taken += 1
-        columns = [*keys, *rest[:taken]]
+    remaining = [column for column in shown if column not in keys]
+    while remaining:
+        count = 1
+        while count < len(remaining) and _fit_block(sheet, [*keys, *remaining[: count + 1]], width):
+            count += 1
+        columns = [*keys, *remaining[:count]]
         blocks.append(_fit_block(sheet, columns, width) or _squeeze_block(sheet, columns, width))
-        rest = rest[taken:]
+        remaining = remaining[count:]
     return blocks or [_squeeze_block(sheet, keys, width)]
 
 
@@ -221,19 +236,19 @@ def _squeeze_block(sheet: Sheet, columns: Sequence[int], width: int) -> _ColumnB
 
 
 def _fit_block(sheet: Sheet, columns: Sequence[int], width: int) -> _ColumnBlock | None:
-    """Return a block that fits into *width*, with the widest gaps and columns that do; None if none fits."""
-    full = {number: _full_column_width(sheet, number) for number in columns}
+    """Return the widest block of these columns that fits into *width* characters; None if none fits."""
+    full_widths = {number: _full_column_width(sheet, number) for number in columns}
     for gap in (3, 2):
-        block = _ColumnBlock(full, gap)
+        block = _ColumnBlock(full_widths, gap)
         if block.width <= width:
             return block
-    least = _narrowest_block(sheet, columns)
-    if least.width > width:
+    narrowest = _narrowest_block(sheet, columns)
+    if narrowest.width > width:
         return None
-    widths, spare_width = dict(least.widths), width - least.width
+    widths, spare_width = dict(narrowest.widths), width - narrowest.width
     # widen the columns in turn until the width is used up
     while spare_width:
-        narrow = [number for number in columns if widths[number] < full[number]]
+        narrow = [number for number in columns if widths[number] < full_widths[number]]
         for number in narrow[:spare_width]:
             widths[number] += 1
         # if no column is narrow any more, the rest stays unused
@@ -252,16 +267,16 @@ def _full_column_width(sheet: Sheet, number: int) -> int:
 def _least_column_width(sheet: Sheet, number: int) -> int:
     """Return the smallest width of a column: numbers are not truncated; heads, long names and texts are wrapped."""
     column = sheet.columns[number]
-    head = max(map(_text_width, _head_text(sheet, number).split()), default=0)
-    widest = max(map(_text_width, _cells_of_column(sheet, number)), default=0)
+    head_width = max(map(_text_width, _head_text(sheet, number).split()), default=0)
+    widest_cell = max(map(_text_width, _cells_of_column(sheet, number)), default=0)
     if column.number:
-        return max(head, widest)
+        return max(head_width, widest_cell)
     if number != sheet.label and not column.key:
-        return max(head, min(widest, MIN_TEXT_WIDTH))
-    if widest <= MAX_UNWRAPPED_NAME:
-        return max(head, widest)
+        return max(head_width, min(widest_cell, MIN_TEXT_WIDTH))
+    if widest_cell <= MAX_UNWRAPPED_NAME:
+        return max(head_width, widest_cell)
     pieces = [piece for cell in _cells_of_column(sheet, number) for _, piece in _breakable_pieces(cell)]
-    return max(head, _column_indent(sheet, number) + min(max(map(_text_width, pieces)), MAX_UNBROKEN_WORD))
+    return max(head_width, _column_indent(sheet, number) + min(max(map(_text_width, pieces)), MAX_UNBROKEN_WORD))
 
 
 def _head_text(sheet: Sheet, number: int) -> str:
@@ -356,9 +371,10 @@ def _wrap_text(text: str, width: int, indent: int = 0) -> str:
 
 
 def _breakable_pieces(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the parts of a text between which it may be broken, each after the space before it, if any.
+    """Yield the pieces of a text between which a line may break, each as (preceding space or empty, piece).
 
-    The mark of a footnote is not a part of its own, so that it stays beside the end of a name.
+    Only words longer than :data:`MAX_UNBROKEN_WORD` are divided, after ``,:/=``. A footnote mark is not a piece of its
+    own, so that it stays beside the end of a name.
     """
     *words, last = text.removesuffix(FOOTNOTE_MARK).split() or [""]
     for word in [*words, last + FOOTNOTE_MARK if text.endswith(FOOTNOTE_MARK) else last]:

@@ -20,7 +20,7 @@ from assay.statistics.coefficients import title_of
 
 @dataclass(frozen=True)
 class Trial:
-    """One training of a study.
+    """One training run of a study.
 
     Attributes:
         number: the index of the trial, from 0.
@@ -105,7 +105,7 @@ def _read_trial(record: Mapping[str, Any]) -> Trial:
 
 
 def _trial_note(record: Mapping[str, Any]) -> str:
-    """Return a note on the trial that a record repeats and on its failure; empty if neither applies."""
+    """Return a note on the trial that this one retries and on its failure; empty if neither applies."""
     notes = []
     if record["retry_of"] is not None:
         notes.append(f"retry of trial {record['retry_of']}")
@@ -197,27 +197,27 @@ def setting_text(value: object) -> str:
 
 WIDTH, HEIGHT = 820, 300
 LEFT, RIGHT, TOP, BOTTOM = 54, 24, 30, 46
-#: The width and height of the panel of one setting, and the most panels side by side.
+#: The width and height of the panel of one setting in pixels, and the maximum number of panels side by side.
 PANEL_WIDTH, PANEL_HEIGHT, MAX_PANELS_PER_ROW = 340, 200, 3
-#: The most tick labels along the axis of a setting, and the most characters of a choice in one.
+#: The maximum number of tick labels on the axis of a setting, and of characters of a choice in such a label.
 MAX_SETTING_TICKS, MAX_CHOICE_CHARACTERS = 12, 9
-#: The most numbers along the axis of trials or of epochs.
+#: The maximum number of tick labels on the axis of trials or epochs.
 MAX_AXIS_NUMBERS = 20
 
 
 def draw_history(study: Study) -> Figure:
     """Return a figure of the value of each trial with a line of the best so far, and the same as a table."""
     trials = _plottable_trials(study)
-    last = max(trial.number for trial in trials)
+    last_trial = max(trial.number for trial in trials)
     marks, up = _vertical_axis(_reached_values(trials), HEIGHT - BOTTOM, TOP)
-    across = Scale(-0.5, last + 0.5, LEFT, WIDTH - RIGHT)
-    parts = [
+    across = Scale(-0.5, last_trial + 0.5, LEFT, WIDTH - RIGHT)
+    elements = [
         *_draw_grid(marks, up, across.start, across.end),
-        *_draw_number_axis(study, "trial", range(last + 1), across, up),
+        *_draw_number_axis(study, "trial", range(last_trial + 1), across, up),
     ]
     if records := _best_so_far(trials):
-        parts.append(element("polyline", points=_polyline_points(_step_points(records, across, up)), class_="front"))
-    parts += [_draw_point(study, trial, across(trial.number), up) for trial in trials]
+        elements.append(element("polyline", points=_polyline_points(_step_points(records, across, up)), class_="front"))
+    elements += [_draw_point(study, trial, across(trial.number), up) for trial in trials]
     svg = drawing(
         "history",
         WIDTH,
@@ -225,7 +225,7 @@ def draw_history(study: Study) -> Figure:
         f"{study.title} by trial",
         f"One point per trial, hollow if it was pruned, and the best value so far as a line. The best is trial "
         f"{study.winner.number} with {short(study.winner.value or 0.0, 4)}.",
-        *parts,
+        *elements,
     )
     return Figure(svg, _history_sheet(study, trials))
 
@@ -238,16 +238,16 @@ def _step_points(records: Sequence[tuple[int, float]], across: Scale, up: Scale)
         across: the axis of trials.
         up: the axis of values.
     """
-    first, *later = records
-    corners = [(across(first[0]), up(first[1]))] * 2
-    for number, value in later:
-        level = corners[-1][1]
-        corners += [(across(number), level), (across(number), up(value))]
+    first_record, *later_records = records
+    corners = [(across(first_record[0]), up(first_record[1]))] * 2
+    for number, value in later_records:
+        height = corners[-1][1]
+        corners += [(across(number), height), (across(number), up(value))]
     return [*corners, (across.end, corners[-1][1])]
 
 
 def _history_sheet(study: Study, trials: Sequence[Trial]) -> Sheet:
-    """Return the table behind :func:`draw_history`: a row for each trial that is drawn."""
+    """Return the table behind :func:`draw_history`, with one row per drawn trial."""
     records = dict(_best_so_far(trials))
     best: float | None = None
     rows = []
@@ -262,23 +262,23 @@ def _history_sheet(study: Study, trials: Sequence[Trial]) -> Sheet:
 def draw_epoch_curves(study: Study) -> Figure:
     """Return a figure of the value of each trial at the end of its epochs, and the same as a table."""
     trials = [trial for trial in study.trials if trial.epochs]
-    last = max(max(trial.epochs) for trial in trials)
+    last_epoch = max(max(trial.epochs) for trial in trials)
     marks, up = _vertical_axis([value for trial in trials for value in trial.epochs.values()], HEIGHT - BOTTOM, TOP)
-    across = Scale(0.75, last + 0.5, LEFT, WIDTH - RIGHT)
-    parts = [
+    across = Scale(0.75, last_epoch + 0.5, LEFT, WIDTH - RIGHT)
+    elements = [
         *_draw_grid(marks, up, across.start, across.end),
-        *_draw_number_axis(study, "epoch", range(1, last + 1), across, up),
+        *_draw_number_axis(study, "epoch", range(1, last_epoch + 1), across, up),
     ]
     # the winner last, over the others
     for trial in sorted(trials, key=lambda trial: trial is study.winner):
-        parts += _draw_epoch_curve(trial, across, up, winner=trial is study.winner)
+        elements += _draw_epoch_curve(trial, across, up, winner=trial is study.winner)
     svg = drawing(
         "courses",
         WIDTH,
         HEIGHT,
         f"{study.title} by epoch",
         f"One line per trial, the winner's filled. Lines of {len(trials)} trials.",
-        *parts,
+        *elements,
     )
     rows = [
         [str(trial.number), trial.state, str(epoch), short(value, 4)]
@@ -290,30 +290,32 @@ def draw_epoch_curves(study: Study) -> Figure:
 
 
 def _draw_epoch_curve(trial: Trial, across: Scale, up: Scale, *, winner: bool) -> list[Markup]:
-    """Return the line of a trial over its epochs and a point with a hint at each; those of the winner are filled."""
+    """Return the line of a trial over its epochs, with a point and a tooltip per epoch; the winner's are filled."""
     points = [(across(epoch), up(value)) for epoch, value in sorted(trial.epochs.items())]
-    parts = [element("polyline", points=_polyline_points(points), class_="curve" if winner else "axis")]
+    elements = [element("polyline", points=_polyline_points(points), class_="curve" if winner else "axis")]
     for epoch, value in trial.epochs.items():
         hint = element("title", f"trial {trial.number}, epoch {epoch}: {short(value, 4)}")
-        kind = "value" if winner else "value hollow"
-        parts.append(element("circle", hint, cx=across(epoch), cy=up(value), r=4.0 if winner else 3.0, class_=kind))
-    return parts
+        css_class = "value" if winner else "value hollow"
+        elements.append(
+            element("circle", hint, cx=across(epoch), cy=up(value), r=4.0 if winner else 3.0, class_=css_class)
+        )
+    return elements
 
 
 def draw_settings(study: Study) -> Figure:
     """Return a figure with one panel per setting, the values of the trials over it, and the same as a table."""
     trials = _plottable_trials(study)
-    abreast = min(MAX_PANELS_PER_ROW, len(study.space))
+    panels_per_row = min(MAX_PANELS_PER_ROW, len(study.space))
     row_height = PANEL_HEIGHT + TOP + BOTTOM
     panels = []
     for number, name in enumerate(study.space):
-        row, column = divmod(number, abreast)
+        row, column = divmod(number, panels_per_row)
         panels.append(_draw_panel(study, trials, name, column * PANEL_WIDTH, row * row_height))
     names = [_setting_title(name) for name in study.space]
     svg = drawing(
         "settings",
-        abreast * PANEL_WIDTH,
-        math.ceil(len(names) / abreast) * row_height,
+        panels_per_row * PANEL_WIDTH,
+        math.ceil(len(names) / panels_per_row) * row_height,
         f"{study.title} by setting",
         f"One panel per setting, one point per trial, hollow if it was pruned: {', '.join(names)}.",
         *panels,
@@ -338,18 +340,23 @@ def _draw_panel(study: Study, trials: Sequence[Trial], name: str, left: float, t
 
 
 class _SettingAxis(NamedTuple):
-    """The horizontal axis of a setting: the coordinate of a value, and tick labels with theirs."""
+    """The horizontal axis of a setting.
+
+    Attributes:
+        position: a function that returns the horizontal coordinate of a value.
+        labels: the (coordinate, text) of each tick label.
+    """
 
     position: Callable[[Any], float]
     labels: list[tuple[float, str]]
 
 
 def _setting_axis(dimension: Mapping[str, Any], start: float, end: float) -> _SettingAxis:
-    """Return the axis of a setting from *start* to *end*: of choices, logarithmic, of whole numbers or linear.
+    """Return the axis of a setting: of choices, logarithmic, of whole numbers or linear.
 
     Args:
         dimension: ``choices``, or ``low``, ``high`` and ``log``.
-        start, end: coordinates in the drawing.
+        start, end: the horizontal coordinates of the ends of the axis.
     """
     if "choices" in dimension:
         return _choice_axis(list(dimension["choices"]), start, end)
@@ -395,7 +402,7 @@ def _linear_axis(low: float, high: float, start: float, end: float) -> _SettingA
 
 
 def _tick_stride(count: int, most: int) -> int:
-    """Return the smallest n such that every n-th of *count* items makes at most *most* items."""
+    """Return the smallest n such that every n-th of *count* items are at most *most* items."""
     return math.ceil(count / most)
 
 
@@ -412,13 +419,25 @@ def _reached_values(trials: Sequence[Trial]) -> list[float]:
 
 
 def _vertical_axis(values: Sequence[float], start: float, end: float) -> tuple[list[float], Scale]:
-    """Return round numbers that cover values, and the axis upwards from the first to the last of them."""
+    """Return the ticks that cover some values, and the vertical scale from the lowest to the highest tick.
+
+    Args:
+        values: the values to show, at least one.
+        start, end: the vertical coordinates of the lowest and the highest tick.
+    """
     marks = ticks(min(values), max(values), 6)
     return marks, Scale(marks[0], marks[-1], start, end)
 
 
 def _draw_number_axis(study: Study, unit: str, numbers: range, across: Scale, up: Scale) -> list[Markup]:
-    """Return the numbers below a figure, every n-th where they are many, the name of their unit, and the objective."""
+    """Return the labels of a figure: the numbers below it, their unit, and the objective at the top.
+
+    Args:
+        study: the study, whose title is the objective.
+        unit: the unit of the numbers, such as ``epoch``.
+        numbers: the numbers; if there are more than :data:`MAX_AXIS_NUMBERS`, only every n-th is shown.
+        across, up: the horizontal and the vertical scale.
+    """
     parts = [
         text(across(number), up.start + 17, str(number), class_="muted", anchor="middle")
         for number in numbers[:: _tick_stride(len(numbers), MAX_AXIS_NUMBERS)]
@@ -429,7 +448,7 @@ def _draw_number_axis(study: Study, unit: str, numbers: range, across: Scale, up
 
 
 def _draw_grid(marks: Sequence[float], up: Scale, start: float, end: float) -> list[Markup]:
-    """Return a horizontal line from *start* to *end* for each mark, with its number on the left."""
+    """Return one horizontal line per tick, from *start* to *end*, with its number on the left."""
     parts = []
     for mark in marks:
         parts.append(element("line", x1=start, x2=end, y1=up(mark), y2=up(mark), class_="grid"))
@@ -438,7 +457,7 @@ def _draw_grid(marks: Sequence[float], up: Scale, start: float, end: float) -> l
 
 
 def _best_so_far(trials: Sequence[Trial]) -> list[tuple[int, float]]:
-    """Return number and value of each complete trial that is better than all before it."""
+    """Return the number and value of each completed trial that is better than all earlier ones."""
     records: list[tuple[int, float]] = []
     for trial in trials:
         if trial.value is not None and (not records or trial.value > records[-1][1]):
@@ -447,19 +466,19 @@ def _best_so_far(trials: Sequence[Trial]) -> list[tuple[int, float]]:
 
 
 def _draw_point(study: Study, trial: Trial, x: float, up: Scale) -> Markup:
-    """Return the point of a trial with a hint: hollow unless it completed, larger and numbered for the winner."""
+    """Return the point of a trial with a tooltip: hollow unless it completed, larger and numbered for the winner."""
     value = trial.reached or 0.0
     hint = element("title", f"trial {trial.number}, {trial.state}: {short(value, 4)}; {_settings_line(trial)}")
     is_winner = trial is study.winner
-    kind = "value" if trial.state == "complete" else "value hollow"
-    point = element("circle", hint, cx=x, cy=up(value), r=5.5 if is_winner else 4.0, class_=kind)
+    css_class = "value" if trial.state == "complete" else "value hollow"
+    point = element("circle", hint, cx=x, cy=up(value), r=5.5 if is_winner else 4.0, class_=css_class)
     if not is_winner:
         return point
     return element("g", point, text(x, up(value) - 10, str(trial.number), class_="name strong", anchor="middle"))
 
 
 def _polyline_points(points: Sequence[tuple[float, float]]) -> str:
-    """Return points as the attribute of an SVG polyline."""
+    """Return the ``points`` attribute of an SVG polyline."""
     return " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
 
 
