@@ -260,20 +260,21 @@ MAX_REALISTIC_PAIRS = 100_000
 
 def describe_settling_size(size: PlannedComparison) -> str:
     """Return one line on the number of pairs that would distinguish two metrics, or on why it is unknown."""
-    purpose = f"to tell {size.first} from {size.second}"
+    goal = f"to tell {size.first} from {size.second}"
     if size.pilot is None or size.plan is None:
-        return f"{purpose}: these pairs are too few, or too much alike, to say how many it takes"
+        return f"{goal}: these pairs are too few, or too much alike, to say how many it takes"
     low, high = size.pairs_of(size.plan.needed_low), size.pairs_of(size.plan.needed_high)
+    difference = short(size.pilot.difference, 3)
     if size.plan.needed is None:
-        return f"{purpose}: no limit, the difference that these pairs show ({short(size.pilot.difference, 3)}) is too small"
+        return f"{goal}: no limit, the difference that these pairs show ({difference}) is too small"
     if (size.pairs_of(size.plan.needed) or 0) > MAX_REALISTIC_PAIRS:
-        reason = f"the difference that these pairs show ({short(size.pilot.difference, 3)}) is too small to matter"
-        return f"{purpose}: more than {MAX_REALISTIC_PAIRS:,} pairs, {reason}"
+        reason = f"the difference that these pairs show ({difference}) is too small to matter"
+        return f"{goal}: more than {MAX_REALISTIC_PAIRS:,} pairs, {reason}"
     group_note = f" ({size.plan.needed:,} groups)" if size.grouped else ""
     least, most = ("no limit" if number is None else f"{number:,}" for number in (low, high))
     return (
-        f"{purpose}: about {size.pairs_of(size.plan.needed):,} pairs [{least}, {most}]{group_note}; then 80% of samples would "
-        f"show the difference, if it is the {short(size.pilot.difference, 3)} of these pairs"
+        f"{goal}: about {size.pairs_of(size.plan.needed):,} pairs [{least}, {most}]{group_note}; then 80% of samples "
+        f"would show the difference, if it is the {difference} of these pairs"
     )
 
 

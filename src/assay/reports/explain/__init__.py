@@ -1,1 +1,1 @@
-"""Explanations of scores as tables and pictures, from the plain values that metrics give."""
+"""Explanations of scores as tables and pictures, from the plain values that metrics return."""

@@ -1,4 +1,4 @@
-"""Explanations as tables: one per pair."""
+"""Explanations of scores as tables, one per pair of texts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,15 @@ def _explanation_sheet(
     facts: Sequence[str] = (),
     marked: frozenset[int] = frozenset(),
 ) -> Sheet:
-    """Return a sheet with the two texts as title, and the metric and score as first fact."""
+    """Return a sheet with the two texts as title, and the metric and its score as first fact.
+
+    Args:
+        explanation: the explanation, whose notes follow *notes*.
+        columns, rows: the heads and cells of the table.
+        notes: the first lines below the table.
+        facts: further lines above the table.
+        marked: the indices of rows to emphasise.
+    """
     number = f"{explanation['pair_id']}: " if explanation.get("pair_id") else ""
     title = f"{number}{explanation['reference']} | {explanation['candidate']}"
     score = f"{explanation['metric']}: {short(explanation['score'], 3)}"
@@ -44,7 +52,7 @@ def _explanation_sheet(
 
 
 def _aspects_sheet(explanation: ExplanationValues) -> Sheet:
-    """Return the table of aspects; unusual ones are marked, and named in a note."""
+    """Return the table of aspects, in which unusual aspects are marked; the first note names them."""
     items = explanation["aspects"]
     if explanation["compared"] is None:
         rows = [[item["aspect"], short(item["score"], 2)] for item in items]
@@ -62,13 +70,13 @@ def _aspects_sheet(explanation: ExplanationValues) -> Sheet:
 
 
 def unusual_aspects_line(explanation: ExplanationValues) -> str:
-    """Return a line that names the aspects outside of their usual range, the farthest outside first."""
+    """Return a line that names the aspects outside their usual range, the one farthest outside first."""
     phrases = []
-    for way in ("low", "high"):
-        unusual = [item for item in explanation["aspects"] if item["usual"]["unusual"] == way]
+    for direction in ("low", "high"):
+        unusual = [item for item in explanation["aspects"] if item["usual"]["unusual"] == direction]
         unusual.sort(key=_distance_outside_usual, reverse=True)
         if unusual:
-            phrases.append(f"unusually {way}: " + "; ".join(map(_unusual_aspect_phrase, unusual)))
+            phrases.append(f"unusually {direction}: " + "; ".join(map(_unusual_aspect_phrase, unusual)))
     return "; ".join(phrases) if phrases else "no aspect is unusual for pairs of this overall score"
 
 
@@ -86,7 +94,7 @@ def _range_text(interval: Mapping[str, Any]) -> str:
 
 
 def _usual_note(explanation: ExplanationValues) -> str:
-    """Return a line that defines usual, and says how many aspects are unusual by chance alone."""
+    """Return a line that defines the usual range, and states how many aspects are unusual by chance alone."""
     compared = explanation["compared"]
     count = len(explanation["aspects"])
     return (
@@ -100,6 +108,7 @@ def _usual_note(explanation: ExplanationValues) -> str:
 
 
 def _tokens_sheet(explanation: ExplanationValues) -> Sheet:
+    """Return the table of tokens of both texts, each with its most similar partner, as BERTScore matches them."""
     rows = []
     for item in explanation["tokens"]:
         similarity, weight = short(item["similarity"], 2), f"{item['weight']:.2f}"
@@ -111,6 +120,7 @@ def _tokens_sheet(explanation: ExplanationValues) -> Sheet:
 
 
 def _words_sheet(explanation: ExplanationValues) -> Sheet:
+    """Return the table of words, each with the change of the score if it is left out, and the word it goes with."""
     rows = []
     for item in explanation["words"]:
         together = "" if item["together"] is None else signed(item["together"])
@@ -130,15 +140,16 @@ def _words_sheet(explanation: ExplanationValues) -> Sheet:
 
 
 def _graphs_sheet(explanation: ExplanationValues) -> Sheet:
+    """Return the table of the triples of both graphs, with matching triples in one row."""
     rows = []
     for triple in explanation["triples"]:
         reference, candidate = triple["reference"], triple["candidate"]
         matches = reference is not None and candidate is not None
         rows.append([reference or "", candidate or "", "yes" if matches else ""])
-    sizes = f"{explanation['reference_triples']} and {explanation['candidate_triples']}"
+    triple_counts = f"{explanation['reference_triples']} and {explanation['candidate_triples']}"
     aligned = [node for node in explanation["nodes"] if node["reference"] and node["candidate"]]
     facts = [
-        f"triples that match: {explanation['matched']} of {sizes}",
+        f"triples that match: {explanation['matched']} of {triple_counts}",
         f"the alignment is {'optimal' if explanation['optimal'] else 'not proven optimal'}",
         "aligned: " + ", ".join(f"{node['reference']} = {node['candidate']}" for node in aligned),
     ]
@@ -148,6 +159,7 @@ def _graphs_sheet(explanation: ExplanationValues) -> Sheet:
 
 
 def _verdicts_sheet(explanation: ExplanationValues) -> Sheet:
+    """Return the table of a judge's replies, each with the probability of every verdict; the notes are the prompt."""
     verdicts = explanation["verdicts"]
     rows = []
     for item in explanation["replies"]:
@@ -159,6 +171,7 @@ def _verdicts_sheet(explanation: ExplanationValues) -> Sheet:
 
 
 def _members_sheet(explanation: ExplanationValues) -> Sheet:
+    """Return the table of a combination's inputs: value, mean and effect on the score; the first row is the mean."""
     unit = explanation["unit"]
     rows = [["mean inputs", "", "", short(explanation["base"], 2)]]
     for item in explanation["members"]:
@@ -180,7 +193,7 @@ _SHEETS_BY_KIND: dict[str, Callable[[ExplanationValues], Sheet]] = {
 
 # Flat records: the fields of the pair, then those of one item.
 
-#: Kind of explanation -> the key of its items, each of which has a record.
+#: Kind of explanation -> the key of its items; there is one record per item.
 _ITEM_KEYS = {
     "aspects": "aspects",
     "tokens": "tokens",
@@ -197,15 +210,18 @@ _NESTED_KEYS = ("usual", "probabilities")
 
 def _verdict_probabilities(item: Mapping[str, Any]) -> dict[str, Any]:
     """Return the probability of each verdict under the key ``p_VERDICT``; empty for items without verdicts."""
-    return {f"p_{verdict}": share for verdict, share in item.get("probabilities", {}).items()}
+    return {f"p_{verdict}": probability for verdict, probability in item.get("probabilities", {}).items()}
 
 
 def _item_records(number: int, explanation: ExplanationValues) -> list[dict[str, Any]]:
+    """Return one flat record per item of an explanation; *number* is the number of the pair, from 1."""
     names = ("pair_id", "metric", "reference", "candidate", "score")
-    pair = {"pair": number} | {name: explanation[name] for name in names if name in explanation}
+    pair_fields = {"pair": number} | {name: explanation[name] for name in names if name in explanation}
     records = []
     for item in explanation[_ITEM_KEYS[explanation["kind"]]]:
         # keys of the item that the pair has as well get a prefix
-        own = {f"item_{key}" if key in pair else key: cell for key, cell in item.items() if key not in _NESTED_KEYS}
-        records.append(pair | own | (item.get("usual") or {}) | _verdict_probabilities(item))
+        item_fields = {
+            f"item_{key}" if key in pair_fields else key: cell for key, cell in item.items() if key not in _NESTED_KEYS
+        }
+        records.append(pair_fields | item_fields | (item.get("usual") or {}) | _verdict_probabilities(item))
     return records

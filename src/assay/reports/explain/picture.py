@@ -16,7 +16,7 @@ from assay.reports.plots import Scale, element, text, ticks
 
 # The picture: panels below each other.
 
-#: The most panels in one picture.
+#: The maximum number of panels in one picture.
 MAX_PAIRS = 50
 
 
@@ -116,45 +116,45 @@ def to_svg(explanations: Sequence[ExplanationValues]) -> str:
 
 
 def _draw_head(explanation: ExplanationValues) -> tuple[list[Markup], float]:
-    """Return the two texts, metric and score as lines of text, and the y coordinate at which the items begin."""
+    """Return the lines above the items (both texts, metric and score), and the y coordinate where the items begin."""
     number = f"{explanation['pair_id']}: " if explanation.get("pair_id") else ""
-    written = []
+    classed_lines = []
     for side in (number + explanation["reference"], explanation["candidate"]):
         for line in textwrap.wrap(side, SIZES.letters_per_line(SIZES.strong)) or ["(empty)"]:
-            written.append(("strong", line))
+            classed_lines.append(("strong", line))
     score = f"{explanation['metric']}: {short(explanation['score'], 3)}"
-    written.append(("", _truncate_text(score, SIZES.letters_per_line(SIZES.letter))))
-    parts, end = _draw_lines(written, SIZES.margin + 4)
+    classed_lines.append(("", _truncate_text(score, SIZES.letters_per_line(SIZES.letter))))
+    parts, end = _draw_lines(classed_lines, SIZES.margin + 4)
     return parts, end + 10
 
 
 def _draw_small_print(sentences: Sequence[str], top: float) -> tuple[list[Markup], float]:
     """Return sentences as wrapped lines of small text, and the y coordinate at which the panel ends."""
-    written = []
+    classed_lines = []
     for sentence in sentences:
-        written += [("muted", line) for line in textwrap.wrap(sentence, SIZES.letters_per_line(SIZES.small))]
-    parts, end = _draw_lines(written, top)
+        classed_lines += [("muted", line) for line in textwrap.wrap(sentence, SIZES.letters_per_line(SIZES.small))]
+    parts, end = _draw_lines(classed_lines, top)
     return parts, end + SIZES.margin
 
 
-def _draw_lines(written: Sequence[tuple[str, str]], top: float) -> tuple[list[Markup], float]:
+def _draw_lines(classed_lines: Sequence[tuple[str, str]], top: float) -> tuple[list[Markup], float]:
     """Return text elements for (class, text) lines from *top* on, and the y coordinate at which they end."""
     parts = []
-    for number, (kind, line) in enumerate(written):
-        parts.append(text(SIZES.margin, top + SIZES.head * (number + 0.7), line, class_=kind))
-    return parts, top + SIZES.head * len(written)
+    for line_index, (css_class, line) in enumerate(classed_lines):
+        parts.append(text(SIZES.margin, top + SIZES.head * (line_index + 0.7), line, class_=css_class))
+    return parts, top + SIZES.head * len(classed_lines)
 
 
-def _truncate_text(content: str, most: int) -> str:
-    """Return a text truncated to *most* characters, with an ellipsis if needed."""
-    return content if len(content) <= most else content[: most - 1] + "…"
+def _truncate_text(content: str, max_characters: int) -> str:
+    """Return a text truncated to *max_characters* characters, with an ellipsis if needed."""
+    return content if len(content) <= max_characters else content[: max_characters - 1] + "…"
 
 
-# Matches: the parts of one text on the left, of the other on the right, and a line from each to its partner.
+# Matches: the parts of the reference on the left, those of the candidate on the right, and lines between partners.
 
 #: The x coordinates at which the left column ends and the right one begins.
 LEFT, RIGHT = 280, 480
-#: The most characters of a part of a text.
+#: The maximum number of characters that are shown of a part of a text.
 MAX_PART_CHARACTERS = 24
 SIDES = ("reference", "candidate")
 
@@ -187,26 +187,28 @@ def _tokens_panel(explanation: ExplanationValues) -> Panel:
         columns.append([_Item(item["token"], short(item["similarity"], 2)) for item in side])
         for row, item in enumerate(side):
             # the partner may be a special token, which is not drawn
-            other = rows[1 - column].get(item["partner_position"])
-            if other is not None:
+            partner_row = rows[1 - column].get(item["partner_position"])
+            if partner_row is not None:
                 hint = f"{item['token']} – {item['partner']}: {short(item['similarity'], 3)}"
-                links.append(_make_link(column, row, other, item["similarity"], hint))
+                links.append(_make_link(column, row, partner_row, item["similarity"], hint))
     about = "A line leads from each token to the most similar one, thicker for a higher cosine."
     return _matches_panel(explanation, columns, links, [about])
 
 
 def _words_panel(explanation: ExplanationValues) -> Panel:
     """Return the panel of a cross-encoder: lines from each word to the word that it goes with."""
-    most = max((item["together"] or 0.0 for item in explanation["words"]), default=0.0) or 1.0
+    highest_together = max((item["together"] or 0.0 for item in explanation["words"]), default=0.0) or 1.0
     columns, links = [], []
     for column, side in enumerate(_items_by_side(explanation["words"])):
         items = []
         for row, item in enumerate(side):
-            kind = "number down" if item["change"] < 0 else "number up"
-            items.append(_Item(item["word"], signed(item["change"]), kind))
+            css_class = "number down" if item["change"] < 0 else "number up"
+            items.append(_Item(item["word"], signed(item["change"]), css_class))
             if item["partner_position"] is not None:
                 hint = f"{item['word']} – {item['partner']}: {short(item['together'], 3)}"
-                links.append(_make_link(column, row, item["partner_position"], item["together"] / most, hint))
+                links.append(
+                    _make_link(column, row, item["partner_position"], item["together"] / highest_together, hint)
+                )
         columns.append(items)
     about = "Number: the score with the word less the score without. Line: the word it goes with, thicker for more."
     return _matches_panel(explanation, columns, links, [about])
@@ -223,12 +225,12 @@ def _graphs_panel(explanation: ExplanationValues) -> Panel:
         if node["reference"] is not None and node["candidate"] is not None:
             hint = f"{node['reference']} – {node['candidate']}"
             links.append(_Link(len(columns[0]) - 1, len(columns[1]) - 1, 1.0 if node["same"] else 0.3, hint))
-    sizes = f"{explanation['reference_triples']} and {explanation['candidate_triples']}"
+    triple_counts = f"{explanation['reference_triples']} and {explanation['candidate_triples']}"
     about = "Lines: aligned nodes, thick where the concept is the same."
-    below = [f"{about} {explanation['matched']} triples match, of {sizes}."]
+    below = [f"{about} {explanation['matched']} triples match, of {triple_counts}."]
     for side, other in (SIDES, SIDES[::-1]):
-        alone = [triple[side] for triple in explanation["triples"] if triple[other] is None]
-        below += [f"only the {side}: {triple}" for triple in alone]
+        unmatched_triples = [triple[side] for triple in explanation["triples"] if triple[other] is None]
+        below += [f"only the {side}: {triple}" for triple in unmatched_triples]
     return _matches_panel(explanation, columns, links, below)
 
 
@@ -236,9 +238,9 @@ def _items_by_side(items: Sequence[Mapping[str, Any]]) -> list[list[Mapping[str,
     return [[item for item in items if item["side"] == side] for side in SIDES]
 
 
-def _make_link(column: int, row: int, other: int, strength: float, hint: str) -> _Link:
-    """Return a link from item *row* of a column to item *other* of the other column."""
-    ends = (row, other) if column == 0 else (other, row)
+def _make_link(column: int, row: int, partner_row: int, strength: float, hint: str) -> _Link:
+    """Return a link from item *row* of a column to item *partner_row* of the other column."""
+    ends = (row, partner_row) if column == 0 else (partner_row, row)
     return _Link(*ends, max(0.0, min(1.0, strength)), hint)
 
 
@@ -262,34 +264,34 @@ def _matches_panel(
 
 
 def _draw_item(item: _Item, column: int, y: float) -> Iterator[Markup]:
-    """Yield the name of an item next to the links, and its number at the edge of the picture."""
+    """Yield the name of an item next to the links, and its number at the outer edge of the picture."""
     x, anchor = (LEFT, "end") if column == 0 else (RIGHT, "start")
     yield text(x, y, _truncate_text(item.name, MAX_PART_CHARACTERS), element("title", item.name), anchor=anchor)
     if item.beside:
-        edge, other = (SIZES.margin, "start") if column == 0 else (SIZES.width - SIZES.margin, "end")
-        yield text(edge, y, item.beside, class_=item.kind, anchor=other)
+        edge, edge_anchor = (SIZES.margin, "start") if column == 0 else (SIZES.width - SIZES.margin, "end")
+        yield text(edge, y, item.beside, class_=item.kind, anchor=edge_anchor)
 
 
 # Aspects: a bar for the usual range, a dot for the score.
 
-#: The width for the number on the right, in pixels; the most characters of the name of an aspect.
+#: The width of the number on the right in pixels, and the maximum number of characters of the name of an aspect.
 NUMBER_WIDTH = 46
 MAX_ASPECT_CHARACTERS = 22
 
 
 def _aspects_panel(explanation: ExplanationValues) -> Panel:
-    """Return the panel of aspects, one line each, on an axis that includes 0 and 1."""
+    """Return the panel of aspects, one line per aspect, on an axis that includes 0 and 1."""
     parts, top = _draw_head(explanation)
     items = explanation["aspects"]
-    known = [item["score"] for item in items]
+    numbers = [item["score"] for item in items]
     for item in items:
         if item["usual"]:
-            known += [item["usual"]["low"], item["usual"]["high"]]
-    marks = ticks(min(0.0, *known), max(1.0, *known), 6)
+            numbers += [item["usual"]["low"], item["usual"]["high"]]
+    marks = ticks(min(0.0, *numbers), max(1.0, *numbers), 6)
     # steps of .25 need a second decimal
     decimals = 1 if all(round(mark, 1) == mark for mark in marks) else 2
-    names = min(MAX_ASPECT_CHARACTERS, max(len(item["aspect"]) for item in items)) * SIZES.letter
-    scale = Scale(marks[0], marks[-1], SIZES.margin + names + 10, SIZES.width - SIZES.margin - NUMBER_WIDTH)
+    names_width = min(MAX_ASPECT_CHARACTERS, max(len(item["aspect"]) for item in items)) * SIZES.letter
+    scale = Scale(marks[0], marks[-1], SIZES.margin + names_width + 10, SIZES.width - SIZES.margin - NUMBER_WIDTH)
     bottom = top + SIZES.line * len(items)
     for mark in marks:
         x = scale(mark)
@@ -318,8 +320,8 @@ def _draw_aspect(item: Mapping[str, Any], scale: Scale, y: float) -> Iterator[Ma
         yield element("line", x1=median, x2=median, y1=y - 7, y2=y + 7, class_="median")
     hint = element("title", f"{item['aspect']}: {short(item['score'], 3)}")
     yield element("circle", hint, cx=scale(item["score"]), cy=y, r=5.0, class_="unusual" if is_unusual else "score")
-    kind = "number strong" if is_unusual else "number"
-    yield text(SIZES.width - SIZES.margin, y + 5, short(item["score"], 2), class_=kind, anchor="end")
+    css_class = "number strong" if is_unusual else "number"
+    yield text(SIZES.width - SIZES.margin, y + 5, short(item["score"], 2), class_=css_class, anchor="end")
 
 
 def _legend_sentences(explanation: ExplanationValues) -> list[str]:

@@ -1,4 +1,4 @@
-"""The three kinds of figures (agreement, layers, distribution of scores), and the part of a run that they show."""
+"""The three kinds of figures of a run: agreement, agreement by layer, and the distribution of scores."""
 
 from __future__ import annotations
 
@@ -52,19 +52,19 @@ class ForestGeometry:
 
     Attributes:
         line: the height of one line of a label.
-        around: the height above and below the lines of a panel, together.
-        narrow: the smallest width of a panel.
-        names: the largest width of the names of metrics, as a share of the width of the figure.
+        margin: the total height above and below the lines of a panel.
+        min_panel_width: the smallest width of a panel.
+        max_names_share: the largest width of the names of metrics, as a share of the width of the figure.
     """
 
     line: float = 0.17
-    around: float = 0.8
-    narrow: float = 1.3
-    names: float = 0.4
+    margin: float = 0.8
+    min_panel_width: float = 1.3
+    max_names_share: float = 0.4
 
     def height(self, labels: Sequence[str]) -> float:
         """Return the height of a panel with these labels, which may have several lines each."""
-        return self.around + self.line * sum(1 + label.count("\n") for label in labels)
+        return self.margin + self.line * sum(1 + label.count("\n") for label in labels)
 
 
 FOREST = ForestGeometry()
@@ -72,7 +72,14 @@ FOREST = ForestGeometry()
 
 @dataclass(frozen=True)
 class _ForestRow:
-    """Panels of one dataset that are side by side."""
+    """A row of panels of one dataset, side by side.
+
+    Attributes:
+        dataset: the title of the dataset.
+        rows: the metrics, one per line of each panel.
+        labels: the axis labels of the metrics, which may have several lines each.
+        panels: the contents of the panels, from left to right.
+    """
 
     dataset: str
     rows: Sequence[ForestRow]
@@ -89,19 +96,24 @@ def draw_agreement(shown: Sequence[ChosenDataset], statistic: str, width: float)
         width: the width in inches.
     """
     plots = [agreement_forest(chosen.unit, statistic, chosen.blocks, chosen.metrics) for chosen in shown]
-    longest = max(len(visible_line(row.label)) for plot in plots for row in plot.rows)
-    left = min(longest * LETTER_WIDTH, FOREST.names * width)
+    longest_label = max(len(visible_line(row.label)) for plot in plots for row in plot.rows)
+    labels_width = min(longest_label * LETTER_WIDTH, FOREST.max_names_share * width)
     columns = max(
-        1, min(MAX_PANELS_PER_ROW, max(len(plot.panels) for plot in plots), int((width - left) / FOREST.narrow))
+        1,
+        min(
+            MAX_PANELS_PER_ROW,
+            max(len(plot.panels) for plot in plots),
+            int((width - labels_width) / FOREST.min_panel_width),
+        ),
     )
     rows = []
     for chosen, plot in zip(shown, plots, strict=True):
-        labels = metric_labels([row.label for row in plot.rows], left)
+        labels = metric_labels([row.label for row in plot.rows], labels_width)
         for start in range(0, len(plot.panels), columns):
             rows.append(_ForestRow(chosen.unit.title, plot.rows, labels, plot.panels[start : start + columns]))
     heights = [FOREST.height(row.labels) for row in rows]
     figure, grid = panels(len(rows), columns, width, sum(heights), sharex=True, sharey="row", height_ratios=heights)
-    title_width = (width - left) / columns - 0.3
+    title_width = (width - labels_width) / columns - 0.3
     for row, axes in zip(rows, grid, strict=True):
         for panel, content in zip(axes, row.panels, strict=False):
             panel.set_title(f"{fit_in_inches(content.title, title_width)}\n{content.fact}")
@@ -113,7 +125,7 @@ def draw_agreement(shown: Sequence[ChosenDataset], statistic: str, width: float)
         axes[0].set_yticks(range(len(row.rows)), row.labels)
         axes[0].set_ylim(len(row.rows) - 0.5, -0.5)
         if len(shown) > 1:
-            axes[0].set_ylabel(fit_in_inches(row.dataset, FOREST.around + FOREST.line * len(row.rows)))
+            axes[0].set_ylabel(fit_in_inches(row.dataset, FOREST.margin + FOREST.line * len(row.rows)))
     notes = [title_of(statistic), *legend_lines(shown, statistic, "bar")]
     if any(panel.reference for plot in plots for panel in plot.panels):
         notes.append("dashed: the best a score without ties could reach")
@@ -122,7 +134,7 @@ def draw_agreement(shown: Sequence[ChosenDataset], statistic: str, width: float)
 
 
 def _draw_forest_panel(panel: Axes, content: ForestPanel) -> None:
-    """Draw lines for chance and ceiling, and for each metric a dot and a bar, or a word if it is undefined."""
+    """Draw lines at chance and ceiling, and for each metric a dot and a bar, or a word if its value is undefined."""
     panel.grid(False, axis="y")
     panel.tick_params(axis="y", length=0)
     panel.tick_params(axis="x", labelbottom=True)
@@ -159,48 +171,55 @@ def draw_layers(shown: Sequence[ChosenDataset], statistic: str, width: float) ->
     Raises:
         InputError: no model has two layers in the run, or among the chosen metrics.
     """
-    drawn = _chosen_models(shown)
-    names = short_names(dict.fromkeys(model.name for _, model in drawn))
-    columns = max(1, min(MAX_PANELS_PER_ROW, len(drawn), int(width / MIN_LAYERS_WIDTH)))
-    rows = -(-len(drawn) // columns)
+    chosen_models = _chosen_models(shown)
+    names = short_names(dict.fromkeys(model.name for _, model in chosen_models))
+    columns = max(1, min(MAX_PANELS_PER_ROW, len(chosen_models), int(width / MIN_LAYERS_WIDTH)))
+    rows = -(-len(chosen_models) // columns)
     figure, grid = panels(rows, columns, width, LAYERS_HEIGHT * rows, sharey=True)
-    flat = [panel for row in grid for panel in row]
-    buckets = list(dict.fromkeys(block.bucket for chosen, _ in drawn for block in chosen.blocks))
+    all_panels = [panel for row in grid for panel in row]
+    buckets = list(dict.fromkeys(block.bucket for chosen, _ in chosen_models for block in chosen.blocks))
     title_width = width / columns - 0.5
-    for panel, (chosen, model) in zip(flat, drawn, strict=False):
+    for panel, (chosen, model) in zip(all_panels, chosen_models, strict=False):
         title = fit_in_inches(names[model.name], title_width)
         panel.set_title(f"{fit_in_inches(chosen.unit.title, title_width)}\n{title}" if len(shown) > 1 else title)
         panel.tick_params(axis="y", labelleft=True)
         panel.set_xticks(ticked_layers(model.layers))
         for curve in layer_curves(chosen.unit, statistic, chosen.blocks, model):
             _draw_curve(panel, curve, list(model.layers), line_style(buckets.index(curve.bucket)))
-    for panel in flat[len(drawn) :]:
+    for panel in all_panels[len(chosen_models) :]:
         panel.set_visible(False)
     figure.supylabel(title_of(statistic), fontsize=8)
-    below = add_caption(figure, ["layer", *legend_lines(shown, statistic, "band")])
-    above = _add_bucket_legend(
-        figure, flat[: len(drawn)], _bucket_labels(buckets, [chosen for chosen, _ in drawn]), width
+    caption_height = add_caption(figure, ["layer", *legend_lines(shown, statistic, "band")])
+    legend_height = _add_bucket_legend(
+        figure,
+        all_panels[: len(chosen_models)],
+        _bucket_labels(buckets, [chosen for chosen, _ in chosen_models]),
+        width,
     )
-    figure.set_size_inches(width, LAYERS_HEIGHT * rows + below + above)
+    figure.set_size_inches(width, LAYERS_HEIGHT * rows + caption_height + legend_height)
     return figure
 
 
 def _chosen_models(shown: Sequence[ChosenDataset]) -> list[tuple[ChosenDataset, LayeredModel]]:
-    """Return the models with at least two chosen layers, reduced to these layers, each with its dataset."""
+    """Return the models with at least two chosen layers, reduced to these layers, each with its dataset.
+
+    Raises:
+        InputError: no model of the run has two layers, or none has two among the chosen metrics.
+    """
     models = [(chosen, model) for chosen in shown for model in layered_models(chosen.unit)]
     if not models:
         raise InputError(
             f"{shown[0].unit.run.title}: has no layers of one model to draw; "
             "assay sweep METRIC --dataset DATA --out RUN makes such a run"
         )
-    drawn = []
+    chosen_models = []
     for chosen, model in models:
         layers = {layer: metric for layer, metric in model.layers.items() if metric in chosen.metrics}
         if len(layers) > 1:
-            drawn.append((chosen, replace(model, layers=layers)))
-    if not drawn:
+            chosen_models.append((chosen, replace(model, layers=layers)))
+    if not chosen_models:
         raise InputError("`metrics`: leaves no two layers of one model; name more of them, or none for all")
-    return drawn
+    return chosen_models
 
 
 def _draw_curve(panel: Axes, curve: LayerCurve, layers: list[int], style: dict[str, Any]) -> None:
@@ -231,7 +250,7 @@ def _add_bucket_legend(figure: Figure, drawn: Sequence[Axes], names: dict[str, s
 
 # The distribution of scores by label (figures 5 to 7 of Mustafazade and Ebbinghaus 2022): one panel per metric.
 
-#: The most panels of a figure; more would be unreadable.
+#: The maximum number of panels in a figure; with more, it would be unreadable.
 MAX_PANELS = 60
 #: In inches: the smallest width of a panel, the height of a strip, and the height above and below a panel's strips.
 MIN_SCORES_WIDTH, STRIP_HEIGHT, SCORES_MARGIN = 1.8, 0.3, 0.6
@@ -241,6 +260,8 @@ MAX_BAR_HEIGHT = 0.8
 
 @dataclass(frozen=True)
 class _ScoresPanel:
+    """The content of one panel: the scores of a metric in a bucket of a dataset."""
+
     chosen: ChosenDataset
     bucket: str
     metric: str
@@ -256,25 +277,25 @@ def draw_scores(shown: Sequence[ChosenDataset], width: float) -> Figure:
     Raises:
         InputError: there are too many panels, or a bucket is a mean over others and holds no pairs.
     """
-    drawn = [
+    contents = [
         _ScoresPanel(chosen, block.bucket, metric)
         for chosen in shown
         for block in chosen.blocks
         for metric in chosen.metrics
     ]
-    if len(drawn) > MAX_PANELS:
+    if len(contents) > MAX_PANELS:
         raise InputError(
-            f"{len(drawn)} panels are too many ({MAX_PANELS} at the most); take `datasets`, `metrics` or `buckets`"
+            f"{len(contents)} panels are too many ({MAX_PANELS} at the most); take `datasets`, `metrics` or `buckets`"
         )
-    for content in drawn:
+    for content in contents:
         if content.bucket not in content.chosen.unit.data.buckets:
             raise InputError(
                 f"`buckets={content.bucket!r}`: is made of other buckets and holds no pairs; name one of those"
             )
-    columns = max(1, min(MAX_PANELS_PER_ROW, len(drawn), int(width / MIN_SCORES_WIDTH)))
-    rows = [drawn[start : start + columns] for start in range(0, len(drawn), columns)]
-    strips = [max(len(content.chosen.unit.labels.titles) for content in row) for row in rows]
-    heights = [SCORES_MARGIN + STRIP_HEIGHT * count for count in strips]
+    columns = max(1, min(MAX_PANELS_PER_ROW, len(contents), int(width / MIN_SCORES_WIDTH)))
+    rows = [contents[start : start + columns] for start in range(0, len(contents), columns)]
+    strip_counts = [max(len(content.chosen.unit.labels.titles) for content in row) for row in rows]
+    heights = [SCORES_MARGIN + STRIP_HEIGHT * count for count in strip_counts]
     figure, grid = panels(len(rows), columns, width, sum(heights), height_ratios=heights)
     title_width = width / columns - 0.6
     for row, axes in zip(rows, grid, strict=True):
@@ -284,16 +305,16 @@ def draw_scores(shown: Sequence[ChosenDataset], width: float) -> Figure:
         for panel in axes[len(row) :]:
             panel.set_visible(False)
     figure.supylabel("label (pairs)", fontsize=8)
-    below = add_caption(figure, ["score; a line at the median, each strip scaled to its own highest bar"])
-    figure.set_size_inches(width, sum(heights) + below)
+    caption_height = add_caption(figure, ["score; a line at the median, each strip scaled to its own highest bar"])
+    figure.set_size_inches(width, sum(heights) + caption_height)
     return figure
 
 
 def _scores_title(content: _ScoresPanel, title_width: float, *, with_dataset: bool) -> str:
     """Return the title of a panel: the metric, and below it the dataset and the bucket if there are several."""
     unit = content.chosen.unit
-    lower = "" if unit.data.metrics[content.metric].declared.higher_is_better else " (lower is better)"
-    title = fit_in_inches(unit.names[content.metric], title_width - LETTER_WIDTH * len(lower)) + lower
+    direction_note = "" if unit.data.metrics[content.metric].declared.higher_is_better else " (lower is better)"
+    title = fit_in_inches(unit.names[content.metric], title_width - LETTER_WIDTH * len(direction_note)) + direction_note
     parts = [unit.title] if with_dataset else []
     if len(content.chosen.blocks) > 1:
         parts.append(content.bucket)
@@ -354,29 +375,40 @@ def choose_datasets(
     shown = []
     for unit in candidates:
         blocks = [block for block in unit.blocks if not buckets or block.bucket in buckets]
-        drawn = [metric for metric in unit.data.scores if not metrics or metric in metrics]
-        if blocks and drawn:
-            shown.append(ChosenDataset(unit, blocks, drawn))
+        chosen_metrics = [metric for metric in unit.data.scores if not metrics or metric in metrics]
+        if blocks and chosen_metrics:
+            shown.append(ChosenDataset(unit, blocks, chosen_metrics))
     if not shown:
         raise InputError(f"{run.title}: no dataset has both such a bucket and such a metric; ask for less")
     return shown
 
 
 def _check_known_names(
-    run: RunFolder, what: str, wanted: Sequence[str], units: list[Unit], names: Callable[[Unit], Iterable[str]]
+    run: RunFolder, what: str, wanted: Sequence[str], units: list[Unit], names_of: Callable[[Unit], Iterable[str]]
 ) -> None:
-    """Raise InputError for a name that no dataset has; *names* returns those of a dataset."""
-    known = list(dict.fromkeys(name for unit in units for name in names(unit)))
+    """Check that every wanted name exists in some dataset.
+
+    Args:
+        run: the run, for the message.
+        what: the word for what is named, such as "metric".
+        wanted: the names to check.
+        units: the datasets.
+        names_of: a function that returns the names that a dataset has.
+
+    Raises:
+        InputError: no dataset has one of the wanted names.
+    """
+    known = list(dict.fromkeys(name for unit in units for name in names_of(unit)))
     for name in wanted:
         if name not in known:
             raise InputError(unknown_name(f"{run.title}: has no {what}", name, known))
 
 
 def choose_statistic(run: RunFolder, statistic: str | None) -> str:
-    """Return the statistic asked for; where none is, the one that the run shows first.
+    """Return the requested statistic, or the main statistic of the run if *statistic* is None.
 
     Raises:
-        InputError: the run does not have it.
+        InputError: the run did not compute the requested statistic.
     """
     computed = list(run.manifest.request.statistics)
     if statistic is None:
@@ -397,11 +429,11 @@ def legend_lines(shown: Sequence[ChosenDataset], statistic: str, mark: str) -> l
     lines = []
     if any(cell.low is not None for chosen in shown for cell in chosen.cells(statistic)):
         lines.append(f"{mark}: {percent(shown[0].unit.run.manifest.request.confidence)} interval")
-    turned: dict[str, None] = {}  # used as an ordered set
+    turned_metrics: dict[str, None] = {}  # used as an ordered set
     for chosen in shown:
         for metric in chosen.metrics:
             if not chosen.unit.data.metrics[metric].declared.higher_is_better:
-                turned[chosen.unit.names[metric]] = None
-    if turned:
-        lines.append(f"sign turned: {', '.join(turned)}")
+                turned_metrics[chosen.unit.names[metric]] = None
+    if turned_metrics:
+        lines.append(f"sign turned: {', '.join(turned_metrics)}")
     return lines

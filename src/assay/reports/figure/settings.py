@@ -17,8 +17,8 @@ class FigureKind(Settings):
     """What a figure shows; a Python user may give it by position."""
 
     kind: str = setting(
-        "agreement: a forest plot, a panel a bucket; layers: a line a bucket over the layers of a model; scores: how "
-        "scores are spread, a strip a label.",
+        "agreement: a forest plot, one panel per bucket; layers: one line per bucket over the layers of a model; "
+        "scores: how scores are spread, one strip per label.",
         KINDS[0],
         choices=KINDS,
     )

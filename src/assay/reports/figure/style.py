@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # The look of all figures: panels, colours, and fitted text.
 
-#: Average width of a character and height of a line of text, in inches.
+#: The average width of a character and the height of a line of text, in inches.
 LETTER_WIDTH, LINE_HEIGHT = 0.064, 0.14
 #: Colours that readers with any kind of colour vision can tell apart: Okabe and Ito (2008), "Color Universal Design".
 _LINE_COLOURS = ("#000000", "#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
@@ -114,18 +114,21 @@ def visible_line(text: str) -> str:
 
 
 def fit_in_inches(text: str, inches: float) -> str:
-    """Return text as :func:`visible_line` does, with its middle elided if it would be wider than *inches*."""
+    """Return text as :func:`visible_line` does, with its middle elided if it would be wider than *inches*.
+
+    At least 8 characters are kept.
+    """
     return elide_middle(visible_line(text), max(8, int(inches / LETTER_WIDTH)))
 
 
 def metric_labels(names: Sequence[str], inches: float) -> list[str]:
-    """Return axis labels for metrics, shortened to *inches*; names that would look the same are wrapped in full."""
-    short = [fit_in_inches(name, inches) for name in names]
-    uses = Counter(short)
+    """Return axis labels for metrics, elided to a width in inches; names that would look alike are wrapped instead."""
+    short_names = [fit_in_inches(name, inches) for name in names]
+    label_counts = Counter(short_names)
     characters_per_line = max(8, int(inches / LETTER_WIDTH))
     labels = []
-    for label, name in zip(short, names, strict=True):
-        is_unique = uses[label] == 1
+    for label, name in zip(short_names, names, strict=True):
+        is_unique = label_counts[label] == 1
         labels.append(label if is_unique else "\n".join(textwrap.wrap(visible_line(name), characters_per_line)))
     return labels
 
@@ -170,27 +173,29 @@ def save_figure(figure: Figure, out: Path) -> None:
         InputError: the file cannot be written, the panels do not fit, or no installed font has some of the characters.
     """
     extension = out.suffix.lower()
-    drawn = io.BytesIO()
+    buffer = io.BytesIO()
     try:
-        with warnings.catch_warnings(record=True) as raised:
+        with warnings.catch_warnings(record=True) as caught_warnings:
             warnings.simplefilter("always")
             # in memory first: on a full disk matplotlib's PDF writer raises an error that hides the one of the disk
-            figure.savefig(drawn, format=extension[1:], metadata=_METADATA_BY_EXTENSION[extension][0])
-        _check_drawing_warnings([str(warning.message) for warning in raised], extension)
+            figure.savefig(buffer, format=extension[1:], metadata=_METADATA_BY_EXTENSION[extension][0])
+        _check_drawing_warnings([str(warning.message) for warning in caught_warnings], extension)
         out.parent.mkdir(parents=True, exist_ok=True)
         with written_whole(out) as scratch:
-            scratch.write_bytes(drawn.getvalue())
+            scratch.write_bytes(buffer.getvalue())
     except OSError as error:
         raise InputError(f"{out}: cannot be written ({error.strerror or error}); give `out` another place") from error
 
 
-def _check_drawing_warnings(warnings: list[str], extension: str) -> None:
+def _check_drawing_warnings(messages: list[str], extension: str) -> None:
     """Raise InputError if a warning of matplotlib means that the figure would be unreadable."""
-    if any("constrained_layout not applied" in warning for warning in warnings):
+    if any("constrained_layout not applied" in message for message in messages):
         raise InputError("there is too little room for the panels; take a larger `width`, or fewer of `buckets`")
     if extension == ".svg":
         return  # the program that displays the file chooses the fonts
-    missing = sorted({int(warning.split(" ")[1]) for warning in warnings if warning.startswith("Glyph ")})
-    if missing:
-        letters = ", ".join(f"U+{code:04X} {chr(code)}" for code in missing[:5])
-        raise InputError(f"no font here has {letters}; install one (such as Noto Sans CJK), or take a name in .svg")
+    missing_characters = sorted({int(message.split(" ")[1]) for message in messages if message.startswith("Glyph ")})
+    if missing_characters:
+        listed_characters = ", ".join(f"U+{code:04X} {chr(code)}" for code in missing_characters[:5])
+        raise InputError(
+            f"no font here has {listed_characters}; install one (such as Noto Sans CJK), or take a name in .svg"
+        )

@@ -25,13 +25,13 @@ def write_figure(run: RunFolder, out: Path, settings: FigureSettings) -> None:
     """
     check_figure_target(out)
     check_matplotlib()
-    with_scores = settings.kind == "scores"
+    shows_scores = settings.kind == "scores"
     shown = choose_datasets(
-        run, settings.datasets, settings.metrics, settings.buckets or ([ALL] if with_scores else [])
+        run, settings.datasets, settings.metrics, settings.buckets or ([ALL] if shows_scores else [])
     )
     statistic = choose_statistic(run, settings.statistic)
     with as_in_print():
-        if with_scores:
+        if shows_scores:
             figure = draw_scores(shown, settings.width)
         else:
             draw = draw_layers if settings.kind == "layers" else draw_agreement

@@ -18,7 +18,7 @@ from assay.manifest import MetricRecord, identity_of
 from assay.reports.compare.contests import check_buckets, used_buckets
 from assay.reports.data import ScoredDataset, read_datasets
 from assay.reports.folder import RunFolder, run_titles
-from assay.reports.leaderboard.ties import Calibrated, calibrated, mean_calibrated
+from assay.reports.leaderboard.ties import Calibrated, calibrated_coefficients, mean_calibrated
 from assay.reports.settings import PairedTests
 from assay.statistics.agreement import Coefficients, measure
 from assay.statistics.comparison import Difference, average, average_drawn, summarise
@@ -32,7 +32,7 @@ from assay.tables import NOT_BY_PEOPLE
 
 @dataclass(frozen=True)
 class Filters:
-    """Which metrics and datasets of the runs are kept. An empty filter keeps everything.
+    """The metrics and datasets of the runs to keep. An empty filter keeps everything.
 
     Attributes:
         metrics, datasets: the names to keep.
@@ -65,7 +65,7 @@ class Joined:
 
     @property
     def unranked(self) -> str:
-        """Why metrics are not ranked by these labels; empty if they are ranked."""
+        """The reason why metrics are not ranked by these labels; empty if they are ranked."""
         return NOT_BY_PEOPLE.get(self.data.facts.kind, "")
 
     @property
@@ -77,8 +77,9 @@ class Joined:
 def join(runs: Sequence[RunFolder], filters: Filters) -> list[Joined]:
     """Merge the datasets of several runs, in order of first appearance.
 
-    Two datasets are the same if title and digest agree, and the title then names the run where digests differ. A metric
-    with different signatures on one dataset is listed once per signature, under the name of its run.
+    Two datasets are the same if both title and digest are equal; if only the titles are equal, each title is extended
+    by that of its run. A metric with several signatures on one dataset is listed once per signature, with the title of
+    the run added to its name.
 
     Raises:
         InputError: the filters leave no dataset or no metric, or name a metric that no run has scores of.
@@ -106,7 +107,7 @@ def join(runs: Sequence[RunFolder], filters: Filters) -> list[Joined]:
 
 
 def _datasets_under_shared_names(runs: Sequence[RunFolder]) -> list[ScoredDataset]:
-    """Return the datasets of all runs, in order, with each metric under the name that an earlier run gave to it."""
+    """Return the datasets of all runs, in order, with each metric under the name that the first run with it used."""
     datasets: list[ScoredDataset] = []
     signatures: dict[str, dict[str, str]] = {}
     for run in runs:
@@ -129,7 +130,7 @@ def _check_metrics(chosen: Sequence[ScoredDataset], filters: Filters, scored: Se
 
 
 def missing_metrics(runs: Sequence[RunFolder]) -> list[str]:
-    """Return one line, with reason and remedy, for each metric that was requested from a run but has no scores."""
+    """Return one line, with reason and remedy, per metric that was requested from a run but has no scores."""
     lines = []
     for run in runs:
         for metric in run.manifest.metrics:
@@ -170,7 +171,7 @@ def _metric_names(chosen: Sequence[ScoredDataset], run_title_of: dict[int, str])
 
 
 def _signature_key(record: MetricRecord) -> str:
-    """Return the metric's identity, versions included, as a hashable text."""
+    """Return the identity of a metric, versions included, as a hashable text."""
     return repr(identity_of(record.signature, versions=True))
 
 
@@ -179,7 +180,7 @@ def _add_scores(
 ) -> None:
     """Add to *target* the scores that pass the filters, oriented so that higher means more similar.
 
-    Where runs share a metric, the first run wins.
+    If several runs have scores of a metric on the dataset, those of the first run are kept.
     """
     for name, record in data.metrics.items():
         if filters.metrics and name not in filters.metrics:
@@ -193,7 +194,7 @@ def _add_scores(
 
 @dataclass(frozen=True)
 class Line:
-    """One metric on one board.
+    """One row of a board: a metric with its values, costs and rank.
 
     Attributes:
         metric: the metric's name.
@@ -245,7 +246,7 @@ class Board:
         n: the number of pairs.
         lines: the metrics, best first and those without a rank last; in the order of the run if none is ranked.
         compared: the outcome of the test of each pair of ranked metrics, see :func:`better`.
-        unranked: why no metric is ranked; empty if they are.
+        unranked: the reason why no metric is ranked; empty if they are.
         calibrated: the metrics under the calibrated form of the ranking coefficient, if ties influence the order; else
             empty.
         resampled: the ranking coefficient of each ranked metric on the same resamples, shape (resamples,) each; empty
@@ -286,16 +287,16 @@ class _BucketMeasurement:
         joined: the dataset.
         bucket: the bucket's name.
         n: the number of pairs in the bucket.
-        alone: the coefficients of each metric.
-        paired: the comparison of each metric pair; empty if nothing is ranked.
+        coefficients: the coefficients by metric.
+        comparisons: the comparison of each metric pair; empty if nothing is ranked.
         calibrated: each metric under the calibrated form of the ranking coefficient; may be empty.
     """
 
     joined: Joined
     bucket: str
     n: int
-    alone: dict[str, Coefficients]
-    paired: dict[MetricPair, Drawn]
+    coefficients: dict[str, Coefficients]
+    comparisons: dict[MetricPair, Drawn]
     calibrated: dict[str, Calibrated]
 
 
@@ -337,7 +338,7 @@ def boards(
     ranked = [_board_of_bucket(cell, settings, by) for cell in cells]
     for bucket in dict.fromkeys(cell.bucket for cell in cells):
         parts = _to_average([cell for cell in cells if cell.bucket == bucket])
-        if len(parts) > 1 and set.intersection(*(set(part.alone) for part in parts)):
+        if len(parts) > 1 and set.intersection(*(set(part.coefficients) for part in parts)):
             ranked.append(_board_of_means(bucket, parts, settings, by))
     return ranked
 
@@ -368,131 +369,137 @@ def _measure_bucket(
         "groups": pairs.groups,
         "interval": settings.interval,
     }
-    alone = measure(scores, pairs.labels, resamples=settings.resamples, advance=advance, **drawing)
+    coefficients = measure(scores, pairs.labels, resamples=settings.resamples, advance=advance, **drawing)
     metric_pairs = () if joined.unranked else None
-    paired = draw_all(scores, pairs.labels, permutations=0, resamples=0, metric_pairs=metric_pairs, **drawing)
-    with_ties = {} if joined.unranked else calibrated(scores, pairs.labels, pairs.groups, alone, by)
-    return _BucketMeasurement(joined, bucket, len(pairs), alone, paired, with_ties)
+    comparisons = draw_all(scores, pairs.labels, permutations=0, resamples=0, metric_pairs=metric_pairs, **drawing)
+    calibrated_metrics = (
+        {} if joined.unranked else calibrated_coefficients(scores, pairs.labels, pairs.groups, coefficients, by)
+    )
+    return _BucketMeasurement(joined, bucket, len(pairs), coefficients, comparisons, calibrated_metrics)
 
 
 def _board_of_bucket(cell: _BucketMeasurement, settings: PairedTests, by: str) -> Board:
     """Return the board of one bucket of one dataset."""
     joined = cell.joined
     lines = []
-    for name, coefficients in cell.alone.items():
+    for name, coefficients in cell.coefficients.items():
         lines.append(_unranked_line(name, [cell], coefficients, settings))
     if joined.unranked:
         return Board(joined.title, cell.bucket, cell.n, tuple(lines), {}, joined.unranked, sizes=(cell.n,))
-    board = _ranked_board(joined.title, cell.bucket, lines, cell.alone, cell.paired, settings, by)
+    board = _ranked_board(joined.title, cell.bucket, lines, cell.coefficients, cell.comparisons, settings, by)
     return replace(board, n=cell.n, sizes=(cell.n,), calibrated=cell.calibrated)
 
 
-def _board_of_means(bucket: str, parts: Sequence[_BucketMeasurement], settings: PairedTests, by: str) -> Board:
-    """Return the board of means over datasets; a metric that lacks one of them is listed last, without a value."""
-    names = list(dict.fromkeys(name for part in parts for name in part.alone))
-    complete = [name for name in names if all(name in part.alone for part in parts)]
+def _board_of_means(bucket: str, measurements: Sequence[_BucketMeasurement], settings: PairedTests, by: str) -> Board:
+    """Return the board of means over datasets; a metric without scores on one of them comes last, without a value."""
+    names = list(dict.fromkeys(name for measurement in measurements for name in measurement.coefficients))
+    complete_names = [name for name in names if all(name in measurement.coefficients for measurement in measurements)]
     lines, means = [], {}
-    for name in complete:
-        means[name] = average([part.alone[name] for part in parts])
-        line = _unranked_line(name, parts, means[name], settings)
-        lines.append(replace(line, random_effects=_random_effects_means(name, parts, settings)))
+    for name in complete_names:
+        means[name] = average([measurement.coefficients[name] for measurement in measurements])
+        line = _unranked_line(name, measurements, means[name], settings)
+        lines.append(replace(line, random_effects=_random_effects_means(name, measurements, settings)))
     for name in names:
-        if name not in complete:
-            lines.append(_incomplete_line(name, parts, settings))
-    paired = {}
-    for first, second in combinations(complete, 2):
-        paired[first, second] = average_drawn([_ordered_draws(part, first, second) for part in parts])
-    title = f"fixed mean over {len(parts)} datasets that count the same"
-    sizes = tuple(part.n for part in parts)
-    board = _ranked_board(title, bucket, lines, means, paired, settings, by)
-    with_ties = mean_calibrated([part.calibrated for part in parts])
-    return replace(board, n=sum(sizes), sizes=sizes, calibrated=with_ties)
+        if name not in complete_names:
+            lines.append(_incomplete_line(name, measurements, settings))
+    comparisons = {}
+    for first, second in combinations(complete_names, 2):
+        comparisons[first, second] = average_drawn(
+            [_ordered_draws(measurement, first, second) for measurement in measurements]
+        )
+    title = f"fixed mean over {len(measurements)} datasets that count the same"
+    sizes = tuple(measurement.n for measurement in measurements)
+    board = _ranked_board(title, bucket, lines, means, comparisons, settings, by)
+    calibrated_means = mean_calibrated([measurement.calibrated for measurement in measurements])
+    return replace(board, n=sum(sizes), sizes=sizes, calibrated=calibrated_means)
 
 
 def _random_effects_means(
-    name: str, parts: Sequence[_BucketMeasurement], settings: PairedTests
+    name: str, measurements: Sequence[_BucketMeasurement], settings: PairedTests
 ) -> dict[str, RandomEffects]:
     """Return a metric's random-effects mean over datasets, by statistic; statistics without such a mean are absent."""
-    alone = [part.alone[name] for part in parts]
+    coefficients = [measurement.coefficients[name] for measurement in measurements]
     means = {}
     for index, statistic in enumerate(settings.statistics):
-        mean = random_effects_mean(alone, index, statistic, settings.confidence)
+        mean = random_effects_mean(coefficients, index, statistic, settings.confidence)
         if mean is not None:
             means[statistic] = mean
     return means
 
 
-def _incomplete_line(name: str, parts: Sequence[_BucketMeasurement], settings: PairedTests) -> Line:
+def _incomplete_line(name: str, measurements: Sequence[_BucketMeasurement], settings: PairedTests) -> Line:
     """Return the line of a metric that lacks one of the datasets and hence has no mean."""
-    record = next(part.joined.records[name] for part in parts if name in part.alone)
+    record = next(measurement.joined.records[name] for measurement in measurements if name in measurement.coefficients)
     undefined = dict.fromkeys(settings.statistics, (None, None, None))
-    missing = tuple(part.joined.title for part in parts if name not in part.alone)
+    missing = tuple(measurement.joined.title for measurement in measurements if name not in measurement.coefficients)
     return Line(name, record.declared.kind, undefined, {}, 0, None, record.short_signature, missing=missing)
 
 
-def _ordered_draws(part: _BucketMeasurement, first: str, second: str) -> Drawn:
+def _ordered_draws(measurement: _BucketMeasurement, first: str, second: str) -> Drawn:
     """Return the comparison of a metric pair in the order *first*, *second*, swapping the draws if needed.
 
     The order in which a dataset holds the two metrics is the order of its run, which may differ between datasets.
     """
-    if (first, second) in part.paired:
-        return part.paired[first, second]
-    drawn = part.paired[second, first]
-    return replace(drawn, first=drawn.second, second=drawn.first)
+    if (first, second) in measurement.comparisons:
+        return measurement.comparisons[first, second]
+    draws = measurement.comparisons[second, first]
+    return replace(draws, first=draws.second, second=draws.first)
 
 
-def _unranked_line(name: str, parts: Sequence[_BucketMeasurement], drawn: Coefficients, settings: PairedTests) -> Line:
+def _unranked_line(
+    name: str, measurements: Sequence[_BucketMeasurement], coefficients: Coefficients, settings: PairedTests
+) -> Line:
     """Return the line of one metric, not ranked yet.
 
     Args:
         name: the metric.
-        parts: the datasets that the line is about, one or more.
-        drawn: the metric's coefficients on them, averaged if there are several.
+        measurements: the datasets that the line is about, one or more.
+        coefficients: the metric's coefficients on them, averaged if there are several.
         settings: the settings of intervals and tests.
     """
     values = {}
     for index, statistic in enumerate(settings.statistics):
-        value = drawn.values[index]
-        low, high = drawn.interval(index, settings.confidence) or (None, None)
+        value = coefficients.values[index]
+        low, high = coefficients.interval(index, settings.confidence) or (None, None)
         values[statistic] = (None if np.isnan(value) else float(value), low, high)
-    reservations = dict.fromkeys(drawn.reservation(index) for index in range(len(settings.statistics)))
-    kind = parts[0].joined.records[name].declared.kind
-    signatures = dict.fromkeys(part.joined.records[name].short_signature for part in parts)
-    chance = dict(zip(settings.statistics, drawn.chance.tolist(), strict=True))
+    reservations = dict.fromkeys(coefficients.reservation(index) for index in range(len(settings.statistics)))
+    kind = measurements[0].joined.records[name].declared.kind
+    signatures = dict.fromkeys(measurement.joined.records[name].short_signature for measurement in measurements)
+    chance = dict(zip(settings.statistics, coefficients.chance.tolist(), strict=True))
     return Line(
         name,
         kind,
         values,
         chance,
-        drawn.n,
-        _mean_speed(name, parts),
+        coefficients.n,
+        _mean_speed(name, measurements),
         "; ".join(signatures),
         reservations=tuple(filter(None, reservations)),
-        ties=drawn.ties,
-        tie_threshold=drawn.tie_threshold,
-        price_per_1000=_mean_price(name, parts),
+        ties=coefficients.ties,
+        tie_threshold=coefficients.tie_threshold,
+        price_per_1000=_mean_price(name, measurements),
     )
 
 
-def _mean_speed(name: str, parts: Sequence[_BucketMeasurement]) -> float | None:
+def _mean_speed(name: str, measurements: Sequence[_BucketMeasurement]) -> float | None:
     """Return the mean pairs per second over equally weighted datasets; None if it is unknown on one of them."""
-    speeds = [part.joined.records[name].cost.pairs_per_second for part in parts]
+    speeds = [measurement.joined.records[name].cost.pairs_per_second for measurement in measurements]
     known = [speed for speed in speeds if speed is not None]
     return harmonic_mean(known) if len(known) == len(speeds) else None
 
 
-def _mean_price(name: str, parts: Sequence[_BucketMeasurement]) -> float | None:
+def _mean_price(name: str, measurements: Sequence[_BucketMeasurement]) -> float | None:
     """Return the mean price of 1,000 pairs over equally weighted datasets; None if it is unknown on one of them."""
-    prices = [part.joined.records[name].price_per_1000 for part in parts]
+    prices = [measurement.joined.records[name].price_per_1000 for measurement in measurements]
     known = [price for price in prices if price is not None]
     return fmean(known) if len(known) == len(prices) else None
 
 
 def _costs_by_metric(lines: Sequence[Line]) -> dict[str, tuple[float | None, ...]]:
-    """Return the costs of each metric as a tuple of numbers of which higher is better; None for an unknown cost.
+    """Return the costs of each metric as a tuple of numbers, higher being better; an unknown cost is None.
 
-    The tuple holds the pairs per second, if known for some metric, and the negative price, if some metric has one. If
-    neither is so, it holds the unknown speed.
+    The tuple holds the pairs per second if some speed is known, then the negative price if some metric has one. Without
+    either, it holds only the unknown speed.
     """
     is_timed = any(line.pairs_per_second is not None for line in lines)
     is_priced = any(line.price_per_1000 for line in lines)
@@ -508,8 +515,8 @@ def _ranked_board(
     title: str,
     bucket: str,
     lines: Sequence[Line],
-    alone: Mapping[str, Coefficients],
-    paired: Mapping[MetricPair, Drawn],
+    coefficients: Mapping[str, Coefficients],
+    comparisons: Mapping[MetricPair, Drawn],
     settings: PairedTests,
     by: str,
 ) -> Board:
@@ -521,8 +528,8 @@ def _ranked_board(
         title: the board's title.
         bucket: the bucket's name.
         lines: one line per metric.
-        alone: the coefficients of each metric.
-        paired: the comparison of each metric pair.
+        coefficients: the coefficients of each metric.
+        comparisons: the comparison of each metric pair.
         settings: the settings of intervals and tests.
         by: the coefficient that ranks.
     """
@@ -534,11 +541,11 @@ def _ranked_board(
             values[line.metric] = value
             if line.n == most_pairs:
                 ranked_values[line.metric] = value
-    tested = {names: drawn for names, drawn in paired.items() if set(names) <= set(ranked_values)}
-    index = list(settings.statistics).index(by)
+    tested = {names: drawn for names, drawn in comparisons.items() if set(names) <= set(ranked_values)}
+    statistic_index = list(settings.statistics).index(by)
     differences = {}
     for names, drawn in tested.items():
-        differences[names] = summarise(drawn, settings.statistics, settings.confidence)[index]
+        differences[names] = summarise(drawn, settings.statistics, settings.confidence)[statistic_index]
     compared = better(differences, settings)
     ranks = rank(ranked_values, compared)
     costs = _costs_by_metric(lines)
@@ -548,10 +555,10 @@ def _ranked_board(
         ordered.append(replace(line, rank=ranks.get(line.metric), on_front=front.get(line.metric, False)))
     resampled, units = {}, 0
     for name in ranked_values:
-        units = alone[name].units[index][0]
-        drawn_values = alone[name].resampled
+        units = coefficients[name].units[statistic_index][0]
+        drawn_values = coefficients[name].resampled
         if drawn_values is not None:
-            resampled[name] = drawn_values[index]
+            resampled[name] = drawn_values[statistic_index]
     best = could_be_best(
         [line.metric for line in ordered if line.rank],
         differences,
@@ -565,7 +572,7 @@ def _ranked_board(
         tuple(ordered),
         compared,
         resampled=resampled,
-        covariances={} if resampled else _covariances(ranked_values, alone, differences, index),
+        covariances={} if resampled else _covariances(ranked_values, coefficients, differences, statistic_index),
         units=units,
         differences=differences,
         best=best,
@@ -574,21 +581,21 @@ def _ranked_board(
 
 def _covariances(
     names: Iterable[str],
-    alone: Mapping[str, Coefficients],
+    coefficients: Mapping[str, Coefficients],
     differences: Mapping[MetricPair, Difference],
     index: int,
 ) -> dict[MetricPair, float]:
-    """Return the covariance of every two metrics, in both orders, and the variance of each.
+    """Return the covariance of every two metrics, under both orders of the pair, and the variance of each metric.
 
-    A pair whose difference has no standard error is absent.
+    A pair whose difference has no standard error is left out.
 
     Args:
         names: the metrics.
-        alone: the coefficients of each metric, with variances.
+        coefficients: the coefficients of each metric, with variances.
         differences: the difference of every two metrics, with its standard error.
         index: the position of the statistic among the coefficients.
     """
-    variances = {name: alone[name].variance_of(index) for name in names}
+    variances = {name: coefficients[name].variance_of(index) for name in names}
     covariances = {(name, name): variance for name, variance in variances.items()}
     for (first, second), difference in differences.items():
         if difference.error is not None:
@@ -606,6 +613,6 @@ def better(differences: Mapping[MetricPair, Difference], settings: PairedTests) 
     p_values = np.array([np.nan if item.p_jackknife is None else item.p_jackknife for item in differences.values()])
     adjusted = adjust(p_values, settings.correction)
     signs = {}
-    for (names, difference), p in zip(differences.items(), adjusted, strict=True):
-        signs[names] = int(np.sign(difference.value or 0.0)) if settings.rejects(p) else 0
+    for (names, difference), adjusted_p in zip(differences.items(), adjusted, strict=True):
+        signs[names] = int(np.sign(difference.value or 0.0)) if settings.rejects(adjusted_p) else 0
     return signs

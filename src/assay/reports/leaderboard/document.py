@@ -30,10 +30,10 @@ def document(boards: Sequence[Board], settings: PairedTests, by: str, absent: Se
         by: the coefficient that ranks.
         absent: one line for each metric that was requested from a run but has no scores; shown as warnings.
     """
-    timed = any(line.pairs_per_second is not None for board in boards for line in board.lines)
-    priced = any(board.is_priced for board in boards)
-    costs = [Column("pairs/s", number=True, spare=3)] if timed else []
-    costs += [Column(PRICE_HEAD, number=True, spare=1)] if priced else []
+    is_timed = any(line.pairs_per_second is not None for board in boards for line in board.lines)
+    is_priced = any(board.is_priced for board in boards)
+    costs = [Column("pairs/s", number=True, spare=3)] if is_timed else []
+    costs += [Column(PRICE_HEAD, number=True, spare=1)] if is_priced else []
     costs += [Column("front", spare=3)] if costs else []
     heads = [
         Column("rank", number=True),
@@ -42,17 +42,17 @@ def document(boards: Sequence[Board], settings: PairedTests, by: str, absent: Se
         *[Column(title_of(name), number=True, spare=0 if name == by else 2) for name in settings.statistics],
         *costs,
     ]
-    filled = [board for board in boards if any(map(_has_value, board.lines))]
+    shown_boards = [board for board in boards if any(map(_has_value, board.lines))]
     sheets = []
-    for board in filled:
+    for board in shown_boards:
         sheets.append(_with_tie_notes(_board_sheet(board, heads, settings), board, by))
         if any(by in line.random_effects for line in board.lines):
             sheets.append(_random_sheet(board, by))
     records = [record for board in boards for record in _board_records(board, by)]
-    empty = [_empty_board_warning(board) for board in boards if board not in filled]
-    explanations = list(_explanation_lines(settings, by, filled, timed=timed, priced=priced))
+    empty_warnings = [_empty_board_warning(board) for board in boards if board not in shown_boards]
+    explanations = list(_explanation_lines(settings, by, shown_boards, timed=is_timed, priced=is_priced))
     metrics = list(dict.fromkeys(line.metric for board in boards for line in board.lines))
-    return Document(sheets, records, explanations, warnings=[*absent, *empty], metrics=metrics)
+    return Document(sheets, records, explanations, warnings=[*absent, *empty_warnings], metrics=metrics)
 
 
 def _has_value(line: Line) -> bool:
@@ -60,10 +60,10 @@ def _has_value(line: Line) -> bool:
 
 
 def _empty_board_warning(board: Board) -> str:
-    """Return the warning that a board is not shown, since no metric has a value on it."""
-    lacking = any(line.missing for line in board.lines)
-    why = "scores or labels do not vary" + (", or are missing on one of the datasets" if lacking else "")
-    return f"{board.title}, {board.bucket}: no table, since no metric has a value there: {why}"
+    """Return the warning that a board without any value is not shown, with the reason."""
+    is_any_missing = any(line.missing for line in board.lines)
+    reason = "scores or labels do not vary" + (", or are missing on one of the datasets" if is_any_missing else "")
+    return f"{board.title}, {board.bucket}: no table, since no metric has a value there: {reason}"
 
 
 def _ranked_names(board: Board) -> list[str]:
@@ -105,41 +105,50 @@ def _with_tie_notes(sheet: Sheet, board: Board, by: str) -> Sheet:
 
 
 def _line_cells(line: Line, alike: str, settings: PairedTests, shown: Container[str]) -> list[str]:
-    """Return the cells of one row; of the cost columns, only those whose head is in *shown*."""
+    """Return the cells of one row of a board.
+
+    Args:
+        line: the metric.
+        alike: the letters of the metrics that tests cannot distinguish.
+        settings: the settings, whose statistics have a column each.
+        shown: the heads of the columns; cost columns that are not among them are left out.
+    """
     values = [Cell(*line.values[name], "").text for name in settings.statistics]
     costs = {
         "pairs/s": "–" if line.pairs_per_second is None else rate(line.pairs_per_second),
         PRICE_HEAD: money(line.price_per_1000),
         "front": "–" if line.on_front is None else "yes" if line.on_front else "",
     }
-    cost = [text for head, text in costs.items() if head in shown]
+    cost_cells = [text for head, text in costs.items() if head in shown]
     rank = f"{line.rank.rank} ({_rank_span(line.rank.low, line.rank.high)})" if line.rank else "–"
-    return [rank, alike, line.metric, *values, *cost]
+    return [rank, alike, line.metric, *values, *cost_cells]
 
 
 def _random_sheet(board: Board, by: str) -> Sheet:
     """Return a sheet of random-effects means of the ranking coefficient over datasets, in the order of the board."""
     heads = [Column("metric"), *number_columns([title_of(by), "new dataset", "deviation (z)"])]
     rows = []
-    datasets = 0
+    dataset_count = 0
     for line in board.lines:
         mean = line.random_effects.get(by)
         if mean is None:
             rows.append([line.metric, "–"])
             continue
-        datasets = mean.datasets
-        new = f"{short(mean.new_low, 2)} to {short(mean.new_high, 2)}"
-        rows.append([line.metric, Cell(mean.mean, mean.low, mean.high, "").text, new, short(mean.deviation, 2)])
+        dataset_count = mean.datasets
+        prediction_interval = f"{short(mean.new_low, 2)} to {short(mean.new_high, 2)}"
+        rows.append(
+            [line.metric, Cell(mean.mean, mean.low, mean.high, "").text, prediction_interval, short(mean.deviation, 2)]
+        )
     notes = (
         "the datasets are taken as a sample of others like them; the fixed mean above is of these datasets alone",
         "deviation between datasets by Paule and Mandel, on Fisher's z; interval by Hartung and Knapp",
         "new dataset: where the coefficient on one more of them is expected (Higgins et al. 2009)",
     )
-    return Sheet(f"random-effects mean over {datasets} datasets, {board.bucket}", heads, rows, notes=notes)
+    return Sheet(f"random-effects mean over {dataset_count} datasets, {board.bucket}", heads, rows, notes=notes)
 
 
 def _board_records(board: Board, by: str) -> Iterator[dict[str, Any]]:
-    """Yield one flat record per metric of a board; None for undefined or unknown values."""
+    """Yield one flat record per metric of a board; undefined or unknown values are None."""
     ranked = _ranked_names(board)
     alike, groups = letters(ranked, board.compared), groups_of_places(ranked, board.compared)
     for line in board.lines:

@@ -12,9 +12,9 @@ from assay.reports.layout import short
 from assay.statistics.agreement import Coefficients, measure
 from assay.statistics.coefficients import calibrated_form, title_of
 
-#: The smallest difference between two shares of ties at which ties are said to influence the ranking.
+#: The difference between the highest and the lowest share of ties above which ties are said to influence the ranking.
 INFLUENTIAL_TIE_DIFFERENCE = 0.1
-#: The most pairs for which the calibrated order is computed; with more, finding the thresholds takes seconds.
+#: The maximum number of pairs for which the calibrated order is computed; with more, the thresholds take seconds.
 MAX_CALIBRATED_PAIRS = 10_000
 
 
@@ -32,7 +32,7 @@ class Calibrated:
 
 
 def ties_decide(ties: Mapping[str, float], by: str) -> bool:
-    """Tell whether the metrics' shares of ties differ so much that they influence the ranking.
+    """Tell whether the metrics differ so much in their shares of ties that ties influence the ranking.
 
     Always False for coefficients that ties neither raise nor lower, and for those that calibrate ties.
 
@@ -40,16 +40,21 @@ def ties_decide(ties: Mapping[str, float], by: str) -> bool:
         ties: the share of tied comparisons by metric; NaN if unknown.
         by: the name of the coefficient that ranks.
     """
-    known = [share for share in ties.values() if not np.isnan(share)]
-    form = calibrated_form(by)
-    return form is not None and form != by and len(known) > 1 and max(known) - min(known) > INFLUENTIAL_TIE_DIFFERENCE
+    known_shares = [share for share in ties.values() if not np.isnan(share)]
+    calibrated_name = calibrated_form(by)
+    return (
+        calibrated_name is not None
+        and calibrated_name != by
+        and len(known_shares) > 1
+        and max(known_shares) - min(known_shares) > INFLUENTIAL_TIE_DIFFERENCE
+    )
 
 
-def calibrated(
+def calibrated_coefficients(
     scores: Mapping[str, NDArray[np.float64]],
     labels: NDArray[np.float64],
     groups: NDArray[np.intp] | None,
-    alone: Mapping[str, Coefficients],
+    uncalibrated: Mapping[str, Coefficients],
     by: str,
 ) -> dict[str, Calibrated]:
     """Return every metric under the calibrated form of a coefficient.
@@ -61,14 +66,14 @@ def calibrated(
         scores: the scores by metric, each of shape (n,).
         labels: the labels, shape (n,).
         groups: the group code of each pair, shape (n,), or None without groups.
-        alone: the uncalibrated coefficients of each metric.
+        uncalibrated: the uncalibrated coefficients of each metric.
         by: the name of the coefficient that ranks.
     """
-    form = calibrated_form(by)
-    ties = {name: coefficients.ties for name, coefficients in alone.items()}
-    if form is None or len(labels) > MAX_CALIBRATED_PAIRS or not ties_decide(ties, by):
+    calibrated_name = calibrated_form(by)
+    ties = {name: coefficients.ties for name, coefficients in uncalibrated.items()}
+    if calibrated_name is None or len(labels) > MAX_CALIBRATED_PAIRS or not ties_decide(ties, by):
         return {}
-    measured = measure(scores, labels, statistics=(form,), resamples=0, seed=(0,), groups=groups)
+    measured = measure(scores, labels, statistics=(calibrated_name,), resamples=0, seed=(0,), groups=groups)
     values = {}
     for name, coefficients in measured.items():
         value = float(coefficients.values[0])
@@ -76,42 +81,47 @@ def calibrated(
     return values
 
 
-def mean_calibrated(parts: Sequence[Mapping[str, Calibrated]]) -> dict[str, Calibrated]:
-    """Return each metric's mean over datasets, None if a value is undefined; empty unless every dataset has values."""
-    if not all(parts):
+def mean_calibrated(by_dataset: Sequence[Mapping[str, Calibrated]]) -> dict[str, Calibrated]:
+    """Return the calibrated coefficient of each metric, averaged over datasets.
+
+    A mean is None if the value on some dataset is undefined. The result is empty unless every dataset has values.
+    """
+    if not all(by_dataset):
         return {}
     means = {}
-    for name in parts[0]:
-        values = [part[name].value for part in parts if name in part]
-        known = [value for value in values if value is not None]
-        means[name] = Calibrated(float(np.mean(known)) if len(known) == len(parts) else None, None)
+    for name in by_dataset[0]:
+        values = [metrics[name].value for metrics in by_dataset if name in metrics]
+        defined_values = [value for value in values if value is not None]
+        means[name] = Calibrated(
+            float(np.mean(defined_values)) if len(defined_values) == len(by_dataset) else None, None
+        )
     return means
 
 
 def tie_note(ties: Mapping[str, float], values: Mapping[str, Calibrated], by: str) -> list[str]:
-    """Return one line about the ties and the calibrated order, or none if ties do not influence the ranking.
+    """Return one line about the ties and the calibrated order, or no line if ties do not influence the ranking.
 
     Args:
         ties: the share of the comparisons that each ranked metric ties.
         values: the metrics under the calibrated form; empty if it was not computed.
         by: the name of the coefficient that ranks.
     """
-    form = calibrated_form(by)
-    if form is None or not ties_decide(ties, by):
+    calibrated_name = calibrated_form(by)
+    if calibrated_name is None or not ties_decide(ties, by):
         return []
     fewest, most = min(ties, key=lambda name: ties[name]), max(ties, key=lambda name: ties[name])
     line = f"ties: {most} ties {ties[most]:.0%} of the comparisons, {fewest} {ties[fewest]:.0%}, and {title_of(by)} "
     line += "depends on that"
-    known = {}
+    defined_values = {}
     for name in ties:
         value = values[name].value if name in values else None
         if value is not None:
-            known[name] = value
-    if not known:
-        return [f"{line}; --calibrate-ties ranks by {title_of(form)}"]
-    order = sorted(known, key=lambda name: -known[name])
-    listed = ", ".join(f"{name} {short(known[name], 3)}" for name in order)
-    return [f"{line}; by {title_of(form)} the order is {listed} (--calibrate-ties ranks by it)"]
+            defined_values[name] = value
+    if not defined_values:
+        return [f"{line}; --calibrate-ties ranks by {title_of(calibrated_name)}"]
+    names_by_value = sorted(defined_values, key=lambda name: -defined_values[name])
+    listed = ", ".join(f"{name} {short(defined_values[name], 3)}" for name in names_by_value)
+    return [f"{line}; by {title_of(calibrated_name)} the order is {listed} (--calibrate-ties ranks by it)"]
 
 
 def threshold_note(thresholds: Mapping[str, float | None]) -> list[str]:

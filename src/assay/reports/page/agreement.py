@@ -37,7 +37,13 @@ from assay.statistics.coefficients import title_of
 
 @dataclass(frozen=True)
 class TableCell:
-    """A cell of the table: its text, the value to sort by (None if undefined), and the letters of its notes."""
+    """A cell of the agreement table.
+
+    Attributes:
+        text: the value with its interval, as shown.
+        value: the value to sort by; None if it is undefined.
+        marks: the letters of its notes.
+    """
 
     text: str
     value: float | None
@@ -64,7 +70,10 @@ class AgreementTable:
 
 
 def agreement_table(unit: Unit, statistic: str) -> AgreementTable:
-    """Return the table of one statistic on a dataset; notes, such as why a value is undefined, are named by letters."""
+    """Return the agreement table of a dataset under one statistic.
+
+    Notes on cells, such as the reason why a value is undefined, are listed once each and referred to by letters.
+    """
     letters: dict[str, str] = {}
     rows = [
         (metric, [_table_cell(unit.cell(block, metric, statistic) or NOT_COMPUTED, letters) for block in unit.blocks])
@@ -81,6 +90,7 @@ def agreement_table(unit: Unit, statistic: str) -> AgreementTable:
 
 
 def _table_cell(cell: Cell, letters: dict[str, str]) -> TableCell:
+    """Return a number as a cell of the table; new notes are added to *letters*, which maps notes to their letters."""
     notes = [note for note in cell.note.split("; ") if note]
     if cell.value is None and not notes:
         notes = ["undefined"]
@@ -88,10 +98,10 @@ def _table_cell(cell: Cell, letters: dict[str, str]) -> TableCell:
     return TableCell(cell.text, cell.value, marks)
 
 
-def _footnote_letter(number: int) -> str:
-    """Return the letters of a note by its number from 0: a, b, … z, aa, ab, …"""
-    head, tail = divmod(number, 26)
-    return (_footnote_letter(head - 1) if head else "") + chr(ord("a") + tail)
+def _footnote_letter(index: int) -> str:
+    """Return the letters that stand for a note, by the index of the note: a, b, … z, aa, ab, …"""
+    quotient, remainder = divmod(index, 26)
+    return (_footnote_letter(quotient - 1) if quotient else "") + chr(ord("a") + remainder)
 
 
 # The forest plot: agreement with its interval, one row per metric, one panel per bucket
@@ -99,7 +109,7 @@ def _footnote_letter(number: int) -> str:
 
 @dataclass(frozen=True)
 class ForestGeometry:
-    """The sizes of a forest plot in pixels, and the positions of its panels.
+    """Sizes and positions of the parts of a forest plot, in pixels.
 
     Attributes:
         row_count, panel_count: the numbers of rows and of panels.
@@ -164,13 +174,16 @@ class ForestGeometry:
 
 
 def draw_agreement_forest(unit: Unit, statistic: str) -> Figure:
-    """Return the plot of one statistic on one dataset, with metrics in descending order of the value over all pairs."""
+    """Return the forest plot of a statistic on a dataset, and the same as a table.
+
+    The metrics are in descending order of the value over all pairs.
+    """
     plot = agreement_forest(unit, statistic, unit.blocks, unit.ranking(statistic))
-    head = title_of(statistic)
+    statistic_title = title_of(statistic)
     svg = draw_forest(
         f"forest-{unit.key}-{statistic}",
         plot,
-        f"{head} with people on {unit.title}",
+        f"{statistic_title} with people on {unit.title}",
         f"A panel for each of {len(plot.panels)} buckets, a line for each of {len(plot.rows)} metrics: a dot for the "
         "value, a bar for its interval, a dashed line for the ceiling. The numbers are in the table.",
         can_filter=True,
@@ -181,7 +194,7 @@ def draw_agreement_forest(unit: Unit, statistic: str) -> Figure:
         for panel in plot.panels
     ]
     heads = [Column("metric"), Column("bucket"), *number_columns(["value", "low", "high"])]
-    return Figure(svg, Sheet(f"{head} on {unit.title}", [*heads, Column("note")], rows))
+    return Figure(svg, Sheet(f"{statistic_title} on {unit.title}", [*heads, Column("note")], rows))
 
 
 def draw_forest(key: str, plot: Forest, title: str, about: str, *, can_filter: bool) -> Markup:
@@ -228,23 +241,27 @@ def _draw_forest_panel(
     can_filter: bool,
 ) -> Markup:
     """Return one panel of a forest plot, whose upper edge is at *top*: title, axis, reference line and values."""
-    first = top + geometry.HEAD
-    last = first + geometry.LINE * len(rows)
-    characters = int((scale.end - scale.start) / CHARACTER_WIDTH)
+    axis_top = top + geometry.HEAD
+    axis_bottom = axis_top + geometry.LINE * len(rows)
+    title_characters = int((scale.end - scale.start) / CHARACTER_WIDTH)
     parts = [
         text(
-            scale.start, top + 16, elide_middle(panel.title, characters), element("title", panel.title), class_="strong"
+            scale.start,
+            top + 16,
+            elide_middle(panel.title, title_characters),
+            element("title", panel.title),
+            class_="strong",
         ),
         text(scale.start, top + 31, panel.fact, class_="muted"),
     ]
     for mark in marks:
         x = scale(mark)
-        parts.append(element("line", x1=x, x2=x, y1=first, y2=last, class_="zero" if mark == 0 else "grid"))
-        parts.append(text(x, last + 16, short(mark, 1) if mark else "0", class_="muted", anchor="middle"))
+        parts.append(element("line", x1=x, x2=x, y1=axis_top, y2=axis_bottom, class_="zero" if mark == 0 else "grid"))
+        parts.append(text(x, axis_bottom + 16, short(mark, 1) if mark else "0", class_="muted", anchor="middle"))
     if panel.reference is not None and panel.reference.value is not None:
         x = scale(panel.reference.value)
         hint = element("title", panel.reference_hint)
-        parts.append(element("line", hint, x1=x, x2=x, y1=first, y2=last, class_="ceiling"))
+        parts.append(element("line", hint, x1=x, x2=x, y1=axis_top, y2=axis_bottom, class_="ceiling"))
     for number, (row, cell) in enumerate(zip(rows, panel.cells, strict=True)):
         interval = _draw_value(cell, f"{row.name}, {panel.title}", scale, geometry.row_middle(top, number))
         parts.append(element("g", *interval, data_metric=row.metric if can_filter else None))
@@ -267,7 +284,15 @@ def _draw_value(cell: Cell, title: str, scale: Scale, y: float) -> Iterator[Mark
 
 @dataclass(frozen=True)
 class LayerGeometry:
-    """The sizes of a panel in pixels: *width* includes the axis labels, *height* excludes title and axis."""
+    """Sizes of a panel in pixels.
+
+    Attributes:
+        width: the width, axis labels included.
+        height: the height of the area between title and axis.
+        head: the height of the title.
+        left, right: the margins beside the area; the left one holds the axis labels.
+        foot: the height of the axis.
+    """
 
     width: int = 340
     height: int = 200
@@ -288,28 +313,28 @@ LAYERS = LayerGeometry()
 def draw_layers(unit: Unit, model: LayeredModel, statistic: str) -> Figure:
     """Return the figure of value and interval over the layers, one panel per bucket, with the best layer marked."""
     curves = layer_curves(unit, statistic, unit.blocks, model)
-    ends = range_of_cells(cell for curve in curves for cell in curve.cells.values())
-    marks = ticks(*ends, 5) if ends else [0.0, 1.0]
-    abreast = min(MAX_PANELS_PER_ROW, len(curves))
-    parts = []
+    value_range = range_of_cells(cell for curve in curves for cell in curve.cells.values())
+    marks = ticks(*value_range, 5) if value_range else [0.0, 1.0]
+    panels_per_row = min(MAX_PANELS_PER_ROW, len(curves))
+    panels = []
     for number, curve in enumerate(curves):
-        row, column = divmod(number, abreast)
-        parts.append(
+        row, column = divmod(number, panels_per_row)
+        panels.append(
             _draw_layers_panel(curve, list(model.layers), marks, column * LAYERS.width, row * LAYERS.panel_height)
         )
-    head = title_of(statistic)
-    best = "; ".join(f"{curve.bucket}: {curve.best}" for curve in curves)
+    statistic_title = title_of(statistic)
+    best_layers = "; ".join(f"{curve.bucket}: {curve.best}" for curve in curves)
     svg = drawing(
         f"layers-{unit.key}-{model.number}-{statistic}",
-        abreast * LAYERS.width,
-        -(-len(curves) // abreast) * LAYERS.panel_height,
-        f"{head} by layer, {model.name} on {unit.title}",
-        f"One panel per bucket, a line over the layers with its interval as a band. Highest layer: {best}.",
-        *parts,
+        panels_per_row * LAYERS.width,
+        -(-len(curves) // panels_per_row) * LAYERS.panel_height,
+        f"{statistic_title} by layer, {model.name} on {unit.title}",
+        f"One panel per bucket, a line over the layers with its interval as a band. Highest layer: {best_layers}.",
+        *panels,
     )
     rows = [[str(layer), curve.bucket, *cell.exact_texts] for curve in curves for layer, cell in curve.cells.items()]
     heads = [Column("layer", number=True), Column("bucket"), *number_columns(["value", "low", "high"])]
-    return Figure(svg, Sheet(f"{head} by layer of {model.name} on {unit.title}", heads, rows))
+    return Figure(svg, Sheet(f"{statistic_title} by layer of {model.name} on {unit.title}", heads, rows))
 
 
 def _draw_layers_panel(curve: LayerCurve, layers: list[int], marks: list[float], left: float, top: float) -> Markup:
@@ -319,9 +344,9 @@ def _draw_layers_panel(curve: LayerCurve, layers: list[int], marks: list[float],
     parts = [text(across.start, top + 16, elide_middle(curve.bucket, 34), class_="strong")]
     parts += _draw_layers_axes(across, up, layers, marks)
     if curve.band:
-        edge = [(across(layer), up(low)) for layer, low, _ in curve.band]
-        edge += [(across(layer), up(high)) for layer, _, high in reversed(curve.band)]
-        parts.append(element("polygon", points=_polyline_points(edge), class_="band"))
+        band_outline = [(across(layer), up(low)) for layer, low, _ in curve.band]
+        band_outline += [(across(layer), up(high)) for layer, _, high in reversed(curve.band)]
+        parts.append(element("polygon", points=_polyline_points(band_outline), class_="band"))
     parts.append(
         element(
             "polyline",
@@ -333,8 +358,8 @@ def _draw_layers_panel(curve: LayerCurve, layers: list[int], marks: list[float],
         is_best = layer == curve.best
         hint = element("title", f"layer {layer}: {curve.cells[layer].text}")
         x, y = across(layer), up(value)
-        kind = "value" if is_best else "value hollow"
-        parts.append(element("circle", hint, cx=x, cy=y, r=4.0 if is_best else 3.0, class_=kind))
+        css_class = "value" if is_best else "value hollow"
+        parts.append(element("circle", hint, cx=x, cy=y, r=4.0 if is_best else 3.0, class_=css_class))
         if is_best:
             parts.append(text(x, y - 9, f"{layer}", class_="strong", anchor="middle"))
     return element("g", *parts)

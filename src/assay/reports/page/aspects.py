@@ -44,7 +44,7 @@ class AspectModel:
         whole_metric: the name of the metric of the overall score, which the run may lack.
         title: the short name of that metric.
         number: the index of the model on the page.
-        aspects: the metric of each aspect, in the order of the run.
+        aspects: the name of the metric by aspect, in the order of the run.
         units: the datasets with scores of at least two aspects.
     """
 
@@ -81,7 +81,7 @@ def aspect_models(units: Sequence[Unit]) -> list[AspectModel]:
 def draw_aspects(model: AspectModel, statistic: str) -> Figure | None:
     """Return a forest plot with one panel per dataset and one row per aspect; None if no dataset has the statistic.
 
-    Values are over all pairs. A dashed line is the overall score of the model.
+    Values are over all pairs. A dashed line marks the value of the model's overall score.
     """
     units = [unit for unit in model.units if statistic in unit.section.statistics]
     if not units:
@@ -131,10 +131,10 @@ def _aspects_sheet(model: AspectModel, plot: Forest, head: str) -> Sheet:
 
 # Mean aspect scores of diverging pairs by error category, as a heat map: which aspects are low on which errors
 
-#: Difference of ranks, as a share of the pairs, from which a pair diverges. It is half the default of the report of
-#: errors, which would leave most categories with no or one pair.
+#: The difference of ranks, as a share of the pairs, from which a pair diverges. It is half the default of the error
+#: report, with which most categories would have one pair or none.
 RESIDUAL = 0.25
-#: Number of pairs from which on a category has a row.
+#: The smallest number of pairs for which a category has a row.
 MIN_PAIRS_PER_CATEGORY = 3
 
 MAX_CATEGORY_CHARACTERS = 30
@@ -149,7 +149,13 @@ DEVIATIONS_AT_MAX_OPACITY = 1.0
 
 @dataclass(frozen=True)
 class Profile:
-    """The figure, the metric whose diverging pairs it shows, and the categories with too few pairs for a row."""
+    """The mean aspect scores by error category.
+
+    Attributes:
+        figure: the heat map.
+        metric: the metric whose diverging pairs it shows.
+        left_out: the categories with too few pairs for a row, each with its number of pairs.
+    """
 
     figure: Figure
     metric: str
@@ -158,7 +164,14 @@ class Profile:
 
 @dataclass(frozen=True)
 class _CategoryRow:
-    """One category: its number of pairs, how many are scored too high, and the mean of each aspect (NaN: no score)."""
+    """One row of the heat map.
+
+    Attributes:
+        title: the name of the category.
+        n: the number of pairs.
+        too_high: the number of pairs that the metric scores too high.
+        means: the mean score of each aspect, shape (aspects,); NaN if no pair has a score.
+    """
 
     title: str
     n: int
@@ -176,19 +189,22 @@ def draw_profile(unit: Unit, model: AspectModel, tagged: TagColumns) -> Profile 
     divergence = diverging(unit.data, metric, Rule(by="rank", residual=RESIDUAL))
     masks = _category_masks(tagged, len(unit.data))
     all_pairs = _category_row("all pairs", scores, divergence, np.ones(len(unit.data), dtype=bool))
-    lines = [_category_row(name, scores, divergence, mask & divergence.mask) for name, mask in masks.items()]
-    kept = [line for line in lines if line.n >= MIN_PAIRS_PER_CATEGORY]
-    if not kept:
+    category_rows = [_category_row(name, scores, divergence, mask & divergence.mask) for name, mask in masks.items()]
+    shown_rows = [row for row in category_rows if row.n >= MIN_PAIRS_PER_CATEGORY]
+    if not shown_rows:
         return None
     with np.errstate(invalid="ignore"):
-        spread = np.array([np.nanstd(row) if np.isfinite(row).any() else np.nan for row in scores])
-    figure = _draw_heat_map(unit, model, metric, list(aspects), all_pairs, kept, spread)
+        spread = np.array(
+            [np.nanstd(aspect_scores) if np.isfinite(aspect_scores).any() else np.nan for aspect_scores in scores]
+        )
+    figure = _draw_heat_map(unit, model, metric, list(aspects), all_pairs, shown_rows, spread)
     return Profile(
-        figure, metric, [f"{line.title} ({line.n})" for line in lines if 0 < line.n < MIN_PAIRS_PER_CATEGORY]
+        figure, metric, [f"{row.title} ({row.n})" for row in category_rows if 0 < row.n < MIN_PAIRS_PER_CATEGORY]
     )
 
 
 def _category_masks(tagged: TagColumns, n: int) -> dict[str, NDArray[np.bool_]]:
+    """Return the mask of the pairs in each category, shape (n,) each, by name."""
     rows = np.repeat(np.arange(n), tagged.starts[1:] - tagged.starts[:-1])
     masks = {}
     for index, name in enumerate(tagged.names):
@@ -200,10 +216,10 @@ def _category_masks(tagged: TagColumns, n: int) -> dict[str, NDArray[np.bool_]]:
 def _category_row(
     title: str, scores: NDArray[np.float64], divergence: Divergence, mask: NDArray[np.bool_]
 ) -> _CategoryRow:
-    chosen = scores[:, mask]
-    known = np.isfinite(chosen)
+    chosen_scores = scores[:, mask]
+    is_finite = np.isfinite(chosen_scores)
     with np.errstate(invalid="ignore", divide="ignore"):
-        means = np.where(known, chosen, 0).sum(axis=1) / known.sum(axis=1)
+        means = np.where(is_finite, chosen_scores, 0).sum(axis=1) / is_finite.sum(axis=1)
     too_high = mask[divergence.rows[~divergence.too_low]]
     return _CategoryRow(title, int(mask.sum()), int(too_high.sum()), means)
 
@@ -217,21 +233,32 @@ def _draw_heat_map(
     lines: list[_CategoryRow],
     spread: NDArray[np.float64],
 ) -> Figure:
-    """Return the heat map and its table; *spread* is the standard deviation of each aspect over all pairs."""
-    head = max(map(len, aspects)) * CHARACTER_WIDTH * 0.75 + 24
-    left = max(len(_row_title(line)) for line in (all_pairs, *lines)) * CHARACTER_WIDTH + 14
-    width = left + CELL_WIDTH * len(aspects) + head * 0.8
+    """Return the heat map and its table.
+
+    Args:
+        unit: the dataset.
+        model: the model that scored the aspects.
+        metric: the metric whose diverging pairs are shown.
+        aspects: the names of the aspects, one per column.
+        all_pairs: the first row, on all pairs of the dataset.
+        lines: the rows of the categories, at least one.
+        spread: the standard deviation of each aspect over all pairs, shape (aspects,).
+    """
+    head_height = max(map(len, aspects)) * CHARACTER_WIDTH * 0.75 + 24
+    titles_width = max(len(_row_title(line)) for line in (all_pairs, *lines)) * CHARACTER_WIDTH + 14
+    width = titles_width + CELL_WIDTH * len(aspects) + head_height * 0.8
     parts = [
-        _draw_aspect_head(aspect, left + CELL_WIDTH * (number + 0.5), head) for number, aspect in enumerate(aspects)
+        _draw_aspect_head(aspect, titles_width + CELL_WIDTH * (number + 0.5), head_height)
+        for number, aspect in enumerate(aspects)
     ]
     for number, line in enumerate((all_pairs, *lines)):
-        top = head + PROFILE_ROW_HEIGHT * number + PROFILE_GAP * (line is not all_pairs)
-        parts += _draw_category_row(line, all_pairs, spread, aspects, left, top)
-    lowest = "; ".join(f"{line.title}: {_lowest_aspect(line, all_pairs, spread, aspects)}" for line in lines)
+        top = head_height + PROFILE_ROW_HEIGHT * number + PROFILE_GAP * (line is not all_pairs)
+        parts += _draw_category_row(line, all_pairs, spread, aspects, titles_width, top)
+    lowest = "; ".join(f"{line.title}: {_lowest_aspect_name(line, all_pairs, spread, aspects)}" for line in lines)
     svg = drawing(
         f"profile-{unit.key}-{model.number}",
         width,
-        head + PROFILE_ROW_HEIGHT * (len(lines) + 1) + PROFILE_GAP,
+        head_height + PROFILE_ROW_HEIGHT * (len(lines) + 1) + PROFILE_GAP,
         f"Aspects of {model.whole_metric} by error category on {unit.title}",
         f"One line per category, one column per aspect: the mean score. Lowest against all pairs: {lowest}.",
         *parts,
@@ -243,14 +270,14 @@ def _draw_heat_map(
     ]
     heads = [Column("category"), *number_columns(["pairs", "scored too high"])]
     numbers = ("mean", "less that of all pairs", "in standard deviations")
-    about = [f"Diverging: ranks of {metric} and label differ by {RESIDUAL:g} of n or more."]
+    notes = [f"Diverging: ranks of {metric} and label differ by {RESIDUAL:g} of n or more."]
     return Figure(
         svg,
         Sheet(
             f"Aspects of {model.whole_metric} by error category, {unit.title}",
             [*heads, Column("aspect"), *number_columns(numbers)],
             rows,
-            notes=about,
+            notes=notes,
         ),
     )
 
@@ -266,7 +293,7 @@ def _draw_aspect_head(aspect: str, x: float, bottom: float) -> Markup:
 def _standardised_deviations(
     line: _CategoryRow, all_pairs: _CategoryRow, spread: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the deviation of each mean from that of all pairs, in standard deviations; NaN if it is undefined."""
+    """Return the deviation of each mean from the mean over all pairs, in standard deviations; NaN if undefined."""
     with np.errstate(invalid="ignore", divide="ignore"):
         deviations: NDArray[np.float64] = np.where(spread > 0, (line.means - all_pairs.means) / spread, np.nan)
     return deviations
@@ -315,7 +342,9 @@ def _draw_category_row(
         )
 
 
-def _lowest_aspect(line: _CategoryRow, all_pairs: _CategoryRow, spread: NDArray[np.float64], aspects: list[str]) -> str:
+def _lowest_aspect_name(
+    line: _CategoryRow, all_pairs: _CategoryRow, spread: NDArray[np.float64], aspects: list[str]
+) -> str:
     deviation = _standardised_deviations(line, all_pairs, spread)
     return aspects[int(np.nanargmin(deviation))] if np.isfinite(deviation).any() else "none"
 

@@ -22,6 +22,8 @@ class CostGeometry:
     """Sizes in pixels: of the figure, and of the margins around the axes.
 
     Attributes:
+        width, height: the size of the figure.
+        left, right, top, bottom: the margins.
         free: the width of the band at the left for free metrics, whose points are on its vertical middle line.
         gap: the distance between that band and the axis of prices.
     """
@@ -111,7 +113,7 @@ class _Point:
 def draw_cost(unit: Unit, statistic: str) -> CostFigure:
     """Return the figure of agreement over all pairs against pairs per second, with the Pareto front marked.
 
-    A metric of unknown cost might beat any metric whose agreement is no higher; such metrics are not marked.
+    A metric is not marked if one of unknown cost has at least its agreement and so might beat it.
     """
     return _draw_cost_figure(unit, statistic, _SPEED_AXIS)
 
@@ -136,27 +138,35 @@ def _draw_cost_figure(unit: Unit, statistic: str, axis: _CostAxis) -> CostFigure
     if not points:
         return CostFigure(None, unknown, undefined)
     points_by_value = sorted(points, key=lambda point: -point.value)
-    best = [point.metric for point in points_by_value if point.on_front]
+    front_metrics = [point.metric for point in points_by_value if point.on_front]
     front_in_words = (
-        f"filled points are on the Pareto front: {', '.join(best)}." if best else "the Pareto front is not known."
+        f"filled points are on the Pareto front: {', '.join(front_metrics)}."
+        if front_metrics
+        else "the Pareto front is not known."
     )
-    head = title_of(statistic)
+    statistic_title = title_of(statistic)
     svg = drawing(
         f"{axis.key}-{unit.key}-{statistic}",
         COST.width,
         COST.height,
-        f"{head} against {axis.words} on {unit.title}",
+        f"{statistic_title} against {axis.words} on {unit.title}",
         f"Each metric is a point; {front_in_words}",
-        *_draw_points(unit, points, axis, head),
+        *_draw_points(unit, points, axis, statistic_title),
     )
-    table = _cost_sheet(unit, points_by_value, axis, head)
+    table = _cost_sheet(unit, points_by_value, axis, statistic_title)
     return CostFigure(Figure(svg, table), unknown, undefined, any(point.on_front is None for point in points))
 
 
 def _cost_points(
     amounts: Mapping[str, float | None], values: Mapping[str, float | None], axis: _CostAxis
 ) -> Iterator[_Point]:
-    """Yield one point per metric with known cost and defined agreement; *amounts* and *values* are by metric."""
+    """Yield one point per metric with known cost and defined agreement.
+
+    Args:
+        amounts: the cost by metric; None if unknown.
+        values: the agreement by metric; None if undefined.
+        axis: the kind of cost.
+    """
     costs = {}
     for metric, value in values.items():
         amount = amounts[metric]
@@ -208,36 +218,38 @@ def _draw_points(unit: Unit, points: list[_Point], axis: _CostAxis, head: str) -
     values = [point.value for point in points]
     marks = ticks(min([0.0, *values]), max(values), 6)
     up = Scale(marks[0], marks[-1], COST.height - COST.bottom, COST.top)
-    parts = [*_draw_cost_axes(across, up, marks, axis, head)]
+    elements = [*_draw_cost_axes(across, up, marks, axis, head)]
     positions = {point.metric: (across(point.amount), up(point.value)) for point in points}
     front = sorted((point for point in points if point.on_front), key=lambda point: point.amount)
     if front:
-        line = " ".join("{:.1f},{:.1f}".format(*positions[point.metric]) for point in front)
-        parts.append(element("polyline", points=line, class_="front"))
+        polyline = " ".join("{:.1f},{:.1f}".format(*positions[point.metric]) for point in front)
+        elements.append(element("polyline", points=polyline, class_="front"))
     taken = [(x - 6, y - 6, x + 6, y + 6) for x, y in positions.values()]
     # names are placed from the best metric on: of two names that would overlap, the better metric keeps its name
     for point in sorted(points, key=lambda point: (not point.on_front, -point.value)):
         x, y = positions[point.metric]
         cost = f"{axis.cell(point.amount)} {axis.words.removeprefix('price ')}" if point.amount else "free"
         hint = element("title", f"{point.metric}: {cost}, {short(point.value, 3)}")
-        parts.append(element("circle", hint, cx=x, cy=y, r=5.0, class_="value" if point.on_front else "value hollow"))
-        parts.append(_place_label(elide_middle(unit.names[point.metric], 30), point, x, y, taken))
-    return parts
+        elements.append(
+            element("circle", hint, cx=x, cy=y, r=5.0, class_="value" if point.on_front else "value hollow")
+        )
+        elements.append(_place_label(elide_middle(unit.names[point.metric], 30), point, x, y, taken))
+    return elements
 
 
 def _draw_cost_axes(across: _CostScale, up: Scale, marks: list[float], axis: _CostAxis, head: str) -> Iterator[Markup]:
-    end = COST.width - COST.right
+    right_end = COST.width - COST.right
     for mark in marks:
-        yield element("line", x1=across.start, x2=end, y1=up(mark), y2=up(mark), class_="grid")
+        yield element("line", x1=across.start, x2=right_end, y1=up(mark), y2=up(mark), class_="grid")
         if across.start > COST.left:
             band = COST.left + COST.free
             yield element("line", x1=COST.left, x2=band, y1=up(mark), y2=up(mark), class_="grid")
         yield text(COST.left - 8, up(mark) + 4, f"{mark:g}", class_="muted", anchor="end")
     for amount, x in across.marks.items():
-        shown = axis.mark(amount) if amount else "free"
+        label = axis.mark(amount) if amount else "free"
         yield element("line", x1=x, x2=x, y1=up.start, y2=up.end, class_="grid")
-        yield text(x, up.start + 17, shown, class_="muted", anchor="middle")
-    yield text(end, up.start + 36, f"{axis.words} (log scale)", class_="muted", anchor="end")
+        yield text(x, up.start + 17, label, class_="muted", anchor="middle")
+    yield text(right_end, up.start + 36, f"{axis.words} (log scale)", class_="muted", anchor="end")
     yield text(4, 14, f"{head}, all pairs", class_="muted")
 
 
@@ -261,7 +273,10 @@ _LABEL_POSITIONS = [
 
 
 def _place_label(name: str, point: _Point, x: float, y: float, taken: list[_Box]) -> Markup:
-    """Return a name near its point, empty if every position is taken; the rectangle of the name is added to *taken*."""
+    """Return the name of a metric near its point; empty if every position overlaps with something.
+
+    The rectangle of the name is added to *taken*, the rectangles of points and names that are placed already.
+    """
     for anchor, across, down in _LABEL_POSITIONS:
         left, base = x + across, y + down
         box = _label_box(name, anchor, left, base)

@@ -27,7 +27,7 @@ from assay.reports.units import Unit
 
 # Categories of the pairs on the page, in columns for the browser
 
-#: Largest number of pairs of a page that the rules tag: those on which metrics and people differ most.
+#: The maximum number of pairs of a page that rules tag: those on which metrics and people differ most.
 MAX_TAGGED_PAIRS = 10_000
 #: A rule by which every pair diverges whose ranks of score and label differ at all.
 _ANY_RANK_DIFFERENCE = Rule(by="rank", residual=1e-9)
@@ -53,7 +53,14 @@ class TagColumns:
 
 
 def tag_pairs(data: ScoredDataset, most: int) -> TagColumns:
-    """Return the categories of the pairs of a dataset: those by people, else those by rules on at most *most* pairs."""
+    """Return the categories of the pairs of a dataset.
+
+    A category that people gave to a pair is kept; other pairs get categories from rules over their texts.
+
+    Args:
+        data: the dataset with its scores.
+        most: the maximum number of pairs that the rules tag; 0 for none.
+    """
     people = categories_of_people(data)
     tags: list[Sequence[Category]] = [
         [Category(name, "annotated in the data", "people")] if name else [] for name in people
@@ -82,30 +89,33 @@ def tag_pairs(data: ScoredDataset, most: int) -> TagColumns:
 
 
 def _annotation_lines(people: Sequence[str]) -> list[str]:
-    by_people = sum(map(bool, people))
-    if not by_people:
+    annotated_count = sum(map(bool, people))
+    if not annotated_count:
         return []
-    return [f"People gave a category to {by_people:,} of {len(people):,} pairs; it stands alone there."]
+    return [f"People gave a category to {annotated_count:,} of {len(people):,} pairs; it stands alone there."]
 
 
-def _rule_lines(people: Sequence[str], considered: int) -> list[str]:
-    n = len(people)
+def _rule_lines(people: Sequence[str], tagged_count: int) -> list[str]:
+    pair_count = len(people)
     if all(people):
         return []
-    how_many = f"all {n:,}" if considered == n else f"{considered:,} of {n:,}"
-    which = "" if considered == n else ", those on which some metric and people differ most in rank"
+    how_many = f"all {pair_count:,}" if tagged_count == pair_count else f"{tagged_count:,} of {pair_count:,}"
+    which = "" if tagged_count == pair_count else ", those on which some metric and people differ most in rank"
     return [f"Categories are suggestions of rules over the texts, which looked at {how_many} pairs{which}."]
 
 
 def _choose_rows_to_tag(data: ScoredDataset, most: int) -> NDArray[np.intp]:
-    """Return the rows for the rules in order: all, or the *most* with the largest rank difference under any metric."""
+    """Return the rows that the rules tag, in ascending order, shape (at most *most*,).
+
+    If there are more pairs, these are the pairs with the largest rank difference under any metric.
+    """
     if len(data) <= most:
         return np.arange(len(data))
-    largest = np.zeros(len(data))
+    largest_distances = np.zeros(len(data))
     for metric in data.scores:
         divergence = diverging(data, metric, _ANY_RANK_DIFFERENCE)
-        largest[divergence.rows] = np.maximum(largest[divergence.rows], divergence.distances)
-    return np.sort(np.argsort(-largest, kind="stable")[:most])
+        largest_distances[divergence.rows] = np.maximum(largest_distances[divergence.rows], divergence.distances)
+    return np.sort(np.argsort(-largest_distances, kind="stable")[:most])
 
 
 # The pairs of a dataset packed for the browser: columns of numbers, and each text once, compressed and in base64
@@ -129,7 +139,7 @@ GZIP_LEVEL = 6
 
 
 def pack_pairs(unit: Unit, tagged: TagColumns) -> str:
-    """Return pairs, labels, buckets, scores and tags of a dataset as base64 text; a missing score is NaN.
+    """Return the pairs, labels, buckets, scores and tags of a dataset as base64 text; a missing score is NaN.
 
     Labels and scores are 32-bit floats; a column with a number too large or too small for 32 bits has 64-bit floats.
     """
@@ -179,17 +189,20 @@ def _text_column(unit: Unit, name: str) -> Iterable[str]:
 
 
 def _smallest_floats(values: NDArray[np.float64]) -> NDArray[Any]:
+    """Return numbers as 32-bit floats, or as 64-bit floats if one of them would overflow or become 0."""
     with np.errstate(over="ignore", under="ignore"):
-        short = values.astype("<f4")
-    fits = (np.isfinite(short) == np.isfinite(values)) & ((short == 0) == (values == 0))
-    return short if fits.all() else values.astype("<f8")
+        narrow_values = values.astype("<f4")
+    is_representable = (np.isfinite(narrow_values) == np.isfinite(values)) & ((narrow_values == 0) == (values == 0))
+    return narrow_values if is_representable.all() else values.astype("<f8")
 
 
 def _text_codes(column: Iterable[str], texts: dict[str, int]) -> NDArray[np.uint32]:
+    """Return the index of each text in *texts*, to which new texts are added; shape (n,)."""
     return np.array([texts.setdefault(text, len(texts)) for text in column], dtype="<u4")
 
 
 def _join_columns(head: dict[str, Any], columns: dict[str, NDArray[Any]]) -> bytes:
+    """Return the head and the columns as bytes in the format described above."""
     positions, offset = {}, 0
     for name, column in columns.items():
         positions[name] = [_ARRAY_TYPES[column.dtype.str[1:]], offset, len(column)]
@@ -197,7 +210,7 @@ def _join_columns(head: dict[str, Any], columns: dict[str, NDArray[Any]]) -> byt
     # a lone surrogate cannot be encoded as UTF-8; a JSON escape can express it
     encoded_head = json.dumps({**head, "columns": positions}, ensure_ascii=False).encode("utf-8", "backslashreplace")
     encoded_head += b" " * (-(4 + len(encoded_head)) % _ALIGNMENT)
-    parts = [len(encoded_head).to_bytes(4, "little"), encoded_head]
+    chunks = [len(encoded_head).to_bytes(4, "little"), encoded_head]
     for column in columns.values():
-        parts += [column.tobytes(), bytes(-column.nbytes % _ALIGNMENT)]
-    return b"".join(parts)
+        chunks += [column.tobytes(), bytes(-column.nbytes % _ALIGNMENT)]
+    return b"".join(chunks)

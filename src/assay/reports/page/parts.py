@@ -30,14 +30,17 @@ from assay.statistics.coefficients import title_of
 
 # The page in a few sentences, computed from the numbers
 
-#: Largest number of buckets in the summary.
+#: The maximum number of buckets in the summary.
 MAX_FINDINGS = 3
 #: Names of the kinds of labels that were not given by people.
 _LABEL_KIND_WORDS = {"probe": "a probe set", "machine": "machine-made labels"}
 
 
 def findings_by_bucket(unit: Unit) -> Iterator[tuple[str, str]]:
-    """Yield the title of each of the first buckets, and a sentence on its best metric, with interval, and the next."""
+    """Yield a title and a sentence for each of the first buckets.
+
+    The sentence names the best metric with its value and interval, and the second best.
+    """
     statistic = unit.main_statistic
     for block in unit.blocks[:MAX_FINDINGS]:
         yield _bucket_title(block), _finding_sentence(unit, block, statistic)
@@ -49,7 +52,10 @@ def _bucket_title(block: Block) -> str:
 
 
 def typographic_condition(bucket: str) -> str:
-    """Return a simple condition in typographic form, such as ``F1 = 0`` for ``f1=0``; other text unchanged."""
+    """Return the name of a bucket with typographic signs, such as ``F1 = 0`` for ``f1=0``.
+
+    Names that are not a single condition are returned unchanged.
+    """
     for operator in (">=", "<=", "!=", "=", ">", "<"):
         name, separator, value = bucket.partition(operator)
         if separator and name and value and "+" not in bucket:
@@ -60,35 +66,36 @@ def typographic_condition(bucket: str) -> str:
 
 def _finding_sentence(unit: Unit, block: Block, statistic: str) -> str:
     """Return a sentence on the best metric of a bucket, or on the range of values if metrics are not ranked."""
-    known = []
+    ranked_cells = []
     for metric, _, _ in block.rows:
         cell = unit.cell(block, metric, statistic)
         if cell is not None and cell.value is not None:
-            known.append((cell.value, metric, cell))
-    head = title_of(statistic)
-    if not known:
-        return f"no metric has a defined {head}."
-    known.sort(key=lambda row: -row[0])
-    cells = [cell for _, _, cell in known]
-    count = len(block.rows) - len(known)
-    verb = "is" if count == 1 else "are"
-    left_out = f" {count} of {len(block.rows)} metrics {verb} undefined here." if count else ""
+            ranked_cells.append((cell.value, metric, cell))
+    statistic_title = title_of(statistic)
+    if not ranked_cells:
+        return f"no metric has a defined {statistic_title}."
+    ranked_cells.sort(key=lambda row: -row[0])
+    cells = [cell for _, _, cell in ranked_cells]
+    undefined_count = len(block.rows) - len(ranked_cells)
+    verb = "is" if undefined_count == 1 else "are"
+    left_out = f" {undefined_count} of {len(block.rows)} metrics {verb} undefined here." if undefined_count else ""
     if not unit.is_by_people:
         ends = f"from {_text_with_no_break_spaces(cells[-1])} to {_text_with_no_break_spaces(cells[0])}"
-        return f"{head} {ends}; metrics are not ranked by {_LABEL_KIND_WORDS[unit.data.facts.kind]}.{left_out}"
-    value, best, cell = known[0]
+        return (
+            f"{statistic_title} {ends}; metrics are not ranked by {_LABEL_KIND_WORDS[unit.data.facts.kind]}.{left_out}"
+        )
+    value, best_metric, cell = ranked_cells[0]
     chance = block.chance[unit.section.statistics.index(statistic)] or 0.0
     agrees = "agrees best with people" if value > chance else "has the highest value, which is no agreement with people"
-    sentence = f"{unit.names[best]} {agrees}, {head} {_text_with_no_break_spaces(cell)}"
+    sentence = f"{unit.names[best_metric]} {agrees}, {statistic_title} {_text_with_no_break_spaces(cell)}"
     if cell.low is None or cell.high is None:
         sentence += ", without an interval"
     elif cell.low <= chance <= cell.high:
         sentence += f", an interval that holds {f'{short(chance, 2)}, which is chance' if chance else 0}"
-    if len(known) > 1:
-        _, second, other = known[1]
-        sentence += (
-            f"; next is {unit.names[second]}, {_text_with_no_break_spaces(other)}{_overlap_in_words(cell, cells[1:])}"
-        )
+    if len(ranked_cells) > 1:
+        _, second_metric, second_cell = ranked_cells[1]
+        sentence += f"; next is {unit.names[second_metric]}, {_text_with_no_break_spaces(second_cell)}"
+        sentence += _overlap_in_words(cell, cells[1:])
     return f"{sentence}.{left_out}"
 
 
@@ -98,17 +105,18 @@ def _text_with_no_break_spaces(cell: Cell) -> str:
 
 
 def _overlap_in_words(best: Cell, others: list[Cell]) -> str:
-    """Return in words how many of the other intervals overlap with that of the best metric; empty without intervals."""
+    """Return a remark on how many other intervals overlap with the interval of the best metric; empty without one."""
     low = best.low
     if low is None:
         return ""
-    count = sum(other.high is not None and other.high >= low for other in others)
-    return f" (of the {len(others)} other intervals, {count or 'none'} overlap{'s' * (count == 1)} with the best one)"
+    overlapping = sum(other.high is not None and other.high >= low for other in others)
+    verb = "overlaps" if overlapping == 1 else "overlap"
+    return f" (of the {len(others)} other intervals, {overlapping or 'none'} {verb} with the best one)"
 
 
 # The data of the templates on a run and on a dataset
 
-#: Largest number of buckets per dataset whose distributions are drawn; the list of pairs has all buckets.
+#: The maximum number of buckets per dataset whose distributions are drawn; the list of pairs has all buckets.
 MAX_DRAWN_BUCKETS = 6
 
 
@@ -252,9 +260,9 @@ class AspectPart:
 # The leaderboard of the page.
 
 
-#: Number of buckets that are ranked: usually all pairs, F1 = 0 and F1 > 0.
+#: The maximum number of buckets per dataset that are ranked: usually all pairs, F1 = 0 and F1 > 0.
 MAX_RANKED_BUCKETS = 3
-#: Largest product of metrics, pairs and resamples to rank; more would take longer than a minute.
+#: The maximum product of metrics, pairs and resamples to rank; more would take longer than a minute.
 MAX_RANKING_WORK = 1_500_000_000
 
 
@@ -263,8 +271,8 @@ def rank_metrics(runs: Sequence[RunFolder], statistic: str) -> Document | str:
 
     Ranks are based on pairwise tests of all metrics in the first three buckets of each dataset.
     """
-    scored = any(run.manifest.has_scores for run in runs)
-    joined = join(runs, Filters()) if scored else []
+    has_scores = any(run.manifest.has_scores for run in runs)
+    joined = join(runs, Filters()) if has_scores else []
     settings = PairedTests(statistics=(statistic,))
     buckets = list(
         dict.fromkeys(name for dataset in joined for name in list(dataset.data.buckets)[:MAX_RANKED_BUCKETS])
@@ -283,5 +291,5 @@ def _resampled_pairs(dataset: Joined, buckets: Sequence[str], settings: PairedTe
     """Return the product of metrics, pairs in some buckets, and resamples; 0 if there are not two metrics to rank."""
     if len(dataset.scores) < 2:
         return 0
-    pairs = sum(int(mask.sum()) for name, mask in dataset.data.buckets.items() if name in buckets)
-    return pairs * len(dataset.scores) * settings.resamples
+    pair_count = sum(int(mask.sum()) for name, mask in dataset.data.buckets.items() if name in buckets)
+    return pair_count * len(dataset.scores) * settings.resamples

@@ -64,8 +64,8 @@ def page_html(runs: Sequence[RunFolder], *, leaderboard: bool = True, categories
     parts = []
     for unit in units:
         # the pairs that the rules may tag are divided among the datasets in proportion to their sizes
-        share = max(1, MAX_TAGGED_PAIRS * len(unit.data) // max(pairs, MAX_TAGGED_PAIRS))
-        parts.append(UnitPart(unit, share if categories else 0))
+        max_tagged = max(1, MAX_TAGGED_PAIRS * len(unit.data) // max(pairs, MAX_TAGGED_PAIRS))
+        parts.append(UnitPart(unit, max_tagged if categories else 0))
     aspects = [AspectPart(model, parts, statistics) for model in aspect_models(units)]
     profiled = {id(part) for model in aspects for part, _ in model.profiles}
     content = {
@@ -109,7 +109,7 @@ def _stress_documents(runs: Sequence[RunFolder]) -> list[tuple[str, Document]]:
 
 
 def _asset_texts(*, with_aspects: bool) -> dict[str, str]:
-    """Return style and scripts of the page, and the digest by which its security policy allows these scripts."""
+    """Return the template values for style and scripts, and the digest by which the security policy allows them."""
     script = "\n".join(asset_text(name) for name in SCRIPTS)
     style = asset_text("page.css") + (asset_text("aspects.css") if with_aspects else "")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
@@ -139,7 +139,7 @@ def template_environment() -> Environment:
 
 
 def _with_visible_text(value: object) -> object:
-    """Return a value as a template shows it: control characters in text that is not HTML are spelt out."""
+    """Return a template value with control characters spelt out if it is text; HTML and other values are unchanged."""
     return value if isinstance(value, Markup) or not isinstance(value, str) else visible(value, keep="\n\t")
 
 
@@ -192,7 +192,7 @@ def write_page(runs: Sequence[RunFolder], out: Path, *, leaderboard: bool = True
 
 
 def put_page(text: str, path: Path) -> None:
-    """Write a file completely or not at all, even if an earlier version is open in a browser."""
+    """Write the page to a file atomically, even if an earlier version is open in a browser."""
     with written_whole(path) as scratch:
         scratch.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
 

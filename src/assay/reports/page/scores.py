@@ -56,7 +56,7 @@ GEOMETRIES = {"label": SpreadGeometry(above=0, gutter=58), "dataset": SpreadGeom
 
 @dataclass(frozen=True)
 class Spread:
-    """The panels of all metrics, and the table of their numbers."""
+    """The panels of all metrics, and the table of the numbers that they show."""
 
     panels: list[Markup]
     table: Sheet
@@ -87,14 +87,14 @@ def spread_by_dataset(units: Sequence[Unit]) -> Spread:
 
 
 def _draw_spread_panel(
-    key: str, unit: Unit, metric: str, strips: Sequence[Strip], axis: HistogramAxis, kind: str
+    key: str, unit: Unit, metric: str, strips: Sequence[Strip], axis: HistogramAxis, strip_kind: str
 ) -> Markup:
-    """Return the panel of a metric; *kind* says what the strips stand for, ``label`` or ``dataset``."""
-    geometry = GEOMETRIES[kind]
+    """Return the panel of a metric; *strip_kind* says what the strips stand for, ``label`` or ``dataset``."""
+    geometry = GEOMETRIES[strip_kind]
     scale = Scale(axis.marks[0], axis.marks[-1], geometry.gutter, geometry.width - 14)
     bottom = geometry.base(len(strips) - 1)
-    lower = "" if unit.data.metrics[metric].declared.higher_is_better else " (lower is better)"
-    name = elide_middle(unit.names[metric], 24 if lower else 36) + lower
+    direction_note = "" if unit.data.metrics[metric].declared.higher_is_better else " (lower is better)"
+    name = elide_middle(unit.names[metric], 24 if direction_note else 36) + direction_note
     parts = [text(4, 14, name, element("title", metric), class_="strong")]
     for mark, label in zip(axis.marks, axis.labels, strict=True):
         x = scale(mark)
@@ -104,8 +104,8 @@ def _draw_spread_panel(
         parts += _draw_strip_name(strip, geometry, geometry.base(number))
         parts += _draw_bars(strip, scale, geometry.base(number), geometry.bars)
     medians = ", ".join(f"{strip.title}: {_quantile_texts(strip.scores)[2]}" for strip in strips)
-    about = f"A histogram for each {kind} with a line at the median. Medians: {medians}."
-    return drawing(key, geometry.width, bottom + geometry.foot, f"Scores of {metric} by {kind}", about, *parts)
+    about = f"A histogram for each {strip_kind} with a line at the median. Medians: {medians}."
+    return drawing(key, geometry.width, bottom + geometry.foot, f"Scores of {metric} by {strip_kind}", about, *parts)
 
 
 def _draw_strip_name(strip: Strip, geometry: SpreadGeometry, base: float) -> Iterator[Markup]:
@@ -144,9 +144,9 @@ def _strip_row(metric: str, strip: Strip, axis: HistogramAxis) -> list[str]:
     return [metric, strip.title, f"{len(strip.scores):,}", *_quantile_texts(strip.scores), *ends, counts]
 
 
-def _strips_sheet(title: str, kind: str, rows: list[list[str]]) -> Sheet:
+def _strips_sheet(title: str, strip_kind: str, rows: list[list[str]]) -> Sheet:
     numbers = ("n", "5%", "25%", "median", "75%", "95%", "from", "to")
-    heads = [Column("metric"), Column(kind), *number_columns(numbers)]
+    heads = [Column("metric"), Column(strip_kind), *number_columns(numbers)]
     return Sheet(
         title,
         [*heads, Column(f"pairs in each of {BIN_COUNT} bins of equal width")],
