@@ -224,10 +224,10 @@ class Section:
 def run_intervals_in_words(run: RunFolder) -> str:
     """Return in words how the intervals of a run were computed; the run must have intervals."""
     request = run.manifest.request
-    parts = dict(part.partition(":")[::2] for part in run.manifest.signature.split("|"))
-    method = parts.get("bootstrap", PERCENTILE)
-    sizes = [bucket.n for bucket in run.manifest.buckets if bucket.labels]
-    return intervals_in_words(request.confidence, request.resamples, request.interval, sizes, method)
+    signature_parts = dict(part.partition(":")[::2] for part in run.manifest.signature.split("|"))
+    method = signature_parts.get("bootstrap", PERCENTILE)
+    pair_counts = [bucket.n for bucket in run.manifest.buckets if bucket.labels]
+    return intervals_in_words(request.confidence, request.resamples, request.interval, pair_counts, method)
 
 
 def intervals_in_words(
@@ -242,12 +242,12 @@ def intervals_in_words(
         sizes: the number of pairs of each bucket.
         method: the bootstrap method, from :func:`~assay.statistics.coefficients.interval_method`.
     """
-    by_influence = {is_by_influence(interval, pairs) for pairs in sizes}
+    by_influence = {is_by_influence(interval, pair_count) for pair_count in sizes}
     level = percent(confidence)
     scale = interval_words(method.replace(PERCENTILE, "Fisher's scale"))
     if by_influence == {True}:
-        size = f", as from {INFLUENCE_FROM:,} pairs on" if interval == "auto" else ""
-        return f"{level} intervals from influence values ({scale}){size}"
+        threshold_text = f", as from {INFLUENCE_FROM:,} pairs on" if interval == "auto" else ""
+        return f"{level} intervals from influence values ({scale}){threshold_text}"
     words = f"{level} bootstrap intervals ({interval_words(method)}) from {resamples:,} resamples"
     return (
         f"{words}; of {INFLUENCE_FROM:,} pairs and more from influence values ({scale})"
@@ -292,15 +292,15 @@ def _lacks_partial_form(block: Block) -> bool:
 
 def _metric_remark(metric: MetricRecord, pair_count: int) -> str:
     """Return one line of remarks on a metric's scores, such as its model or truncated texts; empty without remarks."""
-    parts = [metric.says] if metric.says else []
-    parts += [f"{count:,} of {pair_count:,} pairs: {phrase}" for phrase, count in metric.flags.items()]
+    remarks = [metric.says] if metric.says else []
+    remarks += [f"{count:,} of {pair_count:,} pairs: {phrase}" for phrase, count in metric.flags.items()]
     asymmetry = metric.cost.asymmetry
     if asymmetry:
-        parts.append(
+        remarks.append(
             f"the order of the texts moves a score by {asymmetry.mean:.3f} on average, "
             f"{asymmetry.largest:.3f} at most ({asymmetry.pairs:,} pairs)"
         )
-    return f"{metric.metric}: {'; '.join(parts)}" if parts else ""
+    return f"{metric.metric}: {'; '.join(remarks)}" if remarks else ""
 
 
 def _dataset_facts(dataset: DatasetRecord) -> list[str]:

@@ -144,8 +144,8 @@ def agreement_forest(unit: Unit, statistic: str, blocks: Sequence[Block], metric
 
     The rows are those of *metrics*, in the order of :meth:`assay.reports.units.Unit.ranking`.
     """
-    drawn = set(metrics)
-    ranked = [metric for metric in unit.ranking(statistic) if metric in drawn]
+    chosen_metrics = set(metrics)
+    ranked = [metric for metric in unit.ranking(statistic) if metric in chosen_metrics]
     column = unit.section.statistics.index(statistic)
     panels = []
     for block in blocks:
@@ -245,12 +245,12 @@ class HistogramAxis:
     @property
     def labels(self) -> list[str]:
         """The labels of the ticks; an end with scores beyond it has ``≤`` or ``≥``."""
-        shown = [f"{mark:g}" for mark in self.marks]
+        labels = [f"{mark:g}" for mark in self.marks]
         if self.has_scores_beyond[0]:
-            shown[0] = f"≤{shown[0]}"
+            labels[0] = f"≤{labels[0]}"
         if self.has_scores_beyond[1]:
-            shown[-1] = f"≥{shown[-1]}"
-        return shown
+            labels[-1] = f"≥{labels[-1]}"
+        return labels
 
 
 @dataclass(frozen=True)

@@ -184,36 +184,36 @@ def _power_sheet(rows: Sequence[PlannedComparison], settings: PowerSettings) -> 
     first_row = rows[0]
     split = f" ({first_row.split})" if first_row.split else ""
     unit = "groups" if first_row.grouped else "pairs"
-    sizes = f"{first_row.pairs:,} pairs" + (f" in {first_row.units:,} groups" if first_row.grouped else "")
-    level = f"level {level_per_test(settings):.3g}"
+    pilot_size = f"{first_row.pairs:,} pairs" + (f" in {first_row.units:,} groups" if first_row.grouped else "")
+    level_text = f"level {level_per_test(settings):.3g}"
     facts = [
-        f"pilot of {sizes}",
-        level if settings.comparisons == 1 else f"{level} of each of {settings.comparisons:,} tests",
+        f"pilot of {pilot_size}",
+        level_text if settings.comparisons == 1 else f"{level_text} of each of {settings.comparisons:,} tests",
     ]
     if settings.effect is not None:
         facts.append(f"true difference {short(settings.effect, 3)}")
-    heads = [Column("first", key=True), Column("second", key=True), Column("", key=True)]
-    heads.append(Column("difference", number=True, spare=1))
-    heads += [Column(f"n = {size:,}", number=True, spare=2) for size in settings.n]
-    heads.append(Column(f"n for power {settings.power:g}", number=True))
+    columns = [Column("first", key=True), Column("second", key=True), Column("", key=True)]
+    columns.append(Column("difference", number=True, spare=1))
+    columns += [Column(f"n = {pair_count:,}", number=True, spare=2) for pair_count in settings.n]
+    columns.append(Column(f"n for power {settings.power:g}", number=True))
     if first_row.grouped:
-        heads.append(Column("groups", number=True, spare=3))
-    lines, warnings = [], []
+        columns.append(Column("groups", number=True, spare=3))
+    table_rows, warnings = [], []
     for row in rows:
-        head = [row.first, row.second, symbol_of(row.statistic)]
+        row_names = [row.first, row.second, symbol_of(row.statistic)]
         if row.pilot is None or row.plan is None:
-            lines.append([*head, "–"])
+            table_rows.append([*row_names, "–"])
             warnings.append(f"{row.first}, {row.second}: {_reason_text(row, unit)}")
             continue
         low, high = row.pilot.interval(settings.confidence)
         cells = [f"{short(row.pilot.difference, 3)} [{short(low, 3)}, {short(high, 3)}]"]
         cells += [short(share, 2) for share, _, _ in row.plan.shares]
-        bounds = row.plan.needed, row.plan.needed_low, row.plan.needed_high
-        cells.append(_needed_text(*(row.pairs_of(units) for units in bounds)))
+        needed_units = row.plan.needed, row.plan.needed_low, row.plan.needed_high
+        cells.append(_needed_text(*(row.pairs_of(units) for units in needed_units)))
         if row.grouped:
             cells.append("no limit" if row.plan.needed is None else f"{row.plan.needed:,}")
-        lines.append([*head, *cells])
-    return Sheet(f"{first_row.dataset}{split}, {first_row.bucket}", heads, lines, facts=facts, warnings=warnings)
+        table_rows.append([*row_names, *cells])
+    return Sheet(f"{first_row.dataset}{split}, {first_row.bucket}", columns, table_rows, facts=facts, warnings=warnings)
 
 
 def _reason_text(row: PlannedComparison, unit: str) -> str:
@@ -226,8 +226,8 @@ def _needed_text(needed: int | None, low: int | None, high: int | None) -> str:
     """Return a number with its bounds: ``310 [140, no limit]``."""
     if low is None:
         return "no limit"
-    middle, upper = ("no limit" if number is None else f"{number:,}" for number in (needed, high))
-    return f"{middle} [{low:,}, {upper}]"
+    needed_text, high_text = ("no limit" if number is None else f"{number:,}" for number in (needed, high))
+    return f"{needed_text} [{low:,}, {high_text}]"
 
 
 def _power_records(row: PlannedComparison, settings: PowerSettings) -> Iterator[dict[str, Any]]:

@@ -41,11 +41,11 @@ def document(profile: Mapping[str, Any]) -> Document:
         [_cost_row(cost, priced=is_priced) for cost in metrics],
     )
     heads = ("pairs", "texts joined", "characters", "seconds", "CPU s", "pairs/s")
-    points = [_measurement_row(cost["metric"], point) for cost in metrics for point in cost["points"]]
-    timed = Sheet("Time by pairs and length of texts", _metric_and_number_columns(*heads), points)
+    time_rows = [_measurement_row(cost["metric"], point) for cost in metrics for point in cost["points"]]
+    times = Sheet("Time by pairs and length of texts", _metric_and_number_columns(*heads), time_rows)
     records = [_measurement_record(cost, point) for cost in metrics for point in cost["points"] or [{}]]
     names = [cost["metric"] for cost in metrics]
-    return Document((costs, timed), records, value=profile, warnings=_warning_lines(profile), metrics=names)
+    return Document((costs, times), records, value=profile, warnings=_warning_lines(profile), metrics=names)
 
 
 def _metric_and_number_columns(*heads: str) -> list[Column]:
@@ -77,7 +77,11 @@ def _measurement_row(metric: str, point: Mapping[str, Any]) -> list[str]:
 
 
 def _measurement_record(cost: Mapping[str, Any], point: Mapping[str, Any]) -> dict[str, Any]:
-    fits = {f"{fit}_{part}": (cost[fit] or {}).get(part) for fit in _FIT_FIELDS for part in ("exponent", "r_squared")}
+    fits = {
+        f"{fit}_{fit_field}": (cost[fit] or {}).get(fit_field)
+        for fit in _FIT_FIELDS
+        for fit_field in ("exponent", "r_squared")
+    }
     return (
         {key: cost[key] for key in (*_METRIC_FIELDS, *_HARDWARE_FIELDS)}
         | fits
@@ -88,9 +92,9 @@ def _measurement_record(cost: Mapping[str, Any], point: Mapping[str, Any]) -> di
 def _warning_lines(profile: Mapping[str, Any]) -> list[str]:
     """Return a line on the data and the machine, and one line per metric with caveats on its measurements."""
     machine = profile["machine"]
-    where = f"{machine['processor']}, {machine['cores']} cores, {machine['system']}"
+    machine_text = f"{machine['processor']}, {machine['cores']} cores, {machine['system']}"
     versions = f"Python {machine['python']}, assay {machine['assay']}"
-    lines = [f"{profile['dataset']}: {profile['distinct']:,} distinct pairs; {where}, {versions}"]
+    lines = [f"{profile['dataset']}: {profile['distinct']:,} distinct pairs; {machine_text}, {versions}"]
     lines += [
         f"{cost['metric']}: {'; '.join(remarks)}" for cost in profile["metrics"] if (remarks := _metric_remarks(cost))
     ]

@@ -358,12 +358,12 @@ def _reason_for_none(board: Board, ranked: Sequence[Line], limits: Limits) -> st
     if prices and all(limits.is_too_expensive(line) for line in ranked if line.metric in prices):
         cheapest = min(prices, key=lambda name: prices[name])
         return f"no metric is cheap enough; the cheapest is {cheapest} with {money(prices[cheapest])} per 1,000 pairs"
-    known = [line for line in ranked if line.pairs_per_second is not None]
-    if known and all(limits.is_too_slow(line) for line in known):
-        fastest = max(known, key=lambda line: line.pairs_per_second or 0.0)
+    timed_lines = [line for line in ranked if line.pairs_per_second is not None]
+    if timed_lines and all(limits.is_too_slow(line) for line in timed_lines):
+        fastest = max(timed_lines, key=lambda line: line.pairs_per_second or 0.0)
         speed = rate(fastest.pairs_per_second or 0.0)
         return f"no metric is fast enough; the fastest is {fastest.metric} with {speed} pairs/s"
-    if known and prices:
+    if timed_lines and prices:
         return "no metric is known to keep both limits, on speed and on price"
     return "the cost of no metric is known: recorded scores cost nothing now"
 
@@ -528,23 +528,23 @@ def _advice_lines(advice: Advice, limits: Limits, by: str) -> list[str]:
     if use and use is not highest:
         lines.append(f"{title_of(by)} {expected(use)}, {cost(use)}: {why_not_highest(advice)}")
     if highest:
-        within = f", the highest of those that {limits.words}" if limits.words else ""
+        limits_text = f", the highest of those that {limits.words}" if limits.words else ""
         name = "" if use is highest else f"highest: {highest.metric}, "
-        number = f"{title_of(by)} {value(highest)} on {advice.board.n:,} pairs"
+        value_text = f"{title_of(by)} {value(highest)} on {advice.board.n:,} pairs"
         corrected = advice.new_sample[highest.metric] != highest.values[by]
         if corrected:
-            number = f"{title_of(by)} {expected(highest)}"
-        lines.append(f"{name}{number}, {cost(highest)}{within}")
+            value_text = f"{title_of(by)} {expected(highest)}"
+        lines.append(f"{name}{value_text}, {cost(highest)}{limits_text}")
         if corrected:
             lines.append(f"on the {advice.board.n:,} pairs that chose it: {value(highest)}, which the choice flatters")
-    groups = {
+    lines_by_relation = {
         "could be the best, too": [f"{line.metric} ({value(line)}, {cost(line)})" for line in advice.alike],
         "not the best": [f"{line.metric} ({value(line)}, {cost(line)})" for line in advice.lower],
         "higher, but too slow": [f"{line.metric} ({value(line)}, {cost(line)})" for line in advice.too_slow],
         "higher, but too expensive": [f"{line.metric} ({value(line)}, {cost(line)})" for line in advice.too_expensive],
         "higher, at unknown cost": [f"{line.metric} ({value(line)})" for line in advice.unknown],
     }
-    lines += [f"{what}: {', '.join(metrics)}" for what, metrics in groups.items() if metrics]
+    lines += [f"{relation}: {', '.join(metrics)}" for relation, metrics in lines_by_relation.items() if metrics]
     if advice.size:
         lines.append(describe_settling_size(advice.size))
     if advice.warning:

@@ -100,8 +100,8 @@ def _without_spare_rows(sheet: Sheet) -> Sheet:
     """Return a sheet without its minor rows at the end, and with a note that counts them."""
     if not sheet.spare_rows:
         return sheet
-    line = f"not shown: {sheet.spare_rows:,} {sheet.spare_words} (--explain)"
-    return replace(sheet, rows=sheet.rows[: -sheet.spare_rows], notes=[line, *sheet.notes])
+    note = f"not shown: {sheet.spare_rows:,} {sheet.spare_words} (--explain)"
+    return replace(sheet, rows=sheet.rows[: -sheet.spare_rows], notes=[note, *sheet.notes])
 
 
 @dataclass(frozen=True)
@@ -141,9 +141,9 @@ def _notes_below(sheet: Sheet, names: ShortNames, *, explain: bool) -> list[str]
     return [*group_lines[:1], *notes]
 
 
-def _notes_of_row(sheet: Sheet, number: int) -> list[str]:
-    """Return the notes on the row at index *number*."""
-    cells = [sheet.cell(number, position) for position, column in enumerate(sheet.columns) if column.is_note]
+def _notes_of_row(sheet: Sheet, row: int) -> list[str]:
+    """Return the notes on the row at index *row*."""
+    cells = [sheet.cell(row, column_index) for column_index, column in enumerate(sheet.columns) if column.is_note]
     return [note for cell in cells for note in cell.split("; ") if note]
 
 
@@ -191,53 +191,53 @@ def _render_sheet(sheet: Sheet, width: int, *, explain: bool) -> Iterator[Render
         width: the number of characters in a line of the terminal.
         explain: whether to keep spare columns.
     """
-    shown = sheet.narrow()
-    block = _fit_block(sheet, shown, width)
+    column_indices = sheet.narrow()
+    block = _fit_block(sheet, column_indices, width)
     hidden: list[str] = []
-    while block is None and not explain and any(sheet.columns[number].spare for number in shown):
-        most_spare = max(shown, key=lambda number: (sheet.columns[number].spare, number))
+    while block is None and not explain and any(sheet.columns[index].spare for index in column_indices):
+        most_spare = max(column_indices, key=lambda index: (sheet.columns[index].spare, index))
         hidden.insert(0, sheet.columns[most_spare].head)
-        shown.remove(most_spare)
-        block = _fit_block(sheet, shown, width)
-    blocks = [block] if block is not None else _split_into_blocks(sheet, shown, width)
-    for number, part in enumerate(blocks):
-        if number:
+        column_indices.remove(most_spare)
+        block = _fit_block(sheet, column_indices, width)
+    blocks = [block] if block is not None else _split_into_blocks(sheet, column_indices, width)
+    for index, column_block in enumerate(blocks):
+        if index:
             yield rich_text("")
-        yield from _render_block(sheet, part)
+        yield from _render_block(sheet, column_block)
     if hidden:
         yield rich_text(f"not shown in {width} columns: {', '.join(hidden)} (--explain)", "dim")
 
 
-def _split_into_blocks(sheet: Sheet, shown: Sequence[int], width: int) -> list[_ColumnBlock]:
+def _split_into_blocks(sheet: Sheet, column_indices: Sequence[int], width: int) -> list[_ColumnBlock]:
     """Return the blocks into which a table is split, in order; each repeats the columns that name the rows."""
-    keys = [column for column in shown if sheet.columns[column].key] or list(shown[:1])
+    key_columns = [column for column in column_indices if sheet.columns[column].key] or list(column_indices[:1])
     blocks = []
-    remaining = [column for column in shown if column not in keys]
+    remaining = [column for column in column_indices if column not in key_columns]
     while remaining:
-        count = 1
-        while count < len(remaining) and _fit_block(sheet, [*keys, *remaining[: count + 1]], width):
-            count += 1
-        columns = [*keys, *remaining[:count]]
+        added_count = 1
+        while added_count < len(remaining) and _fit_block(sheet, [*key_columns, *remaining[: added_count + 1]], width):
+            added_count += 1
+        columns = [*key_columns, *remaining[:added_count]]
         blocks.append(_fit_block(sheet, columns, width) or _squeeze_block(sheet, columns, width))
-        remaining = remaining[count:]
-    return blocks or [_squeeze_block(sheet, keys, width)]
+        remaining = remaining[added_count:]
+    return blocks or [_squeeze_block(sheet, key_columns, width)]
 
 
 def _squeeze_block(sheet: Sheet, columns: Sequence[int], width: int) -> _ColumnBlock:
     """Return a block whose text columns are narrowed until it fits or :data:`MIN_SQUEEZED_WIDTH` is reached."""
     widths = dict(_narrowest_block(sheet, columns).widths)
-    texts = [number for number in columns if not sheet.columns[number].number]
-    while texts and _ColumnBlock(widths, 2).width > width:
-        widest = max(texts, key=lambda number: widths[number])
-        if widths[widest] <= MIN_SQUEEZED_WIDTH:
+    text_columns = [column for column in columns if not sheet.columns[column].number]
+    while text_columns and _ColumnBlock(widths, 2).width > width:
+        widest_column = max(text_columns, key=lambda column: widths[column])
+        if widths[widest_column] <= MIN_SQUEEZED_WIDTH:
             break
-        widths[widest] -= 1
+        widths[widest_column] -= 1
     return _ColumnBlock(widths, 2)
 
 
 def _fit_block(sheet: Sheet, columns: Sequence[int], width: int) -> _ColumnBlock | None:
     """Return the widest block of these columns that fits into *width* characters; None if none fits."""
-    full_widths = {number: _full_column_width(sheet, number) for number in columns}
+    full_widths = {column: _full_column_width(sheet, column) for column in columns}
     for gap in (3, 2):
         block = _ColumnBlock(full_widths, gap)
         if block.width <= width:
@@ -248,43 +248,43 @@ def _fit_block(sheet: Sheet, columns: Sequence[int], width: int) -> _ColumnBlock
     widths, spare_width = dict(narrowest.widths), width - narrowest.width
     # widen the columns in turn until the width is used up
     while spare_width:
-        narrow = [number for number in columns if widths[number] < full_widths[number]]
-        for number in narrow[:spare_width]:
-            widths[number] += 1
+        narrow_columns = [column for column in columns if widths[column] < full_widths[column]]
+        for column in narrow_columns[:spare_width]:
+            widths[column] += 1
         # if no column is narrow any more, the rest stays unused
-        spare_width -= min(spare_width, len(narrow)) or spare_width
+        spare_width -= min(spare_width, len(narrow_columns)) or spare_width
     return _ColumnBlock(widths, 2)
 
 
 def _narrowest_block(sheet: Sheet, columns: Sequence[int]) -> _ColumnBlock:
-    return _ColumnBlock({number: _least_column_width(sheet, number) for number in columns}, 2)
+    return _ColumnBlock({column: _least_column_width(sheet, column) for column in columns}, 2)
 
 
-def _full_column_width(sheet: Sheet, number: int) -> int:
-    return max(map(_text_width, [_head_text(sheet, number), *_cells_of_column(sheet, number)]))
+def _full_column_width(sheet: Sheet, column: int) -> int:
+    return max(map(_text_width, [_head_text(sheet, column), *_cells_of_column(sheet, column)]))
 
 
-def _least_column_width(sheet: Sheet, number: int) -> int:
+def _least_column_width(sheet: Sheet, column_index: int) -> int:
     """Return the smallest width of a column: numbers are not truncated; heads, long names and texts are wrapped."""
-    column = sheet.columns[number]
-    head_width = max(map(_text_width, _head_text(sheet, number).split()), default=0)
-    widest_cell = max(map(_text_width, _cells_of_column(sheet, number)), default=0)
+    column = sheet.columns[column_index]
+    head_width = max(map(_text_width, _head_text(sheet, column_index).split()), default=0)
+    widest_cell = max(map(_text_width, _cells_of_column(sheet, column_index)), default=0)
     if column.number:
         return max(head_width, widest_cell)
-    if number != sheet.label and not column.key:
+    if column_index != sheet.label and not column.key:
         return max(head_width, min(widest_cell, MIN_TEXT_WIDTH))
     if widest_cell <= MAX_UNWRAPPED_NAME:
         return max(head_width, widest_cell)
-    pieces = [piece for cell in _cells_of_column(sheet, number) for _, piece in _breakable_pieces(cell)]
-    return max(head_width, _column_indent(sheet, number) + min(max(map(_text_width, pieces)), MAX_UNBROKEN_WORD))
+    pieces = [piece for cell in _cells_of_column(sheet, column_index) for _, piece in _breakable_pieces(cell)]
+    return max(head_width, _column_indent(sheet, column_index) + min(max(map(_text_width, pieces)), MAX_UNBROKEN_WORD))
 
 
-def _head_text(sheet: Sheet, number: int) -> str:
-    return brief(sheet.columns[number].head)
+def _head_text(sheet: Sheet, column: int) -> str:
+    return brief(sheet.columns[column].head)
 
 
-def _cells_of_column(sheet: Sheet, number: int) -> list[str]:
-    return [_printed_cell(sheet, row, number) for row in range(len(sheet.rows))]
+def _cells_of_column(sheet: Sheet, column: int) -> list[str]:
+    return [_printed_cell(sheet, row, column) for row in range(len(sheet.rows))]
 
 
 def _column_indent(sheet: Sheet, column: int) -> int:
@@ -314,8 +314,8 @@ def _render_block(sheet: Sheet, block: _ColumnBlock) -> Iterator[RenderableType]
     """Yield the printed parts of a block: heads, a rule, and the heading and rows of each group."""
     heads = _empty_block_table(sheet, block)
     cells = []
-    for number, width in block.widths.items():
-        cells.append(_rich_text_of_brief(_wrap_text(_head_text(sheet, number), width), "bold"))
+    for column, width in block.widths.items():
+        cells.append(_rich_text_of_brief(_wrap_text(_head_text(sheet, column), width), "bold"))
     heads.add_row(*cells)
     yield _FixedWidthTable(heads, block.width)
     yield rich_text("─" * block.width)
@@ -341,8 +341,8 @@ def _empty_block_table(sheet: Sheet, block: _ColumnBlock) -> Table:
     from rich.table import Table
 
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, block.gap, 0, 0))
-    for number, width in block.widths.items():
-        justify = "right" if sheet.columns[number].number else "left"
+    for column, width in block.widths.items():
+        justify = "right" if sheet.columns[column].number else "left"
         table.add_column(justify=justify, width=width, no_wrap=True, overflow="fold")  # type: ignore[arg-type]
     return table
 
@@ -365,8 +365,8 @@ def _wrap_text(text: str, width: int, indent: int = 0) -> str:
             line += gap + piece
             continue
         lines += [line] if line else []
-        *full, line = chop_cells(piece, max(width - indent, 1))
-        lines += full
+        *full_lines, line = chop_cells(piece, max(width - indent, 1))
+        lines += full_lines
     return "\n".join(" " * indent + piece for piece in [*lines, line])
 
 
@@ -376,8 +376,8 @@ def _breakable_pieces(text: str) -> Iterator[tuple[str, str]]:
     Only words longer than :data:`MAX_UNBROKEN_WORD` are divided, after ``,:/=``. A footnote mark is not a piece of its
     own, so that it stays beside the end of a name.
     """
-    *words, last = text.removesuffix(FOOTNOTE_MARK).split() or [""]
-    for word in [*words, last + FOOTNOTE_MARK if text.endswith(FOOTNOTE_MARK) else last]:
+    *words, last_word = text.removesuffix(FOOTNOTE_MARK).split() or [""]
+    for word in [*words, last_word + FOOTNOTE_MARK if text.endswith(FOOTNOTE_MARK) else last_word]:
         if _text_width(word) <= MAX_UNBROKEN_WORD:
             yield " ", word
             continue

@@ -42,8 +42,8 @@ def _explanation_sheet(
         facts: further lines above the table.
         marked: the indices of rows to emphasise.
     """
-    number = f"{explanation['pair_id']}: " if explanation.get("pair_id") else ""
-    title = f"{number}{explanation['reference']} | {explanation['candidate']}"
+    id_prefix = f"{explanation['pair_id']}: " if explanation.get("pair_id") else ""
+    title = f"{id_prefix}{explanation['reference']} | {explanation['candidate']}"
     score = f"{explanation['metric']}: {short(explanation['score'], 3)}"
     return Sheet(title, columns, rows, (score, *facts), (*notes, *explanation["notes"]), marked=marked)
 

@@ -117,9 +117,9 @@ def to_svg(explanations: Sequence[ExplanationValues]) -> str:
 
 def _draw_head(explanation: ExplanationValues) -> tuple[list[Markup], float]:
     """Return the lines above the items (both texts, metric and score), and the y coordinate where the items begin."""
-    number = f"{explanation['pair_id']}: " if explanation.get("pair_id") else ""
+    id_prefix = f"{explanation['pair_id']}: " if explanation.get("pair_id") else ""
     classed_lines = []
-    for side in (number + explanation["reference"], explanation["candidate"]):
+    for side in (id_prefix + explanation["reference"], explanation["candidate"]):
         for line in textwrap.wrap(side, SIZES.letters_per_line(SIZES.strong)) or ["(empty)"]:
             classed_lines.append(("strong", line))
     score = f"{explanation['metric']}: {short(explanation['score'], 3)}"
@@ -228,8 +228,8 @@ def _graphs_panel(explanation: ExplanationValues) -> Panel:
     triple_counts = f"{explanation['reference_triples']} and {explanation['candidate_triples']}"
     about = "Lines: aligned nodes, thick where the concept is the same."
     below = [f"{about} {explanation['matched']} triples match, of {triple_counts}."]
-    for side, other in (SIDES, SIDES[::-1]):
-        unmatched_triples = [triple[side] for triple in explanation["triples"] if triple[other] is None]
+    for side, other_side in (SIDES, SIDES[::-1]):
+        unmatched_triples = [triple[side] for triple in explanation["triples"] if triple[other_side] is None]
         below += [f"only the {side}: {triple}" for triple in unmatched_triples]
     return _matches_panel(explanation, columns, links, below)
 

@@ -315,10 +315,10 @@ def _scores_title(content: _ScoresPanel, title_width: float, *, with_dataset: bo
     unit = content.chosen.unit
     direction_note = "" if unit.data.metrics[content.metric].declared.higher_is_better else " (lower is better)"
     title = fit_in_inches(unit.names[content.metric], title_width - LETTER_WIDTH * len(direction_note)) + direction_note
-    parts = [unit.title] if with_dataset else []
+    subtitle_parts = [unit.title] if with_dataset else []
     if len(content.chosen.blocks) > 1:
-        parts.append(content.bucket)
-    return f"{title}\n{fit_in_inches(', '.join(parts), title_width)}" if parts else title
+        subtitle_parts.append(content.bucket)
+    return f"{title}\n{fit_in_inches(', '.join(subtitle_parts), title_width)}" if subtitle_parts else title
 
 
 def _draw_scores_panel(panel: Axes, axis: HistogramAxis, strips: Sequence[Strip]) -> None:
@@ -372,15 +372,15 @@ def choose_datasets(
     candidates = [unit for unit in units if not datasets or unit.data.name in datasets]
     _check_known_names(run, "metric", metrics, candidates, lambda unit: unit.data.scores)
     _check_known_names(run, "bucket", buckets, candidates, lambda unit: [block.bucket for block in unit.blocks])
-    shown = []
+    chosen = []
     for unit in candidates:
         blocks = [block for block in unit.blocks if not buckets or block.bucket in buckets]
         chosen_metrics = [metric for metric in unit.data.scores if not metrics or metric in metrics]
         if blocks and chosen_metrics:
-            shown.append(ChosenDataset(unit, blocks, chosen_metrics))
-    if not shown:
+            chosen.append(ChosenDataset(unit, blocks, chosen_metrics))
+    if not chosen:
         raise InputError(f"{run.title}: no dataset has both such a bucket and such a metric; ask for less")
-    return shown
+    return chosen
 
 
 def _check_known_names(
@@ -398,10 +398,10 @@ def _check_known_names(
     Raises:
         InputError: no dataset has one of the wanted names.
     """
-    known = list(dict.fromkeys(name for unit in units for name in names_of(unit)))
+    known_names = list(dict.fromkeys(name for unit in units for name in names_of(unit)))
     for name in wanted:
-        if name not in known:
-            raise InputError(unknown_name(f"{run.title}: has no {what}", name, known))
+        if name not in known_names:
+            raise InputError(unknown_name(f"{run.title}: has no {what}", name, known_names))
 
 
 def choose_statistic(run: RunFolder, statistic: str | None) -> str:

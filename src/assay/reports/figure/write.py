@@ -26,14 +26,14 @@ def write_figure(run: RunFolder, out: Path, settings: FigureSettings) -> None:
     check_figure_target(out)
     check_matplotlib()
     shows_scores = settings.kind == "scores"
-    shown = choose_datasets(
+    chosen = choose_datasets(
         run, settings.datasets, settings.metrics, settings.buckets or ([ALL] if shows_scores else [])
     )
     statistic = choose_statistic(run, settings.statistic)
     with as_in_print():
         if shows_scores:
-            figure = draw_scores(shown, settings.width)
+            figure = draw_scores(chosen, settings.width)
         else:
             draw = draw_layers if settings.kind == "layers" else draw_agreement
-            figure = draw(shown, statistic, settings.width)
+            figure = draw(chosen, statistic, settings.width)
         save_figure(figure, out)

@@ -331,36 +331,50 @@ def boards(
         InputError: no dataset has one of the buckets.
     """
     check_buckets([dataset.data for dataset in joined], buckets)
-    cells = []
+    all_measurements = []
     for dataset in joined:
         for bucket in used_buckets(dataset.data, buckets):
-            cells.append(_measure_bucket(dataset, bucket, settings, by, advance))
-    ranked = [_board_of_bucket(cell, settings, by) for cell in cells]
-    for bucket in dict.fromkeys(cell.bucket for cell in cells):
-        parts = _to_average([cell for cell in cells if cell.bucket == bucket])
-        if len(parts) > 1 and set.intersection(*(set(part.coefficients) for part in parts)):
-            ranked.append(_board_of_means(bucket, parts, settings, by))
+            all_measurements.append(_measure_bucket(dataset, bucket, settings, by, advance))
+    ranked = [_board_of_bucket(measurement, settings, by) for measurement in all_measurements]
+    for bucket in dict.fromkeys(measurement.bucket for measurement in all_measurements):
+        measurements = _measurements_to_average(
+            [measurement for measurement in all_measurements if measurement.bucket == bucket]
+        )
+        if len(measurements) > 1 and set.intersection(*(set(measurement.coefficients) for measurement in measurements)):
+            ranked.append(_board_of_means(bucket, measurements, settings, by))
     return ranked
 
 
-def _to_average(cells: Sequence[_BucketMeasurement]) -> list[_BucketMeasurement]:
-    """Return the datasets that enter a mean: those with human labels.
+def _measurements_to_average(measurements: Sequence[_BucketMeasurement]) -> list[_BucketMeasurement]:
+    """Return the measurements that enter a mean: those on datasets with human labels.
 
     Of several datasets with one name and split, such as versions of one dataset, only the largest is kept.
     """
-    largest: dict[tuple[str, str], _BucketMeasurement] = {}
-    for cell in cells:
-        facts = cell.joined.data.facts
-        key = (facts.name, facts.split)
-        if not cell.joined.unranked and (key not in largest or cell.n > largest[key].n):
-            largest[key] = cell
-    return list(largest.values())
+    largest_by_dataset: dict[tuple[str, str], _BucketMeasurement] = {}
+    for measurement in measurements:
+        facts = measurement.joined.data.facts
+        name_and_split = (facts.name, facts.split)
+        if not measurement.joined.unranked and (
+            name_and_split not in largest_by_dataset or measurement.n > largest_by_dataset[name_and_split].n
+        ):
+            largest_by_dataset[name_and_split] = measurement
+    return list(largest_by_dataset.values())
 
 
 def _measure_bucket(
     joined: Joined, bucket: str, settings: PairedTests, by: str, advance: Callable[[int], None] | None
 ) -> _BucketMeasurement:
-    """Measure every metric on a bucket with resamples and, if metrics are ranked there, compare them pairwise."""
+    """Return the coefficients of every metric on a bucket, with resamples, and the pairwise comparisons of metrics.
+
+    Nothing is compared if the metrics are not ranked by the labels of the dataset.
+
+    Args:
+        joined: the dataset.
+        bucket: the name of the bucket.
+        settings: the settings of intervals and tests.
+        by: the coefficient that ranks.
+        advance: a progress callback that receives the number of resamples drawn since its last call.
+    """
     pairs = joined.data.within(bucket, settings.seed)
     scores = {name: pairs.take(values) for name, values in joined.scores.items()}
     drawing: dict[str, Any] = {
@@ -378,16 +392,20 @@ def _measure_bucket(
     return _BucketMeasurement(joined, bucket, len(pairs), coefficients, comparisons, calibrated_metrics)
 
 
-def _board_of_bucket(cell: _BucketMeasurement, settings: PairedTests, by: str) -> Board:
+def _board_of_bucket(measurement: _BucketMeasurement, settings: PairedTests, by: str) -> Board:
     """Return the board of one bucket of one dataset."""
-    joined = cell.joined
+    joined = measurement.joined
     lines = []
-    for name, coefficients in cell.coefficients.items():
-        lines.append(_unranked_line(name, [cell], coefficients, settings))
+    for name, coefficients in measurement.coefficients.items():
+        lines.append(_unranked_line(name, [measurement], coefficients, settings))
     if joined.unranked:
-        return Board(joined.title, cell.bucket, cell.n, tuple(lines), {}, joined.unranked, sizes=(cell.n,))
-    board = _ranked_board(joined.title, cell.bucket, lines, cell.coefficients, cell.comparisons, settings, by)
-    return replace(board, n=cell.n, sizes=(cell.n,), calibrated=cell.calibrated)
+        return Board(
+            joined.title, measurement.bucket, measurement.n, tuple(lines), {}, joined.unranked, sizes=(measurement.n,)
+        )
+    board = _ranked_board(
+        joined.title, measurement.bucket, lines, measurement.coefficients, measurement.comparisons, settings, by
+    )
+    return replace(board, n=measurement.n, sizes=(measurement.n,), calibrated=measurement.calibrated)
 
 
 def _board_of_means(bucket: str, measurements: Sequence[_BucketMeasurement], settings: PairedTests, by: str) -> Board:
@@ -408,10 +426,10 @@ def _board_of_means(bucket: str, measurements: Sequence[_BucketMeasurement], set
             [_ordered_draws(measurement, first, second) for measurement in measurements]
         )
     title = f"fixed mean over {len(measurements)} datasets that count the same"
-    sizes = tuple(measurement.n for measurement in measurements)
+    pair_counts = tuple(measurement.n for measurement in measurements)
     board = _ranked_board(title, bucket, lines, means, comparisons, settings, by)
     calibrated_means = mean_calibrated([measurement.calibrated for measurement in measurements])
-    return replace(board, n=sum(sizes), sizes=sizes, calibrated=calibrated_means)
+    return replace(board, n=sum(pair_counts), sizes=pair_counts, calibrated=calibrated_means)
 
 
 def _random_effects_means(
@@ -463,12 +481,12 @@ def _unranked_line(
         low, high = coefficients.interval(index, settings.confidence) or (None, None)
         values[statistic] = (None if np.isnan(value) else float(value), low, high)
     reservations = dict.fromkeys(coefficients.reservation(index) for index in range(len(settings.statistics)))
-    kind = measurements[0].joined.records[name].declared.kind
+    metric_kind = measurements[0].joined.records[name].declared.kind
     signatures = dict.fromkeys(measurement.joined.records[name].short_signature for measurement in measurements)
     chance = dict(zip(settings.statistics, coefficients.chance.tolist(), strict=True))
     return Line(
         name,
-        kind,
+        metric_kind,
         values,
         chance,
         coefficients.n,
@@ -484,15 +502,15 @@ def _unranked_line(
 def _mean_speed(name: str, measurements: Sequence[_BucketMeasurement]) -> float | None:
     """Return the mean pairs per second over equally weighted datasets; None if it is unknown on one of them."""
     speeds = [measurement.joined.records[name].cost.pairs_per_second for measurement in measurements]
-    known = [speed for speed in speeds if speed is not None]
-    return harmonic_mean(known) if len(known) == len(speeds) else None
+    known_speeds = [speed for speed in speeds if speed is not None]
+    return harmonic_mean(known_speeds) if len(known_speeds) == len(speeds) else None
 
 
 def _mean_price(name: str, measurements: Sequence[_BucketMeasurement]) -> float | None:
     """Return the mean price of 1,000 pairs over equally weighted datasets; None if it is unknown on one of them."""
     prices = [measurement.joined.records[name].price_per_1000 for measurement in measurements]
-    known = [price for price in prices if price is not None]
-    return fmean(known) if len(known) == len(prices) else None
+    known_prices = [price for price in prices if price is not None]
+    return fmean(known_prices) if len(known_prices) == len(prices) else None
 
 
 def _costs_by_metric(lines: Sequence[Line]) -> dict[str, tuple[float | None, ...]]:
@@ -541,11 +559,13 @@ def _ranked_board(
             values[line.metric] = value
             if line.n == most_pairs:
                 ranked_values[line.metric] = value
-    tested = {names: drawn for names, drawn in comparisons.items() if set(names) <= set(ranked_values)}
+    ranked_comparisons = {
+        names: comparison for names, comparison in comparisons.items() if set(names) <= set(ranked_values)
+    }
     statistic_index = list(settings.statistics).index(by)
     differences = {}
-    for names, drawn in tested.items():
-        differences[names] = summarise(drawn, settings.statistics, settings.confidence)[statistic_index]
+    for names, comparison in ranked_comparisons.items():
+        differences[names] = summarise(comparison, settings.statistics, settings.confidence)[statistic_index]
     compared = better(differences, settings)
     ranks = rank(ranked_values, compared)
     costs = _costs_by_metric(lines)

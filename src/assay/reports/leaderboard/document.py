@@ -81,8 +81,8 @@ def _board_sheet(board: Board, heads: Sequence[Column], settings: PairedTests) -
     Metrics that could be the best are marked; notes say why metrics have no rank, and list caveats on intervals.
     """
     alike = letters(_ranked_names(board), board.compared)
-    shown = {column.head for column in heads}
-    rows = [_line_cells(line, alike.get(line.metric, "–"), settings, shown) for line in board.lines]
+    heads_shown = {column.head for column in heads}
+    rows = [_line_cells(line, alike.get(line.metric, "–"), settings, heads_shown) for line in board.lines]
     could_be_best = frozenset(row for row, line in enumerate(board.lines) if line.metric in board.best)
     notes = [board.unranked] if board.unranked else []
     notes += [f"{line.metric}: no score on {', '.join(line.missing)}" for line in board.lines if line.missing]
@@ -204,9 +204,9 @@ def _explanation_lines(
     )
     if by == OF_TWO_LABELS:
         yield WHY_AUC
-    sizes = [n for board in boards for n in board.sizes]
+    pair_counts = [n for board in boards for n in board.sizes]
     method = interval_method(settings.statistics)
-    yield intervals_in_words(settings.confidence, settings.resamples, settings.interval, sizes, method)
+    yield intervals_in_words(settings.confidence, settings.resamples, settings.interval, pair_counts, method)
     if timed:
         yield "pairs/s: what the run reached, on its machine; – where scores came from the store or were recorded"
     if priced:

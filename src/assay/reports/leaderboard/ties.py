@@ -109,8 +109,9 @@ def tie_note(ties: Mapping[str, float], values: Mapping[str, Calibrated], by: st
     calibrated_name = calibrated_form(by)
     if calibrated_name is None or not ties_decide(ties, by):
         return []
-    fewest, most = min(ties, key=lambda name: ties[name]), max(ties, key=lambda name: ties[name])
-    line = f"ties: {most} ties {ties[most]:.0%} of the comparisons, {fewest} {ties[fewest]:.0%}, and {title_of(by)} "
+    lowest_metric, highest_metric = min(ties, key=lambda name: ties[name]), max(ties, key=lambda name: ties[name])
+    highest, lowest = f"{ties[highest_metric]:.0%}", f"{ties[lowest_metric]:.0%}"
+    line = f"ties: {highest_metric} ties {highest} of the comparisons, {lowest_metric} {lowest}, and {title_of(by)} "
     line += "depends on that"
     defined_values = {}
     for name in ties:

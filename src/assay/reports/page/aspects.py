@@ -88,16 +88,16 @@ def draw_aspects(model: AspectModel, statistic: str) -> Figure | None:
         return None
     rows = [ForestRow(metric, aspect, aspect) for aspect, metric in model.aspects.items()]
     plot = Forest(rows, [_dataset_panel(model, unit, statistic) for unit in units])
-    head = title_of(statistic)
+    statistic_title = title_of(statistic)
     svg = draw_forest(
         f"aspects-{model.number}-{statistic}",
         plot,
-        f"{head} of the aspects of {model.whole_metric} with people",
+        f"{statistic_title} of the aspects of {model.whole_metric} with people",
         f"A panel for each of {len(units)} datasets, a line for each of {len(rows)} aspects: a dot for the value, "
         "a bar for its interval, a dashed line for the whole. The numbers are in the table.",
         can_filter=False,
     )
-    return Figure(svg, _aspects_sheet(model, plot, head))
+    return Figure(svg, _aspects_sheet(model, plot, statistic_title))
 
 
 def _dataset_panel(model: AspectModel, unit: Unit, statistic: str) -> ForestPanel:
@@ -321,8 +321,8 @@ def _draw_category_row(
         zip(aspects, line.means, _standardised_deviations(line, all_pairs, spread), strict=True)
     ):
         x = left + CELL_WIDTH * number
-        shown = short(float(mean), 2) if np.isfinite(mean) else "–"
-        hint = f"{line.title}, {aspect}: {shown}"
+        mean_text = short(float(mean), 2) if np.isfinite(mean) else "–"
+        hint = f"{line.title}, {aspect}: {mean_text}"
         if line is not all_pairs and np.isfinite(deviation):
             hint += f", {deviation:+.2f} standard deviations from all pairs"
             opacity = min(abs(float(deviation)) / DEVIATIONS_AT_MAX_OPACITY, 1.0) * MAX_OPACITY
@@ -338,7 +338,12 @@ def _draw_category_row(
             )
         middle = x + (CELL_WIDTH - 2) / 2
         yield text(
-            middle, top + PROFILE_ROW_HEIGHT / 2 + 3, shown, element("title", hint), anchor="middle", class_=css_class
+            middle,
+            top + PROFILE_ROW_HEIGHT / 2 + 3,
+            mean_text,
+            element("title", hint),
+            anchor="middle",
+            class_=css_class,
         )
 
 
@@ -352,10 +357,10 @@ def _lowest_aspect_name(
 def _category_number_cells(
     line: _CategoryRow, all_pairs: _CategoryRow, spread: NDArray[np.float64]
 ) -> Iterator[list[str]]:
-    for mean, base, deviation in zip(
+    for mean, mean_of_all, deviation in zip(
         line.means, all_pairs.means, _standardised_deviations(line, all_pairs, spread), strict=True
     ):
-        values = (mean, mean - base, deviation)
+        values = (mean, mean - mean_of_all, deviation)
         yield [
             short(float(value), decimals) if np.isfinite(value) else "–"
             for value, decimals in zip(values, (4, 4, 2), strict=True)

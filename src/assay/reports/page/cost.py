@@ -280,7 +280,7 @@ def _place_label(name: str, point: _Point, x: float, y: float, taken: list[_Box]
     for anchor, across, down in _LABEL_POSITIONS:
         left, base = x + across, y + down
         box = _label_box(name, anchor, left, base)
-        if not _is_box_inside_figure(box) or any(_boxes_overlap(box, other) for other in taken):
+        if not _is_box_inside_figure(box) or any(_boxes_overlap(box, taken_box) for taken_box in taken):
             continue
         taken.append(box)
         css_class = "name strong" if point.on_front else "name"

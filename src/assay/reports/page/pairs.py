@@ -100,8 +100,8 @@ def _rule_lines(people: Sequence[str], tagged_count: int) -> list[str]:
     if all(people):
         return []
     how_many = f"all {pair_count:,}" if tagged_count == pair_count else f"{tagged_count:,} of {pair_count:,}"
-    which = "" if tagged_count == pair_count else ", those on which some metric and people differ most in rank"
-    return [f"Categories are suggestions of rules over the texts, which looked at {how_many} pairs{which}."]
+    restriction = "" if tagged_count == pair_count else ", those on which some metric and people differ most in rank"
+    return [f"Categories are suggestions of rules over the texts, which looked at {how_many} pairs{restriction}."]
 
 
 def _choose_rows_to_tag(data: ScoredDataset, most: int) -> NDArray[np.intp]:

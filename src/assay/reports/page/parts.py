@@ -59,8 +59,8 @@ def typographic_condition(bucket: str) -> str:
     for operator in (">=", "<=", "!=", "=", ">", "<"):
         name, separator, value = bucket.partition(operator)
         if separator and name and value and "+" not in bucket:
-            shown = {">=": "≥", "<=": "≤", "!=": "≠"}.get(operator, operator)
-            return f"{'F1' if name == 'f1' else name} {shown} {value}"
+            sign = {">=": "≥", "<=": "≤", "!=": "≠"}.get(operator, operator)
+            return f"{'F1' if name == 'f1' else name} {sign} {value}"
     return bucket
 
 
@@ -109,7 +109,7 @@ def _overlap_in_words(best: Cell, others: list[Cell]) -> str:
     low = best.low
     if low is None:
         return ""
-    overlapping = sum(other.high is not None and other.high >= low for other in others)
+    overlapping = sum(cell.high is not None and cell.high >= low for cell in others)
     verb = "overlaps" if overlapping == 1 else "overlap"
     return f" (of the {len(others)} other intervals, {overlapping or 'none'} {verb} with the best one)"
 

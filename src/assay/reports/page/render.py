@@ -67,13 +67,13 @@ def page_html(runs: Sequence[RunFolder], *, leaderboard: bool = True, categories
         max_tagged = max(1, MAX_TAGGED_PAIRS * len(unit.data) // max(pairs, MAX_TAGGED_PAIRS))
         parts.append(UnitPart(unit, max_tagged if categories else 0))
     aspects = [AspectPart(model, parts, statistics) for model in aspect_models(units)]
-    profiled = {id(part) for model in aspects for part, _ in model.profiles}
+    profiled_ids = {id(part) for model in aspects for part, _ in model.profiles}
     content = {
         "runs": [RunPart(title, run) for title, run in zip(run_titles(runs), runs, strict=True)],
         "units": parts,
         "layered": [part for part in parts if part.layers],
         "aspects": aspects,
-        "profiled": [part for part in parts if id(part) in profiled],
+        "profiled": [part for part in parts if id(part) in profiled_ids],
         "titles": {name: title_of(name) for name in statistics},
         "statistics": statistics,
         "main": main,
