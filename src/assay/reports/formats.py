@@ -127,6 +127,7 @@ def _markdown_sheet_lines(sheet: Sheet) -> Iterator[str]:
 
 
 def _markdown_cells(sheet: Sheet, row: int) -> Iterator[str]:
+    """Yield the cells of a row as Markdown: emphasised cells in bold, the names of reference rows in italics."""
     for column, cell in enumerate(sheet.rows[row]):
         text = escape_markdown(cell)
         if cell and sheet.stands_out(row, column):
@@ -213,6 +214,7 @@ def _narrow_table_commands(sheet: Sheet, column_indices: Sequence[int]) -> list[
 
 
 def _latex_cells(sheet: Sheet, row: int, column_indices: Sequence[int]) -> Iterator[str]:
+    """Yield the cells of a row as LaTeX: emphasised cells in bold, the names of reference rows in italics."""
     for column in column_indices:
         text = sheet.cell(row, column)
         if sheet.columns[column].number:
@@ -256,6 +258,7 @@ def escape_html(text: str) -> str:
 
 
 def _html_row(sheet: Sheet, row: int) -> str:
+    """Return a row as HTML: a marked row has a class, best cells are bold, names of reference rows are italic."""
     cells = []
     for column_index, column in enumerate(sheet.columns):
         cell = escape_html(sheet.cell(row, column_index))

@@ -181,7 +181,7 @@ class Block:
         bucket: the bucket's name.
         facts: short phrases on the number of pairs, the labels, their ties and reliability, and the groups.
         ceiling: the highest value that a tie-free score could reach, one cell per statistic. Undefined on datasets with
-            two labels, where a low ceiling would look like a fault of the metric.
+            two labels, since a low ceiling would look like a fault of the metric there.
         chance: the average value of a tie-free score that ignores the pairs, one per statistic; None if unknown.
         rows: one tuple per metric: its name, its cells in the order of the statistics, and its notes.
     """
@@ -304,6 +304,7 @@ def _metric_remark(metric: MetricRecord, pair_count: int) -> str:
 
 
 def _dataset_facts(dataset: DatasetRecord) -> list[str]:
+    """Return short phrases on a dataset: its pairs, the origin of its labels, its groups, and its notes."""
     facts = [f"{dataset.n:,} pairs"]
     if dataset.kind in NOT_BY_PEOPLE:
         facts.append(NOT_BY_PEOPLE[dataset.kind])

@@ -129,7 +129,7 @@ class Forest:
     panels: Sequence[ForestPanel]
 
     @property
-    def range(self) -> tuple[float, float]:
+    def value_range(self) -> tuple[float, float]:
         """The lowest and the highest number in the plot; both include zero, and the highest is 1 if all are zero."""
         cells = [Cell(0.0, None, None, "")]
         for panel in self.panels:

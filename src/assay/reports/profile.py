@@ -53,6 +53,7 @@ def _metric_and_number_columns(*heads: str) -> list[Column]:
 
 
 def _cost_row(cost: Mapping[str, Any], *, priced: bool) -> list[str]:
+    """Return the cells of a metric in the table of costs; the price only if *priced*."""
     counts = [_number_text(cost[key]) for key in ("parameters", "peak_memory_mb", "peak_gpu_memory_mb")]
     price = [money(cost["price_per_1000"])] if priced else []
     return [
@@ -65,6 +66,7 @@ def _cost_row(cost: Mapping[str, Any], *, priced: bool) -> list[str]:
 
 
 def _measurement_row(metric: str, point: Mapping[str, Any]) -> list[str]:
+    """Return the cells of one measurement in the table of times."""
     return [
         metric,
         f"{point['pairs']:,}",
@@ -77,6 +79,7 @@ def _measurement_row(metric: str, point: Mapping[str, Any]) -> list[str]:
 
 
 def _measurement_record(cost: Mapping[str, Any], point: Mapping[str, Any]) -> dict[str, Any]:
+    """Return one flat record: the fields of the metric, of its fits and of one measurement, which may be empty."""
     fits = {
         f"{fit}_{fit_field}": (cost[fit] or {}).get(fit_field)
         for fit in _FIT_FIELDS

@@ -490,6 +490,7 @@ def why_not_highest(advice: Advice) -> str:
 
 
 def _advice_headline(advice: Advice) -> str:
+    """Return the headline of a recommendation: dataset, bucket and verdict."""
     if advice.board.unranked or (advice.highest and not advice.use):
         verdict = "no metric can be recommended"
     else:

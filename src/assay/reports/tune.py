@@ -369,6 +369,7 @@ def _setting_axis(dimension: Mapping[str, Any], start: float, end: float) -> _Se
 
 
 def _choice_axis(choices: list[Any], start: float, end: float) -> _SettingAxis:
+    """Return an axis with the choices of a setting at equal distances."""
     scale = Scale(-0.5, len(choices) - 0.5, start, end)
     labels = [
         (scale(index), elide_middle(setting_text(choice), MAX_CHOICE_CHARACTERS))
@@ -380,6 +381,7 @@ def _choice_axis(choices: list[Any], start: float, end: float) -> _SettingAxis:
 
 
 def _log_axis(low: float, high: float, start: float, end: float) -> _SettingAxis:
+    """Return a logarithmic axis with a tick at each power of ten."""
     decades = log_ticks([low, high])
     scale = Scale(math.log10(decades[0]), math.log10(decades[-1]), start, end)
     labels = []
@@ -390,12 +392,14 @@ def _log_axis(low: float, high: float, start: float, end: float) -> _SettingAxis
 
 
 def _whole_number_axis(low: int, high: int, start: float, end: float) -> _SettingAxis:
+    """Return a linear axis with ticks at whole numbers."""
     scale = Scale(low - 0.5, high + 0.5, start, end)
     numbers = range(low, high + 1, _tick_stride(high - low + 1, MAX_SETTING_TICKS))
     return _SettingAxis(scale, [(scale(number), str(number)) for number in numbers])
 
 
 def _linear_axis(low: float, high: float, start: float, end: float) -> _SettingAxis:
+    """Return a linear axis with round numbers as ticks."""
     marks = ticks(low, high, 5)
     scale = Scale(marks[0], marks[-1], start, end)
     return _SettingAxis(scale, [(scale(mark), f"{mark:g}") for mark in marks])

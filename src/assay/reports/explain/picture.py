@@ -22,27 +22,28 @@ MAX_PAIRS = 50
 
 @dataclass(frozen=True)
 class Geometry:
-    """Sizes of the picture and its letters, in pixels.
+    """Sizes of the picture and its letters in pixels.
 
     Attributes:
         width: the width of the picture.
         margin: the margin at each side of a panel.
-        line: the height of a line with an item.
-        head: the height of a line of text above or below the items.
-        letter, strong, small: the approximate widths of a 14-pixel letter, a bold one, and a 12.5-pixel one.
+        item_height: the height of a line with an item.
+        text_line_height: the height of a line of text above or below the items.
+        letter_width, strong_letter_width, small_letter_width: the approximate widths of a letter of 14 pixels, of a
+            bold letter, and of a letter of 12.5 pixels.
     """
 
     width: int = 760
     margin: int = 24
-    line: int = 24
-    head: int = 21
-    letter: float = 7.6
-    strong: float = 9.0
-    small: float = 6.9
+    item_height: int = 24
+    text_line_height: int = 21
+    letter_width: float = 7.6
+    strong_letter_width: float = 9.0
+    small_letter_width: float = 6.9
 
-    def letters_per_line(self, letter: float) -> int:
-        """Return the number of letters of width *letter* that fit in a line."""
-        return int((self.width - 2 * self.margin) / letter)
+    def letters_per_line(self, letter_width: float) -> int:
+        """Return the number of letters of a given width that fit in a line."""
+        return int((self.width - 2 * self.margin) / letter_width)
 
 
 SIZES = Geometry()
@@ -120,10 +121,10 @@ def _draw_head(explanation: ExplanationValues) -> tuple[list[Markup], float]:
     id_prefix = f"{explanation['pair_id']}: " if explanation.get("pair_id") else ""
     classed_lines = []
     for side in (id_prefix + explanation["reference"], explanation["candidate"]):
-        for line in textwrap.wrap(side, SIZES.letters_per_line(SIZES.strong)) or ["(empty)"]:
+        for line in textwrap.wrap(side, SIZES.letters_per_line(SIZES.strong_letter_width)) or ["(empty)"]:
             classed_lines.append(("strong", line))
     score = f"{explanation['metric']}: {short(explanation['score'], 3)}"
-    classed_lines.append(("", _truncate_text(score, SIZES.letters_per_line(SIZES.letter))))
+    classed_lines.append(("", _truncate_text(score, SIZES.letters_per_line(SIZES.letter_width))))
     parts, end = _draw_lines(classed_lines, SIZES.margin + 4)
     return parts, end + 10
 
@@ -132,7 +133,9 @@ def _draw_small_print(sentences: Sequence[str], top: float) -> tuple[list[Markup
     """Return sentences as wrapped lines of small text, and the y coordinate at which the panel ends."""
     classed_lines = []
     for sentence in sentences:
-        classed_lines += [("muted", line) for line in textwrap.wrap(sentence, SIZES.letters_per_line(SIZES.small))]
+        classed_lines += [
+            ("muted", line) for line in textwrap.wrap(sentence, SIZES.letters_per_line(SIZES.small_letter_width))
+        ]
     parts, end = _draw_lines(classed_lines, top)
     return parts, end + SIZES.margin
 
@@ -141,8 +144,8 @@ def _draw_lines(classed_lines: Sequence[tuple[str, str]], top: float) -> tuple[l
     """Return text elements for (class, text) lines from *top* on, and the y coordinate at which they end."""
     parts = []
     for line_index, (css_class, line) in enumerate(classed_lines):
-        parts.append(text(SIZES.margin, top + SIZES.head * (line_index + 0.7), line, class_=css_class))
-    return parts, top + SIZES.head * len(classed_lines)
+        parts.append(text(SIZES.margin, top + SIZES.text_line_height * (line_index + 0.7), line, class_=css_class))
+    return parts, top + SIZES.text_line_height * len(classed_lines)
 
 
 def _truncate_text(content: str, max_characters: int) -> str:
@@ -250,15 +253,15 @@ def _matches_panel(
     """Return a panel of two columns with links between them, and sentences below."""
     parts, top = _draw_head(explanation)
     for link in links:
-        y1, y2 = (top + SIZES.line * (row + 0.5) for row in (link.left, link.right))
+        y1, y2 = (top + SIZES.item_height * (row + 0.5) for row in (link.left, link.right))
         curve = f"M{LEFT + 8} {y1:.0f} C{LEFT + 80} {y1:.0f} {RIGHT - 80} {y2:.0f} {RIGHT - 8} {y2:.0f}"
         width, opacity = 0.5 + 4 * link.strength**2, 0.25 + 0.6 * link.strength
         hint = element("title", link.hint)
         parts.append(element("path", hint, d=curve, stroke_width=width, opacity=opacity, class_="link"))
     for column, items in enumerate(columns):
         for row, item in enumerate(items):
-            parts += _draw_item(item, column, top + SIZES.line * (row + 0.5) + 5)
-    bottom = top + SIZES.line * max(map(len, columns), default=0)
+            parts += _draw_item(item, column, top + SIZES.item_height * (row + 0.5) + 5)
+    bottom = top + SIZES.item_height * max(map(len, columns), default=0)
     legend, height = _draw_small_print([*below, *explanation["notes"]], bottom + 8)
     return Panel([*parts, *legend], height)
 
@@ -290,16 +293,16 @@ def _aspects_panel(explanation: ExplanationValues) -> Panel:
     marks = ticks(min(0.0, *numbers), max(1.0, *numbers), 6)
     # steps of .25 need a second decimal
     decimals = 1 if all(round(mark, 1) == mark for mark in marks) else 2
-    names_width = min(MAX_ASPECT_CHARACTERS, max(len(item["aspect"]) for item in items)) * SIZES.letter
+    names_width = min(MAX_ASPECT_CHARACTERS, max(len(item["aspect"]) for item in items)) * SIZES.letter_width
     scale = Scale(marks[0], marks[-1], SIZES.margin + names_width + 10, SIZES.width - SIZES.margin - NUMBER_WIDTH)
-    bottom = top + SIZES.line * len(items)
+    bottom = top + SIZES.item_height * len(items)
     for mark in marks:
         x = scale(mark)
         label = short(mark, decimals) if mark else "0"
         parts.append(element("line", x1=x, x2=x, y1=top, y2=bottom, class_="zero" if mark == 0 else "grid"))
         parts.append(text(x, bottom + 17, label, class_="muted number", anchor="middle"))
     for number, item in enumerate(items):
-        parts += _draw_aspect(item, scale, top + SIZES.line * (number + 0.5))
+        parts += _draw_aspect(item, scale, top + SIZES.item_height * (number + 0.5))
     legend, height = _draw_small_print(_legend_sentences(explanation), bottom + 26)
     return Panel([*parts, *legend], height)
 

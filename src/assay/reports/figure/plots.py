@@ -51,20 +51,20 @@ class ForestGeometry:
     """Sizes of a forest plot in inches.
 
     Attributes:
-        line: the height of one line of a label.
+        line_height: the height of one line of a label.
         margin: the total height above and below the lines of a panel.
         min_panel_width: the smallest width of a panel.
         max_names_share: the largest width of the names of metrics, as a share of the width of the figure.
     """
 
-    line: float = 0.17
+    line_height: float = 0.17
     margin: float = 0.8
     min_panel_width: float = 1.3
     max_names_share: float = 0.4
 
     def height(self, labels: Sequence[str]) -> float:
         """Return the height of a panel with these labels, which may have several lines each."""
-        return self.margin + self.line * sum(1 + label.count("\n") for label in labels)
+        return self.margin + self.line_height * sum(1 + label.count("\n") for label in labels)
 
 
 FOREST = ForestGeometry()
@@ -125,7 +125,7 @@ def draw_agreement(shown: Sequence[ChosenDataset], statistic: str, width: float)
         axes[0].set_yticks(range(len(row.rows)), row.labels)
         axes[0].set_ylim(len(row.rows) - 0.5, -0.5)
         if len(shown) > 1:
-            axes[0].set_ylabel(fit_in_inches(row.dataset, FOREST.margin + FOREST.line * len(row.rows)))
+            axes[0].set_ylabel(fit_in_inches(row.dataset, FOREST.margin + FOREST.line_height * len(row.rows)))
     notes = [title_of(statistic), *legend_lines(shown, statistic, "bar")]
     if any(panel.reference for plot in plots for panel in plot.panels):
         notes.append("dashed: the best a score without ties could reach")

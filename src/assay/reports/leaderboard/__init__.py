@@ -1,1 +1,1 @@
-"""Metrics ranked over any number of runs, with ties where they cannot be told apart."""
+"""Rankings of metrics over any number of runs, in which metrics that tests cannot distinguish tie."""

@@ -207,7 +207,7 @@ def draw_forest(key: str, plot: Forest, title: str, about: str, *, can_filter: b
         can_filter: whether the filters of the page for metrics and buckets hide its rows and panels.
     """
     geometry = ForestGeometry.of(plot)
-    marks = ticks(*plot.range, 5)
+    marks = ticks(*plot.value_range, 5)
     parts: list[Markup] = []
     for number, panel in enumerate(plot.panels):
         row, column = divmod(number, geometry.panels_per_row)
@@ -220,6 +220,7 @@ def draw_forest(key: str, plot: Forest, title: str, about: str, *, can_filter: b
 
 
 def _draw_row_names(rows: Sequence[ForestRow], geometry: ForestGeometry, top: float, can_filter: bool) -> Markup:
+    """Return the names of the metrics at the left of a row of panels; each has its full name as tooltip."""
     names = []
     for number, row in enumerate(rows):
         y = geometry.row_middle(top, number) + 4
@@ -366,6 +367,7 @@ def _draw_layers_panel(curve: LayerCurve, layers: list[int], marks: list[float],
 
 
 def _draw_layers_axes(across: Scale, up: Scale, layers: list[int], marks: list[float]) -> Iterator[Markup]:
+    """Yield the grid lines and tick labels of both axes of a panel."""
     for mark in marks:
         yield element("line", x1=across.start, x2=across.end, y1=up(mark), y2=up(mark), class_="grid")
         yield text(across.start - 6, up(mark) + 4, f"{mark:g}", class_="muted", anchor="end")

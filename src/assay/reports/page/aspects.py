@@ -30,7 +30,7 @@ from assay.reports.sheets import Column, Sheet, number_columns
 from assay.reports.units import Unit
 from assay.statistics.coefficients import title_of
 
-# Aspects of meaning against human labels, where metrics of a run are the aspects of one model.
+# Aspects of meaning against human labels, if metrics of a run are the aspects of one model.
 #
 # After figure 2 of Opitz and Frank (2022), "SBERT studies Meaning Representations": which aspects agree with people
 # depends on what people judged, so datasets are shown side by side.
@@ -101,6 +101,7 @@ def draw_aspects(model: AspectModel, statistic: str) -> Figure | None:
 
 
 def _dataset_panel(model: AspectModel, unit: Unit, statistic: str) -> ForestPanel:
+    """Return the panel of a dataset; its reference line is the value of the overall score."""
     cells = [_aspect_cell(unit, metric, statistic) or NOT_COMPUTED for metric in model.aspects.values()]
     whole = _aspect_cell(unit, model.whole_metric, statistic)
     fact = f"n = {len(unit.data):,}"
@@ -117,6 +118,7 @@ def _aspect_cell(unit: Unit, metric: str, statistic: str) -> Cell | None:
 
 
 def _aspects_sheet(model: AspectModel, plot: Forest, head: str) -> Sheet:
+    """Return the table behind the forest plot: the overall score on each dataset, then each aspect."""
     rows = []
     for panel in plot.panels:
         if panel.reference is not None:
@@ -216,6 +218,7 @@ def _category_masks(tagged: TagColumns, n: int) -> dict[str, NDArray[np.bool_]]:
 def _category_row(
     title: str, scores: NDArray[np.float64], divergence: Divergence, mask: NDArray[np.bool_]
 ) -> _CategoryRow:
+    """Return the row of the pairs in a mask; *scores* has shape (aspects, n), *mask* has shape (n,)."""
     chosen_scores = scores[:, mask]
     is_finite = np.isfinite(chosen_scores)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -357,6 +360,7 @@ def _lowest_aspect_name(
 def _category_number_cells(
     line: _CategoryRow, all_pairs: _CategoryRow, spread: NDArray[np.float64]
 ) -> Iterator[list[str]]:
+    """Yield, per aspect, the mean, its difference from the mean over all pairs, and that in standard deviations."""
     for mean, mean_of_all, deviation in zip(
         line.means, all_pairs.means, _standardised_deviations(line, all_pairs, spread), strict=True
     ):

@@ -24,7 +24,7 @@ class CostGeometry:
     Attributes:
         width, height: the size of the figure.
         left, right, top, bottom: the margins.
-        free: the width of the band at the left for free metrics, whose points are on its vertical middle line.
+        free_band_width: the width of the band at the left for free metrics, whose points are on its vertical middle line.
         gap: the distance between that band and the axis of prices.
     """
 
@@ -34,7 +34,7 @@ class CostGeometry:
     right: int = 40
     top: int = 30
     bottom: int = 46
-    free: int = 100
+    free_band_width: int = 100
     gap: int = 24
 
 
@@ -180,6 +180,7 @@ def _cost_points(
 
 
 def _cost_sheet(unit: Unit, points: Sequence[_Point], axis: _CostAxis, head: str) -> Sheet:
+    """Return the table of the points of a figure: metric, cost, agreement and membership of the Pareto front."""
     on_front = {True: "yes", False: "no", None: "–"}
     rows = []
     for point in points:
@@ -199,17 +200,17 @@ class _CostScale:
     def __init__(self, amounts: Sequence[float]) -> None:
         paid = [amount for amount in amounts if amount > 0]
         has_free = len(paid) < len(amounts)
-        self._free = COST.left + COST.free / 2
+        self._free_position = COST.left + COST.free_band_width / 2
         # a narrow window shows the left part of the figure only: the axis begins near the lowest cost
         lowest, highest, marks = log_range(paid or [1.0])
-        self.start = COST.left + COST.free + COST.gap if has_free else COST.left
+        self.start = COST.left + COST.free_band_width + COST.gap if has_free else COST.left
         self._scale = Scale(math.log10(lowest), math.log10(highest), self.start, COST.width - COST.right)
         marked_costs = ([0.0] if has_free else []) + (marks if paid else [])
         self.marks = {cost: self(cost) for cost in marked_costs}
 
     def __call__(self, amount: float) -> float:
         """Return the horizontal coordinate of a cost."""
-        return self._scale(math.log10(amount)) if amount else self._free
+        return self._scale(math.log10(amount)) if amount else self._free_position
 
 
 def _draw_points(unit: Unit, points: list[_Point], axis: _CostAxis, head: str) -> list[Markup]:
@@ -238,11 +239,12 @@ def _draw_points(unit: Unit, points: list[_Point], axis: _CostAxis, head: str) -
 
 
 def _draw_cost_axes(across: _CostScale, up: Scale, marks: list[float], axis: _CostAxis, head: str) -> Iterator[Markup]:
+    """Yield the grid lines, tick labels and titles of both axes."""
     right_end = COST.width - COST.right
     for mark in marks:
         yield element("line", x1=across.start, x2=right_end, y1=up(mark), y2=up(mark), class_="grid")
         if across.start > COST.left:
-            band = COST.left + COST.free
+            band = COST.left + COST.free_band_width
             yield element("line", x1=COST.left, x2=band, y1=up(mark), y2=up(mark), class_="grid")
         yield text(COST.left - 8, up(mark) + 4, f"{mark:g}", class_="muted", anchor="end")
     for amount, x in across.marks.items():
@@ -253,7 +255,7 @@ def _draw_cost_axes(across: _CostScale, up: Scale, marks: list[float], axis: _Co
     yield text(4, 14, f"{head}, all pairs", class_="muted")
 
 
-# Names beside the points, each at the first position where it covers no point and no other name
+# Names beside the points, each at the first position at which it covers no point and no other name
 
 #: The left, top, right and bottom coordinates of a rectangle.
 _Box = tuple[float, float, float, float]

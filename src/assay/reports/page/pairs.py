@@ -96,6 +96,7 @@ def _annotation_lines(people: Sequence[str]) -> list[str]:
 
 
 def _rule_lines(people: Sequence[str], tagged_count: int) -> list[str]:
+    """Return a line on the number of pairs that the rules tagged; no line if people tagged every pair."""
     pair_count = len(people)
     if all(people):
         return []
@@ -180,6 +181,7 @@ def pack_pairs(unit: Unit, tagged: TagColumns) -> str:
 
 
 def _text_column(unit: Unit, name: str) -> Iterable[str]:
+    """Return the texts of a column, one per pair; empty texts if it is missing, references joined by a bar."""
     if name not in unit.data.table.column_names:
         return [""] * len(unit.data)
     cells = unit.data.table.column(name).to_pylist()

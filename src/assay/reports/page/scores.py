@@ -33,25 +33,25 @@ class SpreadGeometry:
     """The sizes of a panel in pixels.
 
     Attributes:
-        above: the space above each strip for its name; 0 if names are at the left.
+        name_height: the space above each strip for its name; 0 if names are at the left.
         gutter: the space at the left, which holds the names if they are not above.
     """
 
-    above: int
+    name_height: int
     gutter: int
     width: int = 260
     head: int = 22
     foot: int = 20
     #: Height of the bars of a strip.
-    bars: int = 24
+    bar_height: int = 24
 
-    def base(self, number: int) -> int:
+    def base_line(self, number: int) -> int:
         """Return the vertical coordinate of the base line of a strip; the last base line is the bottom of the panel."""
-        return self.head + (self.bars + 6 + self.above) * (number + 1)
+        return self.head + (self.bar_height + 6 + self.name_height) * (number + 1)
 
 
 #: Labels are short and at the left of their strips; names of datasets are above them.
-GEOMETRIES = {"label": SpreadGeometry(above=0, gutter=58), "dataset": SpreadGeometry(above=14, gutter=12)}
+GEOMETRIES = {"label": SpreadGeometry(name_height=0, gutter=58), "dataset": SpreadGeometry(name_height=14, gutter=12)}
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def _draw_spread_panel(
     """Return the panel of a metric; *strip_kind* says what the strips stand for, ``label`` or ``dataset``."""
     geometry = GEOMETRIES[strip_kind]
     scale = Scale(axis.marks[0], axis.marks[-1], geometry.gutter, geometry.width - 14)
-    bottom = geometry.base(len(strips) - 1)
+    bottom = geometry.base_line(len(strips) - 1)
     direction_note = "" if unit.data.metrics[metric].declared.higher_is_better else " (lower is better)"
     name = elide_middle(unit.names[metric], 24 if direction_note else 36) + direction_note
     parts = [text(4, 14, name, element("title", metric), class_="strong")]
@@ -101,35 +101,37 @@ def _draw_spread_panel(
         parts.append(element("line", x1=x, x2=x, y1=geometry.head, y2=bottom, class_="grid"))
         parts.append(text(x, bottom + 14, label, class_="muted", anchor="middle"))
     for number, strip in enumerate(strips):
-        parts += _draw_strip_name(strip, geometry, geometry.base(number))
-        parts += _draw_bars(strip, scale, geometry.base(number), geometry.bars)
+        parts += _draw_strip_name(strip, geometry, geometry.base_line(number))
+        parts += _draw_bars(strip, scale, geometry.base_line(number), geometry.bar_height)
     medians = ", ".join(f"{strip.title}: {_quantile_texts(strip.scores)[2]}" for strip in strips)
     about = f"A histogram for each {strip_kind} with a line at the median. Medians: {medians}."
     return drawing(key, geometry.width, bottom + geometry.foot, f"Scores of {metric} by {strip_kind}", about, *parts)
 
 
-def _draw_strip_name(strip: Strip, geometry: SpreadGeometry, base: float) -> Iterator[Markup]:
+def _draw_strip_name(strip: Strip, geometry: SpreadGeometry, base_line: float) -> Iterator[Markup]:
+    """Yield the name of a strip and its number of scores, above the strip or at its left."""
     count = f"{len(strip.scores):,}"
-    if geometry.above:
-        y = base - geometry.bars - 4
+    if geometry.name_height:
+        y = base_line - geometry.bar_height - 4
         yield text(geometry.gutter, y, f"{elide_middle(strip.title, 32)}, {count}", class_="small muted")
         return
     x = geometry.gutter - 8
-    yield text(x, base - 12, elide_middle(strip.title, 7), element("title", strip.title), anchor="end")
-    yield text(x, base - 1, count, class_="small muted", anchor="end")
+    yield text(x, base_line - 12, elide_middle(strip.title, 7), element("title", strip.title), anchor="end")
+    yield text(x, base_line - 1, count, class_="small muted", anchor="end")
 
 
-def _draw_bars(strip: Strip, scale: Scale, base: float, height: float) -> Iterator[Markup]:
-    yield element("line", x1=scale.start, x2=scale.end, y1=base, y2=base, class_="axis")
+def _draw_bars(strip: Strip, scale: Scale, base_line: float, bar_height: float) -> Iterator[Markup]:
+    """Yield the base line of a strip, its bars as one path, and a line at the median."""
+    yield element("line", x1=scale.start, x2=scale.end, y1=base_line, y2=base_line, class_="axis")
     if strip.median is None:
         return
     bin_width = (scale.end - scale.start) / BIN_COUNT
     # one SVG path for all bars: vertically to the height of the next bar, then along its top
-    steps = np.diff(strip.heights * height, prepend=0.0, append=0.0)
+    steps = np.diff(strip.heights * bar_height, prepend=0.0, append=0.0)
     outline = f"h{bin_width:.1f}".join(f"v{-step:.1f}" for step in steps)
-    yield element("path", d=f"M{scale.start:.1f} {base:.1f}{outline}z", class_="bars")
+    yield element("path", d=f"M{scale.start:.1f} {base_line:.1f}{outline}z", class_="bars")
     x = scale(strip.median)
-    yield element("line", x1=x, x2=x, y1=base - height, y2=base, class_="median")
+    yield element("line", x1=x, x2=x, y1=base_line - bar_height, y2=base_line, class_="median")
 
 
 def _quantile_texts(scores: Floats) -> list[str]:
@@ -145,6 +147,7 @@ def _strip_row(metric: str, strip: Strip, axis: HistogramAxis) -> list[str]:
 
 
 def _strips_sheet(title: str, strip_kind: str, rows: list[list[str]]) -> Sheet:
+    """Return the table behind the histograms of a page."""
     numbers = ("n", "5%", "25%", "median", "75%", "95%", "from", "to")
     heads = [Column("metric"), Column(strip_kind), *number_columns(numbers)]
     return Sheet(
