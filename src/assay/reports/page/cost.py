@@ -24,7 +24,7 @@ class CostGeometry:
     Attributes:
         width, height: the size of the figure.
         left, right, top, bottom: the margins.
-        free_band_width: the width of the band at the left for free metrics, whose points are on its vertical middle line.
+        free_band_width: the width of the band at the left for free metrics, whose points are on its middle.
         gap: the distance between that band and the axis of prices.
     """
 

@@ -51,20 +51,19 @@ def page_html(runs: Sequence[RunFolder], *, leaderboard: bool = True, categories
     if not runs:
         raise InputError("no run: give one run folder or more")
     units = read_units(runs)
-    pairs = sum(len(unit.data) for unit in units)
+    pair_count = sum(len(unit.data) for unit in units)
     statistics = list(dict.fromkeys(name for run in runs for name in run.manifest.request.statistics))
-    main_statistics = {main_statistic(run.manifest.request.statistics) for run in runs}
-    main = (
-        main_statistics.pop()
-        if len(main_statistics) == 1
-        else "spearman"
-        if "spearman" in statistics
-        else statistics[0]
-    )
+    main_names = {main_statistic(run.manifest.request.statistics) for run in runs}
+    if len(main_names) == 1:
+        main_name = main_names.pop()
+    elif "spearman" in statistics:
+        main_name = "spearman"
+    else:
+        main_name = statistics[0]
     parts = []
     for unit in units:
         # the pairs that the rules may tag are divided among the datasets in proportion to their sizes
-        max_tagged = max(1, MAX_TAGGED_PAIRS * len(unit.data) // max(pairs, MAX_TAGGED_PAIRS))
+        max_tagged = max(1, MAX_TAGGED_PAIRS * len(unit.data) // max(pair_count, MAX_TAGGED_PAIRS))
         parts.append(UnitPart(unit, max_tagged if categories else 0))
     aspects = [AspectPart(model, parts, statistics) for model in aspect_models(units)]
     profiled_ids = {id(part) for model in aspects for part, _ in model.profiles}
@@ -76,13 +75,13 @@ def page_html(runs: Sequence[RunFolder], *, leaderboard: bool = True, categories
         "profiled": [part for part in parts if id(part) in profiled_ids],
         "titles": {name: title_of(name) for name in statistics},
         "statistics": statistics,
-        "main": main,
+        "main": main_name,
         "buckets": list(dict.fromkeys(block.bucket for unit in units for block in unit.blocks)),
         "metrics": list(dict.fromkeys(metric for unit in units for metric in unit.data.scores)),
         "names": units[0].names if units else {},
-        "pairs": pairs,
+        "pairs": pair_count,
         "across": spread_by_dataset(units) if len(units) > 1 else None,
-        "ranking": _ranking_or_reason(runs, main) if leaderboard else None,
+        "ranking": _ranking_or_reason(runs, main_name) if leaderboard else None,
         "stress": _stress_documents(runs),
     }
     page: str = (
