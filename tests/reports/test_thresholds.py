@@ -24,7 +24,7 @@ from assay.reports.thresholds.measures import (
 )
 from assay.reports.thresholds.parts import ThresholdPart, folds, one_part
 from assay.reports.thresholds.settings import OPTIMISED
-from assay.reports.thresholds.study import study
+from assay.reports.thresholds.study import tune_and_test
 from assay.settings import Resampling
 from assay.statistics.resampling import Resampler
 
@@ -35,7 +35,7 @@ POSITIVE = np.array([False, False, True, False, True, True])
 def examine(scores, positive, repeats, measure, *, resamples=0, groups=None):
     """Study one dataset without a name."""
     pairs, drawing = (scores, positive), Resampling(resamples=resamples)
-    return study("s", pairs, pairs, repeats, measure, drawing, seed=(0,), groups=groups, probabilities=False)
+    return tune_and_test("s", pairs, pairs, repeats, measure, drawing, seed=(0,), groups=groups, probabilities=False)
 
 
 @pytest.fixture(scope="module")
@@ -272,7 +272,7 @@ def test_isotonic_models_give_each_pair_the_fit_of_the_other_folds(drawn):
 @pytest.mark.slow
 def test_isotonic_regression_of_a_correct_model_stays_below_its_limit(monkeypatch):
     """The score orders pairs as their probabilities do: the limit of given probabilities is exceeded by two of five."""
-    monkeypatch.setattr("assay.reports.thresholds.calibration.DRAWS", 100)
+    monkeypatch.setattr("assay.reports.thresholds.calibration.DRAW_COUNT", 100)
     exceeded = as_given = 0
     for case in range(60):
         rng = np.random.default_rng([case, 1])
@@ -311,7 +311,7 @@ def test_a_wrong_score_does_not_widen_its_own_limit():
     positive, groups = rng.random(600) < 0.5, np.repeat(np.arange(60), 10)
     pairs = scores, positive
     repeats = list(folds(groups, 5, 1, 0))
-    found = study(
+    found = tune_and_test(
         "s", pairs, pairs, repeats, "f1", Resampling(resamples=0), seed=(0,), groups=groups, probabilities=True
     )
     independent = calibrate(np.full(600, 0.5), positive, 0)

@@ -15,7 +15,7 @@ from assay.reports.data import group_codes, read_datasets
 from assay.reports.folder import read_run
 from assay.reports.formats import write
 from assay.reports.thresholds.document import to_document
-from assay.reports.thresholds.parts import by_value
+from assay.reports.thresholds.parts import parts_by_value
 from assay.reports.thresholds.planning import find_thresholds
 from assay.reports.thresholds.settings import ThresholdSettings
 
@@ -240,7 +240,7 @@ def test_neither_groups_nor_texts_are_on_both_sides(repeated):
 def test_texts_that_are_tested_are_not_tuned_on(repeated):
     (data,) = read_datasets(repeated)
     texts = np.arange(40) % 20
-    for part in by_value(data, "topic", group_codes(data, "topic"), texts):
+    for part in parts_by_value(data, "topic", group_codes(data, "topic"), texts):
         assert (len(part.test), len(part.tune)) == (4, 32)  # less the four with the same texts
         assert not set(texts[part.tune]) & set(texts[part.test])
     (subject,) = find_thresholds(repeated, ThresholdSettings(split_by="topic", resamples=0))

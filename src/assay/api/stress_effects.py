@@ -12,7 +12,7 @@ from assay.datasets import Pairs
 from assay.errors import InputError
 from assay.metrics import Metric
 from assay.reports.data import ALL, keys_of_texts
-from assay.reports.stress.effects import FOLDS, Effect, Example, broken, estimates, learned_thresholds
+from assay.reports.stress.effects import FOLDS, Effect, Example, effects_and_violations, estimates, learned_thresholds
 from assay.reports.stress.settings import StressSettings
 from assay.reports.stress.study import Subject
 from assay.settings import with_flags
@@ -137,7 +137,7 @@ def _perturbation_effect(
     rows = changed.rows[is_scored]
     before, changed_scores, thresholds = before[is_scored], changed_scores[is_scored], thresholds[is_scored]
     tolerance = metric.declaration.tolerance
-    violations, fooled = broken(perturbation.expected, before, changed_scores, thresholds, tolerance)
+    violations, fooled = effects_and_violations(perturbation.expected, before, changed_scores, thresholds, tolerance)
     seed = seed_of(settings.seed, pairs.name, pairs.split, f"{ALL}|{perturbation.name}")
     groups = None if source.groups is None else source.groups[rows]
     estimated = estimates({**violations, "fooled": fooled}, settings, seed, groups)

@@ -240,7 +240,7 @@ def _read_run_table(run: RunFolder, file_name: str, columns: dict[str, str]) -> 
     Args:
         run: the run folder.
         file_name: the file name.
-        columns: the required columns, each with the kind of its values (see :func:`_has_value_kind`).
+        columns: the required columns, each with the kind of its values (see :func:`_is_type_of_kind`).
 
     Raises:
         InputError: the file is missing or unreadable, or a column is missing or of another kind.
@@ -268,7 +268,7 @@ def _read_run_table(run: RunFolder, file_name: str, columns: dict[str, str]) -> 
         column: kind for column, kind in (_OPTIONAL_COLUMNS | columns).items() if column in table.column_names
     }
     for column, kind in kinds_by_column.items():
-        if not _has_value_kind(table.schema.field(column).type, kind):
+        if not _is_type_of_kind(table.schema.field(column).type, kind):
             raise InputError(f"{path}: column {column!r} should hold {kind}; run the same command again to restore it")
     source_columns, _ = with_known_types(table.drop_columns(list(kinds_by_column)), str(path))
     table = table.select(list(kinds_by_column))
@@ -277,12 +277,12 @@ def _read_run_table(run: RunFolder, file_name: str, columns: dict[str, str]) -> 
     return table
 
 
-def _has_value_kind(type_: pa.DataType, kind: str) -> bool:
+def _is_type_of_kind(type_: pa.DataType, kind: str) -> bool:
     """Tell whether an Arrow type is of a kind: ``numbers``, ``text``, ``lists of numbers``, or ``lists of text``."""
     import pyarrow as pa
 
     if kind.startswith("lists of "):
-        return bool(pa.types.is_list(type_)) and _has_value_kind(type_.value_type, kind.removeprefix("lists of "))
+        return bool(pa.types.is_list(type_)) and _is_type_of_kind(type_.value_type, kind.removeprefix("lists of "))
     if kind == "numbers":
         return bool(pa.types.is_floating(type_))
     element_type = type_.value_type if pa.types.is_dictionary(type_) else type_

@@ -22,7 +22,7 @@ from assay.statistics.agreement import Estimate, agreement
 from assay.statistics.concordance import Floats
 
 #: Parts of speech that occur in at most this share of the pairs are left out, as in STR-2022.
-LEAST_SHARE = 0.1
+MIN_SHARE_WITH_VECTORS = 0.1
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,9 @@ def to_document(
         notes: further notes.
     """
     middle, scale = _median_label(data)
-    rare = [feature for feature in features if feature.rare_is_left_out and feature.present.mean() <= LEAST_SHARE]
+    rare = [
+        feature for feature in features if feature.rare_is_left_out and feature.present.mean() <= MIN_SHARE_WITH_VECTORS
+    ]
     kept = [feature for feature in features if all(feature is not other for other in rare)]
     ranges = {
         "all": data.within(ALL, drawing.seed),
@@ -83,7 +85,10 @@ def to_document(
     estimates = {name: _feature_correlations(pairs, kept, drawing) for name, pairs in ranges.items()}
     if rare:
         shares = ", ".join(f"{feature.name} {feature.present.mean():.1%}" for feature in rare)
-        notes = [*notes, f"left out, in both sentences of no more than {LEAST_SHARE:.0%} of the pairs: {shares}"]
+        notes = [
+            *notes,
+            f"left out, in both sentences of no more than {MIN_SHARE_WITH_VECTORS:.0%} of the pairs: {shares}",
+        ]
     interval = "no intervals"
     if drawing.resamples:
         sizes = [len(pairs) for pairs in ranges.values()]
@@ -104,7 +109,7 @@ def to_document(
             f"{len(data):,} pairs; {scale}; {interval}",
             "pairs: those in which both sentences have such words, with a vector",
         ],
-        notes=[*notes, *_undefined_notes(kept, estimates), *_without_vectors(kept)],
+        notes=[*notes, *_undefined_notes(kept, estimates), *_missing_vector_notes(kept)],
     )
     return Document([sheet], records)
 
@@ -145,7 +150,7 @@ def _undefined_notes(features: Sequence[Measured], estimates: dict[str, list[Est
     return notes
 
 
-def _without_vectors(features: Sequence[Measured]) -> list[str]:
+def _missing_vector_notes(features: Sequence[Measured]) -> list[str]:
     """Return a note on pairs with such words, but in one sentence without a vector for any; or nothing."""
     counts = []
     for feature in features:

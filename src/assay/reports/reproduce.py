@@ -25,16 +25,16 @@ from assay.settings import Offline, WithProgress, setting
 # that reads word vectors contains ``{vectors}``, which is replaced by the user's file.
 
 LEFT_OUT = "left out"
-_VECTORS = "{vectors}"
+_VECTORS_PLACEHOLDER = "{vectors}"
 
 Judgement = Literal["equal", "undefined, printed as zero", "rounded twice in print", "differs", "missing"]
 
 
-class _Strict(BaseModel):
+class _StrictModel(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class PublishedColumn(_Strict):
+class PublishedColumn(_StrictModel):
     """One column: the dataset, which may include version and split, the bucket, and the statistic."""
 
     title: str
@@ -49,7 +49,7 @@ class PublishedColumn(_Strict):
         return (row.dataset, row.bucket, row.statistic) == wanted and split in ("", row.split)
 
 
-class Row(_Strict):
+class Row(_StrictModel):
     """One row: the metric and the numbers as printed, one per column.
 
     Attributes:
@@ -64,18 +64,18 @@ class Row(_Strict):
 
     def metric_with(self, vectors: str | None) -> str | None:
         """Return the metric's name with a file of word vectors inserted; None if it needs one and there is none."""
-        if _VECTORS not in self.metric:
+        if _VECTORS_PLACEHOLDER not in self.metric:
             return self.metric
-        return None if vectors is None else self.metric.replace(_VECTORS, vectors)
+        return None if vectors is None else self.metric.replace(_VECTORS_PLACEHOLDER, vectors)
 
     @model_validator(mode="after")
-    def _reasoned(self) -> Row:
+    def _check_tolerance_has_note(self) -> Row:
         if self.within is not None and not self.note:
             raise ValueError(f"row {self.title}: a tolerance needs its reason, as a note")
         return self
 
 
-class PublishedTable(_Strict):
+class PublishedTable(_StrictModel):
     """A published table.
 
     Attributes:
@@ -91,7 +91,7 @@ class PublishedTable(_Strict):
     rows: tuple[Row, ...] = Field(min_length=1)
 
     @model_validator(mode="after")
-    def _complete(self) -> PublishedTable:
+    def _check_row_lengths(self) -> PublishedTable:
         for row in self.rows:
             if len(row.printed) != len(self.columns):
                 raise ValueError(f"row {row.title}: {len(row.printed)} numbers for {len(self.columns)} columns")
@@ -156,14 +156,14 @@ class CellVerdict:
         return self.verdict in ("differs", "missing")
 
 
-def _folder() -> dict[str, Traversable]:
+def _table_files() -> dict[str, Traversable]:
     folder = resources.files("assay.reports") / "published"
     return {path.name.removesuffix(".toml"): path for path in folder.iterdir() if path.name.endswith(".toml")}
 
 
 def list_tables() -> list[PublishedTable]:
     """Return the tables that ship with assay, by name."""
-    return [load_table(name) for name in sorted(_folder())]
+    return [load_table(name) for name in sorted(_table_files())]
 
 
 def load_table(name: str) -> PublishedTable:
@@ -172,7 +172,7 @@ def load_table(name: str) -> PublishedTable:
     Raises:
         InputError: there is no table of that name.
     """
-    known = _folder()
+    known = _table_files()
     if name not in known:
         raise InputError(unknown_name("there is no published table", name, sorted(known)))
     return PublishedTable.model_validate(tomllib.loads(known[name].read_text(encoding="utf-8")))
@@ -242,7 +242,8 @@ def document(table: PublishedTable, verdicts: Sequence[CellVerdict]) -> Document
     numbers = number_columns(["printed", "here", "difference"])
     columns = [Column("row"), Column("column"), *numbers, Column("verdict")]
     rows = [
-        [cell.row, cell.column, cell.printed, _number_text(cell), _signed_text(cell), cell.verdict] for cell in verdicts
+        [cell.row, cell.column, cell.printed, _recomputed_text(cell), _signed_difference_text(cell), cell.verdict]
+        for cell in verdicts
     ]
     reasons = [f"{row.title}: {row.note}" for row in table.rows if row.note]
     notes = [summarise(verdicts), *([table.note] if table.note else []), *reasons]
@@ -250,11 +251,11 @@ def document(table: PublishedTable, verdicts: Sequence[CellVerdict]) -> Document
     return Document((sheet,), [vars(cell) for cell in verdicts])
 
 
-def _number_text(cell: CellVerdict) -> str:
+def _recomputed_text(cell: CellVerdict) -> str:
     if cell.value is None:
         return "" if cell.left_out else "undefined"
     return f"{cell.value:.4f}"
 
 
-def _signed_text(cell: CellVerdict) -> str:
+def _signed_difference_text(cell: CellVerdict) -> str:
     return "" if cell.difference is None else f"{cell.difference:+.4f}"

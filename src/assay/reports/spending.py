@@ -31,7 +31,7 @@ def spending(records: Sequence[MetricRecord]) -> list[str]:
     for record in records:
         if record.metric not in reported and record.cost.price_per_1000 and not record.scored:
             reported.add(record.metric)
-            lines.append(f"{record.metric}: the store had all scores; nothing spent{_for_1000(record.cost)}")
+            lines.append(f"{record.metric}: the store had all scores; nothing spent{_price_per_1000_text(record.cost)}")
     if len(prices) > 1 and any(prices):
         lines.append(f"in all: {money(sum(prices))} spent")
     return lines
@@ -56,12 +56,12 @@ def _spending_phrases(cost: Cost) -> Iterator[str]:
         if _count_of(cost.details, "calls"):
             yield "price unknown"
     elif price or cost.price_per_1000:
-        yield f"{f'spent {money(price)}' if price else 'nothing spent'}{_for_1000(cost)}"
+        yield f"{f'spent {money(price)}' if price else 'nothing spent'}{_price_per_1000_text(cost)}"
     else:
         yield "free"
 
 
-def _for_1000(cost: Cost) -> str:
+def _price_per_1000_text(cost: Cost) -> str:
     return f" ({money(cost.price_per_1000)} per 1,000 pairs)" if cost.price_per_1000 else ""
 
 

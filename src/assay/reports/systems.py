@@ -29,12 +29,12 @@ from assay.statistics.systems import (
     system_pairs,
 )
 
-#: What people said, among the metrics.
+#: The key of the labels, which people gave, among the metrics.
 LABELS = "people"
-#: Columns that name the system, and the item, where none is given.
+#: The columns tried by default for the system and for the item.
 SYSTEM_COLUMNS, ITEM_COLUMNS = ("system", "subset"), ("item", "question", "group", "reference")
-#: Below so many systems a metric's order of them tells little.
-FEW = 10
+#: With fewer systems, the order in which a metric puts them is weak evidence, and the table says so.
+MIN_SYSTEMS_FOR_ORDER = 10
 
 
 @dataclass(frozen=True)
@@ -102,16 +102,18 @@ def study_systems(runs: Sequence[RunFolder], settings: SystemSettings) -> list[S
             if name not in known:
                 raise InputError(unknown_name(f"{runs[0].title}: has no dataset", name, known))
         chosen = [data for data in datasets if not settings.datasets or data.name in settings.datasets]
-        return [_study_rows(_rows_of_datasets(data, settings), data.title, settings) for data in chosen]
+        return [_study_rows(_system_answers(data, settings), data.title, settings) for data in chosen]
     rows = []
     for run, title in zip(runs, run_titles(runs), strict=True):
         for data in read_datasets(run):
-            rows.append(_Rows(data, [title] * len(data), _cells_of_column(data, settings.item, ITEM_COLUMNS, "item")))
+            rows.append(
+                _SystemAnswers(data, [title] * len(data), _cells_of_column(data, settings.item, ITEM_COLUMNS, "item"))
+            )
     return [_study_rows(rows, f"{len(runs)} runs", settings)]
 
 
 @dataclass(frozen=True)
-class _Rows:
+class _SystemAnswers:
     """The pairs of a dataset, with the name of the system and the item of each pair."""
 
     data: ScoredDataset
@@ -119,10 +121,10 @@ class _Rows:
     items: list[Any]
 
 
-def _rows_of_datasets(data: ScoredDataset, settings: SystemSettings) -> list[_Rows]:
+def _system_answers(data: ScoredDataset, settings: SystemSettings) -> list[_SystemAnswers]:
     systems = _cells_of_column(data, settings.system, SYSTEM_COLUMNS, "system")
     items = _cells_of_column(data, settings.item, ITEM_COLUMNS, "item")
-    return [_Rows(data, systems, items)]
+    return [_SystemAnswers(data, systems, items)]
 
 
 def _cells_of_column(data: ScoredDataset, wanted: str | None, defaults: Sequence[str], what: str) -> list[Any]:
@@ -150,7 +152,7 @@ def _cells_of_column(data: ScoredDataset, wanted: str | None, defaults: Sequence
     return [tuple(cell) if isinstance(cell, list) else cell for cell in cells]
 
 
-def _study_rows(rows: Sequence[_Rows], title: str, settings: SystemSettings) -> SystemStudy:
+def _study_rows(rows: Sequence[_SystemAnswers], title: str, settings: SystemSettings) -> SystemStudy:
     """Return the study of the systems in some datasets, on the items that all of them answered.
 
     Args:
@@ -161,7 +163,7 @@ def _study_rows(rows: Sequence[_Rows], title: str, settings: SystemSettings) -> 
     Raises:
         InputError: see :func:`study_systems`.
     """
-    row_of: dict[tuple[Any, Any], tuple[_Rows, int]] = {}
+    row_of: dict[tuple[Any, Any], tuple[_SystemAnswers, int]] = {}
     for part in rows:
         for row, key in enumerate(zip(part.systems, part.items, strict=True)):
             if None in key or "" in key or (settings.only and str(key[0]) not in settings.only):
@@ -237,7 +239,7 @@ def _odd_system_hint(row_of: Mapping[tuple[Any, Any], Any], names: Sequence[Any]
     return ""
 
 
-def _metrics_to_compare(rows: Sequence[_Rows], settings: SystemSettings) -> list[str]:
+def _metrics_to_compare(rows: Sequence[_SystemAnswers], settings: SystemSettings) -> list[str]:
     """Return the metrics that every dataset has scores of, restricted to the wanted ones if there are any."""
     for part in rows:
         part.data.find_metrics(list(settings.metrics))
@@ -245,11 +247,11 @@ def _metrics_to_compare(rows: Sequence[_Rows], settings: SystemSettings) -> list
     return [name for name in shared if not settings.metrics or name in settings.metrics]
 
 
-def _has_scores(part: _Rows, row: int, metrics: Sequence[str]) -> bool:
+def _has_scores(part: _SystemAnswers, row: int, metrics: Sequence[str]) -> bool:
     return all(np.isfinite(part.data.scores[name][row]) for name in metrics)
 
 
-def _label_or_score(part: _Rows, row: int, name: str) -> float:
+def _label_or_score(part: _SystemAnswers, row: int, name: str) -> float:
     return float(part.data.labels[row] if name == LABELS else part.data.oriented(name)[row])
 
 
@@ -326,7 +328,7 @@ def _corrected_p_values(differences: Sequence[MeanDifference]) -> Floats:
 
 
 #: What the intervals of a metric's agreement are valid for, by what is resampled.
-_DRAWN = {
+_INTERVAL_SCOPE = {
     "items": "intervals: for these systems on other items",
     "systems": "intervals: for other systems on these items; a system drawn twice is not compared with itself",
     "both": "intervals: for other systems and items; a system drawn twice is not compared with itself",
@@ -348,8 +350,8 @@ def _agreement_sheet(study: SystemStudy, settings: SystemSettings) -> Sheet:
     k = len(study.systems)
     notes = []
     if settings.resamples:
-        notes.append(_DRAWN[settings.draw or drawn_by_default(k)])
-    if k < FEW:
+        notes.append(_INTERVAL_SCOPE[settings.draw or drawn_by_default(k)])
+    if k < MIN_SYSTEMS_FOR_ORDER:
         pairs = "1 pair" if k == 2 else f"{k * (k - 1) // 2} pairs"
         notes.append(f"{k} systems make {pairs}: whether a metric orders systems well is hardly known from that")
     heads = ["pairwise accuracy", "soft", "Kendall τ-b", "Pearson r", "within items"]

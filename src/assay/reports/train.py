@@ -15,11 +15,11 @@ _NOTES = (
     "gain: with the paired bootstrap over the test pairs, whole groups where the data has them; p is that of the "
     "jackknife t-test over the same, two-sided and not corrected for the number of lines."
 )
-_OVER_SEEDS = (
+_SEEDS_NOTE = (
     "Bounds are the outermost of any seed's interval, p the largest of any seed; p seeds: Student's t over the seeds, "
     "a test of batches and head alone, not of the choice of pairs."
 )
-_NO_BASE = "The model that was started from gives no such scores by itself."
+_NO_BASE_SCORES_NOTE = "The model that was started from gives no such scores by itself."
 
 
 def agreement_document(results: Mapping[str, Any]) -> Document:
@@ -41,9 +41,9 @@ def agreement_sheet(results: Mapping[str, Any]) -> Sheet:
     if any(record["gain"] is not None for record in records):
         notes.append(_NOTES)
     if all(record["before"] is None for record in records):
-        notes.append(_NO_BASE)
+        notes.append(_NO_BASE_SCORES_NOTE)
     if several:
-        notes.append(_OVER_SEEDS)
+        notes.append(_SEEDS_NOTE)
     if machine:
         notes.append(f"{', '.join(machine)}: {NOT_BY_PEOPLE['machine']}.")
     columns = [Column("dataset"), Column("statistic"), *(Column(head, number=True) for head in heads)]
@@ -103,10 +103,16 @@ def _neighbour_sheets(records: Sequence[Mapping[str, Any]]) -> list[Sheet]:
 # S3BERT: the agreement of parts of an embedding with aspects, and of the whole embedding with human labels.
 
 #: Head of a column -> the key in a record.
-_SYSTEMS = {"full": "full", "random": "random", "ILP": "ilp", "ILP, even": "ilp_even", "trained": "trained"}
+_RECORD_KEY_BY_SYSTEM = {
+    "full": "full",
+    "random": "random",
+    "ILP": "ilp",
+    "ILP, even": "ilp_even",
+    "trained": "trained",
+}
 
 #: The notes on p-values: for a single seed, and for several seeds.
-_TESTS = (
+_TESTS_NOTE = (
     ("p: jackknife t-test over the test pairs.",),
     (
         "p seeds: Student's t over the seeds, a test of the order of the batches alone, not of the choice of pairs.",
@@ -119,14 +125,20 @@ def aspects_document(results: Mapping[str, Any]) -> Document:
     """Return the tables of a training of S3BERT with their records."""
     seeds = len(results["seeds"])
     records = [*results["aspects"], *results["people"]]
-    tests = [*_TESTS[seeds > 1], "Each p is two-sided and not corrected for the number of lines."]
+    tests = [*_TESTS_NOTE[seeds > 1], "Each p is two-sided and not corrected for the number of lines."]
     aspects = Sheet(
         "Aspects: Spearman's rho x 100 with the AMR metrics, test pairs and their negatives",
         [
             Column("aspect"),
-            *(Column(head, number=True) for head in (*_SYSTEMS, *_comparison_heads(seeds, ("full", "ilp")))),
+            *(
+                Column(head, number=True)
+                for head in (*_RECORD_KEY_BY_SYSTEM, *_comparison_heads(seeds, ("full", "ilp")))
+            ),
         ],
-        [_aspect_row(record, "aspect", _SYSTEMS.values(), ("full", "ilp"), seeds) for record in results["aspects"]],
+        [
+            _aspect_row(record, "aspect", _RECORD_KEY_BY_SYSTEM.values(), ("full", "ilp"), seeds)
+            for record in results["aspects"]
+        ],
         notes=[
             "full: cosine of the base's whole embedding. random, ILP: dimensions of the base given to each aspect.",
             *tests,

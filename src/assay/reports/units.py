@@ -19,7 +19,7 @@ from assay.tables import NOT_BY_PEOPLE, short_names
 # Labels in a few classes, for colours, strips and filters.
 
 #: Labels with more distinct values than this are grouped into quarters.
-MOST = 7
+MAX_LABEL_CLASSES = 7
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,9 @@ class LabelClasses:
 
 
 def classify(labels: NDArray[np.float64]) -> LabelClasses:
-    """Return one class per distinct label, or quarters of the pairs if there are more than :data:`MOST` labels.
+    """Return one class per distinct label, or quarters of the pairs if the labels have too many distinct values.
+
+    Quarters are used for more than :data:`MAX_LABEL_CLASSES` distinct labels.
 
     Equal labels are always in the same class, so there may be fewer than four quarters.
 
@@ -44,7 +46,7 @@ def classify(labels: NDArray[np.float64]) -> LabelClasses:
         labels: the labels, shape (n,), finite.
     """
     values, codes = np.unique(labels, return_inverse=True)
-    if len(values) <= MOST:
+    if len(values) <= MAX_LABEL_CLASSES:
         return LabelClasses(label_texts(values.tolist()), codes.astype(np.uint8))
     cuts = np.unique(np.quantile(labels, [0.25, 0.5, 0.75]))
     _, codes = np.unique(np.searchsorted(cuts, labels, side="left"), return_inverse=True)

@@ -15,7 +15,7 @@ from assay.reports.decision.phrases import about, listed, metrics, of_hundred, r
 from assay.reports.layout import Cell, money, percent
 from assay.reports.leaderboard.board import Line
 from assay.reports.page.settings import PageSettings
-from assay.reports.thresholds.document import unreached
+from assay.reports.thresholds.document import unreached_target_notes
 from assay.reports.thresholds.intervals import Value
 from assay.reports.thresholds.settings import costs_of
 from assay.statistics.coefficients import OF_TWO_LABELS, title_of
@@ -231,7 +231,7 @@ def _errors(yes_no: YesNo) -> str:
     elif share.high is not None and constant <= share.high:
         text += "; that the metric does better on new pairs is not certain"
     (metric,) = yes_no.subject.decisions
-    for note in unreached(yes_no.subject, yes_no.settings):
+    for note in unreached_target_notes(yes_no.subject, yes_no.settings):
         text += f". Not as wished: {note.removeprefix(f'{metric}: ')}"
     cost = decision.tested.get("cost")
     if cost is not None and cost.value is not None:

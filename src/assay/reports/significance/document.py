@@ -58,7 +58,7 @@ def document(
             of_dataset = [row for row in rows if row.dataset == group.dataset]
             if of_dataset:
                 sheets.append(_tests_sheet(group, of_dataset))
-        counted = _win_counts(rows, [system for system in _system_names(alike) if system != baseline])
+        counted = _count_wins(rows, [system for system in _system_names(alike) if system != baseline])
         sheets.append(_counts_sheet(statistic, counted))
         counts += [{"statistic": statistic, **record} for record in counted]
     results, all_notes = [], list(notes)
@@ -136,7 +136,7 @@ def _tests_sheet(samples: Samples, rows: Sequence[ComparedSystems]) -> Sheet:
     return Sheet(_samples_title(samples), _HEADS, cells, notes=samples.notes)
 
 
-def _win_counts(rows: Sequence[ComparedSystems], systems: Sequence[str]) -> list[dict[str, Any]]:
+def _count_wins(rows: Sequence[ComparedSystems], systems: Sequence[str]) -> list[dict[str, Any]]:
     """Return one record per system: its numbers of wins and losses by each test, and by all tests together."""
     records = []
     for system in systems:
@@ -157,7 +157,7 @@ def _win_counts(rows: Sequence[ComparedSystems], systems: Sequence[str]) -> list
 
 
 def _counts_sheet(statistic: str, counted: Sequence[dict[str, Any]]) -> Sheet:
-    """Return the table of wins and losses by test, from the records of :func:`_win_counts`."""
+    """Return the table of wins and losses by test, from the records of :func:`_count_wins`."""
     tests = [*TESTS, "all"]
     return Sheet(
         f"{title_of(statistic)}: improvements / deteriorations",
@@ -176,7 +176,7 @@ def _one_sided_text(p: Sided) -> str:
     return f"+ {p_value(p.better)}" if p.better <= p.worse else f"− {p_value(p.worse)}"
 
 
-def _level(value: float) -> str:
+def _percent(value: float) -> str:
     return f"{value:.6g}".removeprefix("0")
 
 
@@ -229,15 +229,15 @@ def _explanation_lines(
     family = max(Counter(row.statistic for row in compared).values())
     level = corrected_confidence(settings.confidence, settings.corrected(family))
     yield (
-        f"eps + / −: almost stochastic order, upper bound at {_level(settings.confidence)} of the share by which being "
-        f"better (+) and being worse (−) are violated; counted below {_level(settings.tau)}; "
+        f"eps + / −: almost stochastic order, upper bound at {_percent(settings.confidence)} of the share by which "
+        f"being better (+) and being worse (−) are violated; counted below {_percent(settings.tau)}; "
         f"{settings.resamples_for(family):,} resamples"
-        + (f", level {_level(level)} for {family:,} comparisons" if level != settings.confidence else "")
+        + (f", level {_percent(level)} for {family:,} comparisons" if level != settings.confidence else "")
     )
     yield (
         "U: Mann-Whitney; bootstrap: of the difference of means, by t; t: Welch; one-sided, + for better and − for "
         "worse, whichever p-value is smaller; B–F: Brown-Forsythe, whether the spread differs; counted up to "
-        f"{_level(settings.alpha)}; – where neither system varies"
+        f"{_percent(settings.alpha)}; – where neither system varies"
     )
     yield (
         f"p-values corrected over the {family:,} comparisons of a statistic, each direction apart: "
@@ -246,7 +246,7 @@ def _explanation_lines(
     resamples = settings.resamples_for(family)
     if settings.corrected(family) > settings.alpha * (resamples + 1):
         yield (
-            f"{resamples:,} resamples are too few for {family:,} comparisons at {_level(settings.alpha)}: by the "
+            f"{resamples:,} resamples are too few for {family:,} comparisons at {_percent(settings.alpha)}: by the "
             "bootstrap none can count; raise `resamples`"
         )
     sizes = {group.dataset: sorted(map(len, group.values.values()))[:2] for group in samples}

@@ -10,9 +10,9 @@ from assay.errors import InputError
 from assay.settings import Seeded, WithProgress, check_level, check_resamples, setting
 
 #: The most resamples that are drawn unless more are requested: the draws of all systems are kept in memory.
-MOST_ADDED = 10_000
+MAX_ADDED_RESAMPLES = 10_000
 #: The most resamples that may be requested.
-MOST = 100_000
+MAX_RESAMPLES = 100_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +47,7 @@ class SignificanceSettings(Seeded, WithProgress):
             raise InputError(f"`tau={self.tau}`: must lie above 0 and be at most .5, such as .2")
         if not 0 < self.alpha < 0.5:
             raise InputError(f"`alpha={self.alpha}`: must lie between 0 and .5, such as .05")
-        check_resamples(self.resamples, most=MOST)
+        check_resamples(self.resamples, most=MAX_RESAMPLES)
         super().check()
         if self.all_pairs and self.baseline is not None:
             raise InputError(f"`baseline={self.baseline}`: `all_pairs` compares every pair; give one of the two")
@@ -68,7 +68,7 @@ class SignificanceSettings(Seeded, WithProgress):
         """Return the number of resamples that a number of comparisons needs.
 
         The smallest p-value of r draws is 1 / (r + 1). Corrected for k comparisons it has to stay well below the level,
-        or nothing could be told apart: r is at least twice k / alpha, up to :data:`MOST_ADDED`.
+        or nothing could be told apart: r is at least twice k / alpha, up to :data:`MAX_ADDED_RESAMPLES`.
         """
         needed = math.ceil(2 * self.corrected(comparisons) / self.alpha)
-        return max(self.resamples, min(needed, MOST_ADDED))
+        return max(self.resamples, min(needed, MAX_ADDED_RESAMPLES))

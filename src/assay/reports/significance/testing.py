@@ -27,7 +27,7 @@ from assay.statistics.significance import (
 )
 
 #: The fewest seeds per system: with fewer, no test has any power.
-FEWEST = 3
+MIN_SEEDS = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ def group_results(rows: Sequence[Row]) -> list[Samples]:
     """Return one group of samples per statistic and dataset, in the order of first occurrence.
 
     Raises:
-        InputError: there are fewer than two systems, or fewer than :data:`FEWEST` seeds of one.
+        InputError: there are fewer than two systems, or fewer than :data:`MIN_SEEDS` seeds of one.
     """
     systems = list(dict.fromkeys(row.system for row in rows))
     if not systems:
@@ -77,9 +77,9 @@ def _samples_on_dataset(by_system: dict[str, list[Row]], systems: Sequence[str])
     """
     first = next(iter(by_system.values()))[0]
     for system, rows in by_system.items():
-        if len(rows) < FEWEST:
+        if len(rows) < MIN_SEEDS:
             raise InputError(
-                f"{rows[-1].where}: {system!r} has {len(rows)} of the {FEWEST} seeds that a test needs at least "
+                f"{rows[-1].where}: {system!r} has {len(rows)} of the {MIN_SEEDS} seeds that a test needs at least "
                 f"({first.statistic} on {first.dataset!r}); train it with more seeds, or leave it out"
             )
     seeds = dict.fromkeys(row.seed for rows in by_system.values() for row in rows)

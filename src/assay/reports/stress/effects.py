@@ -61,7 +61,7 @@ class Effect:
         expected: the expected effect.
         n: the number of pairs that it applies to and that have a score before and after.
         unscored: the number of pairs that it applies to and that lack one of the two scores.
-        fooled: the share of the n pairs on which the expectation is broken; see :func:`broken`.
+        fooled: the share of the n pairs on which the expectation is broken; see :func:`effects_and_violations`.
         flipped: the share of pairs whose verdict changes.
         to_yes, to_no: the shares of pairs whose verdict changes in either direction.
         moved: the share of pairs whose score changes by more than the metric's rounding.
@@ -110,7 +110,7 @@ def learned_thresholds(
     return thresholds
 
 
-def broken(
+def effects_and_violations(
     expected: Expected, before: Floats, after: Floats, thresholds: Floats, tolerance: float
 ) -> tuple[dict[str, Floats], Floats]:
     """Return the effects on each of n pairs, and the pairs on which the expectation is broken.

@@ -23,9 +23,9 @@ from assay.statistics.concordance import Floats
 from assay.statistics.crossvalidation import Rows
 
 #: Number of bins of the reliability curve.
-BINS = 10
+BIN_COUNT = 10
 #: How often the labels of a correct model are drawn.
-DRAWS = 500
+DRAW_COUNT = 500
 #: Share of the drawn errors of correct models that are below the reported limit.
 LEVEL = 0.95
 
@@ -283,7 +283,7 @@ class _Bins:
         """Sort probabilities of shape (n,) into bins, by the mean rank of each distinct probability."""
         _, codes, counts = np.unique(probabilities, return_inverse=True, return_counts=True)
         middle_ranks = np.cumsum(counts) - counts / 2
-        bins_of_codes = np.unique((middle_ranks * BINS // len(codes)).astype(np.intp), return_inverse=True)[1]
+        bins_of_codes = np.unique((middle_ranks * BIN_COUNT // len(codes)).astype(np.intp), return_inverse=True)[1]
         return cls(probabilities, bins_of_codes[codes])
 
     def error(self, labels: Floats) -> float:
@@ -305,7 +305,7 @@ def _calibration_of_bins(
     """Return the calibration of binned probabilities; each call of *draw* returns one error of a correct model."""
     labels = positive.astype(np.float64)
     rng = np.random.default_rng(seed)
-    errors_of_draws = np.array([draw(rng) for _ in range(DRAWS)])
+    errors_of_draws = np.array([draw(rng) for _ in range(DRAW_COUNT)])
     return Calibration(
         bins=bins.reliability_curve(labels),
         error=bins.error(labels),

@@ -102,14 +102,14 @@ def _decisions_sheet(subject: DatasetThresholds, settings: ThresholdSettings) ->
         facts=[
             f"{any_decision.positive:,} of {any_decision.n:,} pairs are yes; {subject.way}",
             f"{_criterion_text(settings)}; {level}{choice}",
-            *([] if settings.at is not None else _about_deployed(subject)),
+            *([] if settings.at is not None else _deployed_threshold_facts(subject)),
         ],
-        notes=[*subject.notes, *unreached(subject, settings), *_decide_nothing(subject)],
+        notes=[*subject.notes, *unreached_target_notes(subject, settings), *_constant_decision_notes(subject)],
         asides=frozenset({len(rows) - 2, len(rows) - 1}),
     )
 
 
-def _decide_nothing(subject: DatasetThresholds) -> list[str]:
+def _constant_decision_notes(subject: DatasetThresholds) -> list[str]:
     """Return one note per metric whose thresholds put all tested pairs into the same class."""
     notes = []
     for metric, decision in subject.decisions.items():
@@ -177,7 +177,7 @@ def _agreement_by_value(subject: DatasetThresholds, column: str) -> Sheet:
     )
 
 
-def _about_deployed(subject: DatasetThresholds) -> list[str]:
+def _deployed_threshold_facts(subject: DatasetThresholds) -> list[str]:
     """Return a line on the threshold to deploy and its quality, as a list; empty if all parts share one threshold."""
     if all(decision.thresholds.size == 1 for decision in subject.decisions.values()):
         return []
@@ -198,7 +198,7 @@ def _criterion_text(settings: ThresholdSettings) -> str:
     return f"thresholds by {_NAMES[shown_measure(settings.objective)]}"
 
 
-def unreached(subject: DatasetThresholds, settings: ThresholdSettings) -> list[str]:
+def unreached_target_notes(subject: DatasetThresholds, settings: ThresholdSettings) -> list[str]:
     """Return one note per metric whose decisions on the tested pairs miss the required precision or recall."""
     notes = []
     for name, least in (("precision", settings.precision), ("recall", settings.recall)):
@@ -232,7 +232,7 @@ def _means_sheet(subject: DatasetThresholds) -> Sheet:
     """Return the table of measures as means over the parts, with their standard deviation over the repeats."""
     names = ("f1-macro", "f1", "f1-no", "precision", "recall")
 
-    def shown(decision: Decision, name: str) -> str:
+    def mean_and_spread_text(decision: Decision, name: str) -> str:
         value, spread = decision.averaged[name], decision.spread[name]
         if value is None:
             return "–"
@@ -242,7 +242,11 @@ def _means_sheet(subject: DatasetThresholds) -> Sheet:
         f"{subject.title}: mean over the parts, as cross-validation is often published",
         [Column("metric"), Column("thresholds"), *number_columns([_NAMES[name] for name in names], keep=1)],
         [
-            (metric, _threshold_range(decision, subject.rising[metric]), *(shown(decision, name) for name in names))
+            (
+                metric,
+                _threshold_range(decision, subject.rising[metric]),
+                *(mean_and_spread_text(decision, name) for name in names),
+            )
             for metric, decision in subject.decisions.items()
         ],
         facts=["± standard deviation over the repeats; a dash where a part has one class only"],
@@ -252,7 +256,7 @@ def _means_sheet(subject: DatasetThresholds) -> Sheet:
 def _areas_sheet(subject: DatasetThresholds) -> Sheet:
     """Return the table of what does not depend on a threshold: areas under curves, and calibration."""
 
-    def error(calibration: Calibration | None) -> str:
+    def error_text(calibration: Calibration | None) -> str:
         return "–" if calibration is None else f"{short(calibration.error, 3)} (≤ {short(calibration.limit, 3)})"
 
     return Sheet(
@@ -270,9 +274,9 @@ def _areas_sheet(subject: DatasetThresholds) -> Sheet:
                 metric,
                 _value_text(decision.auc),
                 _value_text(decision.average_precision),
-                error(decision.calibrated),
+                error_text(decision.calibrated),
                 short(decision.calibrated.brier, 3),
-                error(decision.as_probability),
+                error_text(decision.as_probability),
             )
             for metric, decision in subject.decisions.items()
         ],

@@ -18,7 +18,7 @@ from assay.statistics.crossvalidation import Rows
 from assay.statistics.resampling import Resampler
 
 #: A column with more values than this holds texts or identifiers rather than, say, systems.
-MOST_VALUES = 100
+MAX_COLUMN_VALUES = 100
 
 
 @dataclass(frozen=True)
@@ -63,14 +63,14 @@ def agreement_of_each(
         seed: the seed of the resamples.
 
     Raises:
-        InputError: there is no such column, or it has more than :data:`MOST_VALUES` values.
+        InputError: there is no such column, or it has more than :data:`MAX_COLUMN_VALUES` values.
     """
     if column not in data.table.column_names:
         raise InputError(unknown_name(f"`each`: {data.name} has no column", column, data.table.column_names))
     cells = data.table.column(column).to_pylist()
     values = list(dict.fromkeys(str(cell) for cell in cells if cell not in (None, "")))
-    if len(values) > MOST_VALUES:
-        raise InputError(f"`each={column}`: has {len(values):,} values; choose a column of at most {MOST_VALUES}")
+    if len(values) > MAX_COLUMN_VALUES:
+        raise InputError(f"`each={column}`: has {len(values):,} values; choose a column of at most {MAX_COLUMN_VALUES}")
     texts = np.array([str(cell) for cell in cells], dtype=object)
     scores, positive = pairs
     agreements = []

@@ -86,7 +86,7 @@ def values_with_intervals(
             refitted.append(_refitted_measures(test, chosen_apart[repeat], weights, measure))
     factors = np.ones(len(values))
     if refitted:
-        factors = _spread_of_choice(np.concatenate(fixed_single, axis=1), np.concatenate(refitted, axis=1))
+        factors = _tuning_spread_factors(np.concatenate(fixed_single, axis=1), np.concatenate(refitted, axis=1))
     resampled = np.concatenate(fixed, axis=1) if fixed else None
     tested = {}
     for row, name in enumerate(measures_with(measure)):
@@ -125,7 +125,7 @@ def _refitted_measures(
     )
 
 
-def _spread_of_choice(fixed: Floats, refitted: Floats) -> Floats:
+def _tuning_spread_factors(fixed: Floats, refitted: Floats) -> Floats:
     """Return the factor by which the choice of thresholds widens the interval of each measure, shape (measures,).
 
     Factors are at least 1. Tuning the thresholds anew in each resample adds too much variance, since near a threshold a
@@ -161,9 +161,9 @@ def with_interval(value: float, resampled: Floats | None, units: int, confidence
     if resampled is not None and not np.isnan(value):
         bounds = percentile_interval(resampled, units, confidence)
     low, high = bounds or (None, None)
-    return Value(known(value), low, high)
+    return Value(none_if_nan(value), low, high)
 
 
-def known(value: float) -> float | None:
+def none_if_nan(value: float) -> float | None:
     """Return a number, or None for NaN, which JSON cannot represent."""
     return None if np.isnan(value) else float(value)

@@ -135,12 +135,12 @@ MEASURES: Final[dict[str, Callable[[ConfusionMatrix], Floats]]] = {
 _TARGET = re.compile(r"(?P<name>precision|recall)>=(?P<least>[0-9.]+)")
 _COST = re.compile(r"cost:(?P<alarm>[0-9.e+-]+),(?P<miss>[0-9.e+-]+)")
 #: A threshold that the user gave, for scores that rise with similarity.
-_GIVEN = re.compile(r"at:(?P<value>.+)")
+_GIVEN_THRESHOLD = re.compile(r"at:(?P<value>.+)")
 
 
 def given_threshold(objective: str) -> float | None:
     """Return the threshold in an objective ``at:VALUE``; None for any other objective."""
-    match = _GIVEN.fullmatch(objective)
+    match = _GIVEN_THRESHOLD.fullmatch(objective)
     return None if match is None else float(match["value"])
 
 
@@ -189,12 +189,12 @@ def objective_of(objective: str) -> Callable[[ConfusionMatrix], Floats]:
     target, other = MEASURES[match["name"]], MEASURES[shown_measure(objective)]
     least = float(match["least"])
 
-    def reached(matrix: ConfusionMatrix) -> Floats:
+    def target_or_other(matrix: ConfusionMatrix) -> Floats:
         """Return the other measure if the target is reached, else the target measure minus 1, which is below 0."""
         value = target(matrix)
         return np.where(value >= least - NOISE, other(matrix), value - 1)
 
-    return reached
+    return target_or_other
 
 
 #: Upper bounds of measures that do not end at 1, and lower bounds of those that do not begin at 0.

@@ -52,7 +52,7 @@ def folds(codes: Rows, k: int, repeats: int, seed: int) -> Iterator[list[Thresho
         ]
 
 
-def by_value(data: ScoredDataset, column: str, groups: Rows | None, pairs: Rows) -> list[ThresholdPart]:
+def parts_by_value(data: ScoredDataset, column: str, groups: Rows | None, pairs: Rows) -> list[ThresholdPart]:
     """Return one part per value of a column: its pairs are tested with a threshold tuned on all other pairs.
 
     Duplicates of a tested pair are left out of the pairs to tune on.

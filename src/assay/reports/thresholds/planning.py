@@ -22,9 +22,9 @@ from assay.reports.data import (
 )
 from assay.reports.folder import RunFolder
 from assay.reports.thresholds.each import ValueAgreement, agreement_of_each
-from assay.reports.thresholds.parts import ThresholdPart, by_value, folds, one_part
+from assay.reports.thresholds.parts import ThresholdPart, folds, one_part, parts_by_value
 from assay.reports.thresholds.settings import ThresholdSettings
-from assay.reports.thresholds.study import Decision, study, tune_and_decide
+from assay.reports.thresholds.study import Decision, tune_and_decide, tune_and_test
 from assay.statistics.agreement import FEWEST
 from assay.statistics.concordance import Floats
 from assay.statistics.crossvalidation import Rows, join_codes
@@ -33,7 +33,7 @@ from assay.statistics.resampling import seed_of
 #: Number of folds by default.
 FOLDS = 5
 
-_RULE = re.compile(r"\s*label\s*(?P<op>>=|>)\s*(?P<value>[-+0-9.eE]+)\s*")
+_LABEL_RULE = re.compile(r"\s*label\s*(?P<op>>=|>)\s*(?P<value>[-+0-9.eE]+)\s*")
 
 
 def read_positive(data: ScoredDataset, rule: str | None) -> tuple[str, NDArray[np.bool_]]:
@@ -57,7 +57,7 @@ def positive_labels(labels: Floats, rule: str | None, title: str, name: str) -> 
     values = np.unique(labels)
     if rule is None:
         rule = _rule_of_two_values(values, title, name)
-    match = _RULE.fullmatch(rule)
+    match = _LABEL_RULE.fullmatch(rule)
     try:
         bound = float(match["value"]) if match else None
     except ValueError:
@@ -71,7 +71,7 @@ def positive_labels(labels: Floats, rule: str | None, title: str, name: str) -> 
     if positive.all() or not positive.any():
         raise InputError(
             f"{title}: {rule} makes all pairs of {name} {'yes' if positive.any() else 'no'} "
-            f"(labels {_all_digits(values[0])} to {_all_digits(values[-1])}); a threshold needs both classes"
+            f"(labels {_exact_text(values[0])} to {_exact_text(values[-1])}); a threshold needs both classes"
             + ("; of two labels the higher is yes without `positive`" if len(values) == 2 else "")
         )
     return rule.replace(" ", ""), positive
@@ -80,14 +80,14 @@ def positive_labels(labels: Floats, rule: str | None, title: str, name: str) -> 
 def _rule_of_two_values(values: Floats, title: str, name: str) -> str:
     """Return the rule that calls the higher of two labels yes; raise InputError unless there are two labels."""
     if len(values) != 2:
-        example = f"`positive='label>={_all_digits(values[-1])}'`" if len(values) else "`positive`"
+        example = f"`positive='label>={_exact_text(values[-1])}'`" if len(values) else "`positive`"
         raise InputError(
             f"{title}: the label of {name} has {len(values)} values; say which mean yes, such as {example}"
         )
-    return f"label>={_all_digits(values[-1])}"
+    return f"label>={_exact_text(values[-1])}"
 
 
-def _all_digits(label: float) -> str:
+def _exact_text(label: float) -> str:
     """Return a label with all its digits, which parse to the same number."""
     return repr(float(label)).removesuffix(".0")
 
@@ -162,7 +162,7 @@ def _thresholds_of_dataset(tune: ScoredDataset, test: ScoredDataset, settings: T
     rule, _ = read_positive(tune, settings.positive)
     if test is not tune:
         read_positive(test, rule)
-        _check_apart(tune, test, settings.group_by)
+        _check_disjoint(tune, test, settings.group_by)
     notes = _shared_texts(test, settings.split_by)
     decisions: dict[str, Decision] = {}
     each: dict[str, list[ValueAgreement]] = {}
@@ -185,7 +185,7 @@ def _thresholds_of_dataset(tune: ScoredDataset, test: ScoredDataset, settings: T
         if unscored:
             notes.append(f"{metric}: {unscored:,} pairs have no score and are left out")
     if not decisions:
-        raise _no_threshold(test, failures, notes)
+        raise _no_threshold_error(test, failures, notes)
     units, unit = _resampled_units(test, settings.group_by)
     if settings.resamples and units < FEWEST:
         notes.append(f"no interval below {FEWEST} {unit}; there are {units}")
@@ -204,7 +204,7 @@ def _thresholds_of_dataset(tune: ScoredDataset, test: ScoredDataset, settings: T
     )
 
 
-def _no_threshold(data: ScoredDataset, failures: Sequence[InputError], notes: Sequence[str]) -> InputError:
+def _no_threshold_error(data: ScoredDataset, failures: Sequence[InputError], notes: Sequence[str]) -> InputError:
     """Return the error for a dataset without thresholds; if all metrics failed for the same reason, their own error."""
     if len({str(error) for error in failures}) == 1:
         return failures[0]
@@ -248,7 +248,7 @@ def _decide_by_metric(
         objective = f"at:{settings.at if declared.higher_is_better else -settings.at!r}"
     seed = seed_of(settings.seed, test.name, test.facts.split, ALL)
     tested_groups = None if groups is None else np.unique(groups, return_inverse=True)[1]
-    decision = study(
+    decision = tune_and_test(
         f"{test.name}, {metric}",
         tuned,
         tested,
@@ -314,7 +314,7 @@ def _parts_of_repeats(
     if settings.same_pairs:
         return [[one_part(n)]], "threshold from the same pairs: its values are too good"
     if settings.split_by is not None:
-        parts = by_value(test, settings.split_by, groups, same_pairs(test))
+        parts = parts_by_value(test, settings.split_by, groups, same_pairs(test))
         return [parts], f"each of {len(parts)} values of {settings.split_by} tested with the threshold of the others"
     return _fold_parts(test, groups, settings)
 
@@ -348,7 +348,7 @@ def _shared_texts(data: ScoredDataset, column: str | None) -> list[str]:
     return [f"{note}them is tuned on"] if shared else []
 
 
-def _check_apart(tune: ScoredDataset, test: ScoredDataset, group_by: str | None) -> None:
+def _check_disjoint(tune: ScoredDataset, test: ScoredDataset, group_by: str | None) -> None:
     """Raise InputError if the datasets share a pair (ignoring order, case and punctuation) or a group."""
     both = len(set(pair_keys(tune)) & set(pair_keys(test)))
     if both:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from assay.errors import InputError
 from assay.reports.thresholds.calibration import Calibration, IsotonicModel, calibrate, calibrate_fitted
-from assay.reports.thresholds.intervals import Value, known, measures_of, values_with_intervals, with_interval
+from assay.reports.thresholds.intervals import Value, measures_of, none_if_nan, values_with_intervals, with_interval
 from assay.reports.thresholds.measures import (
     Levels,
     average_precision,
@@ -72,7 +72,7 @@ class Decision:
     decided: NDArray[np.bool_]
 
 
-def study(
+def tune_and_test(
     name: str,
     tune: tuple[Floats, NDArray[np.bool_]],
     test: tuple[Floats, NDArray[np.bool_]],
@@ -118,9 +118,9 @@ def study(
         tested=values_with_intervals(
             tuned.decided, test, repeats if tune is test else (), measure, resampler, drawing.confidence
         ),
-        averaged={key: known(row.mean()) for key, row in zip(names, tuned.means, strict=True)},
+        averaged={key: none_if_nan(row.mean()) for key, row in zip(names, tuned.means, strict=True)},
         spread={
-            key: known(row.std(ddof=1)) if len(repeats) > 1 else None
+            key: none_if_nan(row.std(ddof=1)) if len(repeats) > 1 else None
             for key, row in zip(names, tuned.means, strict=True)
         },
         auc=area_under_roc(scores, positive, drawing, seed, groups),
@@ -131,8 +131,8 @@ def study(
         as_probability=_calibration_of_scores(isotonic, tune[1], positive, drawing.seed, groups)
         if probabilities
         else None,
-        always={name: known(value) for name, value in zip(names, always, strict=True)},
-        never={name: known(value) for name, value in zip(names, never, strict=True)},
+        always={name: none_if_nan(value) for name, value in zip(names, always, strict=True)},
+        never={name: none_if_nan(value) for name, value in zip(names, never, strict=True)},
         n=len(scores),
         positive=int(positive.sum()),
         decided=tuned.decided,
@@ -163,7 +163,9 @@ def tune_and_decide(
     repeats: Sequence[Sequence[ThresholdPart]],
     measure: str,
 ) -> TunedParts:
-    """Tune the threshold of every part and decide the tested pairs of the part by it; arguments as for :func:`study`.
+    """Tune one threshold per part, and decide the tested pairs of each part by its threshold.
+
+    The arguments are those of :func:`tune_and_test`.
 
     Raises:
         InputError: a part to tune on has no pairs, one class only, or one score only.
