@@ -52,7 +52,7 @@ def test_in_a_terminal_too():
 def test_a_marked_row_stands_out_whole():
     sheet = Sheet("T", (Column("a"), Column("b")), [["x", "y"], ["z", ""]], marked=frozenset({1}))
 
-    assert [sheet.stands_out(row, column) for row in (0, 1) for column in (0, 1)] == [False, False, True, True]
+    assert [sheet.is_emphasised(row, column) for row in (0, 1) for column in (0, 1)] == [False, False, True, True]
     assert "| x | y |\n| **z** |  |" in write(Document((sheet,), []), "md")
 
 

@@ -130,7 +130,7 @@ def _markdown_cells(sheet: Sheet, row: int) -> Iterator[str]:
     """Yield the cells of a row as Markdown: emphasised cells in bold, the names of reference rows in italics."""
     for column, cell in enumerate(sheet.rows[row]):
         text = escape_markdown(cell)
-        if cell and sheet.stands_out(row, column):
+        if cell and sheet.is_emphasised(row, column):
             text = f"**{text}**"
         elif row in sheet.asides and column == sheet.label:
             text = f"*{text}*"
@@ -177,7 +177,7 @@ def _latex_sheet(sheet: Sheet, names: ShortNames) -> str:
     """Return a sheet as a LaTeX table environment, with short names of metrics."""
     caption = names.within(sheet.caption or ". ".join([sheet.title, *sheet.facts, *sheet.notes]))
     sheet = names.in_sheet(sheet)
-    column_indices = sheet.narrow()
+    column_indices = sheet.shown_columns()
     columns = [sheet.columns[column] for column in column_indices]
     alignment = "".join("r" if column.number else "l" for column in columns)
     lines = [
@@ -192,7 +192,7 @@ def _latex_sheet(sheet: Sheet, names: ShortNames) -> str:
         r"\toprule",
         " & ".join(escape_latex(column.printed or column.head) for column in columns) + r" \\",
     ]
-    for heading, rows in sheet.headed():
+    for heading, rows in sheet.grouped_rows():
         lines.append(r"\midrule")
         if heading:
             name, fact = heading
@@ -220,7 +220,7 @@ def _latex_cells(sheet: Sheet, row: int, column_indices: Sequence[int]) -> Itera
         if sheet.columns[column].number:
             text = _MINUS_SIGN.sub("−", text)
         cell = escape_latex(text)
-        if sheet.stands_out(row, column):
+        if sheet.is_emphasised(row, column):
             cell = rf"\textbf{{{cell}}}"
         elif row in sheet.asides and column == sheet.label:
             cell = rf"\emph{{{cell}}}"

@@ -71,7 +71,7 @@ def to_document(
         drawing: the settings of the intervals.
         notes: further notes.
     """
-    middle, scale = _median_label(data)
+    middle, scale_phrase = _middle_label(data)
     rare = [
         feature for feature in features if feature.rare_is_left_out and feature.present.mean() <= MIN_SHARE_WITH_VECTORS
     ]
@@ -106,7 +106,7 @@ def to_document(
         columns,
         rows,
         facts=[
-            f"{len(data):,} pairs; {scale}; {interval}",
+            f"{len(data):,} pairs; {scale_phrase}; {interval}",
             "pairs: those in which both sentences have such words, with a vector",
         ],
         notes=[*notes, *_undefined_notes(kept, estimates), *_missing_vector_notes(kept)],
@@ -114,8 +114,11 @@ def to_document(
     return Document([sheet], records)
 
 
-def _median_label(data: ScoredDataset) -> tuple[float, str]:
-    """Return the label that separates the two halves, and a phrase on its origin."""
+def _middle_label(data: ScoredDataset) -> tuple[float, str]:
+    """Return the label in the middle of the scale, which separates the two halves, and a phrase on its origin.
+
+    Without a declared scale, it is the middle of the smallest and the largest label.
+    """
     scale = data.facts.scale
     if scale:
         middle = (float(scale[0]) + float(scale[1])) / 2

@@ -45,6 +45,7 @@ class PublishedColumn(_StrictModel):
     def holds(self, row: AgreementRow) -> bool:
         """Tell whether a row of an agreement table belongs to this column."""
         name, _, split = self.dataset.partition(":")
+        # the agreement table names datasets without their version, which follows the @
         wanted = name.partition("@")[0], self.bucket, self.statistic
         return (row.dataset, row.bucket, row.statistic) == wanted and split in ("", row.split)
 
@@ -172,10 +173,10 @@ def load_table(name: str) -> PublishedTable:
     Raises:
         InputError: there is no table of that name.
     """
-    known = _table_files()
-    if name not in known:
-        raise InputError(unknown_name("there is no published table", name, sorted(known)))
-    return PublishedTable.model_validate(tomllib.loads(known[name].read_text(encoding="utf-8")))
+    files_by_name = _table_files()
+    if name not in files_by_name:
+        raise InputError(unknown_name("there is no published table", name, sorted(files_by_name)))
+    return PublishedTable.model_validate(tomllib.loads(files_by_name[name].read_text(encoding="utf-8")))
 
 
 def compare(table: PublishedTable, agreement: Sequence[AgreementRow], vectors: str | None = None) -> list[CellVerdict]:
@@ -205,13 +206,14 @@ def compare(table: PublishedTable, agreement: Sequence[AgreementRow], vectors: s
 
 
 def judge(printed: str, value: float | None) -> Judgement:
-    """Compare a number with its printed form, to the decimals of the print.
+    """Return how a number compares with its printed form, to the printed number of decimals.
 
     A number that fits only when it is rounded to one decimal more first (.7346, .735, .74) was rounded twice.
     """
     target = Decimal(printed)
     if value is None:
         return "undefined, printed as zero" if target == 0 else "missing"
+    # one unit of the last printed decimal
     unit = Decimal(1).scaleb(int(target.as_tuple().exponent))
     exact = Decimal(repr(value))
     if exact.quantize(unit, ROUND_HALF_UP) == target:

@@ -81,8 +81,8 @@ class Sheet:
     spare_rows: int = 0
     spare_words: str = ""
 
-    def stands_out(self, row: int, column: int) -> bool:
-        """Return whether a cell is emphasised."""
+    def is_emphasised(self, row: int, column: int) -> bool:
+        """Return whether a cell is emphasised: its row is marked, or it is the best of its column."""
         return row in self.marked or (row, column) in self.best
 
     def rows_of(self, group: str) -> list[int]:
@@ -103,11 +103,11 @@ class Sheet:
         """Return one line per group with all its facts."""
         return [f"{group}: {'; '.join(facts)}" for group, facts in self.groups.items()]
 
-    def narrow(self) -> list[int]:
+    def shown_columns(self) -> list[int]:
         """Return the indices of the columns that print and a terminal show: all but those of groups and notes."""
         return [number for number, column in enumerate(self.columns) if number >= self.label and not column.is_note]
 
-    def headed(self) -> Iterator[tuple[tuple[str, str] | None, Sequence[int]]]:
+    def grouped_rows(self) -> Iterator[tuple[tuple[str, str] | None, Sequence[int]]]:
         """Yield the heading (name, first fact) and the row indices of each group; without groups, None and all rows."""
         for group, facts in self.groups.items():
             yield (group, facts[0]), self.rows_of(group)

@@ -49,8 +49,8 @@ def layered_models(unit: Unit) -> list[LayeredModel]:
 
 def best_layer(values: Mapping[int, float | None]) -> int | None:
     """Return the layer with the highest value, on ties the lowest layer; None if all values are undefined."""
-    known = {layer: value for layer, value in values.items() if value is not None}
-    return max(known, key=lambda layer: (known[layer], -layer), default=None)
+    defined = {layer: value for layer, value in values.items() if value is not None}
+    return max(defined, key=lambda layer: (defined[layer], -layer), default=None)
 
 
 # A layer sweep laid out: one table per bucket, one row per layer, one column per statistic.

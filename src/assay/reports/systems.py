@@ -182,6 +182,7 @@ def _study_rows(rows: Sequence[_SystemAnswers], title: str, settings: SystemSett
     if len(systems) < 2:
         raise InputError(f"{title}: there is one system ({', '.join(systems) or 'none'}); two are compared at least")
     names = list(dict.fromkeys(system for system, _ in row_of))
+    # systems are compared on the same items only, so that a difference of means is no difference of items
     all_items = list(dict.fromkeys(item for _, item in row_of))
     metrics = _metrics_to_compare(rows, settings)
     items = []
@@ -210,18 +211,20 @@ def _study_rows(rows: Sequence[_SystemAnswers], title: str, settings: SystemSett
         )
         for name in metrics
     }
+    absent: tuple[str, ...] = ()
+    if not settings.metrics:
+        all_metrics = dict.fromkeys(name for part in rows for name in part.data.scores)
+        absent = tuple(name for name in all_metrics if name not in metrics)
     return SystemStudy(
-        title,
-        systems,
-        len(items),
-        len(all_items) - len(items),
-        values,
-        {name: mean_intervals(array, drawn, settings.confidence) for name, array in values.items()},
-        {name: compare_means(array, drawn, settings.confidence) for name, array in values.items()},
-        agreement,
-        tuple(name for name in dict.fromkeys(name for part in rows for name in part.data.scores) if name not in metrics)
-        if not settings.metrics
-        else (),
+        title=title,
+        systems=systems,
+        items=len(items),
+        left_out=len(all_items) - len(items),
+        values=values,
+        bounds={name: mean_intervals(array, drawn, settings.confidence) for name, array in values.items()},
+        differences={name: compare_means(array, drawn, settings.confidence) for name, array in values.items()},
+        agreement=agreement,
+        absent=absent,
     )
 
 

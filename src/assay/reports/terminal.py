@@ -191,7 +191,7 @@ def _render_sheet(sheet: Sheet, width: int, *, explain: bool) -> Iterator[Render
         width: the number of characters in a line of the terminal.
         explain: whether to keep spare columns.
     """
-    column_indices = sheet.narrow()
+    column_indices = sheet.shown_columns()
     block = _fit_block(sheet, column_indices, width)
     hidden: list[str] = []
     while block is None and not explain and any(sheet.columns[index].spare for index in column_indices):
@@ -319,7 +319,7 @@ def _render_block(sheet: Sheet, block: _ColumnBlock) -> Iterator[RenderableType]
     heads.add_row(*cells)
     yield _FixedWidthTable(heads, block.width)
     yield rich_text("─" * block.width)
-    for group_index, (heading, rows) in enumerate(sheet.headed()):
+    for group_index, (heading, rows) in enumerate(sheet.grouped_rows()):
         if heading:
             if group_index:
                 yield rich_text("")
@@ -328,7 +328,7 @@ def _render_block(sheet: Sheet, block: _ColumnBlock) -> Iterator[RenderableType]
         for row in rows:
             cells = []
             for column, width in block.widths.items():
-                style = "bold" if sheet.stands_out(row, column) else "dim" if row in sheet.asides else ""
+                style = "bold" if sheet.is_emphasised(row, column) else "dim" if row in sheet.asides else ""
                 text = _wrap_text(_printed_cell(sheet, row, column), width, _column_indent(sheet, column))
                 cells.append(_rich_text_of_brief(text, style))
             table.add_row(*cells)

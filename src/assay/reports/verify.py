@@ -16,8 +16,8 @@ from assay.settings import Hardware, Offline, Seeded, WithProgress, setting
 from assay.statistics.concordance import Floats
 
 #: The tolerance between two computations of a coefficient from the same scores and labels.
-EXACT = 1e-12
-_ABSENT = "absent"
+MAX_ROUNDING_ERROR = 1e-12
+_ABSENT_VALUE = "absent"
 
 Outcome = Literal["same", "differs", "not recomputed"]
 
@@ -82,7 +82,7 @@ class Recomputed:
 def changes(then: Mapping[str, str], now: Mapping[str, str]) -> tuple[Change, ...]:
     """Return the parts whose values differ, in the order of *then*; a missing part has the value ``absent``."""
     keys = dict.fromkeys((*then, *now))
-    pairs = ((key, str(then.get(key, _ABSENT)), str(now.get(key, _ABSENT))) for key in keys)
+    pairs = ((key, str(then.get(key, _ABSENT_VALUE)), str(now.get(key, _ABSENT_VALUE))) for key in keys)
     return tuple(Change(key, before, after) for key, before, after in pairs if before != after)
 
 
@@ -100,13 +100,13 @@ def compare_scores(then: Floats, now: Floats, pairs: Sequence[str], tolerance: f
         pairs: the ids of the n pairs.
         tolerance: the largest difference between two scores that counts as equal.
     """
-    apart = np.abs(then - now)
-    differs = np.flatnonzero(~(apart <= tolerance) & ~(np.isnan(then) & np.isnan(now)))
+    distances = np.abs(then - now)
+    differs = np.flatnonzero(~(distances <= tolerance) & ~(np.isnan(then) & np.isnan(now)))
     if not len(differs):
         return Recomputed("same", len(then))
     # a pair with a score on one side only has no distance; it counts as the worst only if all others do as well
-    worst = int(differs[np.argmax(np.nan_to_num(apart[differs], nan=-1.0))])
-    largest = None if np.isnan(apart[worst]) else float(apart[worst])
+    worst = int(differs[np.argmax(np.nan_to_num(distances[differs], nan=-1.0))])
+    largest = None if np.isnan(distances[worst]) else float(distances[worst])
     return Recomputed("differs", len(then), len(differs), largest, f"pair {pairs[worst]}")
 
 
@@ -122,6 +122,7 @@ def compare_agreement(then: Sequence[AgreementRow], now: Sequence[AgreementRow])
     counts = Counter((row.bucket, row.statistic) for row in then)
     old_rows = {(row.bucket, row.statistic): row for row in then}
     new_rows = {(row.bucket, row.statistic): row for row in now}
+    # a bucket that was not recomputed is no difference: the folder does not say which pairs belong to it
     buckets = {bucket for bucket, _ in new_rows}
     unknown = list(dict.fromkeys(bucket for bucket, _ in old_rows if bucket not in buckets))
     repeated = {key: f"{count} rows in agreement.json" for key, count in counts.items() if count > 1}
@@ -134,9 +135,13 @@ def compare_agreement(then: Sequence[AgreementRow], now: Sequence[AgreementRow])
         if key in unmatched:
             continue
         old = old_rows[key]
-        apart = [_distance(old.value, new.value), _distance(old.low, new.low), _distance(old.high, new.high)]
-        if old.n != new.n or any(distance is None or distance > EXACT for distance in apart):
-            largest = None if None in apart else max(distance for distance in apart if distance is not None)
+        distances = [
+            _finite_distance(old.value, new.value),
+            _finite_distance(old.low, new.low),
+            _finite_distance(old.high, new.high),
+        ]
+        if old.n != new.n or any(distance is None or distance > MAX_ROUNDING_ERROR for distance in distances):
+            largest = None if None in distances else max(distance for distance in distances if distance is not None)
             differing.append((largest, ", ".join(key)))
     if differing:
         largest, place = max(differing, key=lambda difference: -1.0 if difference[0] is None else difference[0])
@@ -149,16 +154,16 @@ def compare_agreement(then: Sequence[AgreementRow], now: Sequence[AgreementRow])
     return Recomputed("same", len(new_rows))
 
 
-def _distance(then: float | None, now: float | None) -> float | None:
+def _finite_distance(then: float | None, now: float | None) -> float | None:
     """Return the distance of two numbers: 0 if both are undefined, None if one is or the distance is not finite."""
     if then is None or now is None:
         return 0.0 if then is now else None
-    apart = abs(then - now)
-    return apart if apart < np.inf else None
+    distance = abs(then - now)
+    return distance if distance < np.inf else None
 
 
 #: Parts of the environment that influence coefficients and intervals computed from given scores and labels.
-_STATISTICS = ("python", "machine", "assay", "numpy", "scipy")
+_STATISTICS_ENVIRONMENT = ("python", "machine", "assay", "numpy", "scipy")
 
 
 @dataclass(frozen=True)
@@ -275,6 +280,7 @@ def likely_cause(
         sampled: whether only a sample of the scores was recomputed.
     """
     scores_differ, agreement_differs = scores.outcome == "differs", agreement.outcome == "differs"
+    # pairs that were changed in the folder explain all differences, so no further cause is looked for
     if (scores_differ or agreement_differs) and data.outcome == "folder changed":
         return f"pairs.parquet was changed after the run: {data.difference}"
     reasons = []
@@ -293,7 +299,7 @@ def likely_cause(
     if agreement_differs and agreement.reason:
         reasons.append(agreement.reason)
     elif agreement_differs:
-        software = [change for change in environment if change.what in _STATISTICS]
+        software = [change for change in environment if change.what in _STATISTICS_ENVIRONMENT]
         if software:
             reasons.append(f"the statistics were computed by other software: {_changes_text(software)}")
         elif not scores_differ:

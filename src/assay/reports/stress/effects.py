@@ -141,6 +141,7 @@ def effects_and_violations(
         return happens, happens["flipped"]
     if expected == "not higher":
         return happens, happens["to_yes"]
+    # a yes is a violation here whatever the verdict was before the perturbation
     if expected == "negative":
         return happens, _nan_unless_known(known, is_yes)
     return happens, (shift >= 0).astype(np.float64)

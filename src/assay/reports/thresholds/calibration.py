@@ -139,7 +139,7 @@ class IsotonicModel:
     def from_rows(
         cls, tuned_scores: Floats, tested_scores: Floats, rows: Sequence[tuple[Rows, Rows]], same: bool
     ) -> IsotonicModel:
-        """Sort the scores of each part, which *rows* gives as the rows to tune on and the rows to test on."""
+        """Return a model with one regression per part; *rows* has its row indices to tune on and to test on."""
         parts = [
             IsotonicPart(tune, test, _IsotonicRegression.from_scores(tuned_scores[tune]), tested_scores[test])
             for tune, test in rows
@@ -164,11 +164,13 @@ class IsotonicModel:
             tuned_positive: whether each tuned pair is yes, shape (m,).
             positive: whether each tested pair is yes, shape (n,).
         """
-        outside = np.abs(positive - self.probabilities(tuned_positive))
-        inside = outside
+        held_out_distances = np.abs(positive - self.probabilities(tuned_positive))
+        same_fit_distances = held_out_distances
         if self.same:
-            inside = np.abs(positive - np.interp(self.tested_scores, *fit_isotonic(self.tested_scores, positive)))
-        residuals: Floats = np.where(positive, 1.0, -1.0) * np.sqrt(outside * inside)
+            same_fit_distances = np.abs(
+                positive - np.interp(self.tested_scores, *fit_isotonic(self.tested_scores, positive))
+            )
+        residuals: Floats = np.where(positive, 1.0, -1.0) * np.sqrt(held_out_distances * same_fit_distances)
         return residuals
 
 
@@ -196,12 +198,12 @@ def calibrate(
     bins = _Bins.from_probabilities(probabilities)
     signs = None if groups is None else _Signs.from_groups(groups)
 
-    def draw(rng: np.random.Generator) -> float:
+    def draw_error(rng: np.random.Generator) -> float:
         if signs is None:
             return bins.error((rng.random(len(probabilities)) < probabilities).astype(np.float64))
         return bins.error(probabilities + signs.draw(rng) * from_expected)
 
-    return _calibration_of_bins(bins, positive, draw, seed)
+    return _calibration_of_bins(bins, positive, draw_error, seed)
 
 
 def calibrate_fitted(
@@ -231,15 +233,16 @@ def calibrate_fitted(
     signs = _Signs.from_groups(np.arange(len(positive)) if groups is None else groups)
     tuned_signs = _Signs.from_groups(np.arange(len(tuned_positive)) if tuned_groups is None else tuned_groups)
 
-    def draw(rng: np.random.Generator) -> float:
+    def draw_error(rng: np.random.Generator) -> float:
         signed_deviations = signs.draw(rng) * deviations
         if model.same:
+            # the regression is fitted to the very labels that it is tested on, so both use one draw of signs
             labels = fitted + signed_deviations
             return _Bins.from_probabilities(model.probabilities(labels)).error(labels)
         tuned_labels = fitted + tuned_signs.draw(rng) * (tuned_positive - fitted)
         return _Bins.from_probabilities(model.probabilities(tuned_labels)).error(probabilities + signed_deviations)
 
-    return _calibration_of_bins(_Bins.from_probabilities(probabilities), positive, draw, seed)
+    return _calibration_of_bins(_Bins.from_probabilities(probabilities), positive, draw_error, seed)
 
 
 @dataclass(frozen=True)

@@ -81,6 +81,7 @@ def values_with_intervals(
         of_repeats = measures_of(decided, positive, measure, weights)
         fixed.append(of_repeats.mean(axis=1))
         if chosen_apart:
+            # each block of resamples refits the thresholds of one repeat only; the repeats take turns
             repeat = block % len(chosen_apart)
             fixed_single.append(of_repeats[:, repeat])
             refitted.append(_refitted_measures(test, chosen_apart[repeat], weights, measure))

@@ -245,7 +245,9 @@ def _decide_by_metric(
         tuned_groups = group_codes(tune, settings.group_by)
     objective = settings.objective
     if settings.at is not None:
-        objective = f"at:{settings.at if declared.higher_is_better else -settings.at!r}"
+        # thresholds are compared with scores that rise with similarity, so the sign of the given one may have to turn
+        given = settings.at if declared.higher_is_better else -settings.at
+        objective = f"at:{given!r}"
     seed = seed_of(settings.seed, test.name, test.facts.split, ALL)
     tested_groups = None if groups is None else np.unique(groups, return_inverse=True)[1]
     decision = tune_and_test(
@@ -294,8 +296,8 @@ def out_of_fold(data: ScoredDataset, metric: str, rule: str, settings: Threshold
 
 def _pairs_with_score(data: ScoredDataset, metric: str) -> ScoredDataset:
     """Return the data without the pairs that lack a score of a metric."""
-    known = np.isfinite(data.scores[metric])
-    return data if known.all() else data.take(np.flatnonzero(known))
+    has_score = np.isfinite(data.scores[metric])
+    return data if has_score.all() else data.take(np.flatnonzero(has_score))
 
 
 def _parts_of_repeats(

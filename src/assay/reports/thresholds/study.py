@@ -107,17 +107,18 @@ def tune_and_test(
     resampler = Resampler(len(scores), drawing.resamples, tuple(seed), groups)
     levels = Levels.from_scores(scores, positive)
     names = measures_with(measure)
+    # column 0 calls every pair yes, column 1 calls every pair no
     constant = np.array([[True, False]]).repeat(len(scores), axis=0)
     always, never = measures_of(constant, positive, measure).T
     rows = [(part.tune, part.test) for part in repeats[0]]
     isotonic = IsotonicModel.from_rows(tune[0], scores, rows, same=tune is test)
+    # intervals include the choice of the threshold only if thresholds were tuned on parts of the tested pairs
+    refitted_repeats = repeats if tune is test else ()
     return Decision(
         thresholds=tuned.thresholds,
         deployed=best_threshold(*tune, measure)[0],
         tuned=float(np.mean(tuned.values)),
-        tested=values_with_intervals(
-            tuned.decided, test, repeats if tune is test else (), measure, resampler, drawing.confidence
-        ),
+        tested=values_with_intervals(tuned.decided, test, refitted_repeats, measure, resampler, drawing.confidence),
         averaged={key: none_if_nan(row.mean()) for key, row in zip(names, tuned.means, strict=True)},
         spread={
             key: none_if_nan(row.std(ddof=1)) if len(repeats) > 1 else None
