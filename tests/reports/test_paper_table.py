@@ -15,7 +15,7 @@ from scipy.stats import spearmanr
 import assay
 from assay.errors import InputError
 from assay.reports.leaderboard.board import Board, Line
-from assay.reports.table.document import standings
+from assay.reports.table.document import standings_by_metric
 from assay.statistics.ranks import Rank
 
 LABELS = [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3]
@@ -119,7 +119,7 @@ def board(values, best, ranked=None):
     ],
 )
 def test_what_stands_out(values, best, ranked, expected):
-    found = standings(board(values, best, ranked), "auc")
+    found = standings_by_metric(board(values, best, ranked), "auc")
     assert " ".join(standing or "-" for standing in found.values()) == expected
 
 

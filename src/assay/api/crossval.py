@@ -16,7 +16,7 @@ from assay.api.run import as_list, run
 from assay.api.values import Report
 from assay.errors import InputError, UnavailableError, suggest
 from assay.progress import Silent
-from assay.reports.crossval import CrossvalSettings, divide, methods_of, not_trained_on, study, to_document
+from assay.reports.crossval import CrossvalSettings, divide, methods_of, study, to_document, unused_pair_notes
 from assay.reports.data import ScoredDataset, group_codes, read_datasets, signed
 from assay.reports.folder import RunFolder, read_run, run_titles
 from assay.settings import takes_settings
@@ -82,7 +82,7 @@ def _trainers_for_dataset(
         return {}, []
     partition, _ = divide(data, settings)
     trainers = {name: make_trainer(data) for name, make_trainer in factories.items()}
-    notes = not_trained_on(partition)
+    notes = unused_pair_notes(partition)
     for name, trainer in trainers.items():
         note = trainer.inspect(partition)
         if note:

@@ -179,7 +179,7 @@ class BucketComparison:
         return sorted(names, key=lambda name: -np.nan_to_num(self.value(name), nan=-np.inf))
 
     def is_better(self, metric: str) -> bool:
-        """Tell whether the combination is significantly better than a metric."""
+        """Return whether the combination is significantly better than a metric."""
         value = self.differences[metric].value
         return metric in self.rejected and value is not None and value > 0
 
@@ -376,6 +376,7 @@ def _learning_inputs(data: ScoredDataset, names: Sequence[str], settings: Combin
     if group_count < MIN_GROUPS:
         raise InputError(f"{data.name}: {group_count} groups of pairs are too few; it takes {MIN_GROUPS} at least")
     records = {name: data.metrics[name] for name in names}
+    # a metric of unknown speed or price is left out of these, and so keeps no limit
     speeds = {name: speed for name, record in records.items() if (speed := record.cost.pairs_per_second)}
     prices = {name: price for name, record in records.items() if (price := record.price_per_1000) is not None}
     untimed = [name for name in names if name not in speeds]

@@ -194,7 +194,7 @@ def divide(data: ScoredDataset, settings: CrossvalSettings) -> tuple[Partition, 
     return Partition(folds, {fold.name: fold.test for fold in left_out}, left_out), division
 
 
-def not_trained_on(partition: Partition) -> list[str]:
+def unused_pair_notes(partition: Partition) -> list[str]:
     """Return one line per source whose left-out test also excludes pairs of other sources from training.
 
     These are pairs with the texts of one of its pairs, or in one of its groups.

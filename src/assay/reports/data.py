@@ -278,7 +278,7 @@ def _read_run_table(run: RunFolder, file_name: str, columns: dict[str, str]) -> 
 
 
 def _is_type_of_kind(type_: pa.DataType, kind: str) -> bool:
-    """Tell whether an Arrow type is of a kind: ``numbers``, ``text``, ``lists of numbers``, or ``lists of text``."""
+    """Return whether an Arrow type is of a kind: ``numbers``, ``text``, ``lists of numbers``, or ``lists of text``."""
     import pyarrow as pa
 
     if kind.startswith("lists of "):
@@ -321,7 +321,8 @@ def _rows_with_value(table: pa.Table, column: str, value: str) -> pa.Table:
 
     chunk_masks = [np.asarray(pc.fill_null(pc.equal(chunk, value), False)) for chunk in table.column(column).chunks]
     is_match = np.concatenate([np.zeros(0, dtype=bool), *chunk_masks])
-    start, count = int(is_match.argmax()) if len(is_match) else 0, int(is_match.sum())
+    start = int(is_match.argmax()) if len(is_match) else 0
+    count = int(is_match.sum())
     if is_match[start : start + count].all():
         return table.slice(start, count)
     return take_table(table, np.flatnonzero(is_match))
@@ -488,6 +489,7 @@ def same_pairs(data: ScoredDataset) -> Rows:
         has_candidate |= any(map(str.strip, candidates))
         for row, key in enumerate(_text_keys(references, candidates), start):
             golds, candidate = key
+            # a leading empty string marks the keys of pairs with several gold answers
             digests[row] = np.void(digest_of([golds, candidate] if isinstance(golds, str) else ["", *golds, candidate]))
     if not has_reference or not has_candidate:
         return np.arange(len(data))

@@ -43,7 +43,7 @@ class PublishedColumn(_StrictModel):
     statistic: str
 
     def holds(self, row: AgreementRow) -> bool:
-        """Tell whether a row of an agreement table belongs to this column."""
+        """Return whether a row of an agreement table belongs to this column."""
         name, _, split = self.dataset.partition(":")
         # the agreement table names datasets without their version, which follows the @
         wanted = name.partition("@")[0], self.bucket, self.statistic

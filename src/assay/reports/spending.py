@@ -56,7 +56,8 @@ def _spending_phrases(cost: Cost) -> Iterator[str]:
         if _count_of(cost.details, "calls"):
             yield "price unknown"
     elif price or cost.price_per_1000:
-        yield f"{f'spent {money(price)}' if price else 'nothing spent'}{_price_per_1000_text(cost)}"
+        spent = f"spent {money(price)}" if price else "nothing spent"
+        yield spent + _price_per_1000_text(cost)
     else:
         yield "free"
 

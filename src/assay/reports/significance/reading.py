@@ -48,7 +48,7 @@ def read_results(results: Sequence[str | Path]) -> tuple[list[Row], list[str]]:
     of one system.
 
     Returns:
-        The numbers in the order of the files, and lines about folders of seeds without results.
+        The results in the order of the files, and one note per seed folder without results.
 
     Raises:
         InputError: a file or folder is missing or empty, a column is missing, a cell is empty or not a number, or a
@@ -87,15 +87,16 @@ def _split_name(argument: str) -> tuple[str, Path]:
 
 
 def _read_table(path: Path) -> Iterator[Row]:
+    """Yield the results of a JSONL or CSV table; InputError if it has none."""
     read = _read_jsonl if path.suffix.lower() in (".jsonl", ".ndjson") else _read_csv
-    empty = True
+    has_rows = False
     try:
         for where, cells in read(path):
-            empty = False
+            has_rows = True
             yield _parse_row(where, cells)
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: is not UTF-8 ({error.reason} at byte {error.start}); save it as UTF-8") from error
-    if empty:
+    if not has_rows:
         raise InputError(f"{path}: has no rows; it needs the columns {', '.join(_COLUMNS)}")
 
 
@@ -111,9 +112,9 @@ def _read_csv(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
                 raise InputError(
                     f"{path}: has no column {', '.join(missing)}; it needs {', '.join(_COLUMNS)} and may have statistic"
                 )
-            twice = repeated(heads)
-            if twice is not None:
-                raise InputError(f"{path}: the column {twice!r} appears twice; rename one")
+            duplicate = repeated(heads)
+            if duplicate is not None:
+                raise InputError(f"{path}: the column {duplicate!r} appears twice; rename one")
             for number, cells in rows:
                 if len(cells) != len(heads):
                     raise InputError(f"{path}: row {number}: has {len(cells)} cells; the header has {len(heads)}")
@@ -140,6 +141,7 @@ def _read_jsonl(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 def _read_run_folder(folder: Path, system: str, notes: list[str]) -> Iterator[Row]:
     """Yield the results of all seeds of a system; append a note for each seed without results to *notes*."""
+    # shorter names first, so that seed-10 comes after seed-9
     seeds = sorted(
         (path for path in folder.glob("seed-*") if path.is_dir()), key=lambda path: (len(path.name), path.name)
     )
@@ -159,6 +161,7 @@ def _read_run_folder(folder: Path, system: str, notes: list[str]) -> Iterator[Ro
 
 
 def _read_scores(path: Path, system: str, seed: str) -> Iterator[Row]:
+    """Yield the results in the ``results.json`` of one seed."""
     try:
         contents = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:

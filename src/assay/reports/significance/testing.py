@@ -75,24 +75,27 @@ def _samples_on_dataset(by_system: dict[str, list[Row]], systems: Sequence[str])
         by_system: the rows of one statistic on the dataset, by system.
         systems: the systems of all datasets, in order.
     """
-    first = next(iter(by_system.values()))[0]
+    # all rows are of the same statistic and dataset, so any row names them
+    any_row = next(iter(by_system.values()))[0]
     for system, rows in by_system.items():
         if len(rows) < MIN_SEEDS:
             raise InputError(
                 f"{rows[-1].where}: {system!r} has {len(rows)} of the {MIN_SEEDS} seeds that a test needs at least "
-                f"({first.statistic} on {first.dataset!r}); train it with more seeds, or leave it out"
+                f"({any_row.statistic} on {any_row.dataset!r}); train it with more seeds, or leave it out"
             )
     seeds = dict.fromkeys(row.seed for rows in by_system.values() for row in rows)
-    most = max(len(rows) for rows in by_system.values())
+    max_seed_count = max(len(rows) for rows in by_system.values())
     ordered = {system: by_system[system] for system in systems if system in by_system}
     notes = [f"{system}: no results here" for system in systems if system not in ordered]
     for system, rows in ordered.items():
-        if len(rows) < most:
+        if len(rows) < max_seed_count:
             present = {row.seed for row in rows}
             missing = [seed for seed in seeds if seed not in present]
-            notes.append(f"{system}: {len(rows)} seeds where others have {most}, without {', '.join(missing)}")
+            notes.append(
+                f"{system}: {len(rows)} seeds where others have {max_seed_count}, without {', '.join(missing)}"
+            )
     values = {system: np.array([row.value for row in rows], dtype=np.float64) for system, rows in ordered.items()}
-    return Samples(first.dataset, first.statistic, values, tuple(notes))
+    return Samples(any_row.dataset, any_row.statistic, values, tuple(notes))
 
 
 def system_pairs(samples: Sequence[Samples], baseline: str | None, all_pairs: bool) -> list[tuple[str, str]]:

@@ -130,7 +130,7 @@ def effects_and_violations(
     was_yes, is_yes = before >= thresholds, after >= thresholds
     # differences within the tolerance of the computation are no shift
     shift = np.where(np.abs(after - before) > tolerance, after - before, 0.0)
-    happens = {
+    effects = {
         "flipped": _nan_unless_known(known, was_yes != is_yes),
         "to_yes": _nan_unless_known(known, ~was_yes & is_yes),
         "to_no": _nan_unless_known(known, was_yes & ~is_yes),
@@ -138,13 +138,13 @@ def effects_and_violations(
         "shift": shift,
     }
     if expected == "same":
-        return happens, happens["flipped"]
+        return effects, effects["flipped"]
     if expected == "not higher":
-        return happens, happens["to_yes"]
+        return effects, effects["to_yes"]
     # a yes is a violation here whatever the verdict was before the perturbation
     if expected == "negative":
-        return happens, _nan_unless_known(known, is_yes)
-    return happens, (shift >= 0).astype(np.float64)
+        return effects, _nan_unless_known(known, is_yes)
+    return effects, (shift >= 0).astype(np.float64)
 
 
 def _nan_unless_known(known: NDArray[np.bool_], values: NDArray[np.bool_]) -> Floats:

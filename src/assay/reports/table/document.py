@@ -64,14 +64,14 @@ def caption_parts(table: PaperTable, settings: TableSettings, tests: PairedTests
         yield f"n = {counted[0].n:,}"
     else:
         yield "n = " + ", ".join(f"{column.n:,} ({column.head})" for column in counted)
-    standings = {entry.standing for column in table.columns for entry in column.entries.values()}
-    if "best" in standings:
+    standings_by_metric = {entry.standing for column in table.columns for entry in column.entries.values()}
+    if "best" in standings_by_metric:
         meaning = "Bold: the highest value of a column"
         tied = f"{MARKS['tied']}: not distinguishable from it"
-        meaning += f"; {tied if 'tied' in standings else 'every other one is lower'}"
+        meaning += f"; {tied if 'tied' in standings_by_metric else 'every other one is lower'}"
         correction = "uncorrected" if tests.correction == "none" else "model confidence set"
         yield f"{meaning} (jackknife t-tests, {correction}, at {percent(tests.level)})"
-    if "untested" in standings:
+    if "untested" in standings_by_metric:
         yield f"{MARKS['untested']}: not tested, since some pairs have no score"
     if settings.intervals:
         sizes = [column.n for column in counted if not column.is_mean]
@@ -271,7 +271,7 @@ class PaperTable:
 def tables(boards: Sequence[Board], joined: Sequence[Joined], settings: TableSettings) -> list[PaperTable]:
     """Return one table per bucket with datasets as columns, or one per dataset with buckets as columns.
 
-    Rows and datasets are in the order of the settings, else in that of the runs; means are last.
+    Rows and datasets are in the order of the settings, or else in the order of the runs; means are last.
 
     Args:
         boards: the boards of every dataset and bucket, and of the means over datasets.
@@ -279,9 +279,9 @@ def tables(boards: Sequence[Board], joined: Sequence[Joined], settings: TableSet
         settings: the kind of columns, the coefficient, and the order.
     """
     short_titles = _short_titles(joined, settings.datasets)
-    metrics = _in_order([name for dataset in joined for name in dataset.scores], settings.metrics)
-    shown = short_names(metrics)
-    # a dataset may be named "mean", so the key tells its table from that of the means
+    metrics = _sort_by_wanted([name for dataset in joined for name in dataset.scores], settings.metrics)
+    displayed_names = short_names(metrics)
+    # a dataset may be named "mean", so the key tells its table from the table of the means
     columns: dict[tuple[str, bool], list[PaperColumn]] = {}
     for board in _ordered_boards(boards, short_titles):
         is_mean = board.title not in short_titles
@@ -292,12 +292,14 @@ def tables(boards: Sequence[Board], joined: Sequence[Joined], settings: TableSet
         entries = entries_of(board, settings.coefficient)
         column = PaperColumn(head, board.title, board.bucket, board.n, entries, board.unranked, is_mean)
         columns.setdefault((subject, is_mean and settings.across == "buckets"), []).append(column)
-    return [PaperTable(subject, shown, of_table) for (subject, _), of_table in columns.items()]
+    return [
+        PaperTable(subject, displayed_names, columns_of_table) for (subject, _), columns_of_table in columns.items()
+    ]
 
 
 def entries_of(board: Board, by: str) -> dict[str, Entry]:
     """Return the cells of a board by metric; metrics that lack a dataset of a mean are absent."""
-    standing = standings(board, by)
+    standing = standings_by_metric(board, by)
     entries = {}
     for line in board.lines:
         if not line.missing:
@@ -305,18 +307,19 @@ def entries_of(board: Board, by: str) -> dict[str, Entry]:
     return entries
 
 
-def standings(board: Board, by: str) -> dict[str, Standing]:
+def standings_by_metric(board: Board, by: str) -> dict[str, Standing]:
     """Return how each metric of a board compares with the highest tested value.
 
     Several metrics are the best if their values are exactly equal. Without a second tested metric, all are empty.
     """
+    # only ranked lines were tested
     tested = {line.metric: value for line in board.lines if line.rank and (value := line.values[by][0]) is not None}
     highest = max(tested.values(), default=None)
     best = [name for name, value in tested.items() if value == highest]
-    return {line.metric: _standing_of(line, by, tested, best, board) for line in board.lines}
+    return {line.metric: _compare_with_best(line, by, tested, best, board) for line in board.lines}
 
 
-def _standing_of(line: Line, by: str, tested: Mapping[str, float], best: Sequence[str], board: Board) -> Standing:
+def _compare_with_best(line: Line, by: str, tested: Mapping[str, float], best: Sequence[str], board: Board) -> Standing:
     if len(tested) < 2 or line.values[by][0] is None:
         return ""
     if line.metric not in tested:
@@ -329,7 +332,7 @@ def _standing_of(line: Line, by: str, tested: Mapping[str, float], best: Sequenc
 def _short_titles(joined: Sequence[Joined], wanted: Sequence[str]) -> dict[str, str]:
     """Return the head of each dataset by title, in the order of the table: its name if unique, else its title."""
     names = Counter(dataset.data.name for dataset in joined)
-    in_table_order = sorted(joined, key=lambda dataset: _position_in(dataset.data.name, wanted))
+    in_table_order = sorted(joined, key=lambda dataset: _find_position(dataset.data.name, wanted))
     return {
         dataset.title: dataset.data.name if names[dataset.data.name] == 1 else dataset.title
         for dataset in in_table_order
@@ -342,14 +345,14 @@ def _ordered_boards(boards: Sequence[Board], titles: Mapping[str, str]) -> list[
     return sorted(boards, key=lambda board: positions.get(board.title, len(positions)))
 
 
-def _in_order(names: Sequence[str], wanted: Sequence[str]) -> list[str]:
+def _sort_by_wanted(names: Sequence[str], wanted: Sequence[str]) -> list[str]:
     """Return names without duplicates, in the order of *wanted*, others last."""
-    return sorted(dict.fromkeys(names), key=lambda name: _position_in(name, wanted))
+    return sorted(dict.fromkeys(names), key=lambda name: _find_position(name, wanted))
 
 
-def _position_in(name: str, wanted: Sequence[str]) -> int:
+def _find_position(name: str, wanted: Sequence[str]) -> int:
     """Return the index of a name among the wanted ones; names may end in their run, as in ``f1 [runs/two]``."""
-    for position, other in enumerate(wanted):
-        if name == other or name.startswith(f"{other} ["):
+    for position, wanted_name in enumerate(wanted):
+        if name == wanted_name or name.startswith(f"{wanted_name} ["):
             return position
     return len(wanted)
