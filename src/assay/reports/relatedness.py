@@ -145,6 +145,7 @@ def _feature_correlations(
 
 
 def _undefined_notes(features: Sequence[Measured], estimates: dict[str, list[Estimate]]) -> list[str]:
+    """Return one note, with the reason, per undefined correlation."""
     notes = []
     for name, of_features in estimates.items():
         for feature, estimate in zip(features, of_features, strict=True):

@@ -63,6 +63,7 @@ def _spending_phrases(cost: Cost) -> Iterator[str]:
 
 
 def _price_per_1000_text(cost: Cost) -> str:
+    """Return the price of 1,000 pairs in brackets, with a leading space; empty if it is zero or unknown."""
     return f" ({money(cost.price_per_1000)} per 1,000 pairs)" if cost.price_per_1000 else ""
 
 

@@ -259,6 +259,7 @@ def _label_or_score(part: _SystemAnswers, row: int, name: str) -> float:
 
 
 def _item_text(item: Any) -> str:
+    """Return an item as a message shows it, cut after 60 characters."""
     text = repr(item)
     return text if len(text) <= 60 else f"{text[:60]}…"
 

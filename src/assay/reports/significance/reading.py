@@ -176,6 +176,7 @@ def _read_scores(path: Path, system: str, seed: str) -> Iterator[Row]:
 
 
 def _parse_row(where: str, cells: Mapping[str, Any]) -> Row:
+    """Return one result from the cells of a row; InputError, with *where* as location, if a cell is invalid."""
     names = {}
     for column in ("system", "dataset", "seed"):
         cell = cells.get(column)
@@ -198,6 +199,8 @@ def _parse_name(cell: object) -> str:
 
 
 def _parse_number(where: str, cell: object) -> float:
+    """Return the cell as a finite number; InputError, with *where* as location, if it is none."""
+    # NaN stands for anything that is no number, so that one check below rejects all of them
     value = math.nan
     if isinstance(cell, str | int | float) and not isinstance(cell, bool):
         try:

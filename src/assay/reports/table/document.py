@@ -320,6 +320,7 @@ def standings_by_metric(board: Board, by: str) -> dict[str, Standing]:
 
 
 def _compare_with_best(line: Line, by: str, tested: Mapping[str, float], best: Sequence[str], board: Board) -> Standing:
+    """Return the standing of one metric, see :data:`Standing`; empty without a value or a second tested metric."""
     if len(tested) < 2 or line.values[by][0] is None:
         return ""
     if line.metric not in tested:
