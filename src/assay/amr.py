@@ -19,17 +19,17 @@ _COMMENT = re.compile(r"^[^\S\n]*#.*$", re.MULTILINE)
 _MARKS = re.compile(r"""^[^\S\n]*\#.*$ | "(?:[^"\\]|\\.)*"? | [()]""", re.MULTILINE | re.VERBOSE)
 
 #: A target that is a variable, not a constant: neither quoted, nor a number, nor ``-``.
-_SYMBOL = re.compile(r"[^\W\d]\w*")
+_VARIABLE = re.compile(r"[^\W\d]\w*")
 
 #: A role that some parsers write before an unknown variable. It inverts no relation and is kept as written.
 _INSTANCE_OF = ":instance-of"
 
 #: The blanks before a key, as in ``# ::id 7 ::date 2012``. A match begins only at the first blank, which keeps the
 #: search linear in long runs of blanks.
-_BEFORE_KEY = re.compile(r"(?<!\s)\s+(?=::\S)")
+_BLANKS_BEFORE_KEY = re.compile(r"(?<!\s)\s+(?=::\S)")
 
 #: The deepest nesting of nodes that is accepted: penman recurses once per level. Real sentences have about twenty.
-MOST_LEVELS = 100
+MAX_NESTING_DEPTH = 100
 
 #: The fifteen aspects of Opitz and Frank 2022 (S3BERT), in the order of their table 1.
 ASPECTS = (
@@ -89,17 +89,17 @@ def parse_graph(text: str) -> Graph:
         raise MissingExtraError("penman", "amr") from error
     # penman warns about duplicate relations, which normalized() removes
     logging.getLogger("penman").setLevel(logging.ERROR)
-    _check_levels(text)
+    _check_nesting_depth(text)
     try:
         tree = penman.decode(text)
     except penman.PenmanError as error:
-        raise InputError(f"not a graph in Penman notation ({_one_line(error)})") from None
-    _check_end(text)
+        raise InputError(f"not a graph in Penman notation ({_message_on_one_line(error)})") from None
+    _check_nothing_follows(text)
     if tree.top is None:
         raise InputError("not a graph in Penman notation: it has no root")
-    concepts = _concepts_of_variables(tree.triples)
-    node_of = {variable: number for number, variable in enumerate(concepts)}
-    relations, attributes = _relations_and_attributes(tree.triples, node_of, Model())
+    concepts = _concepts_by_variable(tree.triples)
+    node_of = {variable: index for index, variable in enumerate(concepts)}
+    relations, attributes = _split_relations_and_attributes(tree.triples, node_of, Model())
     return Graph(
         variables=tuple(concepts),
         concepts=tuple(concepts.values()),
@@ -109,16 +109,16 @@ def parse_graph(text: str) -> Graph:
     )
 
 
-def _check_levels(text: str) -> None:
-    """Raise InputError for a text nested deeper than :data:`MOST_LEVELS`, on which penman would exhaust the stack."""
+def _check_nesting_depth(text: str) -> None:
+    """Raise InputError for text nested deeper than :data:`MAX_NESTING_DEPTH`: penman would exhaust the stack on it."""
     depth = 0
     for mark in _MARKS.finditer(text):
         depth += {"(": 1, ")": -1}.get(mark.group(), 0)
-        if depth > MOST_LEVELS:
-            raise InputError(f"not a graph that is compared: its nodes are nested more than {MOST_LEVELS} deep")
+        if depth > MAX_NESTING_DEPTH:
+            raise InputError(f"not a graph that is compared: its nodes are nested more than {MAX_NESTING_DEPTH} deep")
 
 
-def _concepts_of_variables(triples: Sequence[tuple[str, str, str | None]]) -> dict[str, str]:
+def _concepts_by_variable(triples: Sequence[tuple[str, str, str | None]]) -> dict[str, str]:
     """Return the concept of each variable, in order of first mention; empty for a variable without a concept.
 
     Raises:
@@ -133,7 +133,7 @@ def _concepts_of_variables(triples: Sequence[tuple[str, str, str | None]]) -> di
     return concepts
 
 
-def _relations_and_attributes(
+def _split_relations_and_attributes(
     triples: Sequence[tuple[str, str, str | None]], node_of: Mapping[str, int], model: Any
 ) -> tuple[list[tuple[int, str, int]], list[tuple[int, str, str]]]:
     """Return the triples whose target is a node, and those whose target is a constant.
@@ -151,31 +151,31 @@ def _relations_and_attributes(
     for source, role, target in triples:
         if role == ":instance":
             continue
-        name = role.removeprefix(":")
+        role_name = role.removeprefix(":")
         if target is None:
             raise InputError(f"the relation {role} of {source} has no target")
         if target in node_of:
-            relations.append((node_of[source], name, node_of[target]))
-        elif model.is_role_inverted(role) and role != _INSTANCE_OF and _SYMBOL.fullmatch(target):
+            relations.append((node_of[source], role_name, node_of[target]))
+        elif model.is_role_inverted(role) and role != _INSTANCE_OF and _VARIABLE.fullmatch(target):
             raise InputError(f"the relation {role} of {source} leads from {target}, which is no variable of the graph")
         else:
-            attributes.append((node_of[source], name, str(target)))
+            attributes.append((node_of[source], role_name, str(target)))
     return relations, attributes
 
 
-def _check_end(text: str) -> None:
+def _check_nothing_follows(text: str) -> None:
     """Raise InputError for text after the first graph, which penman would ignore."""
     depth = 0
     for mark in _MARKS.finditer(text):
         depth += {"(": 1, ")": -1}.get(mark.group(), 0)
         if depth == 0 and mark.group() == ")":
-            rest = _COMMENT.sub("", text[mark.end() :]).split()
-            if rest:
-                raise InputError(f"not a graph in Penman notation: {rest[0]!r} follows its end")
+            following_words = _COMMENT.sub("", text[mark.end() :]).split()
+            if following_words:
+                raise InputError(f"not a graph in Penman notation: {following_words[0]!r} follows its end")
             return
 
 
-def _one_line(error: Exception) -> str:
+def _message_on_one_line(error: Exception) -> str:
     return " ".join(str(error).split())
 
 
@@ -191,17 +191,19 @@ def normalized(graph: Graph) -> Graph:
             relations.append((target, "mod", source))
         else:
             relations.append((source, role.lower(), target))
-    attributes = [(source, role.lower(), _plain(constant)) for source, role, constant in graph.attributes]
+    attributes = [
+        (source, role.lower(), _lowercase_without_quotes(constant)) for source, role, constant in graph.attributes
+    ]
     return Graph(
         graph.variables,
-        tuple(_plain(concept) for concept in graph.concepts),
+        tuple(_lowercase_without_quotes(concept) for concept in graph.concepts),
         tuple(dict.fromkeys(relations)),
         tuple(dict.fromkeys(attributes)),
         graph.root,
     )
 
 
-def _plain(text: str) -> str:
+def _lowercase_without_quotes(text: str) -> str:
     return text.lower().replace('"', "").replace("'", "")
 
 
@@ -239,10 +241,10 @@ def read_graph_file(path: Path) -> list[GraphBlock]:
     """
     try:
         if path.suffix == ".gz":
-            with gzip.open(path, "rt", encoding="utf-8-sig") as lines:
-                graphs = _blocks(path, lines.read().split("\n"))
+            with gzip.open(path, "rt", encoding="utf-8-sig") as stream:
+                graphs = _parse_blocks(path, stream.read().split("\n"))
         else:
-            graphs = _blocks(path, path.read_text(encoding="utf-8-sig").split("\n"))
+            graphs = _parse_blocks(path, path.read_text(encoding="utf-8-sig").split("\n"))
     except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
         reason = error.strerror or str(error) if isinstance(error, OSError) else str(error)
         raise InputError(f"{path}: cannot be read as a file of graphs ({reason})") from error
@@ -251,34 +253,34 @@ def read_graph_file(path: Path) -> list[GraphBlock]:
     return graphs
 
 
-def _blocks(path: Path, lines: Sequence[str]) -> list[GraphBlock]:
+def _parse_blocks(path: Path, lines: Sequence[str]) -> list[GraphBlock]:
     """Return the graphs in lines, in blocks separated by blank lines; comments give the id and sentence of a block."""
     blocks: list[GraphBlock] = []
-    graph: list[str] = []
+    graph_lines: list[str] = []
     metadata: dict[str, str] = {}
     first_line = 0
-    for number, line in enumerate([*lines, ""], 1):
+    for line_number, line in enumerate([*lines, ""], 1):
         stripped = line.strip()
         if not stripped:
-            if graph:
-                text = "\n".join(graph)
+            if graph_lines:
+                text = "\n".join(graph_lines)
                 blocks.append(GraphBlock(text, metadata.get("id", ""), metadata.get("snt", ""), path, first_line))
-            graph, metadata = [], {}
+            graph_lines, metadata = [], {}
         elif stripped.startswith("#"):
-            metadata |= _metadata(stripped)
+            metadata |= _parse_metadata(stripped)
         else:
-            if not graph:
-                first_line = number
-            graph.append(line.rstrip())
+            if not graph_lines:
+                first_line = line_number
+            graph_lines.append(line.rstrip())
     return blocks
 
 
-def _metadata(comment: str) -> dict[str, str]:
+def _parse_metadata(comment: str) -> dict[str, str]:
     """Return the values in a comment line by key; keys begin with ``::`` in the line, but not in the result."""
     values = {}
-    for part in _BEFORE_KEY.split(comment.lstrip("# \t")):
-        if part.startswith("::"):
-            key, _, value = part[2:].replace("\t", " ").partition(" ")
+    for field in _BLANKS_BEFORE_KEY.split(comment.lstrip("# \t")):
+        if field.startswith("::"):
+            key, _, value = field[2:].replace("\t", " ").partition(" ")
             values[key] = value.strip()
     return values
 

@@ -151,7 +151,7 @@ def test_a_folder_of_assay_data_comes_first(monkeypatch, tmp_path, paper):
     before = wordnet.wordnet_signature()
     folder = tmp_path / "wordnet"
     folder.mkdir()
-    for name in wordnet._FILES:
+    for name in wordnet._SYNONYM_FILES:
         (folder / name).write_bytes((root / name).read_bytes())
     monkeypatch.setenv("ASSAY_DATA", str(tmp_path))
     assert wordnet.find_wordnet() == folder

@@ -103,7 +103,7 @@ def test_a_word_that_is_not_utf8_keeps_its_row(tmp_path):
 
 def test_words_with_the_same_key_are_told_apart(glove, monkeypatch):
     # A key of two bits makes every word collide with others.
-    monkeypatch.setattr(vectors, "_key", lambda word: sum(word) % 4)
+    monkeypatch.setattr(vectors, "_hash_word", lambda word: sum(word) % 4)
     table = open_vectors(glove)
     assert table.lookup([*WORDS, "god", "tac"]).tolist() == [*range(10), -1, -1]
 
@@ -182,7 +182,7 @@ def test_two_processes_at_once_do_no_harm(tmp_path, own_cache):
 
 def test_a_damaged_cache_is_named(glove, own_cache):
     open_vectors(glove)
-    vectors._open.cache_clear()
+    vectors._map_into_memory.cache_clear()
     (own_cache / "vectors" / source_digest(glove) / "vectors.npy").write_bytes(b"\x93NUMPY")
     with pytest.raises(InputError, match=r"damaged .*; delete this folder"):
         open_vectors(glove)

@@ -21,7 +21,7 @@ _WORD = regex.compile(r"[\p{L}\p{N}_][\p{L}\p{M}\p{N}_]*")
 
 # Digits only, since number words ("one", German "ein") too often mean something else. On NQ-open this finds a number in
 # 28 % of references, as the answer-similarity paper reports.
-_NUMBER = r"\pN"
+_NUMBER_CATEGORY = r"\pN"
 
 
 def pair_key(first: str, second: str) -> tuple[str, str]:
@@ -57,10 +57,12 @@ def has_number(column: pa.ChunkedArray) -> NDArray[np.bool_]:
     """
     import pyarrow.compute as pc
 
-    has = np.zeros(len(column), dtype=bool)
+    row_has_number = np.zeros(len(column), dtype=bool)
     for texts, rows in laid_flat(column):
-        np.logical_or.at(has, rows, np.asarray(pc.match_substring_regex(texts, _NUMBER), dtype=bool))
-    return has
+        np.logical_or.at(
+            row_has_number, rows, np.asarray(pc.match_substring_regex(texts, _NUMBER_CATEGORY), dtype=bool)
+        )
+    return row_has_number
 
 
 def laid_flat(column: pa.ChunkedArray) -> Iterator[tuple[pa.Array, NDArray[np.int64]]]:

@@ -19,7 +19,7 @@ REMEDY = "sudo apt-get install wordnet-base, or python -m nltk.downloader wordne
 _SYSTEM = ("/usr/share/wordnet", "/usr/share/wordnet-3.0/dict")
 _PARTS = ("noun", "verb", "adj", "adv")
 #: The files that decide which words are synonyms.
-_FILES = (
+_SYNONYM_FILES = (
     *(f"index.{part}" for part in _PARTS),
     *(f"data.{part}" for part in _PARTS),
     *(f"{part}.exc" for part in _PARTS),
@@ -33,11 +33,11 @@ def find_wordnet() -> Any | None:
     (folder or archive), and the folders of operating systems.
     """
     folders = [folder / "wordnet" for folder in [*data_dirs(), cache_dir()]]
-    chosen = os.environ.get("WNSEARCHDIR")
-    if chosen:
-        folders.insert(0, Path(chosen))
+    user_folder = os.environ.get("WNSEARCHDIR")
+    if user_folder:
+        folders.insert(0, Path(user_folder))
     for folder in folders:
-        if _complete(folder):
+        if _is_complete(folder):
             return folder
     from nltk.data import find
 
@@ -47,13 +47,13 @@ def find_wordnet() -> Any | None:
         except LookupError:
             continue
     for folder in map(Path, _SYSTEM):
-        if _complete(folder):
+        if _is_complete(folder):
             return folder
     return None
 
 
-def _complete(folder: Path) -> bool:
-    return all((folder / name).is_file() for name in _FILES)
+def _is_complete(folder: Path) -> bool:
+    return all((folder / name).is_file() for name in _SYNONYM_FILES)
 
 
 def _require_wordnet() -> Any:
@@ -85,8 +85,8 @@ def check_wordnet() -> None:
 
     root = _require_wordnet()
     with _explain_refusal(root):
-        _show_to_nltk(root)
-        (FileSystemPathPointer(str(root)) if isinstance(root, Path) else root).join(_FILES[0]).open().close()
+        _add_to_nltk_path(root)
+        (FileSystemPathPointer(str(root)) if isinstance(root, Path) else root).join(_SYNONYM_FILES[0]).open().close()
 
 
 @contextmanager
@@ -99,7 +99,7 @@ def _explain_refusal(root: Any) -> Iterator[None]:
         raise UnavailableError(reason, f"chmod -R go-w {root}") from error
 
 
-def _show_to_nltk(root: Any) -> None:
+def _add_to_nltk_path(root: Any) -> None:
     """Add a folder to the data path of NLTK, which refuses to read files elsewhere."""
     import nltk.data
 
@@ -118,7 +118,7 @@ def _open_reader(root: Any) -> Any:
 
     from assay.lexicon.wordnet_reader import EnglishReader
 
-    _show_to_nltk(root)
+    _add_to_nltk_path(root)
     with warnings.catch_warnings():
         # NLTK warns that other languages are unavailable; only English is used
         warnings.filterwarnings("ignore", message="The multilingual functions")
@@ -143,8 +143,8 @@ def _version_and_digest(root: Any) -> str:
     """Return the version of a WordNet and 16 digits of a digest of its files, joined by a hyphen."""
     digest = hashlib.sha256()
     version = "unknown"
-    for name in _FILES:
-        content = _content_of(root, name)
+    for name in _SYNONYM_FILES:
+        content = _read_content(root, name)
         if name == "data.adj":
             version = _version_in_licence(content)
         digest.update(f"{name}:{len(content)}:".encode())
@@ -160,7 +160,7 @@ def _version_in_licence(content: bytes) -> str:
     return "unknown"
 
 
-def _content_of(root: Any, name: str) -> bytes:
+def _read_content(root: Any, name: str) -> bytes:
     """Return the bytes of a file of WordNet.
 
     Args:

@@ -131,12 +131,12 @@ def appending(texts: dict[str, str]) -> Change:
             sentence: if the candidate does not end as a sentence does, a full stop is inserted before the text.
     """
 
-    def change(pair: TextPair, draw: Random) -> TextPair | None:
+    def change(pair: TextPair, rng: Random) -> TextPair | None:
         candidate, text = pair.candidate.rstrip(), pair.in_words(texts)
         if not candidate:
             return None
-        stop = "." if text.startswith(" ") and candidate[-1] not in _ENDS else ""
-        return pair.answered(candidate + stop + text)
+        full_stop = "." if text.startswith(" ") and candidate[-1] not in _SENTENCE_ENDS else ""
+        return pair.answered(candidate + full_stop + text)
 
     return change
 
@@ -150,7 +150,7 @@ def quoting_gold(texts: dict[str, str]) -> Change:
         texts: one text per language, by ISO 639-1 code, English among them; ``{}`` is replaced by the gold answer.
     """
 
-    def change(pair: TextPair, draw: Random) -> TextPair | None:
+    def change(pair: TextPair, rng: Random) -> TextPair | None:
         gold = pair.gold
         if not any(map(str.isalnum, gold)) or gold.lower().rstrip(".!") in _YES_NO:
             return None
@@ -160,6 +160,6 @@ def quoting_gold(texts: dict[str, str]) -> Change:
 
 
 #: Characters after which a sentence may begin.
-_ENDS = frozenset(".!?\"')]\u2019\u201d")
+_SENTENCE_ENDS = frozenset(".!?\"')]\u2019\u201d")
 #: Gold answers whose denial may be right, such as "not none".
 _YES_NO = frozenset({"yes", "no", "true", "false", "none", "not", "ja", "nein", "wahr", "falsch", "keine", "keiner"})

@@ -44,11 +44,11 @@ def load_perturbation(name: str) -> Perturbation:
     others = _registered_by_others()
     if name not in others:
         raise InputError(unknown_name("there is no perturbation", name, [*built_in(), *others]))
-    what = f"the perturbation {name!r} ({others[name].value})"
-    with code_of_others(f"{what} cannot be loaded"):
+    description = f"the perturbation {name!r} ({others[name].value})"
+    with code_of_others(f"{description} cannot be loaded"):
         loaded = others[name].load()
     if not isinstance(loaded, Perturbation):
-        raise UnavailableError(f"{what} is no Perturbation of assay")
+        raise UnavailableError(f"{description} is no Perturbation of assay")
     return loaded
 
 

@@ -8,7 +8,7 @@ from random import Random
 from assay.perturbations.base import Perturbation, TextPair, appending
 
 
-def _in_lower_case(pair: TextPair, draw: Random) -> TextPair | None:
+def _lowercase_candidate(pair: TextPair, rng: Random) -> TextPair | None:
     """Return the pair with its candidate in lower case."""
     return pair.answered(pair.candidate.lower())
 
@@ -17,11 +17,11 @@ LOWER_CASE = Perturbation(
     name="lower-case",
     summary="the answer in lower case",
     expected="same",
-    change=_in_lower_case,
+    change=_lowercase_candidate,
 )
 
 
-def _in_upper_case(pair: TextPair, draw: Random) -> TextPair | None:
+def _uppercase_candidate(pair: TextPair, rng: Random) -> TextPair | None:
     """Return the pair with its candidate in capitals."""
     return pair.answered(pair.candidate.upper())
 
@@ -30,20 +30,20 @@ UPPER_CASE = Perturbation(
     name="upper-case",
     summary="the answer in capitals",
     expected="same",
-    change=_in_upper_case,
+    change=_uppercase_candidate,
 )
 
 
 # marks within a word or number stay: l'eau, 3.5, U.S
-_MARKS = re.compile(r"(?<!\w)[^\w\s%€$£°+-]+|[^\w\s%€$£°+-]+(?!\w)")
+_EDGE_PUNCTUATION = re.compile(r"(?<!\w)[^\w\s%€$£°+-]+|[^\w\s%€$£°+-]+(?!\w)")
 
 
-def _without_punctuation(pair: TextPair, draw: Random) -> TextPair | None:
+def _remove_punctuation(pair: TextPair, rng: Random) -> TextPair | None:
     """Return the pair with the punctuation at the edges of words removed from its candidate.
 
     None if only white space would change, or nothing would remain.
     """
-    plain = " ".join(_MARKS.sub(" ", pair.candidate).split())
+    plain = " ".join(_EDGE_PUNCTUATION.sub(" ", pair.candidate).split())
     if not plain or plain == " ".join(pair.candidate.split()):
         return None
     return pair.answered(plain)
@@ -53,7 +53,7 @@ NO_PUNCTUATION = Perturbation(
     name="no-punctuation",
     summary="the answer without punctuation",
     expected="same",
-    change=_without_punctuation,
+    change=_remove_punctuation,
 )
 
 
@@ -85,7 +85,7 @@ TRUE_SENTENCE = Perturbation(
 )
 
 
-def _with_swapped_texts(pair: TextPair, draw: Random) -> TextPair | None:
+def _swap_texts(pair: TextPair, rng: Random) -> TextPair | None:
     """Return the pair with its texts exchanged; None if they have roles (a question, or several references)."""
     if pair.question.strip() or len(pair.references) != 1:
         return None
@@ -96,7 +96,7 @@ SWAPPED_ORDER = Perturbation(
     name="swapped-order",
     summary="the two texts exchanged, where there is no question and one reference",
     expected="same",
-    change=_with_swapped_texts,
+    change=_swap_texts,
 )
 
 

@@ -14,31 +14,33 @@ NAMES = (
     *("Aoife Brennan", "Mateo Herrera", "Lucia Bianchi", "Erik Dahl", "Priya Nair", "Jonas Weber"),
 )
 # a run of capitalised words, with small words between them
-_RUN = re.compile(r"[A-Z][\w'\u2019.-]*(?:\s+(?:(?:of|the|and|de|van|von|der|la|le|du)\s+)*[A-Z][\w'\u2019.-]*)*")
+_CAPITALISED_RUN = re.compile(
+    r"[A-Z][\w'\u2019.-]*(?:\s+(?:(?:of|the|and|de|van|von|der|la|le|du)\s+)*[A-Z][\w'\u2019.-]*)*"
+)
 #: Words of a gold answer that are no part of a name on their own.
-_SMALL = frozenset(
+_WORDS_OF_NO_NAME = frozenset(
     {"a", "an", "and", "as", "at", "by", "de", "der", "du", "for", "from", "he", "in", "is", "it", "la", "le", "of"}
     | {"on", "or", "she", "the", "they", "this", "to", "van", "von", "was"}
 )
 
 
-def _with_names_replaced(pair: TextPair, draw: Random) -> TextPair | None:
+def _replace_names(pair: TextPair, rng: Random) -> TextPair | None:
     """Return the pair with another name for each one that shares a word with a gold answer.
 
     None if the gold answers share a word with each of :data:`NAMES`, or if a gold answer still occurs.
     """
-    gold_words = {word for text in pair.references for word in text_key(text).split()} - _SMALL
+    gold_words = {word for text in pair.references for word in text_key(text).split()} - _WORDS_OF_NO_NAME
     names = [name for name in NAMES if gold_words.isdisjoint(text_key(name).split())]
     if not names:
         return None
-    name = draw.choice(names)
+    name = rng.choice(names)
 
-    def replacement(match: re.Match[str]) -> str:
+    def replace_match(match: re.Match[str]) -> str:
         if gold_words.isdisjoint(text_key(match[0]).split()):
             return match[0]
         return name + ("." if match[0].endswith(".") else "")
 
-    changed = pair.answered(_RUN.sub(replacement, pair.candidate))
+    changed = pair.answered(_CAPITALISED_RUN.sub(replace_match, pair.candidate))
     return None if changed.has_gold() else changed
 
 
@@ -46,7 +48,7 @@ NAMES_REPLACED = Perturbation(
     name="names-replaced",
     summary="another name in place of that of the gold answer",
     expected="negative",
-    change=_with_names_replaced,
+    change=_replace_names,
     pairs="right",
     # in German every noun is capitalised
     languages=frozenset({"en"}),
@@ -56,32 +58,32 @@ NAMES_REPLACED = Perturbation(
 _NUMBER = re.compile(r"\d+")
 
 
-def _with_numbers_replaced(pair: TextPair, draw: Random) -> TextPair | None:
+def _replace_numbers(pair: TextPair, rng: Random) -> TextPair | None:
     """Return the pair with another number for each number of the candidate that a gold answer has.
 
     None if a gold answer still occurs in the changed candidate.
     """
     gold_numbers = set(_NUMBER.findall(" ".join(pair.references)))
 
-    def replacement(match: re.Match[str]) -> str:
-        return _other_number(match[0], gold_numbers, draw) if match[0] in gold_numbers else match[0]
+    def replace_match(match: re.Match[str]) -> str:
+        return _draw_other_number(match[0], gold_numbers, rng) if match[0] in gold_numbers else match[0]
 
-    changed = pair.answered(_NUMBER.sub(replacement, pair.candidate))
+    changed = pair.answered(_NUMBER.sub(replace_match, pair.candidate))
     return None if changed.has_gold() else changed
 
 
-def _other_number(number: str, gold_numbers: set[str], draw: Random) -> str:
+def _draw_other_number(number: str, gold_numbers: set[str], rng: Random) -> str:
     """Return a random number that is in no gold answer, with as many digits as *number* or more if need be.
 
     With several digits, the first is 0 only if that of *number* is.
     """
     while True:
-        first = draw.choice("123456789") if number[0] != "0" else "0"
-        rest = "".join(draw.choice("0123456789") for _ in number[1:])
+        first_digit = rng.choice("123456789") if number[0] != "0" else "0"
+        other_digits = "".join(rng.choice("0123456789") for _ in number[1:])
         if len(number) == 1:
-            first = draw.choice("0123456789")
-        if first + rest not in gold_numbers:
-            return first + rest
+            first_digit = rng.choice("0123456789")
+        if first_digit + other_digits not in gold_numbers:
+            return first_digit + other_digits
         # add a digit before the next try: the gold answers may have all numbers of this length
         number += "0"
 
@@ -90,12 +92,12 @@ NUMBERS_REPLACED = Perturbation(
     name="numbers-replaced",
     summary="other numbers in place of those of the gold answer",
     expected="negative",
-    change=_with_numbers_replaced,
+    change=_replace_numbers,
     pairs="right",
 )
 
 
-def _with_question_as_answer(pair: TextPair, draw: Random) -> TextPair | None:
+def _answer_with_question(pair: TextPair, rng: Random) -> TextPair | None:
     """Return the pair with its question as the candidate, or None without a question."""
     return pair.answered(pair.question) if pair.question.strip() else None
 
@@ -104,5 +106,5 @@ QUESTION_AS_ANSWER = Perturbation(
     name="question-as-answer",
     summary="the question repeated as the answer",
     expected="negative",
-    change=_with_question_as_answer,
+    change=_answer_with_question,
 )

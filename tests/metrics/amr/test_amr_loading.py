@@ -51,12 +51,12 @@ def parser(monkeypatch, tmp_path, clock):
         clock.now += 100
         return Model()
 
-    parsing._model.cache_clear()
+    parsing._load_model.cache_clear()
     module = types.ModuleType("amrlib")
     module.load_stog_model = load_stog_model
     monkeypatch.setitem(sys.modules, "amrlib", module)
     yield f"amrlib:{tmp_path}"
-    parsing._model.cache_clear()
+    parsing._load_model.cache_clear()
 
 
 @pytest.mark.slow
@@ -95,7 +95,7 @@ def test_word_vectors_are_read_apart(clock, monkeypatch, tmp_path):
         return 0.5
 
     monkeypatch.setattr(comparing, "NodeVectors", Slow)
-    monkeypatch.setitem(comparing._FOCUS, "root", compare)
+    monkeypatch.setitem(comparing._NODE_SIMILARITIES, "root", compare)
     metric = load_metric(f"amr:root,vectors={path}")
     opened = open_session(metric.needs())
     batch = Batch(["a", "b"], ["b", "b"], None, [CATS, DOG], [DOG, DOG])

@@ -140,7 +140,7 @@ def test_a_pair_depends_on_nothing_else(shared_data, vectors):
 
 @pytest.mark.slow
 def test_processes_give_the_same_numbers(shared_data, vectors, monkeypatch):
-    monkeypatch.setattr("assay.metrics.amr.session.FEW", 10)
+    monkeypatch.setattr("assay.metrics.amr.session.MIN_PAIRS_FOR_PROCESSES", 10)
     pairs = bamboo(shared_data, "sick")[:60]
     metrics = load_metric(f"amr:all,vectors={vectors}").expand()
     one = open_session(AmrEngine(1)).score(metrics, of_graphs(*pairs))
@@ -204,7 +204,7 @@ class Parser:
 def parser(monkeypatch, tmp_path):
     from assay.metrics.amr import parsing
 
-    parsing._model.cache_clear()
+    parsing._load_model.cache_clear()
     model = Parser()
     module = types.ModuleType("amrlib")
     module.load_stog_model = lambda model_dir: model
@@ -212,7 +212,7 @@ def parser(monkeypatch, tmp_path):
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "weights").write_text("1")
     yield model
-    parsing._model.cache_clear()
+    parsing._load_model.cache_clear()
 
 
 def test_texts_without_a_graph_are_parsed(parser, tmp_path):

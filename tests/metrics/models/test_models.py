@@ -142,7 +142,7 @@ def test_what_is_refused(tmp_path: Path, changes: dict[str, bytes | None], error
 
 
 def test_a_folder_is_looked_at_to_a_bounded_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(of_models, "MOST_FILES", 20)
+    monkeypatch.setattr(of_models, "MAX_FILES", 20)
     assert locate(str(write(tmp_path / "m", model_files()))).files
     write(tmp_path / "many", {f"{number}.txt": b"" for number in range(21)})
     for name in ("bi-encoder", "pooled", "cross-encoder"):

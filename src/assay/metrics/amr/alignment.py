@@ -66,16 +66,16 @@ class Problem:
 
     def value(self, mapping: NDArray[np.intp]) -> float:
         """Return the value of an alignment: node i on ``mapping[i]``, -1 for none, shape (n,)."""
-        chosen = self.chosen(mapping)
-        matches = np.count_nonzero(chosen[self.sources] & chosen[self.targets])
-        return float(self.unary.ravel()[chosen].sum() + matches)
+        is_aligned = self.aligned_pairs(mapping)
+        matches = np.count_nonzero(is_aligned[self.sources] & is_aligned[self.targets])
+        return float(self.unary.ravel()[is_aligned].sum() + matches)
 
-    def chosen(self, mapping: NDArray[np.intp]) -> NDArray[np.bool_]:
+    def aligned_pairs(self, mapping: NDArray[np.intp]) -> NDArray[np.bool_]:
         """Return whether each pair of nodes is aligned, shape (n * m,)."""
-        chosen = np.zeros(self.unary.size, dtype=bool)
+        is_aligned = np.zeros(self.unary.size, dtype=bool)
         rows = np.flatnonzero(mapping >= 0)
-        chosen[rows * self.unary.shape[1] + mapping[rows]] = True
-        return chosen
+        is_aligned[rows * self.unary.shape[1] + mapping[rows]] = True
+        return is_aligned
 
 
 @dataclass(frozen=True)
@@ -119,11 +119,11 @@ def make_problem(
         similarity: the similarity of two concepts, from 0 to 1; roots are compared with it as well.
         concept_weight: the value of equal concepts.
     """
-    unary = _unary_score(first, second, similarity, concept_weight)
+    unary = _unary_values(first, second, similarity, concept_weight)
     columns = unary.shape[1]
     matches: list[tuple[int, int, int, int]] = []
-    second_by_role = _by_role(second.relations)
-    for role, relations in _by_role(first.relations).items():
+    second_by_role = _group_by_role(second.relations)
+    for role, relations in _group_by_role(first.relations).items():
         for index, source, target in relations:
             for index2, source2, target2 in second_by_role.get(role, ()):
                 # a loop matches only a loop, and then a single pair of nodes decides
@@ -131,11 +131,11 @@ def make_problem(
                     unary[source, source2] += 1
                 elif source != target and source2 != target2:
                     matches.append((source * columns + source2, target * columns + target2, index, index2))
-    table = np.ascontiguousarray(np.array(matches, dtype=np.intp).reshape(-1, 4).T)
-    return Problem(unary, table[0], table[1], table[2], table[3], _granularity(unary))
+    match_table = np.ascontiguousarray(np.array(matches, dtype=np.intp).reshape(-1, 4).T)
+    return Problem(unary, match_table[0], match_table[1], match_table[2], match_table[3], _unit_of_values(unary))
 
 
-def _unary_score(
+def _unary_values(
     first: Triples, second: Triples, similarity: Callable[[str, str], float], concept_weight: float
 ) -> NDArray[np.float64]:
     """Return the value of aligning node i with node j by their concepts and constants alone, shape (n, m).
@@ -156,16 +156,16 @@ def _unary_score(
         for i, concept in enumerate(first.concepts):
             for j, other in enumerate(second.concepts):
                 unary[i, j] = concept_weight * similarity(concept, other)
-    attributes = defaultdict(list)
+    second_attributes = defaultdict(list)
     for j, role, constant in second.attributes:
-        attributes[role].append((j, constant))
+        second_attributes[role].append((j, constant))
     for i, role, constant in first.attributes:
-        for j, other in attributes.get(role, ()):
+        for j, other in second_attributes.get(role, ()):
             unary[i, j] += similarity(constant, other) if role == ROOT else same_label(constant, other)
     return unary
 
 
-def _granularity(unary: NDArray[np.float64]) -> float:
+def _unit_of_values(unary: NDArray[np.float64]) -> float:
     """Return 1 or .5 if all values are multiples of it, otherwise 0."""
     for unit in (1.0, 0.5):
         if not np.any(unary % unit):
@@ -173,7 +173,7 @@ def _granularity(unary: NDArray[np.float64]) -> float:
     return 0.0
 
 
-def _by_role(relations: Sequence[tuple[int, str, int]]) -> dict[str, list[tuple[int, int, int]]]:
+def _group_by_role(relations: Sequence[tuple[int, str, int]]) -> dict[str, list[tuple[int, int, int]]]:
     """Return index, source and target of the relations of each role."""
     by_role: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
     for index, (source, role, target) in enumerate(relations):
@@ -192,9 +192,12 @@ def hill_climbing(problem: Problem, *, restarts: int = 4, seed: int = 0) -> Alig
         seed: the seed of the random alignments, which depend only on it and on max(n, m).
     """
     rows, columns = problem.unary.shape
-    size = max(rows, columns)
+    padded_size = max(rows, columns)
     rng = np.random.default_rng(seed)
-    starts = [_best_single_pairs(problem.unary, size), *(rng.permutation(size) for _ in range(restarts))]
+    starts = [
+        _assign_best_single_pairs(problem.unary, padded_size),
+        *(rng.permutation(padded_size) for _ in range(restarts)),
+    ]
     mappings = [mapping_of(problem, climb(problem, start)) for start in starts]
     best = max(mappings, key=problem.value)
     return Alignment(tuple(best.tolist()), problem.value(best), optimal=False)
@@ -210,15 +213,15 @@ def climb(problem: Problem, start: NDArray[np.intp]) -> NDArray[np.intp]:
         start: the partner of each node, a permutation of max(n, m) numbers; a partner of m or more means none.
     """
     rows, columns = problem.unary.shape
-    size = len(start)
+    padded_size = len(start)
     if not rows or not columns:
         return start
     # padded to a square, so that any node can be exchanged with "none"
-    unary = np.zeros((size, size))
+    unary = np.zeros((padded_size, padded_size))
     unary[:rows, :columns] = problem.unary
     source, source2 = np.divmod(problem.sources, columns)
     target, target2 = np.divmod(problem.targets, columns)
-    nodes = np.arange(size)
+    nodes = np.arange(padded_size)
     partners = start.copy()
     while True:
         # value[i, j]: the value of node i with partner j, while all other nodes keep theirs
@@ -229,21 +232,21 @@ def climb(problem: Problem, start: NDArray[np.intp]) -> NDArray[np.intp]:
         # correct for matches between the two exchanged nodes: a match that they have was subtracted twice, one that the
         # exchange creates was not added
         is_between = (at_source & at_target) | ((partners[target] == source2) & (partners[source] == target2))
-        shared = np.zeros((size, size))
+        shared = np.zeros((padded_size, padded_size))
         np.add.at(shared, (source[is_between], target[is_between]), 1)
         after = value[:, partners]
         before = value[nodes, partners]
         gain = after + after.T - before[:, None] - before[None, :] + shared + shared.T
         np.fill_diagonal(gain, 0)
-        left, right = divmod(int(gain.argmax()), size)
+        left, right = divmod(int(gain.argmax()), padded_size)
         if gain[left, right] <= _LEAST_GAIN:
             return partners
         partners[[left, right]] = partners[[right, left]]
 
 
-def _best_single_pairs(unary: NDArray[np.float64], size: int) -> NDArray[np.intp]:
-    """Return the assignment that maximises the values of single pairs, as a permutation of *size* numbers."""
-    square = np.zeros((size, size))
+def _assign_best_single_pairs(unary: NDArray[np.float64], padded_size: int) -> NDArray[np.intp]:
+    """Return the assignment that maximises the values of single pairs, as a permutation of *padded_size* numbers."""
+    square = np.zeros((padded_size, padded_size))
     square[: unary.shape[0], : unary.shape[1]] = unary
     return np.asarray(linear_sum_assignment(square, maximize=True)[1], dtype=np.intp)
 

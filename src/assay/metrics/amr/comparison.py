@@ -32,11 +32,11 @@ from assay.paths import user_path
 T = TypeVar("T")
 
 #: The number of characters of a graph that an error shows.
-_SHOWN = 60
+_MAX_SHOWN_CHARACTERS = 60
 #: The number of prepared graphs that a :class:`Comparer` caches.
-_KEPT = 4096
+_MAX_CACHED_GRAPHS = 4096
 #: Aspects that compare one node of each graph.
-_FOCUS = {
+_NODE_SIMILARITIES = {
     "max-indegree": max_indegree,
     "max-outdegree": max_outdegree,
     "max-degree": max_degree,
@@ -192,21 +192,21 @@ class PreparedGraph:
 
     def __init__(self, text: str) -> None:
         try:
-            self._prepared_graph = parse_graph(text)
+            self._parsed_graph = parse_graph(text)
         except InputError as error:
-            beginning = " ".join(text.split())[:_SHOWN]
+            beginning = " ".join(text.split())[:_MAX_SHOWN_CHARACTERS]
             raise InputError(f"a graph of the data cannot be read: {error}; it begins: {beginning}") from None
         self._computed: dict[tuple[Any, ...], Any] = {}
 
     @cached_property
     def normal(self) -> Graph:
         """The normalized graph, as the kernels compare it."""
-        return normalized(self._prepared_graph)
+        return normalized(self._parsed_graph)
 
     def form(self, *, standardize: bool) -> Graph:
         """Return the graph whose triples and labels are compared: standardized, or only in lower case."""
         return self._cached(
-            ("form", standardize), lambda: (standardized if standardize else lowered)(self._prepared_graph)
+            ("form", standardize), lambda: (standardized if standardize else lowered)(self._parsed_graph)
         )
 
     def labels(self, aspect: str, *, standardize: bool) -> frozenset[str]:
@@ -272,7 +272,7 @@ class Comparer:
         seconds = np.zeros(len(aspects))
         for row, (first, second) in enumerate(pairs):
             started = time.perf_counter()
-            left, right = self._prepared_graph(first), self._prepared_graph(second)
+            left, right = self._find_or_prepare_graph(first), self._find_or_prepare_graph(second)
             seconds += time.perf_counter() - started
             for column, aspect in enumerate(aspects):
                 started = time.perf_counter()
@@ -280,14 +280,14 @@ class Comparer:
                 seconds[column] += time.perf_counter() - started
         return scores, seconds
 
-    def _prepared_graph(self, text: str) -> PreparedGraph:
+    def _find_or_prepare_graph(self, text: str) -> PreparedGraph:
         """Return the prepared graph of a text, from a cache that keeps the most recently used ones."""
         graph = self._graphs.get(text)
         if graph is not None:
             self._graphs.move_to_end(text)
             return graph
         graph = self._graphs[text] = PreparedGraph(text)
-        if len(self._graphs) > _KEPT:
+        if len(self._graphs) > _MAX_CACHED_GRAPHS:
             self._graphs.popitem(last=False)
         return graph
 
@@ -303,22 +303,22 @@ class Comparer:
         if aspect == "wwlk":
             vectors = self._node_vectors(settings)
             return compare_embeddings(left.embeddings(vectors, iterations), right.embeddings(vectors, iterations))
-        if aspect in _FOCUS:
-            return _FOCUS[aspect](left.normal, right.normal, self._node_vectors(settings))
+        if aspect in _NODE_SIMILARITIES:
+            return _NODE_SIMILARITIES[aspect](left.normal, right.normal, self._node_vectors(settings))
         if aspect == "quantifiers":
             return quantifiers(left.normal, right.normal)
         return bag_of_nodes(left.normal, right.normal)
 
     def _f1_of_aligned(self, settings: AspectSettings, left: PreparedGraph, right: PreparedGraph) -> float:
         """Return the F1 of aligned triples; S2match aligns the triples of Smatch, with graded matches of concepts."""
-        graded = settings.aspect == "s2match"
-        part = "smatch" if graded else settings.aspect
-        first = left.triples(part, standardize=settings.standardize)
-        second = right.triples(part, standardize=settings.standardize)
+        is_graded = settings.aspect == "s2match"
+        triples_aspect = "smatch" if is_graded else settings.aspect
+        first = left.triples(triples_aspect, standardize=settings.standardize)
+        second = right.triples(triples_aspect, standardize=settings.standardize)
         if not len(first) or not len(second):
             return smatch_f1(0.0, first, second)
-        weight = settings.concept_weight if graded else 1.0
-        similarity = self._concept_similarity(settings) if graded else same_label
+        weight = settings.concept_weight if is_graded else 1.0
+        similarity = self._concept_similarity(settings) if is_graded else same_label
         alignment = solve(make_problem(first, second, similarity, weight), settings)
         return smatch_f1(alignment.value, first, second, weight)
 

@@ -25,13 +25,13 @@ from assay.errors import AssayError
 from assay.metrics.amr.alignment import Alignment, Problem, climb, mapping_of
 
 #: Bounds and shares that differ by less than this are equal up to rounding.
-_EQUAL_BOUNDS = 1e-12
+_BOUND_TOLERANCE = 1e-12
 #: Values of alignments that differ by less than this are equal up to rounding.
-_EQUAL = 1e-9
+_VALUE_TOLERANCE = 1e-9
 #: The number of steps that do not lower the bound after which the step length is halved.
 _PATIENCE = 4
 #: The number of steps of the bound before the integer program is solved, and of steps between two climbs.
-_STEPS, _STEPS_PER_CLIMB = 48, 4
+_MAX_STEPS, _STEPS_PER_CLIMB = 48, 4
 #: HiGHS fulfils constraints only to 1e-6, so that "one unit more" is required as one unit less this share of a unit.
 _SLACK = 1e-3
 #: The status of milp if no solution fulfils the constraints.
@@ -52,11 +52,11 @@ class _Ends:
     Args:
         relation: the relation of each match in one of the two graphs, shape (k,).
         pair: the pair of nodes at this end of each match, shape (k,).
-        pairs: the number of pairs of nodes.
+        pair_count: the number of pairs of nodes.
     """
 
-    def __init__(self, relation: NDArray[np.intp], pair: NDArray[np.intp], pairs: int) -> None:
-        key = relation * pairs + pair
+    def __init__(self, relation: NDArray[np.intp], pair: NDArray[np.intp], pair_count: int) -> None:
+        key = relation * pair_count + pair
         self.order = np.argsort(key, kind="stable")
         ordered = key[self.order]
         is_first = np.append(True, ordered[1:] != ordered[:-1])
@@ -64,7 +64,7 @@ class _Ends:
         self.group = np.cumsum(is_first) - 1
         self.pair = pair[self.order][self.starts]
 
-    def largest(self, share: NDArray[np.float64]) -> NDArray[np.float64]:
+    def largest_shares(self, share: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the largest share in each of g groups, 0 if all are negative, shape (g,).
 
         Args:
@@ -72,19 +72,19 @@ class _Ends:
         """
         return np.maximum(np.maximum.reduceat(share[self.order], self.starts), 0.0)
 
-    def counted(self, share: NDArray[np.float64], chosen: NDArray[np.bool_]) -> NDArray[np.intp]:
+    def counted_matches(self, share: NDArray[np.float64], is_aligned: NDArray[np.bool_]) -> NDArray[np.intp]:
         """Return the matches that the bound counts at this end: the first with the largest share in each group.
 
         Groups without a positive share, or at a pair of nodes that is not chosen, have none.
 
         Args:
             share: the share of this end of each match, shape (k,).
-            chosen: whether each pair of nodes is aligned, shape (pairs,).
+            is_aligned: whether each pair of nodes is aligned, shape (pairs,).
         """
-        largest = self.largest(share)
-        counts = chosen[self.pair] & (largest > _EQUAL_BOUNDS)
-        is_largest = share[self.order] >= largest[self.group] - _EQUAL_BOUNDS
-        candidates = np.flatnonzero(is_largest & counts[self.group])
+        largest = self.largest_shares(share)
+        has_match = is_aligned[self.pair] & (largest > _BOUND_TOLERANCE)
+        is_largest = share[self.order] >= largest[self.group] - _BOUND_TOLERANCE
+        candidates = np.flatnonzero(is_largest & has_match[self.group])
         if not len(candidates):
             return candidates
         # ties: candidates are sorted by group, so the first of each group is kept
@@ -107,19 +107,19 @@ class Bound:
     """
 
     def __init__(self, problem: Problem) -> None:
-        pairs = problem.unary.size
+        pair_count = problem.unary.size
         self._problem = problem
         # the ends of the matches, grouped by the relations of the first graph, then by those of the second
         self._sides = []
         for relation in (problem.first, problem.second):
-            sources = _Ends(relation, problem.sources, pairs)
-            targets = _Ends(relation, problem.targets, pairs)
+            sources = _Ends(relation, problem.sources, pair_count)
+            targets = _Ends(relation, problem.targets, pair_count)
             self._sides.append((sources, targets))
         #: The share of each match at its source; its target has the rest of 1.
         self._share = np.full(len(problem.sources), 0.5)
         self._stride = 1.0
         #: The number of steps since the bound was last lowered.
-        self._idle = 0
+        self._steps_in_vain = 0
         self.value = np.inf
         self._compute_bound()
 
@@ -130,34 +130,34 @@ class Bound:
             reached: the value of a known alignment. The gap between it and the bound decides the length of the step.
         """
         problem = self._problem
-        chosen = problem.chosen(mapping_of(problem, self.partners))
-        slope = np.zeros(len(self._share))
+        is_aligned = problem.aligned_pairs(mapping_of(problem, self.partners))
+        subgradient = np.zeros(len(self._share))
         # each pair of nodes counts its matches by the relations of one graph, see _highest_gains
         is_counted_by = self._counts_by_first, ~self._counts_by_first
         for (source, target), is_counted in zip(self._sides, is_counted_by, strict=True):
-            slope[source.counted(self._share, chosen & is_counted)] += 1.0
-            slope[target.counted(1.0 - self._share, chosen & is_counted)] -= 1.0
-        squared_length = float(slope @ slope)
+            subgradient[source.counted_matches(self._share, is_aligned & is_counted)] += 1.0
+            subgradient[target.counted_matches(1.0 - self._share, is_aligned & is_counted)] -= 1.0
+        squared_length = float(subgradient @ subgradient)
         if not squared_length:
             return False
-        self._share -= self._stride * (self._latest - reached) / squared_length * slope
+        self._share -= self._stride * (self._latest_value - reached) / squared_length * subgradient
         self._compute_bound()
         return True
 
     def _compute_bound(self) -> None:
         """Compute the bound under the current shares; halve the stride after :data:`_PATIENCE` steps in vain."""
         unary = self._problem.unary
-        square = np.zeros((max(unary.shape),) * 2)
-        square[: unary.shape[0], : unary.shape[1]] = unary + self._highest_gains().reshape(unary.shape)
-        rows, columns = linear_sum_assignment(square, maximize=True)
+        values = np.zeros((max(unary.shape),) * 2)
+        values[: unary.shape[0], : unary.shape[1]] = unary + self._highest_gains().reshape(unary.shape)
+        rows, columns = linear_sum_assignment(values, maximize=True)
         self.partners = np.asarray(columns, dtype=np.intp)
-        self._latest = float(square[rows, columns].sum())
-        if self._latest < self.value - _EQUAL_BOUNDS:
-            self.value, self._idle = self._latest, 0
+        self._latest_value = float(values[rows, columns].sum())
+        if self._latest_value < self.value - _BOUND_TOLERANCE:
+            self.value, self._steps_in_vain = self._latest_value, 0
             return
-        self._idle += 1
-        if self._idle >= _PATIENCE:
-            self._stride, self._idle = self._stride / 2, 0
+        self._steps_in_vain += 1
+        if self._steps_in_vain >= _PATIENCE:
+            self._stride, self._steps_in_vain = self._stride / 2, 0
 
     def _highest_gains(self) -> NDArray[np.float64]:
         """Return the most that the matches at each pair of nodes can add, shape (pairs of nodes,).
@@ -165,11 +165,11 @@ class Bound:
         They are counted by the relations of the first graph and by those of the second. Both sums are bounds, and the
         lower one is used.
         """
-        size = self._problem.unary.size
+        pair_count = self._problem.unary.size
         gains = []
         for source, target in self._sides:
-            at_source = np.bincount(source.pair, source.largest(self._share), size)
-            at_target = np.bincount(target.pair, target.largest(1.0 - self._share), size)
+            at_source = np.bincount(source.pair, source.largest_shares(self._share), pair_count)
+            at_target = np.bincount(target.pair, target.largest_shares(1.0 - self._share), pair_count)
             gains.append(at_source + at_target)
         by_first, by_second = gains
         self._counts_by_first = by_first <= by_second
@@ -194,13 +194,13 @@ def optimal_alignment(problem: Problem) -> Alignment:
         return _best_assignment(problem)
     bound = Bound(problem)
     best, mapping = -1.0, np.empty(0, dtype=np.intp)
-    for step in range(_STEPS):
+    for step in range(_MAX_STEPS):
         if step % _STEPS_PER_CLIMB == 0:
             climbed = mapping_of(problem, climb(problem, bound.partners))
             value = problem.value(climbed)
             if value > best:
                 best, mapping = value, climbed
-        if _highest_possible_value(problem, bound.value) <= best + _EQUAL:
+        if _highest_possible_value(problem, bound.value) <= best + _VALUE_TOLERANCE:
             return Alignment(tuple(mapping.tolist()), best, optimal=True)
         if not bound.step(best):
             break
@@ -223,7 +223,7 @@ def _highest_possible_value(problem: Problem, bound: float) -> float:
     """Return the highest value that an alignment can have under a bound: the bound, rounded down to the unit."""
     if not problem.unit:
         return bound
-    return float(np.floor(bound / problem.unit + _EQUAL)) * problem.unit
+    return float(np.floor(bound / problem.unit + _VALUE_TOLERANCE)) * problem.unit
 
 
 def solve_integer_program(problem: Problem, known: Alignment | None = None, bound: float = np.inf) -> Alignment:
@@ -247,9 +247,9 @@ def solve_integer_program(problem: Problem, known: Alignment | None = None, boun
     """
     rows, columns = problem.unary.shape
     unary = problem.unary.ravel()
-    pairs = np.flatnonzero((unary > 0) | _is_end_of_match(problem))
-    matches = len(problem.sources)
-    gain = np.concatenate([unary[pairs], np.ones(matches)])
+    pairs = np.flatnonzero((unary > 0) | _find_match_ends(problem))
+    match_count = len(problem.sources)
+    gain = np.concatenate([unary[pairs], np.ones(match_count)])
     constraints = [_alignment_constraint(problem, pairs)]
     gap = 0.0
     if known is not None and problem.unit:
@@ -260,7 +260,7 @@ def solve_integer_program(problem: Problem, known: Alignment | None = None, boun
         # milp minimises; in an optimum the variables of matches are 0 or 1 as soon as those of pairs are
         solution = milp(
             -gain,
-            integrality=np.concatenate([np.ones(len(pairs)), np.zeros(matches)]),
+            integrality=np.concatenate([np.ones(len(pairs)), np.zeros(match_count)]),
             bounds=Bounds(0, 1),
             constraints=constraints,
             options={"mip_rel_gap": gap},
@@ -272,8 +272,8 @@ def solve_integer_program(problem: Problem, known: Alignment | None = None, boun
         raise AssayError(f"no optimal alignment was found: {solution.message}")
     mapping = np.full(rows, -1, dtype=np.intp)
     # solutions are 0 or 1 up to the solver's tolerance
-    chosen = pairs[solution.x[: len(pairs)] > 0.5]
-    mapping[chosen // columns] = chosen % columns
+    aligned = pairs[solution.x[: len(pairs)] > 0.5]
+    mapping[aligned // columns] = aligned % columns
     return Alignment(tuple(mapping.tolist()), problem.value(mapping), optimal=True)
 
 
@@ -284,22 +284,24 @@ def _alignment_constraint(problem: Problem, pairs: NDArray[np.intp]) -> LinearCo
         problem: the problem, with at least one match.
         pairs: the pairs of nodes that have a variable, ascending; the variables of the matches follow theirs.
     """
-    size, columns = problem.unary.size, problem.unary.shape[1]
-    variable_of = np.full(size, -1, dtype=np.intp)
+    pair_count, columns = problem.unary.size, problem.unary.shape[1]
+    variable_of = np.full(pair_count, -1, dtype=np.intp)
     variable_of[pairs] = np.arange(len(pairs))
-    variables = len(pairs) + len(problem.sources)
+    variable_count = len(pairs) + len(problem.sources)
     # each node of either graph has at most one partner
     blocks = [
-        _at_most_one_per_group(pairs // columns, variables),
-        _at_most_one_per_group(pairs % columns, variables),
+        _at_most_one_coefficients(pairs // columns, variable_count),
+        _at_most_one_coefficients(pairs % columns, variable_count),
     ]
-    upper = [np.ones(block.shape[0]) for block in blocks]
+    upper_limits = [np.ones(block.shape[0]) for block in blocks]
     for relation in (problem.first, problem.second):
         for end in (problem.sources, problem.targets):
-            block = _at_most_its_pair(relation * size + end, variable_of[end], len(pairs), variables)
+            block = _at_most_pair_coefficients(
+                relation * pair_count + end, variable_of[end], len(pairs), variable_count
+            )
             blocks.append(block)
-            upper.append(np.zeros(block.shape[0]))
-    return LinearConstraint(vstack(blocks), -np.inf, np.concatenate(upper))
+            upper_limits.append(np.zeros(block.shape[0]))
+    return LinearConstraint(vstack(blocks), -np.inf, np.concatenate(upper_limits))
 
 
 @contextlib.contextmanager
@@ -315,7 +317,7 @@ def _stdout_to_stderr() -> Iterator[None]:
         os.close(stdout)
 
 
-def _is_end_of_match(problem: Problem) -> NDArray[np.bool_]:
+def _find_match_ends(problem: Problem) -> NDArray[np.bool_]:
     """Return whether each pair of nodes is an end of a match, shape (pairs of nodes,)."""
     is_end = np.zeros(problem.unary.size, dtype=bool)
     is_end[problem.sources] = True
@@ -323,39 +325,39 @@ def _is_end_of_match(problem: Problem) -> NDArray[np.bool_]:
     return is_end
 
 
-def _at_most_one_per_group(group_keys: NDArray[np.intp], variables: int) -> csr_array:
+def _at_most_one_coefficients(group_keys: NDArray[np.intp], variable_count: int) -> csr_array:
     """Return the coefficients of the sum of the variables in each group, which must be at most 1.
 
     Args:
         group_keys: the group of each of the first variables, one per variable; the other variables are in no group.
-        variables: the number of all variables.
+        variable_count: the number of all variables.
 
     Returns:
         A 0/1 matrix, shape (groups, variables).
     """
     _, rows = np.unique(group_keys, return_inverse=True)
     columns = np.arange(len(rows))
-    groups = int(rows.max()) + 1
-    return csr_array((np.ones(len(rows)), (rows, columns)), shape=(groups, variables))
+    group_count = int(rows.max()) + 1
+    return csr_array((np.ones(len(rows)), (rows, columns)), shape=(group_count, variable_count))
 
 
-def _at_most_its_pair(
-    group_keys: NDArray[np.intp], pair_variable: NDArray[np.intp], pairs: int, variables: int
+def _at_most_pair_coefficients(
+    group_keys: NDArray[np.intp], pair_variable: NDArray[np.intp], pair_variable_count: int, variable_count: int
 ) -> csr_array:
     """Return the coefficients of the sum of the matches in each group less their pair, which must be at most 0.
 
     Args:
         group_keys: the group of each match; the matches of a group are at the same pair of nodes.
         pair_variable: the variable of that pair of nodes, for each match.
-        pairs: the number of variables of pairs; those of the matches follow.
-        variables: the number of all variables.
+        pair_variable_count: the number of variables of pairs; those of the matches follow.
+        variable_count: the number of all variables.
 
     Returns:
         A matrix of 1 for matches and -1 for pairs, shape (groups, variables).
     """
     _, first_of_group, group = np.unique(group_keys, return_index=True, return_inverse=True)
-    groups = len(first_of_group)
-    coefficients = np.concatenate([np.ones(len(group_keys)), -np.ones(groups)])
-    rows = np.concatenate([group, np.arange(groups)])
-    columns = np.concatenate([pairs + np.arange(len(group_keys)), pair_variable[first_of_group]])
-    return csr_array((coefficients, (rows, columns)), shape=(groups, variables))
+    group_count = len(first_of_group)
+    coefficients = np.concatenate([np.ones(len(group_keys)), -np.ones(group_count)])
+    rows = np.concatenate([group, np.arange(group_count)])
+    columns = np.concatenate([pair_variable_count + np.arange(len(group_keys)), pair_variable[first_of_group]])
+    return csr_array((coefficients, (rows, columns)), shape=(group_count, variable_count))

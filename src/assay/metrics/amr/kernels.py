@@ -30,7 +30,7 @@ DRAWS = 16
 _LOW, _HIGH, _TRIES = 0.2, 0.35, 10
 _QUANTILES = _LOW + (_HIGH - _LOW) * (1.0 - (1.0 - (np.arange(DRAWS) + 0.5) / DRAWS) ** (1.0 / _TRIES))
 #: A squared distance of unit vectors below this is rounding error: the nodes are equal. Scores are rounded to digits.
-_EQUAL, _DIGITS = 1e-12, 12
+_LEAST_SQUARED_DISTANCE, _SCORE_DIGITS = 1e-12, 12
 
 
 def unfold_constants(graph: Graph) -> tuple[list[str], list[tuple[int, str, int]]]:
@@ -50,8 +50,8 @@ def unfold_constants(graph: Graph) -> tuple[list[str], list[tuple[int, str, int]
 
 def surroundings(graph: Graph, iterations: int = 2) -> Surroundings:
     """Return the sets of a graph that :func:`wlk` compares; compute them once for a graph in several pairs."""
-    names, edges = unfold_constants(graph)
-    labels: list[Any] = list(names)
+    node_labels, edges = unfold_constants(graph)
+    labels: list[Any] = list(node_labels)
     triples = {(labels[source], role, labels[target]) for source, role, target in edges}
     sets = [frozenset(labels) | triples]
     for _ in range(iterations):
@@ -59,14 +59,14 @@ def surroundings(graph: Graph, iterations: int = 2) -> Surroundings:
         for source, role, target in edges:
             neighbours[source].append((role, labels[target]))
             neighbours[target].append((role, labels[source]))
-        labels = [_label_digest(label, near) for label, near in zip(labels, neighbours, strict=True)]
+        labels = [_digest_label(label, adjacent) for label, adjacent in zip(labels, neighbours, strict=True)]
         sets.append(frozenset(labels))
     return tuple(sets)
 
 
-def _label_digest(label: Hashable, near: list[tuple[str, Any]]) -> bytes:
+def _digest_label(label: Hashable, adjacent: list[tuple[str, Any]]) -> bytes:
     """Return a digest of 16 bytes for a label and its neighbours; in full, labels would grow with each iteration."""
-    return hashlib.blake2b(repr((label, sorted(near))).encode(), digest_size=16).digest()
+    return hashlib.blake2b(repr((label, sorted(adjacent))).encode(), digest_size=16).digest()
 
 
 def compare_surroundings(first: Surroundings, second: Surroundings) -> float:
@@ -142,10 +142,10 @@ def prepare(graph: Graph, vectors: NodeVectors, *, iterations: int = 2) -> NodeE
     They take 128 bytes per pair of nodes.
     """
     labels, edges = unfold_constants(graph)
-    size = len(labels)
+    node_count = len(labels)
     base = np.array([vectors.label(label) for label in labels])
-    weight_sums = np.zeros((size, size, DRAWS))
-    degrees = np.zeros(size)
+    weight_sums = np.zeros((node_count, node_count, DRAWS))
+    degrees = np.zeros(node_count)
     for source, role, target in edges:
         weights = _edge_weights(role)
         weight_sums[source, target] += weights
@@ -153,9 +153,9 @@ def prepare(graph: Graph, vectors: NodeVectors, *, iterations: int = 2) -> NodeE
         degrees[source] += 1
         degrees[target] += 1
     mean = weight_sums / np.maximum(degrees, 1)[:, None, None]
-    step = np.ascontiguousarray(mean.transpose(2, 0, 1)) + np.eye(size)
+    step = np.ascontiguousarray(mean.transpose(2, 0, 1)) + np.eye(node_count)
     squares = _feature_products(base @ base.T, step, step, iterations).diagonal(axis1=1, axis2=2)
-    return NodeEmbeddings(base, step, np.sqrt(np.maximum(squares, _EQUAL)), iterations)
+    return NodeEmbeddings(base, step, np.sqrt(np.maximum(squares, _LEAST_SQUARED_DISTANCE)), iterations)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -200,11 +200,11 @@ def compare_embeddings(first: NodeEmbeddings, second: NodeEmbeddings) -> float:
     products = _feature_products(first.vectors @ second.vectors.T, first.step, second.step, first.iterations)
     cosine = products / (first.lengths[:, :, None] * second.lengths[:, None, :])
     squares = 2.0 - 2.0 * cosine
-    cost = np.sqrt(np.where(squares < _EQUAL, 0.0, squares)).mean(axis=0)
+    cost = np.sqrt(np.where(squares < _LEAST_SQUARED_DISTANCE, 0.0, squares)).mean(axis=0)
     masses = (np.full(size, 1.0 / size) for size in cost.shape)
     plan = ot.emd(*masses, cost, center_dual=False, check_marginals=False)
     # sums in another order differ in the last digits, and graphs at equal distance must have equal scores
-    return round(float(np.clip(1.0 - (plan * cost).sum(), 0.0, 1.0)), _DIGITS)
+    return round(float(np.clip(1.0 - (plan * cost).sum(), 0.0, 1.0)), _SCORE_DIGITS)
 
 
 def wwlk(first: Graph, second: Graph, vectors: NodeVectors, *, iterations: int = 2) -> float:

@@ -19,7 +19,7 @@ _QUOTES = str.maketrans("", "", "\"'")
 #: The words for the constant of ``:polarity -``, as in the program of Opitz, Daza and Frank 2021.
 _NEGATION = ("false", "not", "untrue")
 #: The largest coordinate of a drawn vector; it is small so that the neighbours of an unknown label count more.
-_SMALL = 0.05
+_MAX_DRAWN_COORDINATE = 0.05
 
 Direction = Literal["in", "out", "both"]
 
@@ -36,9 +36,9 @@ class NodeVectors:
 
     def __init__(self, path: Path) -> None:
         self._table = open_vectors(path)
-        self._words: dict[str, NDArray[np.float64] | None] = {}
-        self._known: dict[str, NDArray[np.float64] | None] = {}
-        self._labels: dict[str, NDArray[np.float64]] = {}
+        self._word_vectors: dict[str, NDArray[np.float64] | None] = {}
+        self._known_vectors: dict[str, NDArray[np.float64] | None] = {}
+        self._label_vectors: dict[str, NDArray[np.float64]] = {}
 
     @property
     def dimensions(self) -> int:
@@ -52,10 +52,10 @@ class NodeVectors:
 
     def word(self, word: str) -> NDArray[np.float64] | None:
         """Return the vector of a word as written, shape ``(dimensions,)``, or None if it is unknown."""
-        if word not in self._words:
+        if word not in self._word_vectors:
             row = self._table.lookup([word])
-            self._words[word] = self._table.rows(row)[0].astype(np.float64) if row[0] >= 0 else None
-        return self._words[word]
+            self._word_vectors[word] = self._table.rows(row)[0].astype(np.float64) if row[0] >= 0 else None
+        return self._word_vectors[word]
 
     def known(self, label: str) -> NDArray[np.float64] | None:
         """Return the vector of a node label, shape ``(dimensions,)``, or None if none of its words is known.
@@ -64,9 +64,9 @@ class NodeVectors:
         is the mean of the vectors of its digits, each divided by the digit's position from 1, so that leading digits
         count most (as in the program of Opitz, Daza and Frank 2021).
         """
-        if label not in self._known:
-            self._known[label] = self._mean_of_words(label)
-        return self._known[label]
+        if label not in self._known_vectors:
+            self._known_vectors[label] = self._mean_word_vector(label)
+        return self._known_vectors[label]
 
     def label(self, label: str) -> NDArray[np.float64]:
         """Return the vector of a node label, shape ``(dimensions,)``: :meth:`known`, or one drawn from its text.
@@ -74,14 +74,14 @@ class NodeVectors:
         Opitz, Daza and Frank draw the vector of a label without a known word at random, uniform in ±.05. Here the
         numbers are a function of the label (its SHAKE-256 digest), so that they are the same on every machine.
         """
-        if label not in self._labels:
+        if label not in self._label_vectors:
             vector = self.known(label)
             if vector is None:
-                vector = draw_uniform(label, self.dimensions, -_SMALL, _SMALL)
-            self._labels[label] = vector
-        return self._labels[label]
+                vector = draw_uniform(label, self.dimensions, -_MAX_DRAWN_COORDINATE, _MAX_DRAWN_COORDINATE)
+            self._label_vectors[label] = vector
+        return self._label_vectors[label]
 
-    def _mean_of_words(self, label: str) -> NDArray[np.float64] | None:
+    def _mean_word_vector(self, label: str) -> NDArray[np.float64] | None:
         """Return the vector of a node label; see :meth:`known`."""
         words = label_words(label)
         vectors = [vector for vector in map(self.word, words) if vector is not None]
@@ -102,10 +102,10 @@ def label_words(label: str) -> tuple[str, ...]:
         >>> label_words("cut-up-08"), label_words('"New_York"'), label_words("-")
         (('cut', 'up'), ('new', 'york'), ('false', 'not', 'untrue'))
     """
-    plain = label.strip().lower().translate(_QUOTES)
-    if plain == "-":
+    unquoted = label.strip().lower().translate(_QUOTES)
+    if unquoted == "-":
         return _NEGATION
-    return tuple(word for word in re.split("[-_]", _SENSE.sub("", plain)) if word)
+    return tuple(word for word in re.split("[-_]", _SENSE.sub("", unquoted)) if word)
 
 
 def draw_uniform(text: str, count: int, low: float, high: float) -> NDArray[np.float64]:
@@ -150,8 +150,8 @@ def best_connected(graph: Graph, direction: Direction) -> int:
             direction.
         direction: which edges count: incoming, outgoing, or both together.
     """
-    size = len(graph.concepts)
-    incoming, outgoing = [0] * size, [0] * size
+    node_count = len(graph.concepts)
+    incoming, outgoing = [0] * node_count, [0] * node_count
     for source, _, target in graph.relations:
         outgoing[source] += 1
         incoming[target] += 1
@@ -160,7 +160,7 @@ def best_connected(graph: Graph, direction: Direction) -> int:
     both = [entering + leaving for entering, leaving in zip(incoming, outgoing, strict=True)]
     degrees = {"in": incoming, "out": outgoing, "both": both}[direction]
     highest = max(degrees)
-    tied = [node for node in range(size) if degrees[node] == highest]
+    tied = [node for node in range(node_count) if degrees[node] == highest]
     if len(tied) == 1:
         return tied[0]
     hops = _hops_from_root(graph)
@@ -169,20 +169,20 @@ def best_connected(graph: Graph, direction: Direction) -> int:
 
 def _hops_from_root(graph: Graph) -> list[int]:
     """Return the length of the shortest path from the root to each node; the number of nodes if there is no path."""
-    size = len(graph.concepts)
-    neighbours: list[list[int]] = [[] for _ in range(size)]
+    node_count = len(graph.concepts)
+    neighbours: list[list[int]] = [[] for _ in range(node_count)]
     for source, _, target in graph.relations:
         neighbours[source].append(target)
         neighbours[target].append(source)
-    hops = [size] * size
+    hops = [node_count] * node_count
     hops[graph.root] = 0
     queue = deque([graph.root])
     while queue:
         node = queue.popleft()
-        for other in neighbours[node]:
-            if hops[other] == size:
-                hops[other] = hops[node] + 1
-                queue.append(other)
+        for neighbour in neighbours[node]:
+            if hops[neighbour] == node_count:
+                hops[neighbour] = hops[node] + 1
+                queue.append(neighbour)
     return hops
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 PARSER = "amrlib:"
 
 #: The number of characters of a text that an error shows.
-_SHOWN = 40
+_MAX_SHOWN_CHARACTERS = 40
 _REMEDY = (
     "give graphs with `graphs` reference=FILE,candidate=FILE, in columns reference_graph and candidate_graph, or have "
     "the texts parsed: parser=amrlib:FOLDER"
@@ -66,7 +66,7 @@ def load_parser(parser: str) -> Any:
     check_parser(parser)
     # amrlib prints its progress, and stdout is for data
     with contextlib.redirect_stdout(io.StringIO()):
-        return _model(parser.removeprefix(PARSER))
+        return _load_model(parser.removeprefix(PARSER))
 
 
 def parse_texts(parser: str, texts: Sequence[str]) -> dict[str, str]:
@@ -88,7 +88,7 @@ def parse_texts(parser: str, texts: Sequence[str]) -> dict[str, str]:
 
 
 @functools.lru_cache(maxsize=1)
-def _model(folder: str) -> Any:
+def _load_model(folder: str) -> Any:
     import amrlib
 
     return amrlib.load_stog_model(model_dir=str(user_path(folder)))
@@ -122,22 +122,22 @@ def graphs_of(batch: Batch, parser: str = "") -> tuple[Sequence[str], Sequence[s
         UnavailableError: the parser is unavailable.
     """
     first, second = _graphs_in_data(batch)
-    missing = {"references": _without_graph(batch.references, first)}
-    missing["candidates"] = _without_graph(batch.candidates, second)
+    missing = {"references": _texts_without_graph(batch.references, first)}
+    missing["candidates"] = _texts_without_graph(batch.candidates, second)
     texts = [*missing["references"], *missing["candidates"]]
     if not texts:
         return first, second
     if not parser:
         counts = " and ".join(f"{len(absent)} of {len(batch)} {side}" for side, absent in missing.items() if absent)
-        raise InputError(f"no AMR graph for {counts} (such as {texts[0][:_SHOWN]!r}); {_REMEDY}")
+        raise InputError(f"no AMR graph for {counts} (such as {texts[0][:_MAX_SHOWN_CHARACTERS]!r}); {_REMEDY}")
     parsed = parse_texts(parser, sorted(set(texts)))
-    return _completed_graphs(batch.references, first, parsed), _completed_graphs(batch.candidates, second, parsed)
+    return _fill_missing_graphs(batch.references, first, parsed), _fill_missing_graphs(batch.candidates, second, parsed)
 
 
-def _without_graph(texts: Sequence[str], graphs: Sequence[str]) -> list[str]:
+def _texts_without_graph(texts: Sequence[str], graphs: Sequence[str]) -> list[str]:
     return [text for text, graph in zip(texts, graphs, strict=True) if not graph.strip()]
 
 
-def _completed_graphs(texts: Sequence[str], graphs: Sequence[str], parsed: dict[str, str]) -> list[str]:
+def _fill_missing_graphs(texts: Sequence[str], graphs: Sequence[str], parsed: dict[str, str]) -> list[str]:
     """Return the graphs, each missing one replaced by the parsed graph of its text."""
     return [graph if graph.strip() else parsed[text] for text, graph in zip(texts, graphs, strict=True)]

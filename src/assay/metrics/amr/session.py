@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from assay.metrics.base import Batch, Metric
 
 #: The number of pairs that a process gets at a time: far fewer than a batch, so that all processes end together.
-CHUNK = 16
+PAIRS_PER_CHUNK = 16
 #: The number of pairs below which starting processes takes longer than scoring in this one.
-FEW = 128
+MIN_PAIRS_FOR_PROCESSES = 128
 #: Array libraries that POT supports besides NumPy.
-_UNUSED = ("PYTORCH", "JAX", "CUPY", "TENSORFLOW")
+_UNUSED_BACKENDS = ("PYTORCH", "JAX", "CUPY", "TENSORFLOW")
 
 #: The scores of n pairs in m aspects, shape (n, m), and the seconds that each aspect took, shape (m,).
-_Compared = tuple[NDArray[np.float64], NDArray[np.float64]]
+_ScoresAndSeconds = tuple[NDArray[np.float64], NDArray[np.float64]]
 #: The index of the first pair, the aspects, and the pairs of graphs.
 _Chunk = tuple[int, tuple[AspectSettings, ...], Sequence[tuple[str, str]]]
 
@@ -50,19 +50,22 @@ class Workers:
         self._comparer = Comparer()
         self._crew: Crew[_Chunk] | None = None
 
-    def compare(self, aspects: Sequence[AspectSettings], pairs: Sequence[tuple[str, str]]) -> _Compared:
+    def compare(self, aspects: Sequence[AspectSettings], pairs: Sequence[tuple[str, str]]) -> _ScoresAndSeconds:
         """Return scores and seconds; see :meth:`Comparer.compare`. The seconds are summed over all processes.
 
         Raises:
             WorkerDiedError: some pairs ended two processes, for example because memory ran out.
         """
-        if self._processes == 1 or (self._crew is None and len(pairs) < FEW):
+        if self._processes == 1 or (self._crew is None and len(pairs) < MIN_PAIRS_FOR_PROCESSES):
             return self._comparer.compare(aspects, pairs)
         if self._crew is None:
             self._crew = Crew(self._processes, _compare_in_process)
-        chunks = [(start, tuple(aspects), pairs[start : start + CHUNK]) for start in range(0, len(pairs), CHUNK)]
+        chunks = [
+            (start, tuple(aspects), pairs[start : start + PAIRS_PER_CHUNK])
+            for start in range(0, len(pairs), PAIRS_PER_CHUNK)
+        ]
         scores, seconds = np.empty((len(pairs), len(aspects))), np.zeros(len(aspects))
-        done = 0
+        scored_pairs = 0
         with closing(self._crew.map(chunks)) as outcomes:
             for (start, _, chunk), outcome in outcomes:
                 if isinstance(outcome, NotForWorkersError):
@@ -71,8 +74,8 @@ class Workers:
                     raise outcome
                 scores[start : start + len(chunk)] = outcome[0]
                 seconds += outcome[1]
-                done += len(chunk)
-                tell_share(done / len(pairs))
+                scored_pairs += len(chunk)
+                tell_share(scored_pairs / len(pairs))
         return scores, seconds
 
     def close(self) -> None:
@@ -87,12 +90,12 @@ class Workers:
 _comparer: Comparer | None = None
 
 
-def _compare_in_process(chunk: _Chunk) -> _Compared:
+def _compare_in_process(chunk: _Chunk) -> _ScoresAndSeconds:
     """Return scores and seconds of a chunk, in a process of the crew; see :meth:`Comparer.compare`."""
     global _comparer
     if _comparer is None:
         # POT would import each of these libraries that is installed, which takes seconds and memory
-        os.environ |= dict.fromkeys((f"POT_BACKEND_DISABLE_{name}" for name in _UNUSED), "1")
+        os.environ |= dict.fromkeys((f"POT_BACKEND_DISABLE_{name}" for name in _UNUSED_BACKENDS), "1")
         _comparer = Comparer()
     _, aspects, pairs = chunk
     return _comparer.compare(aspects, pairs)
@@ -127,7 +130,7 @@ class AmrSession:
         self._workers = Workers(engine.processes)
         self._processes = engine.processes
         self._parser = engine.parser
-        self._compared = 0
+        self._compared_pair_count = 0
         self._load_seconds = 0.0
         self._warm: set[AspectSettings] = set()
 
@@ -146,7 +149,7 @@ class AmrSession:
         pairs = [in_order(left, right) for left, right in zip(first, second, strict=True)]
         row_of = {pair: row for row, pair in enumerate(dict.fromkeys(pairs))}
         scores, seconds = self._workers.compare(aspects, list(row_of))
-        self._compared += len(row_of)
+        self._compared_pair_count += len(row_of)
         values = scores[[row_of[pair] for pair in pairs]].reshape(len(batch), len(metrics))
         # the seconds are summed over parallel processes: divide the time that passed in proportion to them
         elapsed = time.perf_counter() - started - loading_seconds
@@ -171,7 +174,7 @@ class AmrSession:
         """Return the number of pairs compared, without duplicates, of processes, and the seconds of loading."""
         return {
             "load_seconds": round(self._load_seconds, 3),
-            "graph_pairs": self._compared,
+            "graph_pairs": self._compared_pair_count,
             "processes": self._processes,
         }
 
@@ -224,7 +227,7 @@ class SmatchppSession:
             raise UnavailableError(f"the package {package} is not installed", "pip install smatchpp") from error
         self._measure: Any = Smatchpp(alignmentsolver=solvers.ILP(), graph_standardizer=AMRStandardizer())
         self._parser = engine.parser
-        self._compared = 0
+        self._compared_pair_count = 0
         self._load_seconds = 0.0
 
     def score(self, metrics: Sequence[Metric], batch: Batch, again: Collection[str] = ()) -> Scores:
@@ -239,14 +242,14 @@ class SmatchppSession:
         # from counts, since the package rounds its F1; triples are distinct, so both sides count the same matches
         counts = np.array([self._measure.process_pair(*pair)[0]["main"] for pair in pairs]).reshape(-1, 4)
         values = 2.0 * counts[:, 0] / (counts[:, 2] + counts[:, 3])
-        self._compared += len(batch)
+        self._compared_pair_count += len(batch)
         columns = np.repeat(values.reshape(-1, 1), len(metrics), axis=1)
         seconds = np.full(len(metrics), time.perf_counter() - started)
         return Scores(columns, np.zeros(columns.shape, dtype=np.uint8), seconds)
 
     def cost(self) -> dict[str, Any]:
         """Return the number of pairs compared, and the seconds that loading the parser took."""
-        return {"load_seconds": round(self._load_seconds, 3), "graph_pairs": self._compared}
+        return {"load_seconds": round(self._load_seconds, 3), "graph_pairs": self._compared_pair_count}
 
     def close(self) -> None:
         """Do nothing: there is nothing to release."""

@@ -20,10 +20,10 @@ from assay.amr import Graph
 from assay.metrics.amr.alignment import ROOT, Triples, triples_of
 from assay.metrics.amr.node_vectors import NodeVectors
 
-_FRAME = re.compile(r"-\d\d\Z")
-_CORE = re.compile(r"arg\d+\Z", re.IGNORECASE)
+_FRAME_SENSE = re.compile(r"-\d\d\Z")
+_CORE_ROLE = re.compile(r"arg\d+\Z", re.IGNORECASE)
 #: The label of all relations and attributes in the aspect that ignores labels.
-_ANY = "label"
+_ANY_LABEL = "label"
 
 _QUANTIFIERS = (
     *("all", "any", "both", "each", "either", "every", "few", "half", "many", "most", "much", "multiple"),
@@ -37,7 +37,7 @@ _QUANTIFIER_OF = {
 }
 #: A concept of a measured amount, whose number is the quantifier, not the kind of measure.
 _MEASURE = re.compile(r".+-(quantity|entity)(-\d+)?")
-_PART = re.compile(r"op\d+|value")
+_NUMBER_ROLE = re.compile(r"op\d+|value")
 #: The frame of ``:quant`` in comparisons, and its arguments for the amount and for more or most.
 _QUANTIFIER_FRAME, _AMOUNTS = "have-quant-91", ("arg2", "arg3")
 _SENSE = re.compile(r"-\d+\Z")
@@ -66,8 +66,10 @@ def smatch_f1(matched: float, first: Triples, second: Triples, concept_weight: f
         first, second: the triples of the two graphs.
         concept_weight: the weight of a concept; other triples have the weight 1.
     """
-    extra = concept_weight - 1.0
-    return f1(matched, len(first) + extra * len(first.concepts), len(second) + extra * len(second.concepts))
+    extra_weight = concept_weight - 1.0
+    return f1(
+        matched, len(first) + extra_weight * len(first.concepts), len(second) + extra_weight * len(second.concepts)
+    )
 
 
 def set_f1(first: frozenset[str], second: frozenset[str]) -> float:
@@ -82,7 +84,7 @@ def concepts(graph: Graph) -> frozenset[str]:
 
 def frames(graph: Graph) -> frozenset[str]:
     """Return the PropBank frames of a graph, with their senses, such as ``want-01``."""
-    return frozenset(concept for concept in graph.concepts if _FRAME.search(concept))
+    return frozenset(concept for concept in graph.concepts if _FRAME_SENSE.search(concept))
 
 
 def named_entities(graph: Graph) -> frozenset[str]:
@@ -105,24 +107,24 @@ def negation(graph: Graph) -> frozenset[str]:
 def unlabeled(graph: Graph) -> Triples:
     """Return the triples of a graph without the labels of its relations and attributes."""
     triples = triples_of(graph)
-    relations = [(source, _ANY, target) for source, _, target in triples.relations]
+    relations = [(source, _ANY_LABEL, target) for source, _, target in triples.relations]
     attributes = []
     for source, role, constant in triples.attributes:
-        attributes.append((source, role if role == ROOT else _ANY, constant))
+        attributes.append((source, role if role == ROOT else _ANY_LABEL, constant))
     return Triples(triples.concepts, tuple(dict.fromkeys(relations)), tuple(dict.fromkeys(attributes)))
 
 
 def coreference(graph: Graph) -> Triples:
     """Return the relations to nodes with several incoming relations, and the concepts at their ends."""
-    parents = Counter(target for _, _, target in graph.relations)
-    shared = [relation for relation in graph.relations if parents[relation[2]] > 1]
-    return _triples_with_concepts(graph, shared, [])
+    indegrees = Counter(target for _, _, target in graph.relations)
+    reentrant = [relation for relation in graph.relations if indegrees[relation[2]] > 1]
+    return _triples_with_concepts(graph, reentrant, [])
 
 
 def srl(graph: Graph) -> Triples:
     """Return the core arguments of predicates (``:ARG0`` and so on), and the concepts at their ends."""
-    relations = [relation for relation in graph.relations if _CORE.match(relation[1])]
-    attributes = [attribute for attribute in graph.attributes if _CORE.match(attribute[1])]
+    relations = [relation for relation in graph.relations if _CORE_ROLE.match(relation[1])]
+    attributes = [attribute for attribute in graph.attributes if _CORE_ROLE.match(attribute[1])]
     return _triples_with_concepts(graph, relations, attributes)
 
 
@@ -132,12 +134,12 @@ def _triples_with_concepts(
     """Return the triples of some relations and attributes with the concepts at their ends; nodes are renumbered."""
     nodes = {source for source, _, _ in (*relations, *attributes)}
     nodes.update(target for _, _, target in relations)
-    kept = sorted(nodes)
-    new_index = {node: index for index, node in enumerate(kept)}
+    kept_nodes = sorted(nodes)
+    new_index = {node: index for index, node in enumerate(kept_nodes)}
     renumbered_relations = [(new_index[source], role, new_index[target]) for source, role, target in relations]
     renumbered_attributes = [(new_index[source], role, constant) for source, role, constant in attributes]
     return Triples(
-        tuple(graph.concepts[node] for node in kept),
+        tuple(graph.concepts[node] for node in kept_nodes),
         tuple(dict.fromkeys(renumbered_relations)),
         tuple(dict.fromkeys(renumbered_attributes)),
     )
@@ -196,8 +198,8 @@ def find_quantifiers(graph: Graph) -> Counter[str]:
         if is_amount or (concept in _QUANTIFIER_OF and node not in degrees):
             counts[_QUANTIFIER_OF.get(concept, concept)] += 1
     for source, role, constant in graph.attributes:
-        is_part = source in amounts and _PART.fullmatch(role.lower())
-        if is_part or _is_amount(concepts[source], role.lower()):
+        is_number_of_amount = source in amounts and _NUMBER_ROLE.fullmatch(role.lower())
+        if is_number_of_amount or _is_amount(concepts[source], role.lower()):
             counts[_normalised_number(constant)] += 1
     return counts
 
@@ -208,11 +210,11 @@ def _is_amount(concept: str, role: str) -> bool:
 
 def _normalised_number(constant: str) -> str:
     """Return the form of a constant that is compared: ``2`` for ``2.0`` and ``"2"``."""
-    plain = constant.strip('"').lower()
+    unquoted = constant.strip('"').lower()
     try:
-        return f"{float(plain.replace(',', '')):.15g}"
+        return f"{float(unquoted.replace(',', '')):.15g}"
     except ValueError:
-        return plain
+        return unquoted
 
 
 @dataclass
@@ -232,14 +234,14 @@ class ConceptSimilarity:
     vectors: NodeVectors
     cutoff: float
     diffsense: float
-    _known: dict[tuple[str, str], float] = field(default_factory=dict, repr=False)
+    _similarity_of: dict[tuple[str, str], float] = field(default_factory=dict, repr=False)
 
     def __call__(self, first: str, second: str) -> float:
         """Return the similarity of two concepts; the order does not matter."""
         key = (first, second) if first <= second else (second, first)
-        similarity = self._known.get(key)
+        similarity = self._similarity_of.get(key)
         if similarity is None:
-            similarity = self._known[key] = self._compare_concepts(*key)
+            similarity = self._similarity_of[key] = self._compare_concepts(*key)
         return similarity
 
     def _compare_concepts(self, first: str, second: str) -> float:

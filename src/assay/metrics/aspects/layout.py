@@ -22,7 +22,7 @@ from assay.metrics.models.files import module_folders, read_json
 
 #: Names that no aspect can have: of the whole embedding, and of the dimensions that belong to no aspect.
 OVERALL, RESIDUAL = "overall", "residual"
-_NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
+_ASPECT_NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 
 #: The name of the layout file in a model's folder.
 LAYOUT_FILE = "s3bert.json"
@@ -51,7 +51,7 @@ INPUTS = ["input1", "input2"]
 #: The settings in that file that define the layout.
 SETTINGS = ("FEATURES", "N", "FEATURE_DIM")
 #: The syntax nodes that the value of any other setting may have.
-_HARMLESS = (ast.Constant, ast.Name, ast.Load, ast.BinOp, ast.Add, ast.UnaryOp, ast.USub, ast.List, ast.Tuple)
+_ALLOWED_NODES = (ast.Constant, ast.Name, ast.Load, ast.BinOp, ast.Add, ast.UnaryOp, ast.USub, ast.List, ast.Tuple)
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Layout:
     def _check_names(self) -> None:
         names = self.names
         for name in names:
-            if _NAME.fullmatch(name) is None or name in (OVERALL, RESIDUAL):
+            if _ASPECT_NAME.fullmatch(name) is None or name in (OVERALL, RESIDUAL):
                 raise InputError(
                     f"layout: {name!r} is no name of an aspect; valid: small letters, digits and hyphens, "
                     f"but not {OVERALL} or {RESIDUAL}"
@@ -162,8 +162,8 @@ def read_published(text: str, where: str, dimensions: int) -> Layout:
         InputError: something is no literal, a name is unknown, or N is not the number of names; the message has the
             file and the line.
     """
-    settings = _literals(text, where)
-    features, line = _setting(settings, "FEATURES", list, where)
+    settings = _read_settings(text, where)
+    features, line = _require_setting(settings, "FEATURES", list, where)
     if features[:2] != INPUTS:
         raise InputError(f"{where}, line {line}: FEATURES must begin with {', '.join(INPUTS)}")
     names = []
@@ -172,31 +172,35 @@ def read_published(text: str, where: str, dimensions: int) -> Layout:
         if name is None:
             raise InputError(f"{where}, line {line}: {feature!r} is none of the known names: {', '.join(NAMES)}")
         names.append(name)
-    count, line = _setting(settings, "N", int, where)
+    count, line = _require_setting(settings, "N", int, where)
     if count != len(names):
         raise InputError(f"{where}, line {line}: N is {count}, but FEATURES names {len(names)} metrics")
-    width, line = _setting(settings, "FEATURE_DIM", int, where)
+    width, line = _require_setting(settings, "FEATURE_DIM", int, where)
     try:
         return even_layout(names, width, dimensions)
     except InputError as error:
         raise InputError(f"{where}, line {line}: {error}") from None
 
 
-def _setting(settings: dict[str, tuple[Any, int]], name: str, kind: type, where: str) -> tuple[Any, int]:
+def _require_setting(
+    settings: dict[str, tuple[Any, int]], name: str, required_type: type, where: str
+) -> tuple[Any, int]:
     """Return the value of a setting and the line in which it was last set.
 
     Raises:
-        InputError: the setting is missing, or of another type than *kind*.
+        InputError: the setting is missing, or of another type than *required_type*.
     """
     if name not in settings:
         raise InputError(f"{where}: does not set {name}; expected {', '.join(SETTINGS)}")
     value, line = settings[name]
-    if type(value) is not kind:
-        raise InputError(f"{where}, line {line}: {name} must be {'a list' if kind is list else 'a whole number'}")
+    if type(value) is not required_type:
+        raise InputError(
+            f"{where}, line {line}: {name} must be {'a list' if required_type is list else 'a whole number'}"
+        )
     return value, line
 
 
-def _literals(text: str, where: str) -> dict[str, tuple[Any, int]]:
+def _read_settings(text: str, where: str) -> dict[str, tuple[Any, int]]:
     """Return the value and the line of each setting of the layout in a file, by name.
 
     Raises:
@@ -226,9 +230,9 @@ def _read_assignment(statement: ast.stmt, settings: dict[str, tuple[Any, int]], 
     if not isinstance(target, ast.Name):
         return False
     if target.id in SETTINGS:
-        settings[target.id] = _literal(statement.value, where), statement.lineno
+        settings[target.id] = _evaluate_literal(statement.value, where), statement.lineno
         return True
-    return all(isinstance(node, _HARMLESS) for node in ast.walk(statement.value))
+    return all(isinstance(node, _ALLOWED_NODES) for node in ast.walk(statement.value))
 
 
 def _read_extension(statement: ast.stmt, settings: dict[str, tuple[Any, int]], where: str) -> bool:
@@ -239,14 +243,14 @@ def _read_extension(statement: ast.stmt, settings: dict[str, tuple[Any, int]], w
         return False
     name = statement.target.id
     value, _ = settings.get(name, (None, 0))
-    added = _literal(statement.value, where)
+    added = _evaluate_literal(statement.value, where)
     if not (isinstance(value, list) and isinstance(added, list)):
         return False
     settings[name] = value + added, statement.lineno
     return True
 
 
-def _literal(node: ast.expr, where: str) -> Any:
+def _evaluate_literal(node: ast.expr, where: str) -> Any:
     try:
         return ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
@@ -309,9 +313,9 @@ def _object_of_unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _layout_from_json(value: Any, path: Path, dimensions: int) -> Layout:
     """Return the layout in a parsed JSON value; see :func:`read_layout_file` for the errors."""
-    form = f'{{"schema": {SCHEMA}, "dimensions": {dimensions}, "aspects": {{"negation": [0, 16], …}}}}'
+    expected_form = f'{{"schema": {SCHEMA}, "dimensions": {dimensions}, "aspects": {{"negation": [0, 16], …}}}}'
     if not isinstance(value, dict) or not isinstance(value.get("aspects"), dict):
-        raise InputError(f"{path}: expected {form}")
+        raise InputError(f"{path}: expected {expected_form}")
     if value.get("schema") != SCHEMA:
         raise InputError(f"{path}: schema {value.get('schema')!r} is unknown to this version of assay; known: {SCHEMA}")
     if value.get("dimensions") != dimensions:
@@ -319,7 +323,7 @@ def _layout_from_json(value: Any, path: Path, dimensions: int) -> Layout:
     ranges = []
     for name, ends in value["aspects"].items():
         if not (isinstance(ends, list) and len(ends) == 2 and all(type(end) is int for end in ends)):
-            raise InputError(f"{path}: {name!r} has no range of two whole numbers; expected {form}")
+            raise InputError(f"{path}: {name!r} has no range of two whole numbers; expected {expected_form}")
         ranges.append((name, ends[0], ends[1]))
     try:
         return Layout(tuple(ranges), dimensions)
@@ -341,12 +345,12 @@ def embedding_size(folder: Path) -> int:
     Raises:
         InputError: the files of the model do not declare it.
     """
-    described = describe(folder)
-    size = described.hidden_size
-    if size is not None and described.pooling is not None:
-        size *= described.pooling.count("+") + 1  # the outputs of several poolings are concatenated
-    for relative, kind in module_folders(folder, str(folder)):
-        if kind is not None and kind.rpartition(".")[2] == "Dense":
+    description = describe(folder)
+    size = description.hidden_size
+    if size is not None and description.pooling is not None:
+        size *= description.pooling.count("+") + 1  # the outputs of several poolings are concatenated
+    for relative, module_class in module_folders(folder, str(folder)):
+        if module_class is not None and module_class.rpartition(".")[2] == "Dense":
             size = read_json(folder / relative / "config.json").get("out_features")
     if not isinstance(size, int):
         raise InputError(f"model {folder}: its files do not say how many dimensions an embedding has")

@@ -16,15 +16,15 @@ from assay.metrics.aspects.layout import OVERALL, Layout
 #: The name of the file in a model's folder. It has no influence on scores.
 REFERENCE_FILE = "s3bert-reference.parquet"
 #: The metadata key in that file for the digest of the layout.
-_LAYOUT = b"s3bert-layout"
+_LAYOUT_KEY = b"s3bert-layout"
 #: The number of reference pairs that a pair is compared with.
 NEAREST = 200
 #: The lowest number of pairs that show what is usual: of 100, five are beyond either quantile.
 FEWEST = 100
 #: The quantiles between which a score is usual.
-ENDS = (0.05, 0.95)
+USUAL_QUANTILES = (0.05, 0.95)
 #: Scores that differ by less than this are equal, since the set is stored in single precision.
-EQUAL = 1e-6
+SCORE_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +75,7 @@ def write_reference(
 
     reference = Reference(tuple(names), np.asarray(scores, dtype=np.float32), "" if layout is None else layout.digest)
     columns = {name: pa.array(reference.scores[:, i]) for i, name in enumerate(reference.names)}
-    table = pa.table(columns).replace_schema_metadata({_LAYOUT: reference.layout} if reference.layout else None)
+    table = pa.table(columns).replace_schema_metadata({_LAYOUT_KEY: reference.layout} if reference.layout else None)
     pq.write_table(table, folder / REFERENCE_FILE, compression="zstd")
 
 
@@ -94,7 +94,7 @@ def read_reference(folder: Path) -> Reference | None:
     try:
         table = pq.read_table(path)
         scores = np.stack([column.to_numpy().astype(np.float32) for column in table.columns], axis=1)
-        layout = (table.schema.metadata or {}).get(_LAYOUT, b"").decode("ascii", "replace")
+        layout = (table.schema.metadata or {}).get(_LAYOUT_KEY, b"").decode("ascii", "replace")
         return Reference(tuple(table.column_names), scores, layout)
     except (pa.ArrowException, OSError, ValueError, TypeError) as error:
         raise InputError(f"{path}: no reference set ({error})") from None
@@ -142,13 +142,13 @@ class Neighbours:
     def usual(self, name: str, score: float) -> Usual:
         """Return the comparison of a score with the neighbours' scores of the same name."""
         column = self.scores[:, self.names.index(name)]
-        low, high = (float(end) for end in np.quantile(column, ENDS))
+        low, high = (float(end) for end in np.quantile(column, USUAL_QUANTILES))
         unusual: Literal["", "low", "high"] = ""
-        if score < low - EQUAL:
+        if score < low - SCORE_TOLERANCE:
             unusual = "low"
-        elif score > high + EQUAL:
+        elif score > high + SCORE_TOLERANCE:
             unusual = "high"
-        return Usual(float(np.median(column)), low, high, float(np.mean(column < score - EQUAL)), unusual)
+        return Usual(float(np.median(column)), low, high, float(np.mean(column < score - SCORE_TOLERANCE)), unusual)
 
 
 def find_neighbours(reference: Reference, overall: float, most: int = NEAREST) -> Neighbours:

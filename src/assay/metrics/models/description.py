@@ -63,9 +63,9 @@ def describe(folder: Path) -> ModelDescription:
     classes: list[str] = []
     # by class, the folder of its first module
     folder_of: dict[str, Path] = {}
-    for relative, kind in module_folders(folder, str(folder)):
-        if kind is not None:
-            class_name = kind.rpartition(".")[2]
+    for relative, module_class in module_folders(folder, str(folder)):
+        if module_class is not None:
+            class_name = module_class.rpartition(".")[2]
             classes.append(class_name)
             folder_of.setdefault(class_name, folder / relative)
     transformer = folder_of.get("Transformer", folder)
@@ -73,7 +73,7 @@ def describe(folder: Path) -> ModelDescription:
     sentence_config = read_json(folder / "config_sentence_transformers.json")
     architectures = config.get("architectures")
     architecture = architectures[0] if isinstance(architectures, list) and architectures else None
-    pooling = _pooling_of(read_json(folder_of["Pooling"] / "config.json")) if "Pooling" in folder_of else None
+    pooling = _pooling_name(read_json(folder_of["Pooling"] / "config.json")) if "Pooling" in folder_of else None
     prompts = sentence_config.get("prompts")
     prompt_pairs = None
     if isinstance(prompts, dict):
@@ -91,7 +91,7 @@ def describe(folder: Path) -> ModelDescription:
         normalize="Normalize" in folder_of if classes else None,
         prompts=prompt_pairs,
         default_prompt=_string_or_none(sentence_config.get("default_prompt_name")),
-        languages=_languages_of(folder / CARD),
+        languages=_languages_in_card(folder / CARD),
     )
 
 
@@ -113,7 +113,7 @@ def _label_count(config: dict[str, Any]) -> int | None:
     return len(names) if isinstance(names, dict) else _first_integer(config, "num_labels")
 
 
-def _pooling_of(config: dict[str, Any]) -> str | None:
+def _pooling_name(config: dict[str, Any]) -> str | None:
     """Return the pooling of a Pooling module, in the newer or the older form of its configuration."""
     mode = config.get("pooling_mode")  # the newer form: a word or a list of words
     if isinstance(mode, str):
@@ -124,7 +124,7 @@ def _pooling_of(config: dict[str, Any]) -> str | None:
     return "+".join(word for key, word in _POOLING.items() if config.get(key) is True) or None
 
 
-def _languages_of(card: Path) -> tuple[str, ...] | None:
+def _languages_in_card(card: Path) -> tuple[str, ...] | None:
     """Return the languages in the front matter of a model card, or None if it lists none.
 
     Three forms are read: ``language: en``, ``language: [en, de]``, and a line ``- en`` for each language.
@@ -148,7 +148,7 @@ def _languages_of(card: Path) -> tuple[str, ...] | None:
         elif line.strip() and not line.startswith((" ", "#")):
             in_list = False
         for word in words:
-            plain = word.split(" #")[0].strip().strip("'\"")
-            if plain:
-                languages.append(plain)
+            language = word.split(" #")[0].strip().strip("'\"")
+            if language:
+                languages.append(language)
     return None  # without an end it is no front matter

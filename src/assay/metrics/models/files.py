@@ -28,11 +28,11 @@ _SUFFIXES = frozenset(pattern[1:] for pattern in WEIGHTS + SMALL)
 SINGLE_WEIGHTS = "model.safetensors"
 WEIGHTS_INDEX = "model.safetensors.index.json"
 _PICKLES = ("pytorch_model*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl", "*.pickle")
-_CONVERT = (
+_CONVERSION_REMEDY = (
     'convert it where you trust it, in a shell of its own: python -c "from transformers import AutoModel; '
     "AutoModel.from_pretrained('MODEL').save_pretrained('FOLDER')\", and copy the tokenizer's files beside it"
 )
-_LFS = b"version https://git-lfs.github.com/spec/"
+_LFS_HEADER = b"version https://git-lfs.github.com/spec/"
 _LIBRARY_MODULE = re.compile(r"sentence_transformers(\.[A-Za-z_]\w*)+", re.ASCII)
 _TORCH_ACTIVATION = re.compile(r"torch\.nn(\.[A-Za-z_]\w*)+", re.ASCII)
 #: Fields of a configuration that can name a class to import.
@@ -46,12 +46,12 @@ _LONGEST_HEADER = 100_000_000  # the limit of safetensors itself
 
 
 #: Most files and levels of folders in a model's folder; a folder with more is not the folder of one model.
-MOST_FILES = 10_000
-DEEPEST = 12
+MAX_FILES = 10_000
+MAX_FOLDER_LEVELS = 12
 #: Most layers, layer groups or experts in a configuration. The largest models have fewer than 200 layers, and the
 #: libraries build all layers before they read the weights, so that an absurd number would exhaust the memory.
-MOST_LAYERS = 2_000
-_LAYERS = re.compile(r"(.*_)?n?_?(layers?|groups?|group_num|experts)", re.ASCII)
+MAX_LAYERS = 2_000
+_LAYER_KEY = re.compile(r"(.*_)?n?_?(layers?|groups?|group_num|experts)", re.ASCII)
 
 
 class UnsafeModelError(UnavailableError):
@@ -81,8 +81,8 @@ def list_files(folder: Path) -> tuple[str, ...]:
             continue
         entered.add(real_path)
         current = Path(root)
-        if len(names) + len(files) > MOST_FILES or len(current.parts) - len(folder.parts) > DEEPEST:
-            limit = f"{MOST_FILES:,} files or {DEEPEST} levels of folders"
+        if len(names) + len(files) > MAX_FILES or len(current.parts) - len(folder.parts) > MAX_FOLDER_LEVELS:
+            limit = f"{MAX_FILES:,} files or {MAX_FOLDER_LEVELS} levels of folders"
             raise InputError(f"{folder}: has more than {limit}; name the folder of one model")
         names += [(current / name).relative_to(folder).as_posix() for name in files if _is_file(current / name)]
     return tuple(sorted(names))
@@ -104,12 +104,12 @@ def digest_of(folder: Path, names: Iterable[str]) -> str:
     return digest.hexdigest()
 
 
-def read_json(path: Path, kind: type[dict[str, Any]] | type[list[Any]] = dict) -> Any:
+def read_json(path: Path, expected_type: type[dict[str, Any]] | type[list[Any]] = dict) -> Any:
     """Return the JSON object (or list) in a file; an empty one if there is no such file.
 
     Args:
         path: the path of the file.
-        kind: the expected type, ``dict`` or ``list``.
+        expected_type: the expected type, ``dict`` or ``list``.
 
     Raises:
         InputError: the file is not valid JSON, or has another type.
@@ -117,11 +117,11 @@ def read_json(path: Path, kind: type[dict[str, Any]] | type[list[Any]] = dict) -
     try:
         value = json.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
-        return kind()
+        return expected_type()
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: no JSON ({error})") from None
-    if not isinstance(value, kind):
-        raise InputError(f"{path}: expected a JSON {'object' if kind is dict else 'list'}")
+    if not isinstance(value, expected_type):
+        raise InputError(f"{path}: expected a JSON {'object' if expected_type is dict else 'list'}")
     return value
 
 
@@ -151,9 +151,9 @@ def check_model(folder: Path, *, where: str = "", left_out: Collection[str] = ()
             )
     check_code(folder, where=where)
     _refuse_adapter(folder, where)
-    for relative, kind in module_folders(folder, where):
-        _check_weights(folder, relative, kind, {*names, *left_out}, where)
-        if _is_transformer(kind):
+    for relative, module_class in module_folders(folder, where):
+        _check_weights(folder, relative, module_class, {*names, *left_out}, where)
+        if _is_transformer(module_class):
             _check_tokenizer(folder, relative, names, where)
 
 
@@ -165,7 +165,9 @@ def check_names(names: Collection[str], *, where: str) -> None:
     """
     pickled = sorted(name for name in names if _is_pickle(name))
     if pickled and not any(name.endswith(".safetensors") for name in names):
-        raise UnsafeModelError(f"model {where} has only pickled weights ({pickled[0]}), which can run code", _CONVERT)
+        raise UnsafeModelError(
+            f"model {where} has only pickled weights ({pickled[0]}), which can run code", _CONVERSION_REMEDY
+        )
 
 
 def check_code(folder: Path, *, where: str) -> None:
@@ -175,10 +177,10 @@ def check_code(folder: Path, *, where: str) -> None:
         UnsafeModelError: a configuration names such code.
         InputError: a configuration is not valid JSON, asks for too many layers, or refers to files outside the folder.
     """
-    for relative, kind in module_folders(folder, where):
-        if kind is not None and not _LIBRARY_MODULE.fullmatch(kind):
+    for relative, module_class in module_folders(folder, where):
+        if module_class is not None and not _LIBRARY_MODULE.fullmatch(module_class):
             raise UnsafeModelError(
-                f"model {where} has code of its own: modules.json names the class {kind!r}, "
+                f"model {where} has code of its own: modules.json names the class {module_class!r}, "
                 f"which is not of sentence_transformers",
                 "choose a model that needs none",
             )
@@ -186,7 +188,7 @@ def check_code(folder: Path, *, where: str) -> None:
             _check_config(read_json(folder / relative / name), PurePosixPath(relative, name).as_posix(), where)
         _check_layers(read_json(folder / relative / "config.json"), where)
         for path in sorted((folder / relative).glob("sentence_*_config.json")):
-            _check_inside(read_json(path), path.name, where)
+            _refuse_outside_files(read_json(path), path.name, where)
         router = read_json(folder / relative / "router_config.json").get("types")
         for value in router.values() if isinstance(router, dict) else ():
             if not _LIBRARY_MODULE.fullmatch(str(value)):
@@ -211,11 +213,11 @@ def _check_config(config: dict[str, Any], name: str, where: str) -> None:
 def _check_layers(config: dict[str, Any], where: str) -> None:
     """Refuse a configuration that asks for more layers than any model has, at any level of nesting."""
     for key, value in _config_entries(config):
-        if _LAYERS.fullmatch(key) and isinstance(value, int | float) and value > MOST_LAYERS:
-            raise InputError(f"model {where}: config.json has {key} {value}; at most {MOST_LAYERS:,} are loaded")
+        if _LAYER_KEY.fullmatch(key) and isinstance(value, int | float) and value > MAX_LAYERS:
+            raise InputError(f"model {where}: config.json has {key} {value}; at most {MAX_LAYERS:,} are loaded")
 
 
-def _check_inside(config: dict[str, Any], name: str, where: str) -> None:
+def _refuse_outside_files(config: dict[str, Any], name: str, where: str) -> None:
     """Refuse settings of a module that name another model or tokenizer, whose files the digest would not cover."""
     for key, value in _config_entries(config):
         if isinstance(value, str) and key.endswith(("name_or_path", "processor_name", "subfolder", "gguf_file")):
@@ -254,27 +256,27 @@ def module_folders(folder: Path, where: str) -> list[tuple[str, str | None]]:
     folders: list[tuple[str, str | None]] = []
     for module in read_json(folder / "modules.json", list):
         path = module.get("path") if isinstance(module, dict) else None
-        kind = module.get("type") if isinstance(module, dict) else None
-        if not isinstance(path, str) or not isinstance(kind, str):
+        module_class = module.get("type") if isinstance(module, dict) else None
+        if not isinstance(path, str) or not isinstance(module_class, str):
             raise InputError(f"model {where}: modules.json has an entry without path and type")
         if path.startswith("/") or "\\" in path or ":" in path or ".." in path.split("/"):
             raise InputError(f"model {where}: modules.json leads out of the folder ({path!r})")
-        folders.append((path.strip("/"), kind))
+        folders.append((path.strip("/"), module_class))
     return folders or [("", None)]
 
 
-def _check_weights(folder: Path, relative: str, kind: str | None, names: Collection[str], where: str) -> None:
+def _check_weights(folder: Path, relative: str, module_class: str | None, names: Collection[str], where: str) -> None:
     """Check the weights of one module; only a transformer must have weights.
 
     Args:
         folder: the model's folder.
         relative: the folder of the module in it.
-        kind: the class of the module, or None without sentence-transformers modules.
+        module_class: the class of the module, or None without sentence-transformers modules.
         names: the relative names of all files of the model, downloaded or not.
         where: the name of the model in messages.
     """
-    siblings = _names_in(relative, names)
-    needed = _is_transformer(kind)
+    siblings = _file_names_in(relative, names)
+    needed = _is_transformer(module_class)
     inside = f" in {relative}" if relative else ""
     if needed and not (folder / relative / "config.json").is_file():
         raise InputError(f"model {where}: there is no config.json{inside}; is it a folder that save_pretrained wrote?")
@@ -291,7 +293,7 @@ def _check_weights(folder: Path, relative: str, kind: str | None, names: Collect
     pickled = sorted(name for name in siblings if _is_pickle(name))
     if pickled:
         raise UnsafeModelError(
-            f"model {where} has only pickled weights{inside} ({pickled[0]}), which can run code", _CONVERT
+            f"model {where} has only pickled weights{inside} ({pickled[0]}), which can run code", _CONVERSION_REMEDY
         )
     if needed:
         raise InputError(f"model {where}: there are no weights{inside}: neither {SINGLE_WEIGHTS} nor {WEIGHTS_INDEX}")
@@ -311,7 +313,7 @@ def _shard_names(index: dict[str, Any], where: str) -> list[str]:
 
 def _check_tokenizer(folder: Path, relative: str, names: Collection[str], where: str) -> None:
     """Refuse a transformer without the files of its tokenizer."""
-    siblings = _names_in(relative, names)
+    siblings = _file_names_in(relative, names)
     for vocabulary in _VOCABULARIES:
         if all(any(fnmatchcase(name, pattern) for name in siblings) for pattern in vocabulary):
             return
@@ -322,15 +324,15 @@ def _check_tokenizer(folder: Path, relative: str, names: Collection[str], where:
     raise InputError(f"model {where}: there is no tokenizer{inside}; expected one of {forms}")
 
 
-def _names_in(relative: str, names: Iterable[str]) -> set[str]:
+def _file_names_in(relative: str, names: Iterable[str]) -> set[str]:
     """Return the names of the files directly in one folder of the model."""
     paths = map(PurePosixPath, names)
     return {path.name for path in paths if path.parent == PurePosixPath(relative)}
 
 
-def _is_transformer(kind: str | None) -> bool:
+def _is_transformer(module_class: str | None) -> bool:
     """Tell whether the class of a module is Transformer; a folder without modules (None) counts as one."""
-    return kind is None or kind.rpartition(".")[2] == "Transformer"
+    return module_class is None or module_class.rpartition(".")[2] == "Transformer"
 
 
 def check_safetensors(path: Path, where: str) -> None:
@@ -343,16 +345,16 @@ def check_safetensors(path: Path, where: str) -> None:
         raise InputError(f"model {where}: the weights {path.name} are missing")
     size = path.stat().st_size
     with path.open("rb") as stream:
-        length = int.from_bytes(stream.read(8), "little")
+        header_length = int.from_bytes(stream.read(8), "little")
         try:
-            if not 2 <= length <= min(size - 8, _LONGEST_HEADER):
+            if not 2 <= header_length <= min(size - 8, _LONGEST_HEADER):
                 raise ValueError
-            header = json.loads(stream.read(length))
+            header = json.loads(stream.read(header_length))
             ends = [int(entry["data_offsets"][1]) for key, entry in header.items() if key != "__metadata__"]
         except (ValueError, RecursionError, KeyError, IndexError, TypeError, AttributeError):
             raise InputError(f"model {where}: {path.name} is no complete safetensors file ({size} bytes)") from None
     # the length of the header in 8 bytes, the header, the tensors
-    expected = 8 + length + max(ends, default=0)
+    expected = 8 + header_length + max(ends, default=0)
     if size != expected:
         raise InputError(f"model {where}: {path.name} has {size} bytes; its header says {expected}")
 
@@ -366,4 +368,4 @@ def _is_lfs_pointer(path: Path) -> bool:
     if path.stat().st_size > 1024:
         return False
     with path.open("rb") as stream:
-        return stream.read(len(_LFS)) == _LFS
+        return stream.read(len(_LFS_HEADER)) == _LFS_HEADER

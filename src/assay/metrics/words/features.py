@@ -19,8 +19,8 @@ from assay.lexicon.pipelines import describe_pipeline, load_pipeline
 from assay.metrics.words.vectors import WordVectors
 
 #: Components of pipelines that are not needed here.
-_NEEDLESS = ("ner", "entity_linker", "lemmatizer", "trainable_lemmatizer", "textcat", "senter")
-_BATCH = 256
+_EXCLUDED_COMPONENTS = ("ner", "entity_linker", "lemmatizer", "trainable_lemmatizer", "textcat", "senter")
+_TEXTS_PER_BATCH = 256
 
 Floats = NDArray[np.float64]
 #: Parts of speech that count as kinds of words; PUNCT, SYM and X do not.
@@ -83,7 +83,7 @@ class SpacyReader:
     """
 
     def __init__(self, name: str | Path) -> None:
-        self._pipeline = load_pipeline(name, _NEEDLESS)
+        self._pipeline = load_pipeline(name, _EXCLUDED_COMPONENTS)
         self.parses = bool(self._pipeline("Dogs bark.").has_annotation("DEP"))
         self.language = str(self._pipeline.meta["lang"])
         self.about = describe_pipeline(self._pipeline)
@@ -91,7 +91,7 @@ class SpacyReader:
     def read(self, texts: Sequence[str]) -> list[list[Word]]:
         """Return the words of each text; equal texts are tagged once."""
         distinct = list(dict.fromkeys(texts))
-        docs = self._pipeline.pipe(distinct, batch_size=_BATCH)
+        docs = self._pipeline.pipe(distinct, batch_size=_TEXTS_PER_BATCH)
         words_of = {}
         for text, doc in zip(distinct, docs, strict=True):
             words_of[text] = [Word(token.text, token.pos_, token.dep_) for token in doc if not token.is_space]
@@ -131,12 +131,19 @@ def related_words(
     row_of = vectors.find([word.text for word in words])
     rows = np.array([row_of[word.text] for word in words], dtype=np.intp)
     features = []
-    n = len(first)
-    for question, name, belongs in _kinds_of_words(roles):
-        chosen = np.array([belongs(word) for word in words], dtype=bool)
-        present = np.bincount(sentence_of[chosen], minlength=len(sentences)) > 0
-        means = _means(vectors, rows[chosen], sentence_of[chosen], len(sentences))
-        features.append(Feature(question, name, _cosines(means[:n], means[n:]), present[:n] & present[n:]))
+    pair_count = len(first)
+    for question, name, is_of_kind in _kinds_of_words(roles):
+        is_selected = np.array([is_of_kind(word) for word in words], dtype=bool)
+        has_word = np.bincount(sentence_of[is_selected], minlength=len(sentences)) > 0
+        means = _mean_vectors(vectors, rows[is_selected], sentence_of[is_selected], len(sentences))
+        features.append(
+            Feature(
+                question,
+                name,
+                _row_cosines(means[:pair_count], means[pair_count:]),
+                has_word[:pair_count] & has_word[pair_count:],
+            )
+        )
     return features
 
 
@@ -156,27 +163,30 @@ def _is_one_of(parts: tuple[str, ...], word: Word) -> bool:
     return word.part in parts
 
 
-def _means(vectors: WordVectors, rows: NDArray[np.intp], sentence_of: NDArray[np.intp], sentences: int) -> Floats:
+def _mean_vectors(
+    vectors: WordVectors, rows: NDArray[np.intp], sentence_of: NDArray[np.intp], sentence_count: int
+) -> Floats:
     """Return the mean vector of the known words of each sentence, shape (sentences, dimensions); NaN without any.
 
     Args:
         vectors: the word vectors.
         rows: the row of each of k words in the table, -1 if unknown, shape (k,).
         sentence_of: the index of the sentence of each word, shape (k,).
-        sentences: the number of sentences.
+        sentence_count: the number of sentences.
     """
     from scipy.sparse import csr_array
 
     known = rows >= 0
     distinct, columns = np.unique(rows[known], return_inverse=True)
-    counts = csr_array((np.ones(len(columns)), (sentence_of[known], columns)), shape=(sentences, len(distinct)))
-    # sums of single-precision numbers are exact in double precision: repeating all words leaves the mean unchanged
+    counts = csr_array((np.ones(len(columns)), (sentence_of[known], columns)), shape=(sentence_count, len(distinct)))
+    # double precision has 29 more bits than float32, so that sums of numbers of similar magnitude are exact: repeating
+    # all words then leaves the mean unchanged
     with np.errstate(invalid="ignore"):
         means: Floats = (counts @ vectors.rows(distinct).astype(np.float64)) / np.asarray(counts.sum(axis=1))[:, None]
     return means
 
 
-def _cosines(first: Floats, second: Floats) -> Floats:
+def _row_cosines(first: Floats, second: Floats) -> Floats:
     """Return the cosine of each pair of rows; NaN if a vector is zero or has NaN."""
     with np.errstate(invalid="ignore"):
         lengths = np.sqrt((first**2).sum(axis=1) * (second**2).sum(axis=1))

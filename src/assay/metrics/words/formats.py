@@ -27,10 +27,10 @@ Format = Literal["text", "binary"]
 _FASTTEXT = struct.pack("<i", 793712314)
 _GZIP, _ZIP, _NUMPY = b"\x1f\x8b", b"PK\x03\x04", b"\x93NUMPY"
 #: The number of rows in a block.
-_ROWS = 1024
+_ROWS_PER_BLOCK = 1024
 #: The number of bytes read at a time, and of the longest line or word: a longer one means another format.
-_CHUNK_BYTES, _LONGEST = 1 << 20, 1 << 22
-_MOST_DIMENSIONS = 1 << 16
+_CHUNK_BYTES, _MAX_LINE_BYTES = 1 << 20, 1 << 22
+_MAX_DIMENSIONS = 1 << 16
 
 
 class Block(NamedTuple):
@@ -53,7 +53,7 @@ def read_blocks(path: Path) -> Iterator[Block]:
             a binary file) and what was expected.
     """
     binary = find_format(path) == "binary"
-    with _open_unpacked(path) as stream:
+    with _open_decompressed(path) as stream:
         yield from _read_binary(path, stream) if binary else _read_text(path, stream)
 
 
@@ -70,7 +70,7 @@ def find_format(path: Path) -> Format:
     """
     if not path.is_file():
         raise InputError(f"{path}: there is no such file of word vectors")
-    with _open_unpacked(path) as stream:
+    with _open_decompressed(path) as stream:
         head = stream.read(1 << 16)
     if not head:
         raise InputError(f"{path}, line 1: expected word vectors, the file is empty")
@@ -91,14 +91,14 @@ def read_words(path: Path) -> Iterator[list[bytes]]:
     Raises:
         InputError: the file cannot be read, or a line is blank.
     """
-    with _open_unpacked(path) as stream:
+    with _open_decompressed(path) as stream:
         words: list[bytes] = []
-        for number, line in enumerate(_lines(path, stream), 1):
+        for line_number, line in enumerate(_read_lines(path, stream), 1):
             word = line.rstrip(b"\r\n")
             if not word.strip():
-                raise InputError(f"{path}, line {number}: expected a word, the line is blank")
+                raise InputError(f"{path}, line {line_number}: expected a word, the line is blank")
             words.append(word)
-            if len(words) == _ROWS:
+            if len(words) == _ROWS_PER_BLOCK:
                 yield words
                 words = []
         if words:
@@ -131,34 +131,36 @@ def _read_text(path: Path, stream: BufferedIOBase) -> Iterator[Block]:
     Raises:
         InputError: the file is broken, or its number of rows is not the declared one.
     """
-    lines = _lines(path, stream)
+    lines = _read_lines(path, stream)
     first = next(lines)
     header = _parse_header(first)
     if header is None:
-        expected, dimensions = None, _count_numbers(path, first)
+        expected_rows, dimensions = None, _count_numbers(path, first)
         lines = itertools.chain([first], lines)
         first_row = 1
     else:
-        expected, dimensions = header
+        expected_rows, dimensions = header
         first_row = 2
-    count = 0
-    while part := list(itertools.islice(lines, _ROWS)):
-        start = count + first_row
-        if expected is not None and count + len(part) > expected:
-            raise InputError(f"{path}, line {expected + 2}: expected the end after the {expected} words of line 1")
-        count += len(part)
+    row_count = 0
+    while block_lines := list(itertools.islice(lines, _ROWS_PER_BLOCK)):
+        start_line = row_count + first_row
+        if expected_rows is not None and row_count + len(block_lines) > expected_rows:
+            raise InputError(
+                f"{path}, line {expected_rows + 2}: expected the end after the {expected_rows} words of line 1"
+            )
+        row_count += len(block_lines)
         words, numbers = [], array("d")
-        for number, line in enumerate(part, start):
-            word, line_numbers = _parse_line(path, number, line, dimensions)
+        for line_number, line in enumerate(block_lines, start_line):
+            word, line_numbers = _parse_line(path, line_number, line, dimensions)
             words.append(word)
             numbers.extend(line_numbers)
         with np.errstate(over="ignore"):
-            values = np.frombuffer(numbers).reshape(len(part), dimensions).astype(np.float32)
-        check_finite(path, values, "line", start)
+            values = np.frombuffer(numbers).reshape(len(block_lines), dimensions).astype(np.float32)
+        check_finite(path, values, "line", start_line)
         yield Block(words, values)
-    if expected is not None and count < expected:
+    if expected_rows is not None and row_count < expected_rows:
         raise InputError(
-            f"{path}, line {count + 2}: expected {expected} words as line 1 says, found the end of the file"
+            f"{path}, line {row_count + 2}: expected {expected_rows} words as line 1 says, found the end of the file"
         )
 
 
@@ -180,7 +182,7 @@ def _parse_line(path: Path, line_number: int, line: bytes, dimensions: int) -> t
         return word, [float(field) for field in fields[1:]]
     except ValueError:
         wrong = next(field for field in fields[1:] if not _is_number(field))
-        raise InputError(f"{path}, line {line_number}: expected a number, found {_shown(wrong)}") from None
+        raise InputError(f"{path}, line {line_number}: expected a number, found {_quote_field(wrong)}") from None
 
 
 def _count_numbers(path: Path, line: bytes) -> int:
@@ -193,10 +195,12 @@ def _count_numbers(path: Path, line: bytes) -> int:
     count = 0
     while count < len(fields) - 1 and _is_number(fields[-1 - count]):
         count += 1
-    if not 0 < count <= _MOST_DIMENSIONS:
-        raise InputError(f"{path}, line 1: expected 'n d' or a word and its numbers, found {_shown(line.strip())}")
+    if not 0 < count <= _MAX_DIMENSIONS:
+        raise InputError(
+            f"{path}, line 1: expected 'n d' or a word and its numbers, found {_quote_field(line.strip())}"
+        )
     if any(map(_is_number, fields[1:-count])):
-        raise InputError(f"{path}, line 1: expected a number, found {_shown(fields[-count - 1])}")
+        raise InputError(f"{path}, line 1: expected a number, found {_quote_field(fields[-count - 1])}")
     return count
 
 
@@ -209,31 +213,36 @@ def _read_binary(path: Path, stream: BufferedIOBase) -> Iterator[Block]:
     Raises:
         InputError: the file is truncated or broken, or does not end after the declared number of words.
     """
-    count, dimensions = _parse_header(stream.readline(_LONGEST)) or (0, 0)
-    size = 4 * dimensions
+    word_count, dimensions = _parse_header(stream.readline(_MAX_LINE_BYTES)) or (0, 0)
+    vector_bytes = 4 * dimensions
     buffer, position = b"", 0
-    for start in range(1, count + 1, _ROWS):
+    for start in range(1, word_count + 1, _ROWS_PER_BLOCK):
         words, numbers = [], bytearray()
-        for number in range(start, min(start + _ROWS, count + 1)):
-            while (end := buffer.find(b" ", position)) < 0 or len(buffer) <= end + size:
-                piece = stream.read(_CHUNK_BYTES)
-                if not piece:
-                    raise InputError(f"{path}, word {number} of {count}: expected a word and {size} bytes, cut short")
-                if len(buffer) - position > _LONGEST:
-                    raise InputError(f"{path}, word {number} of {count}: expected a word and a space, found neither")
-                buffer, position = buffer[position:] + piece, 0
+        for word_number in range(start, min(start + _ROWS_PER_BLOCK, word_count + 1)):
+            while (end := buffer.find(b" ", position)) < 0 or len(buffer) <= end + vector_bytes:
+                chunk = stream.read(_CHUNK_BYTES)
+                if not chunk:
+                    raise InputError(
+                        f"{path}, word {word_number} of {word_count}: "
+                        f"expected a word and {vector_bytes} bytes, cut short"
+                    )
+                if len(buffer) - position > _MAX_LINE_BYTES:
+                    raise InputError(
+                        f"{path}, word {word_number} of {word_count}: expected a word and a space, found neither"
+                    )
+                buffer, position = buffer[position:] + chunk, 0
             # the original program writes a newline after each vector, others do not
             word = buffer[position:end].removeprefix(b"\n")
             if not word:
-                raise InputError(f"{path}, word {number} of {count}: expected a word, found an empty one")
+                raise InputError(f"{path}, word {word_number} of {word_count}: expected a word, found an empty one")
             words.append(word)
-            position = end + 1 + size
+            position = end + 1 + vector_bytes
             numbers += buffer[end + 1 : position]
         values = np.frombuffer(numbers, dtype="<f4").reshape(len(words), dimensions).astype(np.float32, copy=False)
         check_finite(path, values, "word", start)
         yield Block(words, values)
     if (buffer[position:] + stream.read(2)).strip(b"\n"):
-        raise InputError(f"{path}, word {count + 1}: expected the end after the {count} words of line 1")
+        raise InputError(f"{path}, word {word_count + 1}: expected the end after the {word_count} words of line 1")
 
 
 def _parse_header(line: bytes) -> tuple[int, int] | None:
@@ -245,28 +254,30 @@ def _parse_header(line: bytes) -> tuple[int, int] | None:
     if not all(field.isdigit() and len(field) < 16 for field in fields):
         return None
     count, dimensions = int(fields[0]), int(fields[1])
-    if count == 0 or not 0 < dimensions <= _MOST_DIMENSIONS:
+    if count == 0 or not 0 < dimensions <= _MAX_DIMENSIONS:
         return None
     return count, dimensions
 
 
-def _lines(path: Path, stream: BufferedIOBase) -> Iterator[bytes]:
+def _read_lines(path: Path, stream: BufferedIOBase) -> Iterator[bytes]:
     """Yield the lines of a file, line ends included.
 
     Raises:
         InputError: a line is too long for a file of word vectors.
     """
-    for number in itertools.count(1):
-        line = stream.readline(_LONGEST)
+    for line_number in itertools.count(1):
+        line = stream.readline(_MAX_LINE_BYTES)
         if not line:
             return
-        if len(line) == _LONGEST:
-            raise InputError(f"{path}, line {number}: expected a line of text, found more than {_LONGEST} bytes")
+        if len(line) == _MAX_LINE_BYTES:
+            raise InputError(
+                f"{path}, line {line_number}: expected a line of text, found more than {_MAX_LINE_BYTES} bytes"
+            )
         yield line
 
 
 @contextmanager
-def _open_unpacked(path: Path) -> Iterator[BufferedIOBase]:
+def _open_decompressed(path: Path) -> Iterator[BufferedIOBase]:
     """Open a file for reading bytes, decompressed if it is compressed with gzip.
 
     Raises:
@@ -295,5 +306,5 @@ def _is_number(field: bytes) -> bool:
     return True
 
 
-def _shown(field: bytes) -> str:
+def _quote_field(field: bytes) -> str:
     return repr(field[:40].decode("utf-8", "replace"))

@@ -28,10 +28,10 @@ from assay.metrics.provenance import file_digest
 from assay.metrics.words.formats import check_finite, find_format, read_blocks, read_words
 from assay.paths import cache_dir, private_folder
 
-_TABLE, _WORDS = "vectors.npy", "words.txt"
-_INDEX = ("ends.npy", "keys.npy", "rows.npy")
+_TABLE_FILE, _WORDS_FILE = "vectors.npy", "words.txt"
+_INDEX_FILES = ("ends.npy", "keys.npy", "rows.npy")
 #: The number of rows of a folder's table that are checked at a time.
-_ROWS = 4096
+_ROWS_PER_CHECK = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,11 +71,11 @@ class WordVectors:
         """
         # "surrogatepass", since a text may have an unpaired surrogate: an unknown word, but not an error
         encoded = [word.encode("utf-8", "surrogatepass") for word in words]
-        keys = np.fromiter(map(_key, encoded), dtype=np.uint64, count=len(encoded))
+        keys = np.fromiter(map(_hash_word, encoded), dtype=np.uint64, count=len(encoded))
         positions = np.searchsorted(self.keys, keys)
         rows = np.empty(len(encoded), dtype=np.intp)
         for index, (word, key, position) in enumerate(zip(encoded, keys, positions, strict=True)):
-            rows[index] = self._row(word, key, int(position))
+            rows[index] = self._find_row(word, key, int(position))
         return rows
 
     def find(self, words: Sequence[str], case: Literal["lower", "keep", "auto"] = "auto") -> dict[str, int]:
@@ -94,7 +94,7 @@ class WordVectors:
             rows |= zip(missing, self.lookup([form(word) for word in missing]).tolist(), strict=True)
         return rows
 
-    def _row(self, word: bytes, key: np.uint64, position: int) -> int:
+    def _find_row(self, word: bytes, key: np.uint64, position: int) -> int:
         """Return the row of a word, -1 if it is unknown.
 
         Args:
@@ -132,17 +132,19 @@ def check_source(path: Path) -> None:
     if not path.is_dir():
         find_format(path)
         return
-    for name in (_TABLE, _WORDS):
+    for name in (_TABLE_FILE, _WORDS_FILE):
         if not (path / name).is_file():
-            raise InputError(f"{path}: a folder of word vectors needs {_TABLE} and {_WORDS}; there is no {name}")
+            raise InputError(
+                f"{path}: a folder of word vectors needs {_TABLE_FILE} and {_WORDS_FILE}; there is no {name}"
+            )
 
 
 def source_digest(path: Path) -> str:
     """Return the SHA-256 digest of a file in hexadecimal; for a folder, the digest of its two files' digests."""
     if not path.is_dir():
         return file_digest(path)
-    both = file_digest(path / _TABLE) + file_digest(path / _WORDS)
-    return hashlib.sha256(both.encode()).hexdigest()
+    both_digests = file_digest(path / _TABLE_FILE) + file_digest(path / _WORDS_FILE)
+    return hashlib.sha256(both_digests.encode()).hexdigest()
 
 
 def open_vectors(path: Path) -> WordVectors:
@@ -161,20 +163,20 @@ def open_vectors(path: Path) -> WordVectors:
         _convert_into(path, digest, target)
     # the table of a folder is used in place, only its index is in the cache
     table_folder = path.resolve() if path.is_dir() else target
-    return _open(table_folder, digest, target)
+    return _map_into_memory(table_folder, digest, target)
 
 
 @functools.lru_cache(maxsize=4)
-def _open(table_folder: Path, digest: str, target: Path) -> WordVectors:
+def _map_into_memory(table_folder: Path, digest: str, target: Path) -> WordVectors:
     """Return word vectors with the table in *table_folder* and the index in *target*, both memory-mapped.
 
     Raises:
         InputError: the files are damaged.
     """
     try:
-        ends, keys, rows = (np.asarray(np.load(target / name, mmap_mode="r")) for name in _INDEX)
+        ends, keys, rows = (np.asarray(np.load(target / name, mmap_mode="r")) for name in _INDEX_FILES)
         words = np.asarray(np.memmap(target / "words.bin", dtype=np.uint8, mode="r"))
-        return WordVectors(digest, np.load(table_folder / _TABLE, mmap_mode="r"), words, ends, keys, rows)
+        return WordVectors(digest, np.load(table_folder / _TABLE_FILE, mmap_mode="r"), words, ends, keys, rows)
     except (OSError, ValueError, EOFError) as error:
         raise InputError(f"{target}: the converted vectors are damaged ({error}); delete this folder") from None
 
@@ -192,16 +194,16 @@ def _convert_into(path: Path, digest: str, target: Path) -> None:
     """
     private_folder(target.parent)
     with tempfile.TemporaryDirectory(prefix=".making-", dir=target.parent, ignore_cleanup_errors=True) as parent:
-        fresh = Path(parent) / digest
-        fresh.mkdir()
+        new_folder = Path(parent) / digest
+        new_folder.mkdir()
         if path.is_dir():
-            _index_folder(path, fresh)
+            _index_folder(path, new_folder)
         else:
-            _convert_file(path, fresh)
+            _convert_file(path, new_folder)
         if source_digest(path) != digest:
             raise InputError(f"{path}: the file changed while it was read; run again")
         try:
-            fresh.rename(target)
+            new_folder.rename(target)
         except OSError:
             # another process has converted the same content meanwhile, and its folder serves as well
             if not target.is_dir():
@@ -211,7 +213,7 @@ def _convert_into(path: Path, digest: str, target: Path) -> None:
 def _convert_file(path: Path, folder: Path) -> None:
     """Write the table and the index of a file into *folder*, block by block, so that memory stays bounded."""
     index = _Index(folder)
-    with (folder / _TABLE).open("wb") as table:
+    with (folder / _TABLE_FILE).open("wb") as table:
         dimensions = 0
         for block in read_blocks(path):
             if not dimensions:
@@ -225,10 +227,10 @@ def _convert_file(path: Path, folder: Path) -> None:
     index.save()
 
 
-def _write_header(stream: Any, rows: int, dimensions: int) -> None:
+def _write_header(stream: Any, row_count: int, dimensions: int) -> None:
     """Write the header of a .npy file of float32, 128 bytes (NumPy format 1.0)."""
-    text = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({rows}, {dimensions}), }}"
-    stream.write(b"\x93NUMPY\x01\x00" + (118).to_bytes(2, "little") + text.ljust(117).encode() + b"\n")
+    description = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({row_count}, {dimensions}), }}"
+    stream.write(b"\x93NUMPY\x01\x00" + (118).to_bytes(2, "little") + description.ljust(117).encode() + b"\n")
 
 
 def _index_folder(path: Path, folder: Path) -> None:
@@ -238,19 +240,22 @@ def _index_folder(path: Path, folder: Path) -> None:
         InputError: the table is broken, or has not one row per word.
     """
     index = _Index(folder)
-    for words in read_words(path / _WORDS):
+    for words in read_words(path / _WORDS_FILE):
         index.add_words(words)
     index.save()
-    table = _check_table(path / _TABLE)
-    rows, count = len(table), len(index.ends)
-    if rows != count:
-        line = min(rows, count) + 1
-        raise InputError(f"{path / _WORDS}, line {line}: expected {rows} words as {_TABLE} has rows, found {count}")
-    for start in range(0, len(table), _ROWS):
+    table = _check_table(path / _TABLE_FILE)
+    row_count, word_count = len(table), len(index.ends)
+    if row_count != word_count:
+        line = min(row_count, word_count) + 1
+        raise InputError(
+            f"{path / _WORDS_FILE}, line {line}: "
+            f"expected {row_count} words as {_TABLE_FILE} has rows, found {word_count}"
+        )
+    for start in range(0, len(table), _ROWS_PER_CHECK):
         # numbers beyond float32 become infinite, which check_finite reports
         with np.errstate(over="ignore"):
-            values = np.asarray(table[start : start + _ROWS], dtype=np.float32)
-        check_finite(path / _TABLE, values, "row", start + 1)
+            values = np.asarray(table[start : start + _ROWS_PER_CHECK], dtype=np.float32)
+        check_finite(path / _TABLE_FILE, values, "row", start + 1)
 
 
 def _check_table(path: Path) -> NDArray[Any]:
@@ -283,7 +288,7 @@ class _Index:
         for word in words:
             self._end += len(word)
             self.ends.append(self._end)
-            self.keys.append(_key(word))
+            self.keys.append(_hash_word(word))
         with (self.folder / "words.bin").open("ab") as stream:
             stream.write(b"".join(words))
 
@@ -303,5 +308,5 @@ class _Index:
             np.save(self.folder / name, values)
 
 
-def _key(word: bytes) -> int:
+def _hash_word(word: bytes) -> int:
     return int.from_bytes(hashlib.blake2b(word, digest_size=8).digest(), "little")
