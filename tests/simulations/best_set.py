@@ -12,7 +12,7 @@ from scipy.special import ndtri
 from assay.statistics.comparison import Difference, summarise
 from assay.statistics.draws import MetricPair, draw_all
 from assay.statistics.significance import adjust
-from assay.statistics.winners import DRAWS, _points_of, could_be_best
+from assay.statistics.winners import DRAWS, _points_from_squared_distances, could_be_best
 from tests.simulations.metrics_alike import Population
 from tests.simulations.selection import sample
 
@@ -66,7 +66,7 @@ def kept_by_hsu(differences: Differences, names: list[str]) -> set[str]:
         squared[i, j] = squared[j, i] = found.error**2
         loser, winner = (j, i) if found.value > 0 else (i, j)
         p_worse[winner, loser] = found.p_jackknife / 2
-    points = _points_of(squared)
+    points = _points_from_squared_distances(squared)
     normal = np.random.default_rng(0).normal(size=(DRAWS // 5, len(names))) @ points.T
     kept = set()
     for j, name in enumerate(names):

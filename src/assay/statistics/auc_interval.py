@@ -21,8 +21,8 @@ def newcombe_variance(area: float, first: float, second: float) -> float:
 
     Args:
         area: the true area, in [0, 1].
-        first: pairs with one label.
-        second: pairs with the other one.
+        first: the number of pairs with one label.
+        second: the number of pairs with the other label.
     """
     mean_size = (first + second) / 2
     spread = 1 + (mean_size - 1) * ((1 - area) / (2 - area) + area / (1 + area))
@@ -36,11 +36,10 @@ def newcombe_interval(
 
     Args:
         area: observed, in [0, 1].
-        first: pairs with one label.
-        second: pairs with the other one.
-        confidence: level of the interval, in (0, 1).
-        inflation: how many times the squared quantile of a normal variable and the variance of independent pairs the
-            squared difference may be.
+        first: the number of pairs with one label.
+        second: the number of pairs with the other label.
+        confidence: the level of the interval, in (0, 1).
+        inflation: a factor on the variance of independent pairs.
     """
     from scipy.special import ndtri
 
@@ -53,9 +52,10 @@ def newcombe_interval(
 
 
 def _zero_crossing(excess: Callable[[float], float], outside: float, inside: float) -> float:
-    """Return where a function crosses 0, by halving: it is positive *outside* and not positive *inside*."""
+    """Return the point at which a function crosses 0, by bisection: it is positive *outside* but not *inside*."""
     if excess(outside) <= 0:
         return outside
+    # until no double lies between the two ends
     while True:
         middle = (outside + inside) / 2
         if middle in (outside, inside):

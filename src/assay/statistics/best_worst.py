@@ -16,8 +16,8 @@ from assay.statistics.concordance import Floats
 from assay.statistics.reliability import SPLITS, random_halves, relative_length, spearman_brown, upper_bound
 
 Codes = NDArray[np.intp]
-#: Splits that are counted together.
-_BLOCK = 64
+#: The number of splits that are counted in one matrix product.
+_SPLITS_PER_BATCH = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,9 +97,9 @@ def count(shown: Codes, best: Codes, worst: Codes, items: int) -> Counts:
 def split_half(
     shown: Codes, best: Codes, worst: Codes, tuples: Codes, items: int, *, splits: int = SPLITS, seed: int = 0
 ) -> SplitHalf:
-    """Split the annotations of each tuple at random into two bins and correlate the scores that the bins give.
+    """Split the annotations of each tuple at random into two bins and correlate the scores of the bins.
 
-    Of an odd number of annotations either bin may take the one more.
+    Of an odd number of annotations, either bin may receive the additional one.
 
     Args:
         shown, best, worst, items: as for :func:`count`.
@@ -157,14 +157,14 @@ def _counts_of_halves(
         (np.repeat([1.0, -1.0], m), (np.concatenate([best, worst]), np.concatenate([rows, rows]))), shape=(items, m)
     )
     seen = csr_array((np.ones(m * k), (shown.ravel(), np.repeat(rows, k))), shape=(items, m))
-    # one line a tuple, one column an annotation of it
+    # one row per tuple, one column per annotation of it
     order = np.argsort(tuples, kind="stable")
     sizes = np.bincount(tuples)
     known = np.arange(sizes.max())[None] < sizes[:, None]
     all_chosen = chosen.sum(axis=1)[:, None]
     all_seen = seen.sum(axis=1)[:, None]
-    for start in range(0, splits, _BLOCK):
-        in_first = np.zeros((m, min(_BLOCK, splits - start)))
+    for start in range(0, splits, _SPLITS_PER_BATCH):
+        in_first = np.zeros((m, min(_SPLITS_PER_BATCH, splits - start)))
         for column in range(in_first.shape[1]):
             in_first[order, column] = random_halves(known, rng)[known]
         first_chosen, first_seen = chosen @ in_first, seen @ in_first

@@ -12,13 +12,13 @@ from functools import cached_property
 
 import numpy as np
 
-from assay.statistics.concordance import Concordance, Floats, Indices, LevelPairs, LevelTree, add_runs, run_starts
+from assay.statistics.concordance import Concordance, Floats, Indices, LevelPairs, LevelTree, run_starts, sum_runs
 
 #: Scores nearer than this, relative to their size, are tied: an arithmetic that reaches 2/7 by another way must not
 #: decide a rank. On published lexical scores the last bit alone moved Kendall's tau by .001.
 NOISE = 1e-12
-#: Up to so many label levels every pair of levels is compared directly; above, the levels are halved bit by bit.
-FEW_LEVELS = 5
+#: Up to this many label levels, every pair of levels is compared directly; above, the levels are halved bit by bit.
+MAX_LEVELS_FOR_PAIRS = 5
 
 
 def score_codes(scores: Floats) -> Indices:
@@ -124,7 +124,7 @@ class Labels:
 
     def count(self, weights: Floats) -> LabelCounts:
         """Count labels under multiplicities of shape (n, b)."""
-        counts = add_runs(weights[self.order], self.starts)
+        counts = sum_runs(weights[self.order], self.starts)
         ties = Ties.of(counts)
         ranks = np.cumsum(counts, axis=0) - counts / 2 - ties.total / 2
         singles = ties if self.levels == len(weights) else Ties.of(weights)
@@ -135,25 +135,25 @@ class Labels:
         first_column = self.count(weights[:, :1])
         width = weights.shape[1]
 
-        def spread(counts: Floats) -> Floats:
+        def broadcast(counts: Floats) -> Floats:
             return np.broadcast_to(counts, (*counts.shape[:-1], width))
 
-        def spread_ties(ties: Ties) -> Ties:
-            return Ties(spread(ties.total), spread(ties.tied), spread(ties.rank_variation))
+        def broadcast_ties(ties: Ties) -> Ties:
+            return Ties(broadcast(ties.total), broadcast(ties.tied), broadcast(ties.rank_variation))
 
         return LabelCounts(
             weights,
-            spread(first_column.counts),
-            spread(first_column.ranks),
-            spread_ties(first_column.ties),
-            spread_ties(first_column.singles),
+            broadcast(first_column.counts),
+            broadcast(first_column.ranks),
+            broadcast_ties(first_column.ties),
+            broadcast_ties(first_column.singles),
             is_choice=True,
         )
 
 
 @dataclass(frozen=True)
 class RankCounts:
-    """What every rank coefficient is made of, per resample; all arrays have shape (b,).
+    """The counts and sums from which every rank coefficient follows, per resample; shape (b,) unless stated otherwise.
 
     Attributes:
         score: ties of the score.
@@ -232,14 +232,14 @@ class Cells:
         cell_scores, cell_labels = sorted_scores[starts], sorted_codes[starts]
         by_score = np.argsort(cell_scores, kind="stable").astype(np.intp)
         score_starts = run_starts(np.diff(cell_scores[by_score]) != 0)
-        kind = LevelPairs if labels.levels <= FEW_LEVELS else LevelTree
-        concordance = kind.of(cell_scores, cell_labels, labels.levels)
+        layout = LevelPairs if labels.levels <= MAX_LEVELS_FOR_PAIRS else LevelTree
+        concordance = layout.of(cell_scores, cell_labels, labels.levels)
         return cls(order, starts, by_score, score_starts, concordance, len(score_starts) == len(ranked))
 
     def count(self, labels: LabelCounts) -> RankCounts:
         """Count under the multiplicities of *labels*."""
-        cells = add_runs(labels.weights[self.order], self.starts)
-        scores = None if self.tie_free else add_runs(cells.take(self.by_score, axis=0), self.score_starts)
+        cells = sum_runs(labels.weights[self.order], self.starts)
+        scores = None if self.tie_free else sum_runs(cells.take(self.by_score, axis=0), self.score_starts)
         if scores is None:
             ties = labels.singles
         elif labels.is_choice:
@@ -269,7 +269,7 @@ class Cells:
 
     @cached_property
     def repeated(self) -> Indices:
-        """Which distinct scores more than one pair has."""
+        """The indices of the distinct scores that more than one pair has."""
         return np.flatnonzero(self.score_sizes > 1)
 
 
@@ -285,8 +285,8 @@ class Within:
     share of such comparisons. Generalised to groups of any size and to any number of labels.
 
     Attributes:
-        comparisons: of pairs with different labels, shape (n,).
-        ordered: those of them that the score orders strictly as the labels do, shape (n,).
+        comparisons: the number of comparisons of pairs with different labels, shape (n,).
+        ordered: the number of these comparisons that the score orders strictly as the labels do, shape (n,).
     """
 
     comparisons: Floats

@@ -1,8 +1,9 @@
 """Concordant less discordant comparisons, and rank products, from the counts of (label, score) cells.
 
-Two layouts of the same sum. With few label levels (human judgements on three or five steps) every pair of levels is
-compared directly, and Spearman's numerator follows from the same comparisons. With many levels a merge sort over the
-levels is laid out in advance, O(k log(levels)) for k cells (Knight, 1966, for the unweighted case).
+There are two layouts for the same sums. With few label levels (human judgements on three or five steps), every pair of
+levels is compared directly, and Spearman's numerator follows from the same comparisons. With many levels, the steps of
+a merge sort over the levels are computed in advance; a count then takes O(k log(levels)) for k cells (Knight, 1966, for
+the unweighted case).
 """
 
 from __future__ import annotations
@@ -23,27 +24,32 @@ Indices = NDArray[np.intp]
 
 
 def run_starts(changes: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """Return where runs begin, shape (runs,).
+    """Return the index of the first item of each run of equal items, shape (runs,).
 
     Args:
-        changes: for each item but the first, whether it differs from the item before, shape (items - 1,).
+        changes: True for each item that differs from the item before it, without the first item, shape (items - 1,).
     """
     return np.concatenate([[0], np.flatnonzero(changes) + 1]).astype(np.intp)
 
 
-def add_runs(rows: NDArray[np.float64], starts: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Sum neighbouring rows: shape (k, b) to (len(starts), b); *rows* itself where every run has one row."""
+def sum_runs(rows: NDArray[np.float64], starts: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Return the sum of the rows of each run, shape (runs, b); *rows* itself if every run has one row.
+
+    Args:
+        rows: the rows, shape (k, b).
+        starts: the index of the first row of each run, shape (runs,).
+    """
     if len(starts) == len(rows):
         return rows
     lengths = np.diff(np.append(starts, len(rows)))
-    long = np.flatnonzero(lengths > 1)
-    if 2 * len(long) > len(starts):
+    long_runs = np.flatnonzero(lengths > 1)
+    if 2 * len(long_runs) > len(starts):
         return np.add.reduceat(rows, starts, axis=0)
-    # most runs have one row, for which reduceat is slow: only the longer ones are summed
+    # reduceat is slow for runs of one row, which are the majority here: only the longer runs are summed
     sums = rows.take(starts, axis=0)
     in_long_run = np.repeat(lengths > 1, lengths)
-    starts_of_long = np.cumsum(lengths[long]) - lengths[long]
-    sums[long] = np.add.reduceat(rows[in_long_run], starts_of_long, axis=0)
+    long_run_starts = np.cumsum(lengths[long_runs]) - lengths[long_runs]
+    sums[long_runs] = np.add.reduceat(rows[in_long_run], long_run_starts, axis=0)
     return sums
 
 
@@ -51,48 +57,62 @@ def add_runs(rows: NDArray[np.float64], starts: NDArray[np.intp]) -> NDArray[np.
 
 
 class Concordance(ABC):
-    """Compares the cells of different label levels."""
+    """A layout of (label, score) cells for comparisons across label levels under any multiplicities."""
 
     @classmethod
     @abstractmethod
     def of(cls, score_codes: Indices, label_codes: Indices, levels: int) -> Self:
-        """Lay out cells, given sorted by (label, score), by the codes of their score and label, shape (k,)."""
+        """Lay out k cells that are sorted by (label, score).
+
+        Args:
+            score_codes: the code of each cell's score, shape (k,).
+            label_codes: the code of each cell's label, shape (k,).
+            levels: the number of distinct labels.
+        """
 
     @abstractmethod
     def count(self, cells: Floats, scores: Floats | None, label_ranks: Floats) -> tuple[Floats, Floats]:
-        """Return the balance and the product of centred mid-ranks, each of shape (b,).
+        """Return the balance and the sum of products of centred mid-ranks, each of shape (b,).
+
+        The balance is the number of concordant less discordant comparisons.
 
         Args:
-            cells: pairs per cell, shape (k, b).
-            scores: pairs per distinct score, in order of score, shape (g, b); None where no two cells share one.
-            label_ranks: centred mid-rank of each label level, shape (levels, b).
+            cells: the number of pairs per cell, shape (k, b).
+            scores: the number of pairs per distinct score, in order of score, shape (g, b); None if no two cells share
+                a score.
+            label_ranks: the centred mid-rank of each label level, shape (levels, b).
         """
 
 
 @dataclass(frozen=True)
 class _LevelPair:
-    """Two label levels: cells of the level with fewer cells look up the running sum of the other.
+    """Two label levels: the cells of the level with fewer cells look up the running sum of the other level.
 
     Attributes:
         low: the lower level.
         high: the higher level.
-        base: the level whose running sum is read.
-        other: the level whose cells read it.
-        below: for each cell of *other*, how many cells of *base* have a smaller score.
-        upto: the same with "not larger".
+        base: the level with the running sum.
+        reader: the level whose cells look it up.
+        below: for each cell of *reader*, the number of cells of *base* with a smaller score.
+        up_to: for each cell of *reader*, the number of cells of *base* whose score is not larger.
     """
 
     low: int
     high: int
     base: int
-    other: int
+    reader: int
     below: Indices
-    upto: Indices
+    up_to: Indices
 
 
 @dataclass(frozen=True)
 class LevelPairs(Concordance):
-    """Every pair of levels, compared directly; O(k levels)."""
+    """Comparisons of every pair of levels directly; a count takes O(k levels).
+
+    Attributes:
+        bounds: the index of the first cell of each level, and the number of cells, shape (levels + 1,).
+        pairs: the pairs of levels.
+    """
 
     bounds: Indices
     pairs: list[_LevelPair]
@@ -105,111 +125,129 @@ class LevelPairs(Concordance):
         pairs = []
         for low in range(levels):
             for high in range(low + 1, levels):
-                base, other = (low, high) if len(codes[low]) >= len(codes[high]) else (high, low)
-                below, upto = (np.searchsorted(codes[base], codes[other], side=side) for side in ("left", "right"))
-                pairs.append(_LevelPair(low, high, base, other, below, upto))
+                base, reader = (low, high) if len(codes[low]) >= len(codes[high]) else (high, low)
+                below, up_to = (np.searchsorted(codes[base], codes[reader], side=side) for side in ("left", "right"))
+                pairs.append(_LevelPair(low, high, base, reader, below, up_to))
         return cls(bounds, pairs)
 
     def count(self, cells: Floats, scores: Floats | None, label_ranks: Floats) -> tuple[Floats, Floats]:
         """See :meth:`Concordance.count`.
 
-        A pair's centred mid-rank is half the sum of the signs of its differences to all others, and within a level
-        these cancel: the rank sum of a level is half its balance against the other levels.
+        The centred mid-rank of a pair is half the sum of the signs of its differences from all other pairs. Within a
+        level these signs cancel, so that the rank sum of a level is half its balance against the other levels.
         """
         width = cells.shape[1]
-        running: dict[int, Floats] = {}
+        running_sums: dict[int, Floats] = {}
         balance, product = np.zeros(width), np.zeros(width)
         for pair in self.pairs:
-            if pair.base not in running:
-                level = cells[self.bounds[pair.base] : self.bounds[pair.base + 1]]
-                sums = np.zeros((len(level) + 1, width))
-                np.cumsum(level, axis=0, out=sums[1:])
-                running[pair.base] = sums
-            sums = running[pair.base]
-            reader = cells[self.bounds[pair.other] : self.bounds[pair.other + 1]]
-            both = sums.take(pair.below, axis=0)
-            both += sums.take(pair.upto, axis=0)
-            # sum over cells of w (below + upto - all) = other above base less other below base
-            above = np.einsum("kb,kb->b", reader, both) - reader.sum(axis=0) * sums[-1]
-            signed = above if pair.other == pair.high else -above
-            balance += signed
-            product += signed * (label_ranks[pair.high] - label_ranks[pair.low]) / 2
+            if pair.base not in running_sums:
+                base_cells = cells[self.bounds[pair.base] : self.bounds[pair.base + 1]]
+                sums = np.zeros((len(base_cells) + 1, width))
+                np.cumsum(base_cells, axis=0, out=sums[1:])
+                running_sums[pair.base] = sums
+            sums = running_sums[pair.base]
+            reader_cells = cells[self.bounds[pair.reader] : self.bounds[pair.reader + 1]]
+            below_plus_up_to = sums.take(pair.below, axis=0)
+            below_plus_up_to += sums.take(pair.up_to, axis=0)
+            # below + up_to - all = below - (all - up_to): the pairs of base with smaller less those with larger scores
+            reader_balance = np.einsum("kb,kb->b", reader_cells, below_plus_up_to) - reader_cells.sum(axis=0) * sums[-1]
+            pair_balance = reader_balance if pair.reader == pair.high else -reader_balance
+            balance += pair_balance
+            product += pair_balance * (label_ranks[pair.high] - label_ranks[pair.low]) / 2
         return balance, product
 
 
 @dataclass(frozen=True)
 class _Split:
-    """One bit of the label codes: cells with the bit unset (left) against set (right) within equal higher bits.
+    """Comparisons at one bit of the label codes: cells with the bit unset (left) against cells with it set (right).
+
+    Only cells of the same node, which is the label code above the bit, are compared.
 
     Attributes:
-        left: cells, ordered by (node, score).
-        right: cells, ordered likewise.
-        below: for each right cell, position in the running sum of the left cells up to its node's smaller scores.
-        upto: the same up to scores that are not larger.
-        nodes: where runs of right cells of one node begin.
-        first: where that node's left cells begin.
-        last: where they end.
+        left: the indices of the left cells, ordered by (node, score).
+        right: the indices of the right cells, ordered by (node, score).
+        below: for each right cell, the number of left cells before the first one of its node whose score is not
+            smaller.
+        up_to: for each right cell, the number of left cells before the first one of its node whose score is larger.
+        node_starts: the position in *right* of each node's first cell.
+        left_starts: the position in *left* of each node's first cell.
+        left_ends: the position in *left* after each node's last cell.
     """
 
     left: Indices
     right: Indices
     below: Indices
-    upto: Indices
-    nodes: Indices
-    first: Indices
-    last: Indices
+    up_to: Indices
+    node_starts: Indices
+    left_starts: Indices
+    left_ends: Indices
 
     @classmethod
     def of(
         cls,
         order: Indices,
-        node: Indices,
+        nodes: Indices,
         score_codes: Indices,
-        at_right: NDArray[np.bool_],
-        at_left: NDArray[np.bool_],
+        is_right: NDArray[np.bool_],
+        is_left: NDArray[np.bool_],
     ) -> Self:
         """Lay out the comparisons between the cells on either side of one bit.
 
         Args:
-            order: cells, ordered by (node, score), shape (k,).
-            node: the label codes above the bit, in that order.
-            score_codes: of the cells, in their own order.
-            at_right: which entries of *order* have the bit set, and a cell without it in their node.
-            at_left: which have it unset, and a cell with it in their node.
+            order: the indices of all cells, ordered by (node, score), shape (k,).
+            nodes: the node of each cell, in that order, shape (k,).
+            score_codes: the code of each cell's score, in the original order of the cells, shape (k,).
+            is_right: True for the entries of *order* that are right cells of a node with left cells, shape (k,).
+            is_left: True for the entries of *order* that are left cells of a node with right cells, shape (k,).
         """
-        left, right = order[at_left], order[at_right]
-        left_nodes, right_nodes = node[at_left], node[at_right]
-        # one number for (node, score), so that one search finds a position within the node
+        left, right = order[is_left], order[is_right]
+        left_nodes, right_nodes = nodes[is_left], nodes[is_right]
+        # node and score in one number, so that one search finds a position within the node
         stride = int(score_codes.max()) + 1
         left_keys = left_nodes * stride + score_codes[left]
         right_keys = right_nodes * stride + score_codes[right]
-        nodes = run_starts(np.diff(right_nodes) != 0)
+        node_starts = run_starts(np.diff(right_nodes) != 0)
         return cls(
             left=left,
             right=right,
             below=np.searchsorted(left_keys, right_keys, side="left"),
-            upto=np.searchsorted(left_keys, right_keys, side="right"),
-            nodes=nodes,
-            first=np.searchsorted(left_nodes, right_nodes[nodes], side="left"),
-            last=np.searchsorted(left_nodes, right_nodes[nodes], side="right"),
+            up_to=np.searchsorted(left_keys, right_keys, side="right"),
+            node_starts=node_starts,
+            left_starts=np.searchsorted(left_nodes, right_nodes[node_starts], side="left"),
+            left_ends=np.searchsorted(left_nodes, right_nodes[node_starts], side="right"),
         )
 
     def balance(self, cells: Floats) -> Floats:
-        """Return concordant less discordant comparisons across the bit: shape (k, b) to (b,)."""
+        """Return the number of concordant less discordant comparisons across the bit, shape (b,).
+
+        Args:
+            cells: the number of pairs per cell, shape (k, b).
+        """
         running = np.zeros((len(self.left) + 1, cells.shape[1]))
         np.cumsum(cells.take(self.left, axis=0), axis=0, out=running[1:])
         right = cells.take(self.right, axis=0)
-        both = running.take(self.below, axis=0)
-        both += running.take(self.upto, axis=0)
-        of_node = np.add.reduceat(right, self.nodes, axis=0)
-        ends = running[self.first] + running[self.last]
-        result: Floats = np.einsum("kb,kb->b", right, both) - np.einsum("kb,kb->b", of_node, ends)
-        return result
+        below_plus_up_to = running.take(self.below, axis=0)
+        below_plus_up_to += running.take(self.up_to, axis=0)
+        # the running sums begin before the node: both ends of the node are subtracted once for all of its right cells
+        right_in_node = np.add.reduceat(right, self.node_starts, axis=0)
+        node_ends = running[self.left_starts] + running[self.left_ends]
+        balance: Floats = np.einsum("kb,kb->b", right, below_plus_up_to)
+        balance -= np.einsum("kb,kb->b", right_in_node, node_ends)
+        return balance
 
 
 @dataclass(frozen=True)
 class LevelTree(Concordance):
-    """The levels halved bit by bit, so that two different labels meet at exactly one bit; O(k log(levels))."""
+    """Comparisons bit by bit of the label codes; a count takes O(k log(levels)).
+
+    Two different labels are compared at exactly one bit: the highest in which they differ.
+
+    Attributes:
+        label_starts: the index of the first cell of each label level, shape (levels,).
+        score_codes: the code of each cell's score, shape (k,).
+        by_score: the indices of the cells in order of score, shape (k,).
+        splits: the comparisons at each bit, from the lowest.
+    """
 
     label_starts: Indices
     score_codes: Indices
@@ -223,10 +261,10 @@ class LevelTree(Concordance):
         splits = []
         for bit in range((levels - 1).bit_length()):
             order = by_score[np.argsort(label_codes[by_score] >> (bit + 1), kind="stable")]
-            node, is_right = label_codes[order] >> (bit + 1), (label_codes[order] >> bit & 1).astype(bool)
+            nodes, is_right = label_codes[order] >> (bit + 1), (label_codes[order] >> bit & 1).astype(bool)
             # a node without left or without right cells has nothing to compare
-            has_both = np.isin(node, np.intersect1d(node[is_right], node[~is_right]))
-            splits.append(_Split.of(order, node, score_codes, is_right & has_both, ~is_right & has_both))
+            has_both = np.isin(nodes, np.intersect1d(nodes[is_right], nodes[~is_right]))
+            splits.append(_Split.of(order, nodes, score_codes, is_right & has_both, ~is_right & has_both))
         return cls(run_starts(np.diff(label_codes) != 0), score_codes, by_score, splits)
 
     def count(self, cells: Floats, scores: Floats | None, label_ranks: Floats) -> tuple[Floats, Floats]:
@@ -236,13 +274,14 @@ class LevelTree(Concordance):
             balance += split.balance(cells)
         if scores is None:
             scores = cells.take(self.by_score, axis=0)
+        # centred mid-ranks, computed in place: the arrays of a batch of resamples are large
         ranks = np.cumsum(scores, axis=0)
         ranks -= scores / 2
         ranks -= cells.sum(axis=0) / 2
-        ranked = ranks.take(self.score_codes, axis=0)
-        ranked *= cells
-        of_level = np.add.reduceat(ranked, self.label_starts, axis=0)
-        return balance, np.einsum("lb,lb->b", of_level, label_ranks)
+        cell_rank_sums = ranks.take(self.score_codes, axis=0)
+        cell_rank_sums *= cells
+        level_rank_sums = np.add.reduceat(cell_rank_sums, self.label_starts, axis=0)
+        return balance, np.einsum("lb,lb->b", level_rank_sums, label_ranks)
 
 
 # The balance of single items.
@@ -250,27 +289,30 @@ class LevelTree(Concordance):
 
 @dataclass(frozen=True)
 class ItemBalance:
-    """Scores and labels of items, sorted so that the balance of any point with all of them is found by bisection.
+    """Scores and labels of n items, for the balance of any point with all items.
+
+    The balance of a point is the number of items that it is concordant with, less the number of discordant ones.
 
     Attributes:
-        scores: codes of the scores, shape (n,).
-        labels: codes of the labels, shape (n,).
-        blocks: None, or codes of shape (n,): only items of one block are compared with each other.
+        scores: the codes of the scores, shape (n,).
+        labels: the codes of the labels, shape (n,).
+        blocks: None, or codes of shape (n,): only items of the same block are compared with each other.
     """
 
     scores: Indices
     labels: Indices
     blocks: Indices | None = None
 
-    def of_all(self) -> Floats:
-        """Return for each item how many others it is concordant with, less discordant, shape (n,); O(n log(levels)).
+    def balance_of_each_item(self) -> Floats:
+        """Return the balance of each item with all others, shape (n,), in O(n log(levels)).
 
-        Of score and label, the one with fewer levels is halved bit by bit, and the other one sorts the items. Two
-        items that differ in a bit, and in none above it, are compared there: all counts are differences of one running
-        sum, read in order, which is several times as fast as a search for each item.
+        Of score and label, the one with fewer levels is halved bit by bit, and the other one sorts the items. Two items
+        are compared at the highest bit in which they differ. All counts are differences of one running sum that is read
+        in order, which is several times as fast as a search for each item.
         """
         n = len(self.scores)
         balance = np.zeros(n)
+        # swapping score and label does not change the balance
         labels, scores = sorted((self.labels, self.scores), key=lambda codes: int(codes.max()))
         node_starts = np.zeros(1, dtype=np.intp)
         if self.blocks is None:
@@ -287,71 +329,86 @@ class ItemBalance:
             is_upper = (labels >> bit & 1).astype(bool)
             lower = np.zeros(n + 1, dtype=count_type)
             np.cumsum(~is_upper, out=lower[1:])
-            # for each item, the lower ones of its node below its score less those above it; and the same of all items
+            # for each item, the number of items in its node with a smaller score less those with a larger score: first
+            # among the items with the bit unset (lower), then among all items
             if has_ties:
                 is_start = np.concatenate([[True], scores[1:] != scores[:-1]])
                 is_start[node_starts] = True
-                signed, all_signed = _sums_of_ends(lower, np.flatnonzero(is_start), n)
+                lower_balance, item_balance = _sum_run_ends(lower, np.flatnonzero(is_start), n)
             else:
-                signed, all_signed = lower[:-1] + lower[1:], 2 * positions + 1
-            of_node, all_of_node = _sums_of_ends(lower, node_starts, n)
-            signed -= of_node
-            # a lower item is compared with the upper ones, which are those that are not lower
-            all_signed -= all_of_node
-            all_signed[is_upper] = 0
-            balance[order] += signed - all_signed
-            # lower items of all nodes come first, then the upper ones; each half of a node is a node of the next bit
-            order, labels, scores = (np.concatenate([x[~is_upper], x[is_upper]]) for x in (order, labels, scores))
+                lower_balance, item_balance = lower[:-1] + lower[1:], 2 * positions + 1
+            node_lower_ends, node_ends = _sum_run_ends(lower, node_starts, n)
+            lower_balance -= node_lower_ends
+            # lower items are compared with the upper ones, all items less the lower ones; upper items with the lower
+            item_balance -= node_ends
+            item_balance[is_upper] = 0
+            balance[order] += lower_balance - item_balance
+            # the next bit needs the lower items of all nodes, then the upper ones; each half of a node is a node there
+            order, labels, scores = (
+                np.concatenate([values[~is_upper], values[is_upper]]) for values in (order, labels, scores)
+            )
             lower_starts = lower[node_starts].astype(np.intp)
-            halves = np.concatenate([lower_starts, lower[-1] + node_starts - lower_starts])
-            halves = halves[halves < n]
-            node_starts = halves[np.concatenate([[True], np.diff(halves) > 0])]
+            half_starts = np.concatenate([lower_starts, lower[-1] + node_starts - lower_starts])
+            half_starts = half_starts[half_starts < n]
+            node_starts = half_starts[np.concatenate([[True], np.diff(half_starts) > 0])]
         return balance
 
-    def at(self, scores: Indices, labels: Indices, blocks: Indices | None = None) -> Floats:
-        """Return the same for points of the plane, given by codes of shape (m,); O((m + n) log(levels) log(n))."""
-        points = self._node(labels, blocks)
+    def balance_at(self, scores: Indices, labels: Indices, blocks: Indices | None = None) -> Floats:
+        """Return the balance of each of m points with all items, shape (m,), in O((m + n) log(levels) log(n)).
+
+        Args:
+            scores: the codes of the points' scores, shape (m,).
+            labels: the codes of the points' labels, shape (m,).
+            blocks: the codes of the points' blocks, shape (m,); None without blocks.
+        """
+        point_codes = self._codes_with_blocks(labels, blocks)
         balance = np.zeros(len(scores))
-        # two different labels meet at the highest bit in which they differ
+        # two different labels are compared at the highest bit in which they differ
         for bit, sides in enumerate(self._sorted_keys):
-            node = points >> (bit + 1)
-            is_upper = (points >> bit & 1).astype(bool)
-            for items, others, sign in ((is_upper, sides[0], 1), (~is_upper, sides[1], -1)):
-                start = node[items] * self._stride
-                keys = start + scores[items]
-                smaller = np.searchsorted(others, keys, side="left") - np.searchsorted(others, start)
-                larger = np.searchsorted(others, start + self._stride) - np.searchsorted(others, keys, side="right")
-                balance[items] += sign * (smaller - larger)
+            nodes = point_codes >> (bit + 1)
+            is_upper = (point_codes >> bit & 1).astype(bool)
+            for is_point, item_keys, sign in ((is_upper, sides[0], 1), (~is_upper, sides[1], -1)):
+                start = nodes[is_point] * self._stride
+                end = start + self._stride
+                keys = start + scores[is_point]
+                smaller = np.searchsorted(item_keys, keys, side="left") - np.searchsorted(item_keys, start)
+                larger = np.searchsorted(item_keys, end) - np.searchsorted(item_keys, keys, side="right")
+                balance[is_point] += sign * (smaller - larger)
         return balance
 
     @cached_property
-    def _bits(self) -> int:
+    def _label_bits(self) -> int:
         return int(self.labels.max()).bit_length()
 
     @cached_property
     def _stride(self) -> int:
         return int(self.scores.max()) + 1
 
-    def _node(self, labels: Indices, blocks: Indices | None) -> Indices:
-        """Return the codes of labels, with those of their blocks in the bits above."""
-        return labels if blocks is None else (blocks << self._bits) | labels
+    def _codes_with_blocks(self, labels: Indices, blocks: Indices | None) -> Indices:
+        """Return label codes with the block codes in the bits above them, so that no node mixes items of two blocks."""
+        return labels if blocks is None else (blocks << self._label_bits) | labels
 
     @cached_property
     def _sorted_keys(self) -> list[tuple[Indices, Indices]]:
-        """Numbers for (labels above a bit, score), sorted: of items with the bit unset, and of those with it set."""
-        node = self._node(self.labels, self.blocks)
+        """For each bit, the sorted (node, score) keys of the items with the bit unset, and of those with it set."""
+        codes = self._codes_with_blocks(self.labels, self.blocks)
         sides = []
-        for bit in range(self._bits):
-            keys = (node >> (bit + 1)) * self._stride + self.scores
-            is_upper = (node >> bit & 1).astype(bool)
+        for bit in range(self._label_bits):
+            keys = (codes >> (bit + 1)) * self._stride + self.scores
+            is_upper = (codes >> bit & 1).astype(bool)
             sides.append((np.sort(keys[~is_upper]), np.sort(keys[is_upper])))
         return sides
 
 
-def _sums_of_ends(running: NDArray[Any], starts: Indices, n: int) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return for each of n items, in runs that begin at *starts*, a running sum at both ends of its run, added up.
+def _sum_run_ends(running: NDArray[Any], starts: Indices, n: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return for each item two sums over the start and the end of its run, each of shape (n,).
 
-    Also the positions of both ends, added up; both of shape (n,).
+    The first adds up the running sum at both positions, the second the positions themselves.
+
+    Args:
+        running: the running sum of the items, beginning with 0, shape (n + 1,).
+        starts: the index of the first item of each run.
+        n: the number of items.
     """
     ends = np.append(starts[1:], n)
     lengths = ends - starts

@@ -52,12 +52,12 @@ class Exchange:
     """Two scores of the same pairs, laid out so that their difference after any exchanges is a few sums.
 
     Attributes:
-        labels: of the 2 n values: those of the pairs, twice.
+        labels: the labels of the 2 n values: the labels of the pairs, repeated.
         cells: the 2 n values of both scores, each standardised, against the labels.
         moments: sums of x, x^2 and x y of the first score.
         totals: the same sums over both scores.
-        balance: how far the balance of the first score is above that of the second one.
-        rank_product: the same of the rank product.
+        balance: the balance of the first score less that of the second one.
+        rank_product: the rank product of the first score less that of the second one.
         pair_accuracy: pair accuracy of the first score less that of the second one; None without groups, or where no
             group has two labels.
     """
@@ -88,8 +88,8 @@ class Exchange:
             Cells.of(codes, doubled),
             (_Linear.of(rows[0]), _Linear.of(rows[1]), _Linear.of(rows[2])),
             (float(rows[0].sum()), float(rows[1].sum()), float(rows[2].sum())),
-            _excess(ItemBalance(codes, doubled.codes).of_all()),
-            _excess(_rank_product_of_each(codes, ranks[doubled.codes])),
+            _excess_over_complement(ItemBalance(codes, doubled.codes).balance_of_each_item()),
+            _excess_over_complement(_rank_product_of_each(codes, ranks[doubled.codes])),
             None if groups is None else _accuracy_difference(first, second, labels, groups),
         )
 
@@ -120,7 +120,7 @@ class Exchange:
         return _correlation(first / n), _correlation((both - first) / n)
 
     def ordered_within_groups(self, swaps: Floats) -> tuple[Floats, Floats]:
-        """Return two numbers for each exchange whose difference is that of the pair accuracies."""
+        """Return two numbers per exchange, whose difference is the difference of the pair accuracies."""
         if self.pair_accuracy is None:
             undefined = np.full(swaps.shape[1], np.nan)
             return undefined, undefined
@@ -204,7 +204,7 @@ def _correlation(means: Floats) -> Floats:
     return correlation
 
 
-def _excess(value_sums: Floats) -> _Linear:
+def _excess_over_complement(value_sums: Floats) -> _Linear:
     """Return the sum over the comparisons of a choice less that of its complement.
 
     Args:

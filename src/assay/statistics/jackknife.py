@@ -419,7 +419,9 @@ class _All:
     @cached_property
     def balance_of_each(self) -> Floats:
         """Number of other pairs that each pair is concordant with, less discordant, shape (n,)."""
-        return self.balances.of_all() if self.table is None else self.table.balance[self.scores, self.labels]
+        return (
+            self.balances.balance_of_each_item() if self.table is None else self.table.balance[self.scores, self.labels]
+        )
 
     @cached_property
     def balance(self) -> float:
@@ -546,7 +548,7 @@ class _LeftOutRanks:
         if isinstance(units, _Groups):
             # comparisons within a unit were subtracted for both of their pairs
             scores, labels = _codes_within(self.all.scores, units), _codes_within(self.all.labels, units)
-            remaining += units.sum(ItemBalance(scores, labels, units.codes).of_all()) / 2
+            remaining += units.sum(ItemBalance(scores, labels, units.codes).balance_of_each_item()) / 2
         return remaining
 
     @cached_property
@@ -582,7 +584,7 @@ class _LeftOutRanks:
         while len(pairs):
             codes = units.codes[pairs]
             neighbours = units.order[units.starts[codes] + (units.position[pairs] + step) % units.sizes[codes]]
-            balances = self.all.balances.at(self.all.scores[pairs], self.all.labels[neighbours])
+            balances = self.all.balances.balance_at(self.all.scores[pairs], self.all.labels[neighbours])
             sums += np.bincount(codes, weights=balances, minlength=len(sums))
             step += 1
             pairs = pairs[units.sizes[codes] > step]

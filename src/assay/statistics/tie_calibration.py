@@ -20,7 +20,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 
 from assay.statistics.cells import NOISE, LabelCounts, Labels, Ties, score_codes
-from assay.statistics.concordance import Floats, Indices, add_runs, run_starts
+from assay.statistics.concordance import Floats, Indices, run_starts, sum_runs
 from assay.statistics.tie_thresholds import best_thresholds, holds_out
 
 #: Folds of pairs or groups; there must be as many pairs or groups.
@@ -324,7 +324,7 @@ class CalibratedCells:
 
     def _cells_of(self, values: Floats) -> Floats:
         """Sum values of the pairs over each cell: shape (n, b) to (k, b)."""
-        return add_runs(values[self.order], self.starts)
+        return sum_runs(values[self.order], self.starts)
 
     def _signed_sums(self, values: Floats) -> Floats:
         """Return for each cell the sum of values over lower cells less the sum over higher cells, shape (k, b)."""

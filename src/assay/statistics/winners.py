@@ -24,11 +24,11 @@ from assay.statistics.draws import MetricPair
 #: Share of the error that is spent on bounds that hold for all metrics at once; the paper's choice.
 SIMULTANEOUS_SHARE = 0.1
 #: Values nearer to the end of their range than this have the same place on Fisher's scale.
-NEAREST = 1e-4
+MIN_DISTANCE_FROM_END = 1e-4
 #: A smaller variance is rounding noise.
-CONSTANT = 1e-16
+MIN_VARIANCE = 1e-16
 #: Two values whose difference varies by less than this share of their variance rise and fall together.
-TOGETHER = 1e-9
+MIN_SHARE_OF_VARIANCE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -43,28 +43,28 @@ class NewSample:
 def highest_on_new_sample(
     values: Mapping[str, float], resampled: Mapping[str, Floats], *, lowest: float, units: int, confidence: float
 ) -> NewSample | None:
-    """Return what the metric with the highest value would show on a new sample.
+    """Return an estimate of the highest metric's value on a new sample, corrected for its choice, with an interval.
 
     Args:
-        values: of the metrics among which it was chosen, by name, each between *lowest* and 1.
-        resampled: theirs on the same resamples, shape (resamples,), NaN where undefined.
+        values: the observed values of the metrics to choose from, by name, each between *lowest* and 1.
+        resampled: the values on the same resamples by name, shape (resamples,), NaN where undefined.
         lowest: the lowest value that the statistic can take, -1 or 0.
-        units: pairs, or groups of pairs, that were drawn.
-        confidence: level of the interval, in (0, 1).
+        units: the number of pairs, or groups of pairs, that were drawn.
+        confidence: the level of the interval, in (0, 1).
 
     Returns:
-        None below :data:`~assay.statistics.agreement.FEWEST` units, where the values are undefined in most resamples,
-        or where that of the highest metric does not vary.
+        None below :data:`~assay.statistics.agreement.FEWEST` units, if the values are undefined in most resamples, or
+        if the value of the highest metric does not vary.
     """
-    on_scale = _fisher_z(np.array(list(values.values())), lowest)
+    z_values = _fisher_z(np.array(list(values.values())), lowest)
     drawn = np.stack([_fisher_z(resampled[name], lowest) for name in values])
     defined = drawn[:, np.isfinite(drawn).all(axis=0)]
     if units < FEWEST or 2 * defined.shape[1] < drawn.shape[1]:
         return None
-    highest = int(np.argmax(on_scale))
+    highest = int(np.argmax(z_values))
     centred = defined - defined.mean(axis=1, keepdims=True)
-    covariances = centred @ centred[highest] / (defined.shape[1] - 1) * _few_units_factor(units, confidence)
-    return _new_sample(on_scale, covariances, lowest, confidence)
+    covariances = centred @ centred[highest] / (defined.shape[1] - 1) * _small_sample_factor(units, confidence)
+    return _new_sample(z_values, covariances, lowest, confidence)
 
 
 def highest_on_new_sample_by_influence(
@@ -80,31 +80,33 @@ def highest_on_new_sample_by_influence(
     None where a covariance is missing or undefined, too.
     """
     names = list(values)
-    on_scale = _fisher_z(np.array(list(values.values())), lowest)
-    highest = int(np.argmax(on_scale))
+    z_values = _fisher_z(np.array(list(values.values())), lowest)
+    highest = int(np.argmax(z_values))
     with_highest = np.array([covariances.get((name, names[highest]), np.nan) for name in names])
     if units < FEWEST or np.isnan(with_highest).any():
         return None
     # how fast the place on Fisher's scale changes with the value
-    slopes = 2 / (1 - lowest) * np.cosh(on_scale) ** 2
-    on_fishers = with_highest * slopes * slopes[highest] * _few_units_factor(units, confidence)
-    return _new_sample(on_scale, on_fishers, lowest, confidence)
+    slopes = 2 / (1 - lowest) * np.cosh(z_values) ** 2
+    z_covariances = with_highest * slopes * slopes[highest] * _small_sample_factor(units, confidence)
+    return _new_sample(z_values, z_covariances, lowest, confidence)
 
 
-def _new_sample(on_scale: Floats, covariances: Floats, lowest: float, confidence: float) -> NewSample | None:
+def _new_sample(z_values: Floats, covariances: Floats, lowest: float, confidence: float) -> NewSample | None:
     """Return estimate and bounds of the highest value; both arrays, on Fisher's scale, have shape (k,)."""
-    highest = int(np.argmax(on_scale))
-    if covariances[highest] < CONSTANT:
+    highest = int(np.argmax(z_values))
+    if covariances[highest] < MIN_VARIANCE:
         return None
-    bounds = _truncation_bounds(on_scale, covariances, highest)
+    bounds = _truncation_bounds(z_values, covariances, highest)
     hybrid = _hybrid_interval(
-        float(on_scale[highest]), math.sqrt(covariances[highest]), bounds, len(on_scale), confidence
+        float(z_values[highest]), math.sqrt(covariances[highest]), bounds, len(z_values), confidence
     )
     return NewSample(*(_from_fisher(value, lowest) for value in hybrid))
 
 
-def _few_units_factor(units: int, confidence: float) -> float:
-    """Return what corrects a variance for few units: see :func:`~assay.statistics.agreement.expanded_tail`."""
+def _small_sample_factor(units: int, confidence: float) -> float:
+    """Return the factor that corrects a variance for few units, see
+    :func:`~assay.statistics.agreement.expanded_tail`.
+    """
     from scipy.special import ndtri, stdtrit
 
     tail = (1 - confidence) / 2
@@ -114,7 +116,7 @@ def _few_units_factor(units: int, confidence: float) -> float:
 def _fisher_z(values: Floats, lowest: float) -> Floats:
     """Return values between *lowest* and 1 on the scale where the spread of a correlation does not depend on it."""
     middle, half = (1 + lowest) / 2, (1 - lowest) / 2
-    result: Floats = np.arctanh(np.clip((values - middle) / half, NEAREST - 1, 1 - NEAREST))
+    result: Floats = np.arctanh(np.clip((values - middle) / half, MIN_DISTANCE_FROM_END - 1, 1 - MIN_DISTANCE_FROM_END))
     return result
 
 
@@ -124,20 +126,20 @@ def _from_fisher(value: float, lowest: float) -> float:
 
 
 def _truncation_bounds(values: Floats, covariances: Floats, highest: int) -> tuple[float, float]:
-    """Return between which bounds the highest value lies whenever it is the highest, the rest being as it is.
+    """Return the bounds between which the highest value remains the highest.
 
-    Of another value only the part that does not vary with the highest one is held fixed.
+    Only the part of each other value that does not vary with the highest one is held fixed.
 
     Args:
         values: shape (k,).
-        covariances: of each with the highest one, shape (k,).
-        highest: which it is.
+        covariances: the covariance of each value with the highest one, shape (k,).
+        highest: the index of the highest value.
     """
     low, high = -math.inf, math.inf
     slopes = covariances / covariances[highest]
     for other in range(len(values)):
         apart = 1 - slopes[other]
-        if other == highest or abs(apart) < TOGETHER:
+        if other == highest or abs(apart) < MIN_SHARE_OF_VARIANCE:
             continue
         crossing = float((values[other] - slopes[other] * values[highest]) / apart)
         if apart > 0:
@@ -175,13 +177,13 @@ def _hybrid_interval(
         return _truncated_probability((value - mean) / deviation, (low - mean) / deviation, (high - mean) / deviation)
 
     def solve(share: float) -> float:
-        return _falling_to(probability, share, value - reach, value + reach)
+        return _solve_by_bisection(probability, share, value - reach, value + reach)
 
     return solve(0.5), solve(1 - tail), solve(tail)
 
 
-def _falling_to(probability: Callable[[float], float], share: float, low: float, high: float) -> float:
-    """Return where a falling function reaches a share, by halving."""
+def _solve_by_bisection(probability: Callable[[float], float], share: float, low: float, high: float) -> float:
+    """Return the point at which a decreasing function falls to *share*, by bisection between *low* and *high*."""
     for _ in range(60):
         middle = (low + high) / 2
         if probability(middle) > share:
@@ -199,10 +201,10 @@ def _truncated_probability(value: float, low: float, high: float) -> float:
         # in the upper tail differences of probabilities lose their digits
         return 1 - _truncated_probability(-value, -high, -low)
     value = min(max(value, low), high)
-    whole = float(ndtr(high) - ndtr(low))
-    if whole <= 0:
+    inside = float(ndtr(high) - ndtr(low))
+    if inside <= 0:
         return 1.0 if value >= high else 0.0
-    return float(ndtr(value) - ndtr(low)) / whole
+    return float(ndtr(value) - ndtr(low)) / inside
 
 
 # Which of several metrics could be the best, after the observed best was picked on the same pairs.
@@ -272,16 +274,16 @@ class _Tests:
             self.p[winner, loser] = 1.0 if difference.p_jackknife is None else difference.p_jackknife
             i, j = self.names.index(winner), self.names.index(loser)
             squared[i, j] = squared[j, i] = (difference.error or 0.0) ** 2
-        self._points = _points_of(squared)
+        self._points = _points_from_squared_distances(squared)
 
     def losers(self, remaining: Sequence[str], level: float, corrected: bool) -> set[str]:
         """Return the metrics of *remaining* that another of them beats at the level of all their tests together."""
         pairs = {pair: p for pair, p in self.p.items() if pair[0] in remaining and pair[1] in remaining}
-        limit = self._limit(list(pairs), level) if corrected and len(pairs) > 1 else level
+        threshold = self._p_value_threshold(list(pairs), level) if corrected and len(pairs) > 1 else level
         # 1 - .95 is a little more than .05: a p-value on the level counts in either case
-        return {loser for (_, loser), p in pairs.items() if p <= limit + NOISE}
+        return {loser for (_, loser), p in pairs.items() if p <= threshold + NOISE}
 
-    def _limit(self, pairs: Sequence[MetricPair], level: float) -> float:
+    def _p_value_threshold(self, pairs: Sequence[MetricPair], level: float) -> float:
         """Return the p-value that the smallest p-value of the tests falls below by chance with probability *level*."""
         from scipy.special import ndtr
 
@@ -295,7 +297,7 @@ class _Tests:
         return float(2 * ndtr(-np.quantile(largest, 1 - level)))
 
 
-def _points_of(squared: Floats) -> Floats:
+def _points_from_squared_distances(squared: Floats) -> Floats:
     """Return k points with these squared distances, shape (k, k), by classical scaling (Torgerson 1952).
 
     Variances of differences are squared distances of the jackknife's values; a small negative eigenvalue is noise.
