@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from numpy.typing import NDArray
 
 from assay.reports.layout import Block, Cell, short
@@ -350,14 +350,15 @@ def element(tag: str, *children: str, **attributes: object) -> Markup:
         **attributes: its attributes. A trailing underscore is dropped and others become hyphens, as in ``class_`` and
             ``font_size``; an attribute that is None is left out.
     """
+    # plain strings of escaped parts: Markup.format is six times slower, and a page has thousands of elements
     attribute_texts = [
-        Markup(' {}="{}"').format(name.rstrip("_").replace("_", "-"), _attribute_value(value))
+        f' {name.rstrip("_").replace("_", "-")}="{escape(_attribute_value(value))}"'
         for name, value in attributes.items()
         if value is not None
     ]
     # XML cannot represent control characters; a single one would make the file unreadable
-    content = Markup("").join(child if isinstance(child, Markup) else visible(child) for child in children)
-    return Markup("<{0}{1}>{2}</{0}>").format(Markup(tag), Markup("").join(attribute_texts), content)
+    content = [child if isinstance(child, Markup) else escape(visible(child)) for child in children]
+    return Markup(f"<{tag}{''.join(attribute_texts)}>{''.join(content)}</{tag}>")
 
 
 def _attribute_value(value: object) -> object:
