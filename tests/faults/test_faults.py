@@ -25,14 +25,14 @@ def struck(*arguments: str) -> str:
 
 @pytest.mark.slow
 def test_runs():
-    table = struck("--work", "run", "--kills", "5", "--times", "1", "--minutes", "5")
+    table = struck("--work", "run", "--kills", "3", "--times", "1", "--minutes", "5")
     assert len(table.splitlines()) == 14
 
 
 @pytest.mark.slow
 def test_trainings():
     pytest.importorskip("optuna", reason="optuna is absent: pip install assay[train]")
-    table = struck("kill -9", "--work", "train", "--kills", "8", "--minutes", "5")
+    table = struck("kill -9", "--work", "train", "--kills", "4", "--minutes", "5")
     assert len(table.splitlines()) == 2
 
 

@@ -202,12 +202,12 @@ def simulated_truth(draw, repeats=10):
     return {name: float(np.mean(found)) for name, found in values.items()}
 
 
-def continuous(rng, n=300):
+def continuous(rng, n=200):
     y = rng.normal(size=n)
     return 0.6 * y + 0.8 * rng.normal(size=n), y, None
 
 
-def three_levels(rng, n=300):
+def three_levels(rng, n=200):
     x, y, _ = continuous(rng, n)
     return x, np.digitize(y, [0.6, 1.2]).astype(float), None
 

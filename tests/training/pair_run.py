@@ -1,6 +1,8 @@
 """A small training on labelled pairs; as a process of its own, one that a test kills.
 
-PAIR_RUN='{"seeds": 2}' python pair_run.py RECIPE BASE OUT PAUSE TRAIN DEV TEST
+PAIR_RUN='{"seeds": 2}' python pair_run.py RECIPE[,RECIPE] BASE OUT PAUSE TRAIN DEV TEST
+
+Two recipes write to folders of their name in OUT.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ import json
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -82,14 +85,18 @@ def record_weights(folder: Path) -> None:
     def fit_and_record(job: Any, loss: Any, seed: int, checkpoints: Path) -> Any:
         recorder = Recorder(loss)
         trained = fit(job, loss, seed, checkpoints, [recorder])
-        np.save(folder / f"weights-{seed}-{os.environ['RANK']}.npy", np.stack(recorder.steps))
+        np.save(folder / f"{job.settings.recipe}-{seed}-{os.environ['RANK']}.npy", np.stack(recorder.steps))
         return trained
 
     fit, recipe.fit = recipe.fit, fit_and_record
 
 
 if __name__ == "__main__":
-    recipe, base, out, pause, *files = sys.argv[1:]
+    recipes, base, out, pause, *files = sys.argv[1:]
     if "PAIR_WEIGHTS" in os.environ:
         record_weights(Path(os.environ["PAIR_WEIGHTS"]))
-    train_on(recipe, base, out, *files, pause=float(pause), **json.loads(os.environ.get("PAIR_RUN", "{}")))
+    changes = json.loads(os.environ.get("PAIR_RUN", "{}"))
+    for recipe in recipes.split(","):
+        folder = Path(out, recipe) if "," in recipes else Path(out)
+        with suppress(SystemExit):  # with which a process that follows another ends a training
+            train_on(recipe, base, folder, *files, pause=float(pause), **changes)

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import resource
-import signal
-import subprocess
-import sys
 from pathlib import Path
 from threading import Event, Thread
 
@@ -22,6 +17,7 @@ from assay.metrics.neural.runtime import Runtime
 from assay.training.data import load_examples
 from assay.training.pairwise import crossvalidation as validating
 from assay.training.pairwise.crossvalidation import read_recipe
+from tests.training.killed import start, wait_for_end
 from tests.training.training_run import Slow, made_pairs
 
 
@@ -159,7 +155,7 @@ def test_several_processes_are_refused(asked, told, monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_full_disk_is_one_line_and_what_was_done_goes_on(asked, tiny_base, told):
+def test_a_full_disk_is_one_line_and_what_was_done_goes_on(asked, tiny_base, told, tmp_path):
     """The limit of a file's size stands in for a full disk, which the third of three models finds."""
     size = (tiny_base / "model.safetensors").stat().st_size
     request = asked(made_pairs(60, 1), folds=3)
@@ -177,21 +173,15 @@ def test_a_full_disk_is_one_line_and_what_was_done_goes_on(asked, tiny_base, tol
         patch.setattr(validating, "fit", killed)
         assay.crossval(**request)
 
-    def limit():
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        # the weights have room; weights and moments in the optimizer's file have none
-        resource.setrlimit(resource.RLIMIT_FSIZE, (int(1.5 * size), int(1.5 * size)))
-
+    # the weights have room; weights and moments in the optimizer's file have none
+    limits = {"largest_file": int(1.5 * size), "stderr": tmp_path / "stderr"}
     line = ["crossval", "-d", request["datasets"], "--train", request["train"], "--folds", "3", "--threads", "1", "-q"]
-    paths = os.pathsep.join(path for path in sys.path if path)
-    ended = subprocess.run(
-        [sys.executable, "-m", "assay", *line],
-        env=os.environ | {"PYTHONPATH": paths}, preexec_fn=limit, capture_output=True, text=True, timeout=200,
-    )  # fmt: skip
-    assert ended.returncode == 2, ended.stderr[-2000:]
-    (said,) = (line for line in ended.stderr.splitlines() if line.startswith("assay: "))
+    code = wait_for_end(start("assay", *line, **limits))
+    stderr = (tmp_path / "stderr").read_text()
+    assert code == 2, stderr[-2000:]
+    (said,) = (line for line in stderr.splitlines() if line.startswith("assay: "))
     assert "the disk is full" in said and "repeat the command" in said
-    assert "Traceback" not in ended.stderr
+    assert "Traceback" not in stderr
     del told[:]
     assay.crossval(**request)
     assert len(told) == 1

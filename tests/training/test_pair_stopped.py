@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import resource
-import signal
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 from safetensors.numpy import load_file
 
 from assay.errors import InputError
-from tests.training.killed import assert_resumed, kill_in_training
+from tests.training.killed import assert_resumed, kill_in_training, start, wait_for_end
 from tests.training.pair_run import RECIPES, curve, train_on
 from tests.training.training_run import Slow
 
@@ -37,21 +30,12 @@ def test_a_killed_training_continues_to_the_same_model_with_dropout(recipe, tiny
 @pytest.mark.slow
 def test_a_disk_without_room_is_one_line_and_what_was_done_goes_on(tiny_base, files, tmp_path):
     """The limit of a file's size stands in for a full disk: the same error at the same call."""
-    script = Path(__file__).with_name("pair_run.py")
-    paths = os.pathsep.join(path for path in sys.path if path)
-    out = tmp_path / "out"
+    out, stderr = tmp_path / "out", tmp_path / "stderr"
     size = (tiny_base / "model.safetensors").stat().st_size
-
-    def limit():
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        # the weights have room; weights and moments in the optimizer's file have none
-        resource.setrlimit(resource.RLIMIT_FSIZE, (int(1.5 * size), int(1.5 * size)))
-
-    command = [sys.executable, str(script), "bi-encoder", str(tiny_base), str(out), "0", *files]
-    ended = subprocess.run(
-        command, env=os.environ | {"PYTHONPATH": paths}, preexec_fn=limit, capture_output=True, text=True, timeout=200
-    )
-    last = ended.stderr.strip().splitlines()[-1]
+    # the weights have room; weights and moments in the optimizer's file have none
+    limits = {"largest_file": int(1.5 * size), "stderr": stderr}
+    assert wait_for_end(start("pair_run.py", "bi-encoder", tiny_base, out, 0, *files, **limits)) == 1
+    last = stderr.read_text().strip().splitlines()[-1]
     assert "InputError" in last
     assert "the disk is full" in last and "repeat the command" in last
     assert not out.exists()

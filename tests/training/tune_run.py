@@ -6,12 +6,12 @@ python tune_run.py BASE OUT PAUSE STORAGE TRIALS TRAIN DEV TEST
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
-from tests.training.killed import start, wait_until
+from tests.training.killed import start, wait_for_end, wait_until
 from tests.training.training_run import CPU, Slow
 
 #: Two batch sizes, one or two epochs.
@@ -58,7 +58,7 @@ def search_on(
 
 def start_process(
     base: str | Path, out: Path, files: tuple[str, ...], *, pause: float, storage: str = "", trials: int = 4
-) -> subprocess.Popen[bytes]:
+) -> BaseProcess:
     """Start a search as a process of its own."""
     return start("tune_run.py", base, out, pause, storage, trials, *files)
 
@@ -70,7 +70,7 @@ def share_study(base: Path, folder: Path, files: Any, address: str) -> dict[str,
     process = start_process(base, out, files, pause=0.2, storage=address)
     wait_until(process, lambda: list((out.parent / ".theirs.training").glob("trial-*")))
     _, ours = search_on(base, folder / "ours", files, pause=0.2, storage=address, trials=4)
-    assert process.wait(timeout=120) == 0
+    assert wait_for_end(process) == 0
     theirs = json.loads((out / "study.json").read_text())
     assert ours["trials"] == theirs["trials"]
     assert ours["winner"] == theirs["winner"]
