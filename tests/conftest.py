@@ -26,6 +26,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.slow)
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """One worker more than cores, up to eight: at any time some test waits for a server or another process."""
+    return min(8, 1 + (os.cpu_count() or 1))
+
+
 def find_shared_data() -> Path | None:
     """Return the folder of public data beside the checkout, or None."""
     chosen = os.environ.get("ASSAY_SHARED_DATA")
