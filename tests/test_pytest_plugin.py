@@ -15,7 +15,7 @@ import pytest
 
 import assay
 from assay.pytest_plugin import assert_agreement
-from assay.reports.check.baseline import follow, read_baseline, take_baseline, to_text
+from assay.reports.check.baseline import continue_chain, read_baseline, take_baseline, to_text
 from assay.reports.layout import Cell
 
 pytest_plugins = ["pytester"]
@@ -114,7 +114,7 @@ def test_an_update_keeps_the_first_baseline_of_a_chain(tmp_path):
 
     first, second = updated(labels), updated(labels + rng.normal(size=200))
     assert second.origin is None, "no chain was begun"
-    path.write_text(to_text(follow(second, first)), encoding="utf-8")
+    path.write_text(to_text(continue_chain(second, first)), encoding="utf-8")
     third = updated(labels + rng.normal(size=200))
     origin = third.origin.datasets["data"].metrics["recorded:mine()"]
     assert origin.scores == pytest.approx(labels, abs=1e-6)

@@ -205,14 +205,14 @@ def assert_agreement(
 def _follow_chain(new: Baseline, path: Path) -> Baseline:
     """Return a new baseline, with the first one of the chain added if the file to replace belongs to a chain."""
     from assay.errors import InputError
-    from assay.reports.check.baseline import follow, read_baseline
+    from assay.reports.check.baseline import continue_chain, read_baseline
 
     try:
         old = read_baseline(path)
     except InputError:
         # there is none yet, or it was changed by hand, which a new one repairs
         return new
-    return new if old.origin is None else follow(new, old)
+    return new if old.origin is None else continue_chain(new, old)
 
 
 def _with_scores(pairs: Pairs, metric: Any, taken: str = "") -> tuple[Pairs, Any]:
@@ -298,7 +298,7 @@ def _check_baseline(run: RunFolder, path: Path, settings: CheckSettings) -> None
     from assay.reports.check.baseline import read_baseline
     from assay.reports.check.cells import Verdict
     from assay.reports.check.checking import check
-    from assay.reports.check.document import headline, missed_loss, to_document
+    from assay.reports.check.document import headline, missed_loss_line, to_document
     from assay.reports.formats import write
 
     if not path.exists():
@@ -307,7 +307,7 @@ def _check_baseline(run: RunFolder, path: Path, settings: CheckSettings) -> None
     if not report.passed:
         raise AssertionError(f"against {path} {headline(report)}\n\n{write(to_document(report), 'md')}")
     if any(cell.verdict is Verdict.too_little for cell in report.judged):
-        _warn_too_little(settings, f"against {path}: {headline(report)}; {missed_loss(report)}")
+        _warn_too_little(settings, f"against {path}: {headline(report)}; {missed_loss_line(report)}")
 
 
 def _check_rival(run: RunFolder, settings: CheckSettings) -> None:

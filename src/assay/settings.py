@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Literal, ParamSpec, Protocol, TypeVar, overload
 
 from assay.errors import InputError
-from assay.statistics.coefficients import INFLUENCE_FROM, INTERVALS, statistics_help
+from assay.statistics.coefficients import INTERVALS, MIN_INFLUENCE_PAIRS, statistics_help
 
 if TYPE_CHECKING:
     from assay.benchmark.executor import Executor
@@ -464,7 +464,7 @@ class AgreementIntervals(Resampling):
 
     interval: Literal["auto", "bootstrap", "influence"] = setting(
         f"Intervals from resamples, or from the influence of each pair, in one pass; auto: influence from "
-        f"{INFLUENCE_FROM:,} pairs on.",
+        f"{MIN_INFLUENCE_PAIRS:,} pairs on.",
         "auto",
         choices=INTERVALS,
     )

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from assay import load_dataset, run, verify
-from assay.benchmark.buckets import MOST, check_rules, reads_texts, split_into_buckets
+from assay.benchmark.buckets import MAX_VALUES, check_rules, reads_texts, split_into_buckets
 from assay.errors import InputError
 
 ROWS = [
@@ -139,9 +139,9 @@ def test_rules_that_would_mislead_are_refused(pairs):
     for rule in ("number<3", "number=maybe", "number:0,1"):
         with pytest.raises(InputError, match="no other conditions than number=yes and number=no"):
             check_rules((rule,))
-    for n in (MOST, MOST + 1):
+    for n in (MAX_VALUES, MAX_VALUES + 1):
         many = load_dataset([{"reference": str(i), "candidate": "x", "label": 1} for i in range(n)])
-        if n == MOST:
+        if n == MAX_VALUES:
             assert len(sizes_of(many, "reference")) == n
         else:
             with pytest.raises(InputError, match=f"{n} values"):

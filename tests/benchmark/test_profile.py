@@ -9,7 +9,7 @@ import pytest
 
 from assay.benchmark import profile, profile_worker
 from assay.benchmark.profile import Fit, MetricProfile, fit_power, profile_metric
-from assay.benchmark.profile_worker import grow
+from assay.benchmark.profile_worker import lengthen
 from assay.benchmark.settings import ProfileSettings
 from assay.errors import InputError
 from assay.metrics import Batch
@@ -52,12 +52,12 @@ def test_a_fit_says_no_more_than_it_knows():
 
 def test_texts_grow_and_stay_distinct():
     texts = [f"text {i}" for i in range(7)]
-    assert grow(texts, 5) == texts[:5], "as they are while there are enough"
-    assert grow(texts, 3, 2) == ["text 0 text 1", "text 1 text 2", "text 2 text 3"]
+    assert lengthen(texts, 5) == texts[:5], "as they are while there are enough"
+    assert lengthen(texts, 3, 2) == ["text 0 text 1", "text 1 text 2", "text 2 text 3"]
     for times in (1, 2, 8):
-        found = grow(texts, 50, times)
+        found = lengthen(texts, 50, times)
         assert len(set(found)) == len(found) == 50
-    assert grow([""], 3) == ["", "1", "2"]
+    assert lengthen([""], 3) == ["", "1", "2"]
 
 
 def test_a_plan_measures_cheap_points_first_and_none_twice():

@@ -173,7 +173,7 @@ def test_a_new_store_is_for_its_user_alone(tmp_path, monkeypatch):
 @pytest.fixture
 def many(monkeypatch):
     """Scores of a metric go to Parquet from five on, in parts of ten."""
-    monkeypatch.setattr(store, "MANY", 5)
+    monkeypatch.setattr(store, "MIN_PARQUET_ROWS", 5)
     monkeypatch.setattr(store, "ROWS", 10)
     monkeypatch.setattr(store, "ROWS", 10)
 
@@ -218,7 +218,7 @@ import numpy as np
 from pathlib import Path
 from assay.batches import DIGEST
 from assay.benchmark import store
-store.MANY, store.ROWS = 5, 10
+store.MIN_PARQUET_ROWS, store.ROWS = 5, 10
 opened = store.ScoreStore(Path(sys.argv[1]))
 key = opened.metric_id({"metric": "shared"})
 opened.expect(key, 500)

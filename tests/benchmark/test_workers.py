@@ -39,7 +39,7 @@ THIRD = ROWS[120]["candidate"]
 def eager(monkeypatch):
     """Workers for any work, in units of 50 pairs."""
     monkeypatch.setattr(scoring, "CHUNK", 50)
-    monkeypatch.setattr(executor, "MANY", 0)
+    monkeypatch.setattr(executor, "MIN_PAIRS", 0)
     yield
     assert multiprocessing.active_children() == []
 
@@ -196,7 +196,7 @@ import os, sys
 import assay
 from assay.benchmark import executor, scoring
 from tests.benchmark.dying import Dying
-scoring.CHUNK, executor.MANY = 4, 0
+scoring.CHUNK, executor.MIN_PAIRS = 4, 0
 print("script", flush=True)
 rows = [{"reference": "a", "candidate": str(i), "label": i % 2} for i in range(400)]
 result = assay.run(rows, [Dying(pause=0.1)], workers=2, buckets="none", resamples=0, fresh=True, limit=int(sys.argv[1]))

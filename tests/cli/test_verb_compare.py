@@ -59,7 +59,7 @@ def test_bad_input_is_one_line(scored, tmp_path):
 
 
 def test_many_pairs_have_intervals_from_their_influence_and_no_permutations(scored, monkeypatch):
-    monkeypatch.setattr("assay.statistics.coefficients.INFLUENCE_FROM", 60)
+    monkeypatch.setattr("assay.statistics.coefficients.MIN_INFLUENCE_PAIRS", 60)
     monkeypatch.setattr("assay.statistics.draws.Swaps.blocks", lambda self: pytest.fail("exchanges were drawn"))
     monkeypatch.setattr(
         "assay.statistics.resampling.Resampler.blocks", lambda self: pytest.fail("resamples were drawn")
@@ -71,7 +71,7 @@ def test_many_pairs_have_intervals_from_their_influence_and_no_permutations(scor
     assert "no p perm. from 10,000 pairs on, where it takes long; --interval bootstrap draws it" in shown
     assert "PERM-BOTH" not in shown and "paired bootstrap" not in shown
     monkeypatch.undo()
-    monkeypatch.setattr("assay.statistics.coefficients.INFLUENCE_FROM", 60)
+    monkeypatch.setattr("assay.statistics.coefficients.MIN_INFLUENCE_PAIRS", 60)
     shown = call(
         "compare", scored, "-q", "--explain", "--interval", "bootstrap", "--permutations", 100, "--resamples", 100
     ).out

@@ -41,7 +41,7 @@ def own(monkeypatch, assay):
     """Put a table in place of those that ship, printed so that F1 is off by what is given; return that function."""
     folder = Path("published")
     folder.mkdir()
-    monkeypatch.setattr(published, "_folder", lambda: {path.stem: path for path in folder.iterdir()})
+    monkeypatch.setattr(published, "_table_files", lambda: {path.stem: path for path in folder.iterdir()})
     done = assay("run", "-d", "probe", "-m", "f1", "-b", "none", "--statistic", "pearson", "--format", "json", "-q")
     value = 100 * json.loads(done.out)[0]["value"]
 

@@ -328,7 +328,7 @@ def dead_scorer(bench: Bench, count: Count) -> None:
     def with_workers() -> None:
         from assay.benchmark import executor
 
-        Run.workers, executor.MANY = 2, 0
+        Run.workers, executor.MIN_PAIRS = 2, 0
         _kill_a_child(delay)
 
     with bench.folder() as folder:

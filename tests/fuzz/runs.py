@@ -134,7 +134,7 @@ def read_run_tables(content: bytes, folder: Path) -> None:
     )
     try:
         changed.write_bytes(data)
-        with mock.patch.object(calibration, "DRAWS", 20):
+        with mock.patch.object(calibration, "DRAW_COUNT", 20):
             verbs[number // len(STATISTICS) % len(verbs)]()
     finally:
         shutil.copyfile(run_folder() / name.decode(), changed)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import assay
-from assay.statistics.combination import Inputs, Options, study
+from assay.statistics.combination import Inputs, Options, learn_and_test
 from assay.statistics.learners import NAMES
 from tests.performance.ratio import medians
 
@@ -64,7 +64,7 @@ def test_learning_from_ten_thousand_pairs(capsys):
     names = tuple(f"m{number}" for number in range(metrics))
     inputs = Inputs(names, scores, (True,) * metrics, labels, np.arange(n))
     begun = time.process_time()
-    study(inputs, Options("auc", learners=NAMES))
+    learn_and_test(inputs, Options("auc", learners=NAMES))
     seconds = time.process_time() - begun
     with capsys.disabled():
         print(f"\nlearning from {n:,} pairs and {metrics} metrics: {seconds:.1f} s of CPU")

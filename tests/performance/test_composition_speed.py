@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from assay.datasets.annotation_graph import build_graph
-from assay.training.batches import STRATEGIES, compose
+from assay.training.batches import STRATEGIES, compose_batches
 from tests.performance.ratio import medians
 
 FEW, MANY = 4_000, 40_000
@@ -22,7 +22,7 @@ def graph(pairs):
 def test_cost_grows_with_the_pairs(capsys):
     graphs = {pairs: graph(pairs) for pairs in (FEW, MANY)}
     ways = {
-        f"{strategy} {pairs}": partial(compose, strategy, made, 16, np.random.default_rng(0))
+        f"{strategy} {pairs}": partial(compose_batches, strategy, made, 16, np.random.default_rng(0))
         for strategy in STRATEGIES
         for pairs, made in graphs.items()
     }

@@ -21,7 +21,7 @@ from tests.performance.ratio import medians
 torch = pytest.importorskip("torch", reason="torch is absent: pip install assay[train]")
 pytest.importorskip("accelerate", reason="accelerate is absent: pip install assay[train]")
 
-from assay.metrics.neural.loading import quiet  # noqa: E402
+from assay.metrics.neural.loading import silence_libraries  # noqa: E402
 from assay.progress import Silent  # noqa: E402
 from assay.training.data import load_examples  # noqa: E402
 from assay.training.loop import Schedule  # noqa: E402
@@ -61,7 +61,7 @@ def theirs(base: Path, examples: Any, rows: np.ndarray, size: int) -> list[float
     from sentence_transformers.sentence_transformer.losses import CosineSimilarityLoss
 
     batches: list[float] = []
-    with quiet(), tempfile.TemporaryDirectory() as folder:
+    with silence_libraries(), tempfile.TemporaryDirectory() as folder:
         model = SentenceTransformer(str(base), device="cpu")
         part = examples.take(rows)
         columns = {"one": part.references, "other": part.candidates, "score": part.labels}

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from assay.benchmark.executor import MANY, Executor, Unit, Workers
+from assay.benchmark.executor import MIN_PAIRS, Executor, Unit, Workers
 from assay.metrics import Batch
 from assay.metrics.neural.runtime import Runtime, free_cores
 from tests.performance.computing import Chained
@@ -28,7 +28,7 @@ def units(number: int, pairs: int) -> Iterator[Unit]:
     metric = Chained()
     for unit in range(number):
         texts = [f"{unit} {row}" for row in range(pairs)]
-        yield Unit(unit, None, (metric,), Batch(texts, texts[::-1]), left=MANY)
+        yield Unit(unit, None, (metric,), Batch(texts, texts[::-1]), left=MIN_PAIRS)
 
 
 def scored(executor: Executor, number: int, pairs: int) -> dict[int, list[float]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.statistics.agreement import measure
+from assay.statistics.agreement import measure_all
 from assay.statistics.cells import Labels
 from assay.statistics.tie_calibration import FOLDS, Thresholds
 from tests.performance.ratio import medians
@@ -68,7 +68,7 @@ def test_ten_metrics(capsys):
     found, expected = {}, {}
 
     def own():
-        found.update(measure(scores, labels, statistics=["acc-eq"], resamples=0, seed=(0,)))
+        found.update(measure_all(scores, labels, statistics=["acc-eq"], resamples=0, seed=(0,)))
 
     def direct():
         for name, values in scores.items():

@@ -16,12 +16,12 @@ from assay.metrics import Batch  # noqa: E402
 from assay.training.data import load_examples  # noqa: E402
 from assay.training.models import load_bi_encoder  # noqa: E402
 from assay.training.s3bert.frozen import (  # noqa: E402
-    freeze,
-    split,
+    freeze_texts,
+    split_encoder,
     upper_embeddings,
 )
 from assay.training.s3bert.targets import score_pairs  # noqa: E402
-from assay.training.s3bert.trainer import S3BertLoss, consistency, decomposition  # noqa: E402
+from assay.training.s3bert.trainer import S3BertLoss, consistency_loss, decomposition_loss  # noqa: E402
 
 SPECS = ("bamboo-sts:train", "bamboo-sick:train", "bamboo-para:train")
 #: Pairs of each dataset; batches are as in a training, 64 pairs and negatives.
@@ -88,16 +88,16 @@ def test_steps_per_second(real_models, shared_data, monkeypatch, capsys):
         for part in np.split(rows, range(SIZE, len(rows), SIZE))[:-1]
     ]
 
-    halves = split(load_bi_encoder(real_models / "minilm", "cpu"), 2, "minilm")
+    halves = split_encoder(load_bi_encoder(real_models / "minilm", "cpu"), 2, "minilm")
     begun = time.process_time()
-    frozen = freeze(halves, texts, "cpu", advance=lambda number: None)
+    frozen = freeze_texts(halves, texts, "cpu", advance=lambda number: None)
     once = time.process_time() - begun
     ours = S3BertLoss(
         halves.whole, lambda one: upper_embeddings(halves, frozen, one), frozen.teacher, aspects=15, width=16
     )
 
     # as one would write it: both sides of a batch through all layers of the model, and of the frozen base
-    model = split(load_bi_encoder(real_models / "minilm", "cpu"), 2, "minilm").whole
+    model = split_encoder(load_bi_encoder(real_models / "minilm", "cpu"), 2, "minilm").whole
     base = load_bi_encoder(real_models / "minilm", "cpu").eval()
 
     def embed(whole, side):
@@ -110,8 +110,8 @@ def test_steps_per_second(real_models, shared_data, monkeypatch, capsys):
             with torch.no_grad():
                 teacher = [embed(base, side) for side in features]
             return {
-                "decomposition": decomposition(one, other, labels, self.scales, 16),
-                "consistency": consistency(one, other, *teacher),
+                "decomposition": decomposition_loss(one, other, labels, self.scales, 16),
+                "consistency": consistency_loss(one, other, *teacher),
             }
 
     plain = Plain(model, lambda one: one, frozen.teacher, aspects=15, width=16)

@@ -10,7 +10,7 @@ import pytest
 from assay.lexicon.wordnet import find_wordnet
 from assay.reports.categories import CATEGORIES, Tagger, from_people
 from assay.reports.categories.dates import find_moments
-from assay.reports.categories.numbers import digits, find_numbers
+from assay.reports.categories.numbers import find_numbers, words_to_digits
 from assay.reports.categories.quantities import find_quantities
 from assay.reports.categories.texts import damage, repair
 
@@ -232,7 +232,7 @@ def test_odd_texts_are_no_trouble(reference, candidate, found):
     ],
 )
 def test_numbers(text, language, values):
-    assert [number.value for number in find_numbers(digits(text, language), language)] == pytest.approx(values)
+    assert [number.value for number in find_numbers(words_to_digits(text, language), language)] == pytest.approx(values)
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,10 @@ import pytest
 
 import assay
 from assay.errors import InputError
-from assay.reports.decision.examples import bounded
-from assay.reports.decision.limits import settled
-from assay.reports.decision.phrases import about, of_hundred
-from assay.reports.decision.write import of_a_hundred
+from assay.reports.decision.examples import truncated
+from assay.reports.decision.limits import labels_needed
+from assay.reports.decision.phrases import of_hundred, two_digits
+from assay.reports.decision.write import whole_percentages
 from assay.statistics.annotators import krippendorff_alpha
 from tests.reports.page_run import ODD, edit
 
@@ -120,7 +120,7 @@ def test_it_names_the_metric_of_recommend_and_the_threshold_of_thresholds(page, 
     value = f"{recommended['use_value']:.3f} [{recommended['use_low']:.2f}, {recommended['use_high']:.2f}]"
     assert f"AUC {value.replace('0.', '.')} on a new sample" in page
     speed = recommended["use_pairs_per_second"]
-    assert f"{about(speed)} pairs a second" in answers(page)["Cost"]
+    assert f"{two_digits(speed)} pairs per second" in answers(page)["Cost"]
     assert answers(page)["Labels"].startswith(
         f"160 labelled pairs, {threshold['yes']} of them yes and {160 - threshold['yes']} no, in 80 groups of one"
     )
@@ -310,7 +310,7 @@ def test_prices_are_said_where_pairs_are_paid_for(run, page, tmp_path):
 
     assert "free" not in answers(page)["Cost"], "no metric has a price"
     free = answers(page_of(priced(None, chrf={"price_per_1000": 0.9}), tmp_path / "free.html"))
-    assert free["Cost"].endswith("pairs a second). It is free: no pair is paid for.")
+    assert free["Cost"].endswith("pairs per second). It is free: no pair is paid for.")
     paid = priced(0.421, chrf={"price_per_1000": 0.3}, em={"price_per_1000": 0.5})
     assert answers(page_of(paid, tmp_path / "paid.html"))["Cost"].endswith(
         "The price of 1,000 pairs is 0.42, in the currency of the prices given to the run."
@@ -336,7 +336,7 @@ def test_prices_are_said_where_pairs_are_paid_for(run, page, tmp_path):
     ],
 )
 def test_a_hundred_marks_by_the_largest_remainders(counts, shares):
-    assert of_a_hundred(counts) == shares and sum(shares.values()) == 100
+    assert whole_percentages(counts) == shares and sum(shares.values()) == 100
 
 
 def test_numbers_as_a_sentence_has_them():
@@ -346,8 +346,8 @@ def test_numbers_as_a_sentence_has_them():
         "24 of 100",
         "100 of 100",
     ]
-    assert [about(number) for number in (0.6, 2.54, 33.4, 1815.0)] == ["0.6", "2.5", "33", "1,800"]
-    assert bounded("a\u202eb \n c" + "d" * 300, 10) == "a[U+202E]b cdddd…"
+    assert [two_digits(number) for number in (0.6, 2.54, 33.4, 1815.0)] == ["0.6", "2.5", "33", "1,800"]
+    assert truncated("a\u202eb \n c" + "d" * 300, 10) == "a[U+202E]b cdddd…"
 
 
 @pytest.mark.parametrize(
@@ -365,7 +365,7 @@ def test_how_many_labels_would_settle_it(needed, said):
     size = SimpleNamespace(
         first="a", second="b", pilot=object(), plan=SimpleNamespace(needed=needed), pairs_of=lambda units: units
     )
-    assert settled(size, {}, 600) == said
+    assert labels_needed(size, {}, 600) == said
 
 
 # In a real browser

@@ -15,10 +15,10 @@ import assay
 from assay.errors import InputError
 from assay.lexicon.texts import has_number
 from assay.reports.data import choose_datasets, read_datasets
-from assay.reports.errors.categories import Category, Share, Tagged, categories_of_people, frequencies, tag_all
-from assay.reports.errors.divergence import Divergence, diverging, label_scale
+from assay.reports.errors.categories import Category, Share, Tagged, categories_of_people, frequencies_of, tag_all
+from assay.reports.errors.divergence import Divergence, find_divergence, label_scale
 from assay.reports.errors.document import error_document
-from assay.reports.errors.report import analyse, by_number, clean, errors_of, records
+from assay.reports.errors.report import analyse, by_number, compare_labels, errors_of, records
 from assay.reports.errors.settings import Rule
 from assay.reports.folder import read_run
 from assay.reports.formats import write
@@ -47,27 +47,27 @@ def run_of(tmp_path):
 
 def test_by_threshold_the_ends_of_the_scale_count(run_of):
     data = run_of({"label": [2, 2, 0, 0, 2, 1], "s": [0.1, 0.3, 0.6, 0.2, 0.9, 0.0]}, ["recorded:s"])
-    found = diverging(data, "recorded:s", Rule(by="threshold"))
+    found = find_divergence(data, "recorded:s", Rule(by="threshold"))
     # row 0: .1 < .25 and label 2, .9 from its end; row 2: .6 > .5 and label 0, .6 from its end; label 1 never counts
     assert found.rows.tolist() == [0, 2]
     assert found.distances == pytest.approx([0.9, 0.6])
     assert found.too_low.tolist() == [True, False]
     assert found.condition == "score < 0.25 and label = 2, or score > 0.5 and label = 0"
-    wider = diverging(data, "recorded:s", Rule(by="threshold", low=0.15, high=0.15))
+    wider = find_divergence(data, "recorded:s", Rule(by="threshold", low=0.15, high=0.15))
     assert wider.rows.tolist() == [0, 2, 3]
     # on a scale that ends at 3, nobody gave the highest label
-    assert diverging(data, "recorded:s", Rule(by="threshold", scale=(0, 3))).rows.tolist() == [2]
+    assert find_divergence(data, "recorded:s", Rule(by="threshold", scale=(0, 3))).rows.tolist() == [2]
 
 
 def test_by_rank_the_difference_of_mid_ranks_counts(run_of):
     data = run_of({"label": [2, 0, 0, 0], "s": [1.0, 20.0, 30.0, 400.0]}, ["recorded:s"])
     # ranks of the labels 4, 2, 2, 2 and of the scores 1, 2, 3, 4: differences -3/4, 0, 1/4, 2/4
-    found = diverging(data, "recorded:s")
+    found = find_divergence(data, "recorded:s")
     assert found.by == "rank"
     assert found.rows.tolist() == [0, 3]
     assert found.distances == pytest.approx([0.75, 0.5])
     assert found.too_low.tolist() == [True, False]
-    assert diverging(data, "recorded:s", Rule(residual=0.25)).rows.tolist() == [0, 3, 2]
+    assert find_divergence(data, "recorded:s", Rule(residual=0.25)).rows.tolist() == [0, 3, 2]
 
 
 def test_rank_residuals_are_those_of_scipy_and_lower_may_be_better(run_of):
@@ -75,8 +75,8 @@ def test_rank_residuals_are_those_of_scipy_and_lower_may_be_better(run_of):
     texts = [" ".join(rng.choice(list("abcdef"), 4)) for _ in range(60)]
     others = [" ".join(rng.choice(list("abcdef"), 4)) for _ in range(60)]
     data = run_of({"reference": texts, "candidate": others, "label": rng.integers(0, 3, 60)}, ["f1", "ter"])
-    assert diverging(data, "f1").by == "threshold"
-    found = diverging(data, "ter", Rule(residual=0.3))
+    assert find_divergence(data, "f1").by == "threshold"
+    found = find_divergence(data, "ter", Rule(residual=0.3))
     assert found.by == "rank"
     residual = (rankdata(-data.scores["ter"]) - rankdata(data.labels)) / 60
     assert set(found.rows) == set(np.flatnonzero(np.abs(residual) >= 0.3))
@@ -86,8 +86,8 @@ def test_rank_residuals_are_those_of_scipy_and_lower_may_be_better(run_of):
 def test_pairs_outside_the_bucket_and_without_a_score_are_not_ranked(run_of):
     data = run_of({"label": [2, 0, 0, 0, 1], "s": [1, 2, 3, 4, 99]}, ["recorded:s"])
     inside = np.array([True, True, True, True, False])
-    assert diverging(data, "recorded:s", inside=inside).distances == pytest.approx([0.75, 0.5])
-    again = diverging(replace(data, scores={"recorded:s": np.array([1, 2, 3, 4, np.nan])}), "recorded:s")
+    assert find_divergence(data, "recorded:s", inside=inside).distances == pytest.approx([0.75, 0.5])
+    again = find_divergence(replace(data, scores={"recorded:s": np.array([1, 2, 3, 4, np.nan])}), "recorded:s")
     assert again.distances == pytest.approx([0.75, 0.5])
     assert again.considered.tolist() == inside.tolist()
 
@@ -121,14 +121,14 @@ def test_rules_that_cannot_be_are_refused(rule, said):
 
 def test_thresholds_lie_within_the_bounds_of_the_metric(run_of):
     data = run_of({"label": [2, 0, 1, 0], "s": [1, 2, 3, 4]}, ["f1", "ter", "recorded:s"])
-    assert len(diverging(data, "f1", Rule(low=0, high=1)).rows) == 0
+    assert len(find_divergence(data, "f1", Rule(low=0, high=1)).rows) == 0
     with pytest.raises(InputError, match=r"^`high=50`: f1 gives scores from 0 to 1$"):
-        diverging(data, "f1", Rule(by="threshold", high=50))
+        find_divergence(data, "f1", Rule(by="threshold", high=50))
     # ter has no upper bound: 1 - ter has no lower one
-    assert diverging(data, "ter", Rule(by="threshold", low=-3)).by == "threshold"
+    assert find_divergence(data, "ter", Rule(by="threshold", low=-3)).by == "threshold"
     with pytest.raises(InputError, match=r"^`high=2`: ter gives values of 1 − score from -inf to 1$"):
-        diverging(data, "ter", Rule(by="threshold", high=2))
-    assert diverging(data, "recorded:s", Rule(by="threshold", low=1.5, high=3)).rows.tolist() == [3, 0]
+        find_divergence(data, "ter", Rule(by="threshold", high=2))
+    assert find_divergence(data, "recorded:s", Rule(by="threshold", low=1.5, high=3)).rows.tolist() == [3, 0]
 
 
 def test_a_number_that_no_metric_is_looked_at_by_is_refused(run_of):
@@ -164,7 +164,9 @@ def divergence(n, rows, too_low):
 def test_frequency_among_errors_is_held_against_frequency_anywhere():
     # 4 of 20 pairs diverge; "numeric" is on 3 of them and on 2 others: (3/4) / (5/20) = 3
     names = [["numeric"], ["numeric"], ["numeric", "alias"], [], ["numeric"], ["numeric"], *[["alias"]] * 14]
-    rows = frequencies(tagged(names), divergence(20, [0, 1, 2, 3], [1, 0, 1, 1]), None, Resampling(resamples=200), (0,))
+    rows = frequencies_of(
+        tagged(names), divergence(20, [0, 1, 2, 3], [1, 0, 1, 1]), None, Resampling(resamples=200), (0,)
+    )
     by_name = {row.category: row for row in rows}
     numeric = by_name["numeric"]
     assert (numeric.too_low, numeric.too_high) == (2, 1)
@@ -189,7 +191,7 @@ def test_the_interval_of_the_ratio_is_that_of_a_plain_bootstrap():
     diverges = rng.random(n) < 0.3
     has = rng.random(n) < np.where(diverges, 0.4, 0.2)
     found = divergence(n, np.flatnonzero(diverges), np.ones(diverges.sum()))
-    (row,) = frequencies(
+    (row,) = frequencies_of(
         tagged([["alias"] if one else [] for one in has]), found, None, Resampling(resamples=4000), (0,)
     )
     ratios = []
@@ -202,7 +204,9 @@ def test_the_interval_of_the_ratio_is_that_of_a_plain_bootstrap():
     copies = np.repeat(has[:30], 10), np.repeat(diverges[:30], 10)
     found = divergence(n, np.flatnonzero(copies[1]), np.ones(copies[1].sum()))
     names = tagged([["alias"] if one else [] for one in copies[0]])
-    alone, grouped = (frequencies(names, found, codes, Resampling(resamples=2000), (0,))[0] for codes in (None, groups))
+    alone, grouped = (
+        frequencies_of(names, found, codes, Resampling(resamples=2000), (0,))[0] for codes in (None, groups)
+    )
     assert grouped.high - grouped.low > 2 * (alone.high - alone.low)
 
 
@@ -213,7 +217,7 @@ def test_the_ratio_of_few_groups_has_no_interval(units):
     diverges, has = rng.random(n) < 0.4, rng.random(n) < 0.5
     found = divergence(n, np.flatnonzero(diverges), np.ones(diverges.sum()))
     names = tagged([["negation"] if one else [] for one in has])
-    (row,) = frequencies(names, found, np.arange(n) % units, Resampling(resamples=200), (0,))
+    (row,) = frequencies_of(names, found, np.arange(n) % units, Resampling(resamples=200), (0,))
     assert row.ratio is not None
     assert (row.low is None, row.high is None, row.few) == (units < 10,) * 3
 
@@ -258,7 +262,7 @@ def test_resamples_without_an_error_are_left_out():
     # all five diverging pairs are one group of ten: a third of the resamples have none of them
     n = 50
     found = divergence(n, range(5), [1] * 5)
-    (row,) = frequencies(tagged([["alias"]] * n), found, np.arange(n) // 5, Resampling(resamples=500), (0,))
+    (row,) = frequencies_of(tagged([["alias"]] * n), found, np.arange(n) // 5, Resampling(resamples=500), (0,))
     assert (row.ratio, row.low, row.high) == (1, 1, 1)
 
 
@@ -339,13 +343,15 @@ def test_the_cleaning_experiment_joins_by_texts(run_of):
         ["recorded:s"],
         drop_duplicates=False,
     )  # fmt: skip
-    found = clean(first, second, ["recorded:s"], ["kendall"], NO_RESAMPLES)
+    found = compare_labels(first, second, ["recorded:s"], ["kendall"], NO_RESAMPLES)
     assert (found.joined, found.only_first, found.only_second, found.changed) == (4, 1, 1, 1)
     values = [part.of("recorded:s", "kendall").value for part in (found.first, found.corrected, found.unchanged)]
     expected = [([0, 0, 2, 2], [1, 2, 3, 4]), ([0, 0, 2, 1], [1, 2, 3, 4]), ([0, 0, 2], [1, 2, 3])]
     assert values == pytest.approx([kendalltau(*one)[0] for one in expected])
     with pytest.raises(InputError, match="no pair of"):
-        clean(first, run_of({"label": [1, 2], "s": 0.0}, ["recorded:s"]), ["recorded:s"], ["kendall"], NO_RESAMPLES)
+        compare_labels(
+            first, run_of({"label": [1, 2], "s": 0.0}, ["recorded:s"]), ["recorded:s"], ["kendall"], NO_RESAMPLES
+        )
 
 
 def test_records_hold_what_the_issue_of_a_reader_needs(run_of):
@@ -419,7 +425,7 @@ def test_the_paper_s_sixteen_cases_on_squad(recorded):
     # section 5: SAS diverges completely in 16 cases, 7 with a score above 0.5 and label 0, 9 below 0.25 and label 2
     data = recorded["squad-sas-recorded"]
     assert label_scale(data) == (0, 2)
-    found = diverging(data, "recorded:sas", Rule(by="threshold"))
+    found = find_divergence(data, "recorded:sas", Rule(by="threshold"))
     assert (len(found.rows), int(found.too_low.sum())) == (16, 9)
 
 

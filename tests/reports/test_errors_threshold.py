@@ -12,7 +12,7 @@ import pytest
 import assay
 from assay.errors import InputError
 from assay.reports.data import read_datasets
-from assay.reports.errors.divergence import diverging
+from assay.reports.errors.divergence import find_divergence
 from assay.reports.errors.settings import Rule
 from assay.reports.folder import read_run
 from assay.reports.page.pairs import tag_pairs
@@ -49,7 +49,7 @@ def data(run):
 
 
 def test_a_learned_threshold_comes_from_the_other_folds(run, data):
-    found = diverging(data, GOOD, Rule(threshold="auto", positive="label>=2"))
+    found = find_divergence(data, GOOD, Rule(threshold="auto", positive="label>=2"))
     own = found.decisions.thresholds
     scored = np.isfinite(data.scores[GOOD])
     assert np.isnan(own[~scored]).all() and not found.mask[~scored].any()
@@ -65,18 +65,18 @@ def test_a_learned_threshold_comes_from_the_other_folds(run, data):
     # the share of wrong decisions is what assay thresholds prints
     report = assay.thresholds(run, [GOOD], positive="label>=2", resamples=0)
     assert 1 - report.records["accuracy"][0] == pytest.approx(len(found.rows) / scored.sum())
-    turned = diverging(data, TURNED, Rule(threshold="auto", positive="label>=2"))
+    turned = find_divergence(data, TURNED, Rule(threshold="auto", positive="label>=2"))
     assert turned.rows.tolist() == found.rows.tolist()
     assert turned.condition == "score > threshold and label>=2, or score ≤ threshold and label<2"
 
 
 def test_a_number_decides_on_the_scale_of_the_metric(data):
-    found = diverging(data, GOOD, Rule(threshold=1, positive="label>0"))
+    found = find_divergence(data, GOOD, Rule(threshold=1, positive="label>0"))
     scores, labels = data.scores[GOOD], data.labels
     assert set(found.rows) == set(np.flatnonzero(((scores < 1) & (labels > 0)) | ((scores >= 1) & (labels == 0))))
     assert found.distances == pytest.approx(np.sort(np.abs(scores[found.rows] - 1))[::-1])
     assert found.condition == "score < 1 and label>0, or score ≥ 1 and label<=0"
-    turned = diverging(data, TURNED, Rule(threshold="-1", positive="label>0"))
+    turned = find_divergence(data, TURNED, Rule(threshold="-1", positive="label>0"))
     assert turned.rows.tolist() == found.rows.tolist()
     assert turned.condition == "score > -1 and label>0, or score ≤ -1 and label<=0"
 
@@ -86,8 +86,8 @@ def test_a_file_of_thresholds_has_the_one_to_deploy(run, data, tmp_path):
     file.write_text(assay.thresholds(run, positive="label>=2", resamples=0).to_json())
     (saved,) = json.loads(file.read_text())
     for metric, record in zip((GOOD, TURNED, "f1"), saved["metrics"], strict=True):
-        found = diverging(data, metric, Rule(threshold=file))
-        same = diverging(data, metric, Rule(threshold=record["deploy"], positive="label>=2"))
+        found = find_divergence(data, metric, Rule(threshold=file))
+        same = find_divergence(data, metric, Rule(threshold=record["deploy"], positive="label>=2"))
         assert found.rows.tolist() == same.rows.tolist() and len(found.rows)
     shown = assay.find_errors(run, [TURNED], threshold=file, resamples=0)
     assert f"threshold from {file.name}" in shown.to_markdown()
@@ -95,7 +95,7 @@ def test_a_file_of_thresholds_has_the_one_to_deploy(run, data, tmp_path):
     # the metric is known by its signature where its name is another
     saved["metrics"][0]["metric"] = "mine"
     file.write_text(json.dumps([saved]))
-    assert diverging(data, GOOD, Rule(threshold=file)).decisions.rule == "label>=2"
+    assert find_divergence(data, GOOD, Rule(threshold=file)).decisions.rule == "label>=2"
 
 
 def test_files_that_do_not_fit_are_refused_in_one_line(run, data, tmp_path):
@@ -105,7 +105,7 @@ def test_files_that_do_not_fit_are_refused_in_one_line(run, data, tmp_path):
     def complaint(content, metric=GOOD, **rule):
         file.write_text(content if isinstance(content, str) else json.dumps(content))
         with pytest.raises(InputError) as caught:
-            diverging(data, metric, Rule(threshold=file, **rule))
+            find_divergence(data, metric, Rule(threshold=file, **rule))
         assert "\n" not in str(caught.value) and str(file) in str(caught.value)
         return str(caught.value)
 
@@ -119,7 +119,7 @@ def test_files_that_do_not_fit_are_refused_in_one_line(run, data, tmp_path):
     undefined = {**saved["metrics"][0], "deploy": None, "threshold": None}
     assert "is no file of thresholds" in complaint([{**saved, "metrics": [undefined]}])
     with pytest.raises(InputError, match=r"must be auto, a number, or a file; the file cannot be read"):
-        diverging(data, GOOD, Rule(threshold="atuo"))
+        find_divergence(data, GOOD, Rule(threshold="atuo"))
 
 
 @pytest.mark.parametrize(
@@ -138,14 +138,14 @@ def test_settings_that_contradict_each_other(rule, said):
 
 def test_thresholds_that_cannot_decide(run, data):
     with pytest.raises(InputError, match=r"^`threshold=3`: f1 gives scores from 0 to 1$"):
-        diverging(data, "f1", Rule(threshold=3, positive="label>=2"))
+        find_divergence(data, "f1", Rule(threshold=3, positive="label>=2"))
     with pytest.raises(InputError, match="the label of answers has 3 values; say which mean yes"):
         assay.find_errors(run, [GOOD], threshold="auto", resamples=0)
     with pytest.raises(InputError, match=r"^`rule`: holds what counts as diverging"):
         assay.find_errors(run, [GOOD], threshold="auto", rule=Rule(by="rank"))
     few = data.take(np.arange(3))
     with pytest.raises(InputError, match=r"^`threshold=auto`: none can be learned \(.*\); give a number$"):
-        diverging(few, GOOD, Rule(threshold="auto", positive=f"label>={few.labels.max():g}"))
+        find_divergence(few, GOOD, Rule(threshold="auto", positive=f"label>={few.labels.max():g}"))
 
 
 @pytest.fixture

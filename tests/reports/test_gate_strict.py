@@ -11,10 +11,10 @@ from scipy.stats import norm
 
 import assay
 from assay.errors import InputError
-from assay.reports.check.baseline import follow, read_baseline, take_baseline, to_text
+from assay.reports.check.baseline import continue_chain, read_baseline, take_baseline, to_text
 from assay.reports.check.cells import Verdict, detectable_loss, pairs_to_show
 from assay.reports.check.checking import check
-from assay.reports.check.document import headline, missed_loss, to_document, to_junit
+from assay.reports.check.document import headline, missed_loss_line, to_document, to_junit
 from assay.reports.check.settings import CheckSettings
 from assay.reports.formats import write
 from tests.reports.test_gate import run_of  # noqa: F401 a fixture
@@ -72,7 +72,7 @@ def test_strict_fails_what_is_not_shown(two_runs):
     assert lenient.passed and not strict.passed
     assert headline(strict) == "FAILED: 1 unchanged, 1 too little data to tell"
     needed = pairs_to_show(60, strict.judged[0].detectable, 0.01)
-    assert f"a score that lost nothing passes in 80% of cases with about {needed:,} pairs" in missed_loss(strict)
+    assert f"a score that lost nothing passes in 80% of cases with about {needed:,} pairs" in missed_loss_line(strict)
     # what is within the margin as a whole passes either way
     assert check(now, take_baseline(before), CheckSettings(strict=True, margin=0.9)).passed
     root = ET.fromstring(to_junit(strict))
@@ -116,7 +116,7 @@ SETTINGS = CheckSettings(margin=0.02, resamples=200, statistics=("spearman",))
 def test_small_losses_add_up_unseen_without_a_chain_alone(releases, tmp_path):
     first, second, third, last = releases
     plain = take_baseline(third)
-    chain = follow(take_baseline(third), follow(take_baseline(second), take_baseline(first)))
+    chain = continue_chain(take_baseline(third), continue_chain(take_baseline(second), take_baseline(first)))
     assert check(last, plain, SETTINGS).passed
     report = check(last, chain, SETTINGS)
     assert not report.passed
@@ -146,12 +146,12 @@ def test_a_metric_that_changes_late_is_compared_with_its_first_scores(run_of):  
     old, new, newest = gate.scores_with(labels, [0.6, 0.5, 0.4], rng)
     chain = take_baseline(run_of({"mine": old}, labels, resamples=0))
     for scores in (old, old, new):
-        chain = follow(take_baseline(run_of({"mine": scores}, labels, resamples=0)), chain)
+        chain = continue_chain(take_baseline(run_of({"mine": scores}, labels, resamples=0)), chain)
     report = check(run_of({"mine": newest}, labels, resamples=0), chain, SETTINGS)
     assert [cell.first for cell in report.judged] == [False, True]
     assert report.judged[1].before > report.judged[0].before
     # back at the first scores nothing is left to compare
-    back = follow(take_baseline(run_of({"mine": old}, labels, resamples=0)), chain)
+    back = continue_chain(take_baseline(run_of({"mine": old}, labels, resamples=0)), chain)
     assert back.origin is None and '"origin"' not in to_text(back)
 
 
@@ -176,13 +176,13 @@ def test_a_chain_ends_where_the_pairs_change(run_of, releases, tmp_path):  # noq
     with pytest.raises(InputError, match=r"`baseline_of=.*data has other pairs there"):
         assay.baseline(other.path, tmp_path / "new.json", baseline_of=path)
     assert not (tmp_path / "new.json").exists()
-    assert follow(take_baseline(other), read_baseline(path)).origin is None
+    assert continue_chain(take_baseline(other), read_baseline(path)).origin is None
 
 
 @pytest.mark.slow
 def test_an_origin_changed_by_hand(releases, tmp_path):
     path = tmp_path / "baseline.json"
-    path.write_text(to_text(follow(take_baseline(releases[1]), take_baseline(releases[0]))), encoding="utf-8")
+    path.write_text(to_text(continue_chain(take_baseline(releases[1]), take_baseline(releases[0]))), encoding="utf-8")
     value = json.loads(path.read_text(encoding="utf-8"))
     value["origin"]["datasets"]["data"]["metrics"]["recorded:mine"]["agreement"] = {}
     path.write_text(json.dumps(value), encoding="utf-8")

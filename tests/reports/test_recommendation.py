@@ -13,7 +13,7 @@ from assay.reports.layout import money
 from assay.reports.leaderboard.board import Board, Line, Rank
 from assay.reports.recommend import NO_LIMITS, Limits, RecommendSettings, advise, parse_budget, with_advice
 from assay.reports.sheets import Document
-from assay.statistics.agreement import measure
+from assay.statistics.agreement import measure_all
 from assay.statistics.comparison import Difference
 
 
@@ -250,7 +250,7 @@ def board_of_equal_metrics(seed, metrics=10, n=60):
     rng = np.random.default_rng(seed)
     labels = rng.normal(size=n)
     scores = {f"m{i}": 0.5 * labels + np.sqrt(0.75) * rng.normal(size=n) for i in range(metrics)}
-    measured = measure(scores, labels, statistics=("spearman",), resamples=200, seed=(seed,))
+    measured = measure_all(scores, labels, statistics=("spearman",), resamples=200, seed=(seed,))
     lines = []
     for name, found in measured.items():
         low, high = found.interval(0, 0.95)

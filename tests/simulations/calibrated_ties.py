@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from assay.statistics.agreement import measure
+from assay.statistics.agreement import measure_all
 from assay.statistics.cells import Labels
 from assay.statistics.comparison import compare
 from assay.statistics.tie_calibration import Thresholds
@@ -57,7 +57,7 @@ def simulate(population: Population) -> tuple[list[float], float, float, float]:
         differences = compare(first, second, labels, statistics=STATISTICS, confidence=0.95, **drawing)
         rejected += [item.p_jackknife is not None and item.p_jackknife <= LEVEL for item in differences]
         drawing = {"statistics": ["acc-eq"], "resamples": RESAMPLES, "seed": (case,), "groups": groups}
-        coefficients = measure({"": first}, labels, **drawing)[""]
+        coefficients = measure_all({"": first}, labels, **drawing)[""]
         low, high = coefficients.interval(0, 0.95) or (np.nan, np.nan)
         covered.append(low <= true <= high)
         out_of_fold.append(coefficients.values[0] - true)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.statistics.combination import Inputs, Options, agreement_of, study
+from assay.statistics.combination import Inputs, Options, agreement_of, learn_and_test
 from assay.statistics.comparison import compare_all
 from assay.statistics.learners import NAMES
 from assay.statistics.significance import adjust
@@ -34,7 +34,7 @@ def claims(scores: np.ndarray, labels: np.ndarray, learners: tuple[str, ...], le
     """Return whether an improvement over the best metric is claimed, and the improvement in AUC."""
     names = tuple(f"m{number}" for number in range(scores.shape[1]))
     inputs = Inputs(names, scores, (True,) * len(names), labels, np.arange(len(labels)))
-    found = study(inputs, Options("auc", learners=learners), curve=False)
+    found = learn_and_test(inputs, Options("auc", learners=learners), curve=False)
     by_name = {COMBINED: found.scores} | {name: scores[:, number] for number, name in enumerate(names)}
     best = max(names, key=lambda name: agreement_of(by_name[name], labels, "auc"))
     pairs = [(COMBINED, name) for name in names]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from assay.statistics import jackknife
-from assay.statistics.agreement import agreement, measure, percentile_interval
+from assay.statistics.agreement import agreement, measure_all, percentile_interval
 
 STATISTICS = ("pearson", "spearman", "kendall", "pairwise-accuracy", "auc")
 SIZES = (10, 20, 30, 100, 300)
@@ -155,7 +155,7 @@ def true_values(setting: Setting) -> dict[str, float]:
     sampled: dict[str, list[float]] = {name: [] for name in STATISTICS}
     for repeat in range(20):
         scores, labels, _ = setting.draw(np.random.default_rng([7, repeat]), 20_000)
-        values = measure({"x": scores}, labels, statistics=STATISTICS, resamples=0, seed=(0,))["x"].values
+        values = measure_all({"x": scores}, labels, statistics=STATISTICS, resamples=0, seed=(0,))["x"].values
         for name, value in zip(STATISTICS, values, strict=True):
             sampled[name].append(float(value))
     return {name: float(np.mean(values)) for name, values in sampled.items()} | setting.known
@@ -197,7 +197,7 @@ def area_coverage(fewer: int, n: int, area: float) -> tuple[float, float]:
     newcombe = percentile = 0
     for case in range(CASES):
         scores = np.random.default_rng([fewer, n, case]).normal(size=n) + shift * labels
-        found = measure({"x": scores}, labels, statistics=("auc",), resamples=RESAMPLES, seed=(case,))["x"]
+        found = measure_all({"x": scores}, labels, statistics=("auc",), resamples=RESAMPLES, seed=(case,))["x"]
         low, high = found.interval(0, 0.95) or (np.nan, np.nan)
         newcombe += low <= area <= high
         assert found.resampled is not None

@@ -13,7 +13,7 @@ from scipy import stats
 
 from assay.reports.leaderboard.board import Board, Line, Rank
 from assay.reports.recommend import NO_LIMITS, advise
-from assay.statistics.agreement import Coefficients, measure
+from assay.statistics.agreement import Coefficients, measure_all
 from assay.statistics.comparison import Difference
 from assay.statistics.draws import MetricPair
 
@@ -56,7 +56,7 @@ def tested(measured: dict[str, Coefficients]) -> dict[MetricPair, Difference]:
 def board_of(rng: np.random.Generator, n: int, correlations: Floats, seed: int) -> Board:
     """Return the leaderboard of one sample, with costs in random order."""
     scores, labels = sample(rng, n, correlations)
-    measured = measure(scores, labels, statistics=("spearman",), resamples=RESAMPLES, seed=(seed,))
+    measured = measure_all(scores, labels, statistics=("spearman",), resamples=RESAMPLES, seed=(seed,))
     lines = []
     for (name, found), speed in zip(measured.items(), rng.permutation(len(measured)) + 1.0, strict=True):
         low, high = found.interval(0, 0.95) or (None, None)

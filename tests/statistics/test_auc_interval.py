@@ -9,7 +9,7 @@ from scipy import stats
 import assay
 from assay.reports.folder import read_run
 from assay.reports.formats import write
-from assay.statistics.agreement import agreement, measure
+from assay.statistics.agreement import agreement, measure_all
 from assay.statistics.auc_interval import newcombe_interval
 from assay.statistics.coefficients import interval_method, interval_words
 
@@ -113,7 +113,7 @@ def test_few_pairs_with_the_rarer_label_are_said_to_be_few():
 def test_pairs_without_a_score_do_not_count_for_the_rarer_label():
     labels = (np.arange(60) < 12) * 1.0
     scores = np.where(np.arange(60) < 4, np.nan, np.random.default_rng(0).normal(size=60))
-    found = measure({"x": scores}, labels, statistics=("auc",), resamples=100, seed=(0,))["x"]
+    found = measure_all({"x": scores}, labels, statistics=("auc",), resamples=100, seed=(0,))["x"]
     assert (found.labels.pairs, found.reservation(0)) == ((48, 8), "8 pairs with the rarer label")
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from assay.statistics.best_worst import count, split_half
+from assay.statistics.best_worst import count_choices, split_halves
 from assay.statistics.reliability import spearman_brown
 
 
@@ -36,7 +36,7 @@ def annotate(tuples, values, times, rng):
 def test_counting_by_hand():
     # a b c d: best a, worst d, twice; a b c e: best b, worst a
     shown = np.array([[0, 1, 2, 3], [0, 1, 2, 3], [0, 1, 2, 4]])
-    counts = count(shown, np.array([0, 0, 1]), np.array([3, 3, 0]), 6)
+    counts = count_choices(shown, np.array([0, 0, 1]), np.array([3, 3, 0]), 6)
     assert counts.seen.tolist() == [3, 3, 3, 2, 1, 0]
     # (2 - 1) / 3, (1 - 0) / 3, 0, (0 - 2) / 2, 0; the sixth was never seen
     assert counts.scores[:5].tolist() == pytest.approx([1 / 3, 1 / 3, 0, -1, 0])
@@ -49,7 +49,7 @@ def test_counting_recovers_the_order():
     found = {}
     for times in (1, 8):
         shown, best, worst, _ = annotate(design(200, 8, rng), values, times, rng)
-        found[times] = stats.spearmanr(count(shown, best, worst, 200).scores, values).statistic
+        found[times] = stats.spearmanr(count_choices(shown, best, worst, 200).scores, values).statistic
     assert found[1] > 0.85
     assert found[8] > 0.96
 
@@ -57,7 +57,7 @@ def test_counting_recovers_the_order():
 def test_without_noise_the_ends_are_the_ends():
     values = np.arange(8.0)
     shown = np.array(list(itertools.combinations(range(8), 4)))
-    counts = count(shown, shown.max(axis=1), shown.min(axis=1), 8)
+    counts = count_choices(shown, shown.max(axis=1), shown.min(axis=1), 8)
     # item 7 is best wherever it stands; all C(7, 3) = 35 tuples; item 4 is best where the others are below it: C(4, 3)
     assert counts.scores[7] == 1 and counts.scores[0] == -1
     assert counts.best[4] == 4 and counts.worst[4] == 1 and counts.seen[4] == 35
@@ -75,7 +75,7 @@ def by_loop(shown, best, worst, tuples, items, splits, seed):
             cut = len(rows) // 2 + (len(rows) % 2 and int(rng.integers(2)))
             halves[0].extend(rows[:cut])
             halves[1].extend(rows[cut:])
-        first, second = (count(shown[half], best[half], worst[half], items).scores for half in halves)
+        first, second = (count_choices(shown[half], best[half], worst[half], items).scores for half in halves)
         both = ~np.isnan(first) & ~np.isnan(second)
         found.append((stats.spearmanr(first[both], second[both])[0], stats.pearsonr(first[both], second[both])[0]))
     return np.array(found)
@@ -89,7 +89,7 @@ def test_reliability_is_that_of_a_plain_loop(drop):
     shown, best, worst, tuples = annotate(design(60, 6, rng), values, 3, rng)
     kept = np.sort(rng.permutation(len(tuples))[drop:])
     data = shown[kept], best[kept], worst[kept], np.unique(tuples[kept], return_inverse=True)[1]
-    found = split_half(*data, 60, splits=200, seed=3)
+    found = split_halves(*data, 60, splits=200, seed=3)
     expected = by_loop(*data, 60, 200, 4)
     error = expected.std(axis=0, ddof=1) / np.sqrt(200)
     assert found.spearman == pytest.approx(expected[:, 0].mean(), abs=4 * 2**0.5 * error[0])
@@ -105,7 +105,7 @@ def test_reliability_rises_with_annotations_as_spearman_brown_says():
     values = rng.normal(0, 0.35, size=n)
     tuples = design(n, 4, rng)
     measured = {
-        half: split_half(*annotate(tuples, values, 2 * half, rng), n, splits=8, seed=half) for half in (1, 2, 4, 8)
+        half: split_halves(*annotate(tuples, values, 2 * half, rng), n, splits=8, seed=half) for half in (1, 2, 4, 8)
     }
     one = measured[1].pearson
     assert 0.15 < one < 0.4
@@ -124,8 +124,8 @@ def test_three_annotations_are_not_stepped_up_as_four():
     n = 20_000
     values = rng.normal(0, 0.35, size=n)
     tuples = design(n, 2, rng)
-    three = split_half(*annotate(tuples, values, 3, rng), n, splits=8, seed=1)
-    six = split_half(*annotate(tuples, values, 6, rng), n, splits=8, seed=2)
+    three = split_halves(*annotate(tuples, values, 3, rng), n, splits=8, seed=1)
+    six = split_halves(*annotate(tuples, values, 6, rng), n, splits=8, seed=2)
     assert three.times > 2.1
     # three standard errors of both; stepped up twice it is .027 less
     assert three.stepped_up == pytest.approx(six.pearson, abs=0.018)
@@ -140,7 +140,7 @@ def test_spearman_brown_by_hand():
 
 def test_choices_by_chance_have_no_reliability():
     rng = np.random.default_rng(2)
-    found = split_half(*annotate(design(400, 4, rng), np.zeros(400), 2, rng), 400, splits=50, seed=0)
+    found = split_halves(*annotate(design(400, 4, rng), np.zeros(400), 2, rng), 400, splits=50, seed=0)
     assert abs(found.pearson) < 0.15
     assert found.stepped_up is None or found.stepped_up < 0.3
 
@@ -148,11 +148,11 @@ def test_choices_by_chance_have_no_reliability():
 def test_what_is_undefined_is_counted():
     # one tuple, annotated twice: the item never chosen, and both halves with equal scores in no split
     shown = np.array([[0, 1, 2], [0, 1, 2]])
-    found = split_half(shown, np.array([0, 0]), np.array([2, 2]), np.zeros(2, dtype=int), 3, splits=5, seed=0)
+    found = split_halves(shown, np.array([0, 0]), np.array([2, 2]), np.zeros(2, dtype=int), 3, splits=5, seed=0)
     assert (found.spearman, found.pearson, found.undefined) == (pytest.approx(1), pytest.approx(1), 0)
     # two tuples without a common item, annotated once each: in half of the splits one bin has both
     shown = np.array([[0, 1], [2, 3]])
-    found = split_half(shown, np.array([0, 2]), np.array([1, 3]), np.array([0, 1]), 4, splits=40, seed=0)
+    found = split_halves(shown, np.array([0, 2]), np.array([1, 3]), np.array([0, 1]), 4, splits=40, seed=0)
     assert (found.spearman, found.undefined, found.fewest) == (None, 40, 0)
 
 
@@ -160,7 +160,7 @@ def test_split_half_by_hand():
     """Whichever bin takes the single annotation of the first tuple, the two bins hold the same."""
     # a b c d: best a, worst b, once; a b e f: best e, worst a, twice
     shown = np.array([[0, 1, 2, 3], [0, 1, 4, 5], [0, 1, 4, 5]])
-    found = split_half(shown, np.array([0, 4, 4]), np.array([1, 0, 0]), np.array([0, 1, 1]), 6, splits=9, seed=0)
+    found = split_halves(shown, np.array([0, 4, 4]), np.array([1, 0, 0]), np.array([0, 1, 1]), 6, splits=9, seed=0)
     # with it: a (1 - 1) / 2, b -1 / 2, e 1, f 0; without: a -1, b 0, e 1, f 0; c and d stand in one bin only
     assert found.pearson == pytest.approx(1 / (1.1875 * 2) ** 0.5)
     # ranks 2.5 1 4 2.5 and 1 2.5 4 2.5
@@ -171,5 +171,5 @@ def test_split_half_by_hand():
 def test_the_seed_decides():
     rng = np.random.default_rng(4)
     data = annotate(design(40, 4, rng), rng.normal(size=40), 2, rng)
-    first, again, other = (split_half(*data, 40, splits=70, seed=seed) for seed in (1, 1, 2))
+    first, again, other = (split_halves(*data, 40, splits=70, seed=seed) for seed in (1, 1, 2))
     assert first == again != other

@@ -9,7 +9,16 @@ import pytest
 from scipy.stats import spearmanr
 
 from assay.statistics import combination
-from assay.statistics.combination import Combination, Inputs, Options, agreement_of, curve_sizes, learn, study, work_of
+from assay.statistics.combination import (
+    Combination,
+    Inputs,
+    Options,
+    agreement_of,
+    combination_count,
+    curve_sizes,
+    learn_and_test,
+    learn_combination,
+)
 from assay.statistics.learners import Recipe, Targets
 
 LEARNERS = ("mean", "linear")
@@ -28,7 +37,7 @@ def inputs_of(n=300, seed=0, strengths=(1.0, 1.0, 0.0), properties=0, groups=1):
 
 
 def test_metrics_that_add_are_taken_and_others_are_not():
-    found = learn(inputs_of(n=2000), Options("auc", learners=LEARNERS))
+    found = learn_combination(inputs_of(n=2000), Options("auc", learners=LEARNERS))
     assert sorted(found.members) == ["m0", "m1"]
     first, second = found.additions
     assert first.value == first.alone and second.value > first.value + 0.05
@@ -38,37 +47,37 @@ def test_metrics_that_add_are_taken_and_others_are_not():
 
 def test_no_more_metrics_than_asked_for_and_none_beyond_the_budget():
     inputs = inputs_of(strengths=(1.0, 1.0, 1.0, 1.0))
-    assert len(learn(inputs, Options("auc", most=2, learners=LEARNERS)).members) == 2
+    assert len(learn_combination(inputs, Options("auc", most=2, learners=LEARNERS)).members) == 2
     # m0 makes 100 pairs a second, m1 200, m2 300, m3 400
-    found = learn(inputs, Options("auc", budget=150.0, learners=LEARNERS)).members
+    found = learn_combination(inputs, Options("auc", budget=150.0, learners=LEARNERS)).members
     assert inputs.speed_of(found) >= 150
-    every = learn(inputs, Options("auc", learners=LEARNERS)).members
+    every = learn_combination(inputs, Options("auc", learners=LEARNERS)).members
     assert inputs.speed_of(every) < 150 and len(every) > len(found)
 
 
 def test_no_metric_beyond_the_price():
     inputs = inputs_of(n=1000)
-    free = learn(inputs, Options("auc", learners=LEARNERS)).members
+    free = learn_combination(inputs, Options("auc", learners=LEARNERS)).members
     assert len(free) > 1
     priced = replace(inputs, prices=dict.fromkeys(inputs.names, 0.0) | {free[1]: 0.4})
-    assert free[1] in learn(priced, Options("auc", price=0.4, learners=LEARNERS)).members
-    assert free[1] not in learn(priced, Options("auc", price=0.3, learners=LEARNERS)).members
+    assert free[1] in learn_combination(priced, Options("auc", price=0.4, learners=LEARNERS)).members
+    assert free[1] not in learn_combination(priced, Options("auc", price=0.3, learners=LEARNERS)).members
     # one whose price is not known is not known to keep it
     unknown = replace(inputs, prices={name: 0.0 for name in inputs.names if name != free[1]})
-    assert free[1] not in learn(unknown, Options("auc", price=9.0, learners=LEARNERS)).members
+    assert free[1] not in learn_combination(unknown, Options("auc", price=9.0, learners=LEARNERS)).members
     assert priced.price_of(free[:2]) == 0.4 and unknown.price_of(free[:2]) is None
 
 
 def test_a_metric_of_unknown_speed_keeps_no_budget():
     inputs = inputs_of(strengths=(3.0, 1.0))
     without = Inputs(inputs.names, inputs.values, inputs.are_metrics, inputs.labels, inputs.codes, {"m1": 500.0})
-    assert learn(without, Options("auc", budget=10.0, learners=LEARNERS)).members == ["m1"]
+    assert learn_combination(without, Options("auc", budget=10.0, learners=LEARNERS)).members == ["m1"]
     assert without.speed_of(["m0", "m1"]) is None
 
 
 def test_a_simple_learner_is_kept_where_others_are_no_better():
     inputs = inputs_of(n=400, properties=5)
-    found = learn(inputs, Options("auc", learners=LEARNERS))
+    found = learn_combination(inputs, Options("auc", learners=LEARNERS))
     assert set(found.tried) == {"mean", "linear", "linear with properties"}
     assert found.learner == "mean"
 
@@ -77,7 +86,7 @@ def test_pairs_of_one_code_are_never_on_both_sides(monkeypatch):
     """Neither in the outer folds, nor in the inner ones, nor in the parts of the learning curve."""
     inputs = inputs_of(n=240, groups=4)
     learned_from = []
-    whole = combination.learn
+    whole = combination.learn_combination
 
     def watched(part, options):
         learned_from.append(part.codes)
@@ -93,11 +102,11 @@ def test_pairs_of_one_code_are_never_on_both_sides(monkeypatch):
         seen.append(len(folds))
         return folds
 
-    monkeypatch.setattr(combination, "learn", watched)
+    monkeypatch.setattr(combination, "learn_combination", watched)
     monkeypatch.setattr(combination, "make_folds", folds_of)
     told = []
-    found = study(inputs, Options("auc", learners=("mean",)), advance=told.append)
-    assert sum(told) == work_of(240) == len(learned_from) == 5 * (1 + len(curve_sizes(240))) + 1
+    found = learn_and_test(inputs, Options("auc", learners=("mean",)), advance=told.append)
+    assert sum(told) == combination_count(240) == len(learned_from) == 5 * (1 + len(curve_sizes(240))) + 1
     assert len(seen) == len(learned_from) + 1
     for codes in learned_from:
         # whole groups
@@ -108,7 +117,7 @@ def test_pairs_of_one_code_are_never_on_both_sides(monkeypatch):
 def test_scores_of_a_study_are_of_combinations_that_did_not_see_the_pair():
     """Labels that no metric knows: a combination that saw them would agree with them."""
     inputs = inputs_of(n=200, strengths=(0.0,) * 4, properties=20)
-    found = study(inputs, Options("auc", learners=("linear",)))
+    found = learn_and_test(inputs, Options("auc", learners=("linear",)))
     assert agreement_of(found.scores, inputs.labels, "auc") < 0.56
     (function,) = Recipe("linear", tuple(range(24)), inputs.are_metrics).learn(inputs.values, Targets.of(inputs.labels))
     assert agreement_of(function.margin(inputs.values), inputs.labels, "auc") > 0.6
@@ -116,7 +125,7 @@ def test_scores_of_a_study_are_of_combinations_that_did_not_see_the_pair():
 
 def test_more_labels_help_until_they_do_not():
     inputs = inputs_of(n=1600, strengths=(0.8, 0.7, 0.6, 0.5))
-    found = study(inputs, Options("auc", learners=LEARNERS))
+    found = learn_and_test(inputs, Options("auc", learners=LEARNERS))
     values = [point.value for point in found.curve]
     assert [point.pairs for point in found.curve] == [50, 100, 200, 400, 800]
     whole = agreement_of(found.scores, inputs.labels, "auc")
@@ -128,7 +137,7 @@ def test_graded_labels_are_predicted_on_their_scale():
     labels = rng.uniform(0, 5, size=500)
     values = np.stack([labels + rng.normal(size=500), np.sqrt(labels) + rng.normal(size=500)], axis=1)
     inputs = Inputs(("a", "b"), values, (True, True), labels, np.arange(500))
-    found = study(inputs, Options("spearman", learners=LEARNERS))
+    found = learn_and_test(inputs, Options("spearman", learners=LEARNERS))
     assert isinstance(found.combination, Combination)
     assert found.scores.min() >= 0 and found.scores.max() <= 5
     assert np.mean(np.abs(found.scores - labels)) < 0.9
@@ -154,7 +163,7 @@ def test_learning_uses_one_thread_of_blas_and_leaves_the_others_as_they_were(mon
     monkeypatch.setattr(Recipe, "learn", learn_and_look)
     with threadpool_limits(limits=2, user_api="blas"):
         before = threads()
-        learn(inputs_of(n=60), Options("auc", learners=("linear",)))
+        learn_combination(inputs_of(n=60), Options("auc", learners=("linear",)))
         assert threads() == before == {2}
     assert while_learning
     assert all(used == {1} for used in while_learning)
@@ -162,6 +171,6 @@ def test_learning_uses_one_thread_of_blas_and_leaves_the_others_as_they_were(mon
 
 def test_the_same_seed_gives_the_same_study():
     inputs = inputs_of(n=150)
-    first, second = (study(inputs, Options("auc", learners=LEARNERS, seed=7)) for _ in range(2))
+    first, second = (learn_and_test(inputs, Options("auc", learners=LEARNERS, seed=7)) for _ in range(2))
     assert first.scores.tolist() == second.scores.tolist()
     assert first.combination == second.combination and first.curve == second.curve

@@ -10,7 +10,7 @@ from scipy import stats
 
 from assay.reports.settings import PairedTests
 from assay.statistics import coefficients as registry
-from assay.statistics.agreement import Coefficients, agreement, measure
+from assay.statistics.agreement import Coefficients, agreement, measure_all
 from assay.statistics.cells import Labels
 from assay.statistics.comparison import POWER, average_drawn, compare, compare_all
 from assay.statistics.draws import Drawn, Swaps
@@ -285,7 +285,7 @@ def test_scores_that_lack_pairs_have_the_intervals_of_the_agreement_table(groupe
     drawing = {"statistics": STATISTICS, "resamples": 150, "seed": (2, 9)}
     expected = agreement(scores, labels, confidence=0.9, groups=groups, **drawing)
     # the codes need not be 0 to k - 1
-    found = measure(scores, labels, groups=None if groups is None else 5 + 2 * groups, **drawing)
+    found = measure_all(scores, labels, groups=None if groups is None else 5 + 2 * groups, **drawing)
     for one in expected:
         place = STATISTICS.index(one.statistic)
         assert (found[one.metric].interval(place, 0.9) or (None, None)) == (one.low, one.high)

@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 
 from assay.statistics import jackknife
-from assay.statistics.agreement import FEWEST, agreement, measure
-from assay.statistics.coefficients import INFLUENCE_FROM, STATISTICS, is_by_influence
+from assay.statistics.agreement import MIN_UNITS, agreement, measure_all
+from assay.statistics.coefficients import MIN_INFLUENCE_PAIRS, STATISTICS, is_by_influence
 from assay.statistics.comparison import average, compare_all
 from assay.statistics.jackknife import leave_one_out
 from assay.statistics.random_effects import random_effects_mean
@@ -29,7 +29,7 @@ def intervals(scores, labels, **changes):
 def errors(scores, labels, *statistics, groups=None, **changes):
     """Standard errors of some statistics."""
     settings = {"resamples": 100, "seed": (0,), "interval": "influence"} | changes
-    measured = measure({"x": scores}, labels, statistics=statistics, groups=groups, **settings)["x"]
+    measured = measure_all({"x": scores}, labels, statistics=statistics, groups=groups, **settings)["x"]
     return np.sqrt([measured.variance_of(index) for index in range(len(statistics))])
 
 
@@ -175,10 +175,10 @@ def test_a_constant_score_and_few_units_have_none():
     x = np.random.default_rng(0).normal(size=40)
     for found in intervals(np.zeros(40), x):
         assert (found.value, found.low, found.note) == (None, None, "constant score")
-    for found in intervals(x[: FEWEST - 1], x[: FEWEST - 1] ** 3):
-        assert (found.low, found.note) == (None, f"no interval below {FEWEST} pairs")
+    for found in intervals(x[: MIN_UNITS - 1], x[: MIN_UNITS - 1] ** 3):
+        assert (found.low, found.note) == (None, f"no interval below {MIN_UNITS} pairs")
     for found in intervals(x, x**3, groups=np.arange(40) % 5):
-        assert (found.low, found.note) == (None, f"no interval below {FEWEST} groups")
+        assert (found.low, found.note) == (None, f"no interval below {MIN_UNITS} groups")
 
 
 @pytest.mark.filterwarnings("error")
@@ -207,10 +207,10 @@ def test_a_missing_score_is_left_out():
 
 
 def test_auto_takes_influence_values_from_a_size_on(monkeypatch):
-    assert [is_by_influence("auto", n) for n in (INFLUENCE_FROM - 1, INFLUENCE_FROM)] == [False, True]
+    assert [is_by_influence("auto", n) for n in (MIN_INFLUENCE_PAIRS - 1, MIN_INFLUENCE_PAIRS)] == [False, True]
     assert is_by_influence("influence", 10) and not is_by_influence("bootstrap", 10**9)
     rng = np.random.default_rng(0)
-    x, y = rng.normal(size=(2, INFLUENCE_FROM))
+    x, y = rng.normal(size=(2, MIN_INFLUENCE_PAIRS))
     small = slice(0, 50)
     assert intervals(x[small], y[small], interval="auto") == intervals(x[small], y[small], interval="bootstrap")
     monkeypatch.setattr(Resampler, "blocks", lambda self: pytest.fail("resamples were drawn"))
@@ -252,7 +252,7 @@ def test_a_mean_over_datasets_joins_both_ways():
         parts = []
         for (x, y), interval in zip(samples, names, strict=True):
             settings = {"statistics": THREE, "resamples": 2000, "seed": (len(y),), "interval": interval}
-            parts.append(measure({"x": x}, y, **settings)["x"])
+            parts.append(measure_all({"x": x}, y, **settings)["x"])
         ways[names] = average(parts)
         for index, statistic in enumerate(THREE):
             random = random_effects_mean([*parts, parts[0]], index, statistic, 0.95)
@@ -271,7 +271,7 @@ def test_the_highest_of_several_is_shown_as_by_resamples():
     y, shared = rng.normal(size=(2, n))
     scores = {name: 0.5 * y + 0.6 * shared + 0.6 * rng.normal(size=n) for name in "abcd"}
     settings = {"statistics": ("spearman",), "resamples": 2000, "seed": (0,)}
-    measured = measure(scores, y, **settings)
+    measured = measure_all(scores, y, **settings)
     values = {name: float(found.values[0]) for name, found in measured.items()}
     common = {"lowest": -1, "units": n, "confidence": 0.95}
     by_bootstrap = highest_on_new_sample(

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from assay.statistics import jackknife
-from assay.statistics.agreement import measure
+from assay.statistics.agreement import measure_all
 from assay.statistics.coefficients import STATISTICS, LabelKind
 from assay.statistics.comparison import compare
 from assay.statistics.jackknife import JackknifeVariance, leave_one_out
@@ -38,7 +38,7 @@ def groups_of(kind):
 def without(scores, labels, groups, unit, name):
     keep = np.arange(N) != unit if groups is None else groups != unit
     kept = None if groups is None else groups[keep]
-    measured = measure({"x": scores[keep]}, labels[keep], statistics=[name], resamples=0, seed=(0,), groups=kept)
+    measured = measure_all({"x": scores[keep]}, labels[keep], statistics=[name], resamples=0, seed=(0,), groups=kept)
     return measured["x"].values[0]
 
 

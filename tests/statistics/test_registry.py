@@ -12,7 +12,7 @@ import assay
 from assay.reports.figure.plots import choose_datasets, draw_agreement
 from assay.reports.figure.style import as_in_print
 from assay.reports.folder import read_run
-from assay.statistics.agreement import agreement, measure
+from assay.statistics.agreement import agreement, measure_all
 from assay.statistics.cells import Labels
 from assay.statistics.coefficients import STATISTICS, LabelKind, Statistic, register
 from assay.statistics.prepared import PreparedScore
@@ -168,7 +168,7 @@ def test_chance_goes_by_the_ties_of_the_score():
     # half of the comparisons are ties in the labels: a score that nearly always ties is right about these
     labels, tied = np.arange(400.0) % 2, np.zeros(400)
     tied[:8] = 1
-    held = measure({"tied": tied}, labels, statistics=["pairwise-accuracy"], resamples=0, seed=(0,))["tied"]
+    held = measure_all({"tied": tied}, labels, statistics=["pairwise-accuracy"], resamples=0, seed=(0,))["tied"]
     assert held.values[0] == pytest.approx(0.5, abs=0.02)
     assert held.values[0] == pytest.approx(held.chance[0], abs=1e-3)
 

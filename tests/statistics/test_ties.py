@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import assay
-from assay.statistics.agreement import agreement, measure
+from assay.statistics.agreement import agreement, measure_all
 from assay.statistics.cells import NOISE, Labels
 from assay.statistics.coefficients import STATISTICS, calibrated_form
 from assay.statistics.comparison import compare
@@ -236,7 +236,7 @@ def test_a_threshold_that_fits_noise_gains_nothing_out_of_fold():
     for _ in range(60):
         labels, scores = rng.choice(3, size=40, p=[0.4, 0.3, 0.3]).astype(float), rng.normal(size=40)
         in_sample.append(all_of(scores, labels)[1] / (40 * 39 / 2))
-        coefficients = measure({"": scores}, labels, statistics=["acc-eq"], resamples=0, seed=(0,))[""]
+        coefficients = measure_all({"": scores}, labels, statistics=["acc-eq"], resamples=0, seed=(0,))[""]
         out_of_fold.append(coefficients.values[0] - coefficients.chance[0])
         in_sample[-1] -= coefficients.chance[0]
     assert np.mean(in_sample) > 0.01
@@ -247,7 +247,7 @@ def test_a_score_that_needs_no_threshold_keeps_its_values():
     rng = np.random.default_rng(5)
     labels = rng.normal(size=120)
     scores = labels + rng.normal(size=120)
-    found = measure({"": scores}, labels, statistics=[*EQ, *PLAIN], resamples=0, seed=(0,))[""].values
+    found = measure_all({"": scores}, labels, statistics=[*EQ, *PLAIN], resamples=0, seed=(0,))[""].values
     assert found[:3] == pytest.approx(found[3:], abs=1e-12)
 
 
@@ -363,7 +363,7 @@ def test_on_squad_the_answer_similarity_model_is_first_and_not_the_metric_with_m
     labels = np.array([float(row["label"]) for row in rows])
     names = ("sas", "f1", "rouge_L", "meteor", "berttrained", "bi_encoder")
     scores = {name: np.array([float(row[name]) for row in rows]) for name in names}
-    found = measure(scores, labels, statistics=["pairwise-accuracy", "acc-eq"], resamples=0, seed=(0,))
+    found = measure_all(scores, labels, statistics=["pairwise-accuracy", "acc-eq"], resamples=0, seed=(0,))
     plain, calibrated = ({name: found[name].values[place] for name in names} for place in (0, 1))
     assert max(plain, key=plain.get) == "f1"
     assert (plain["f1"], plain["sas"]) == (pytest.approx(0.697, abs=1e-3), pytest.approx(0.523, abs=1e-3))

@@ -41,6 +41,6 @@ if __name__ == "__main__":
     # chunks of a few pairs, so that a small file has several
     import assay.training.augmented.recipe as labelling
 
-    labelling.CHUNK = 16
+    labelling.PAIRS_PER_CHUNK = 16
     base, labeller, entities, out, pause = sys.argv[1:]
     train_on(base, out, labeller=labeller, entities=entities, pause=float(pause))

@@ -67,13 +67,13 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, set[int]]]:
     from assay.training.pairwise import crossvalidation as validating
 
     seen: list[dict[str, set[int]]] = []
-    fit = validating.fit
+    fit = validating.fit_model
 
     def spy(job: Any, *others: Any) -> Any:
         seen.append({name: set(one.rows.tolist()) for name, one in job.sets.items()})
         return fit(job, *others)
 
-    monkeypatch.setattr(validating, "fit", spy)
+    monkeypatch.setattr(validating, "fit_model", spy)
     return seen
 
 

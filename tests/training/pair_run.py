@@ -88,7 +88,7 @@ def record_weights(folder: Path) -> None:
         np.save(folder / f"{job.settings.recipe}-{seed}-{os.environ['RANK']}.npy", np.stack(recorder.steps))
         return trained
 
-    fit, recipe.fit = recipe.fit, fit_and_record
+    fit, recipe.fit_model = recipe.fit_model, fit_and_record
 
 
 if __name__ == "__main__":

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from assay.errors import InputError
 from assay.training.augmented.pairs import (
     Entity,
-    families,
-    near_numbers,
+    confusable_numbers,
+    number_families,
     number_pairs,
+    numbers_in_words,
     pair_entities,
     read_entities,
-    say_numbers,
 )
 from assay.training.augmented.settings import AugmentedSettings
 from assay.training.data import text_key
@@ -84,7 +84,7 @@ def test_bad_files(tmp_path, name, text, words):
 def test_families_by_hand():
     entities = [Entity("A. B", ("c",)), Entity("d"), Entity("C", ("e",)), Entity("E!"), Entity("b a"), Entity("!!!")]
     # c = C joins 0 and 2, e = E! joins 2 and 3; the order of words counts
-    assert families(entities).tolist() == [0, 1, 0, 0, 2, 3]
+    assert number_families(entities).tolist() == [0, 1, 0, 0, 2, 3]
 
 
 def test_pairs_of_three_entities_by_hand():
@@ -135,33 +135,33 @@ def test_splits_and_sizes_of_many():
 
 
 def test_near_numbers():
-    assert near_numbers(14) == {13, 15, 40, 41, 140}
-    assert near_numbers(40) == {39, 41, 400, 4, 14}
-    assert near_numbers(100) == {99, 101, 1000, 10, 1}
-    assert near_numbers(-3) == {-4, -2, -30}
+    assert confusable_numbers(14) == {13, 15, 40, 41, 140}
+    assert confusable_numbers(40) == {39, 41, 400, 4, 14}
+    assert confusable_numbers(100) == {99, 101, 1000, 10, 1}
+    assert confusable_numbers(-3) == {-4, -2, -30}
 
 
 def test_words_are_the_librarys():
     num2words = pytest.importorskip("num2words", reason="num2words is absent: pip install assay[train]").num2words
     # of the library's documentation and of German spelling
-    assert say_numbers([42, 21, 1000], "en") == ["forty-two", "twenty-one", "one thousand"]
-    assert say_numbers([21, 117], "de") == ["einundzwanzig", "einhundertsiebzehn"]
-    assert say_numbers(range(300), "de") == [num2words(number, lang="de") for number in range(300)]
+    assert numbers_in_words([42, 21, 1000], "en") == ["forty-two", "twenty-one", "one thousand"]
+    assert numbers_in_words([21, 117], "de") == ["einundzwanzig", "einhundertsiebzehn"]
+    assert numbers_in_words(range(300), "de") == [num2words(number, lang="de") for number in range(300)]
     with pytest.raises(InputError, match=r"`numbers=xx`: num2words has no such language"):
-        say_numbers([1], "xx")
+        numbers_in_words([1], "xx")
 
 
 def test_number_pairs():
     pytest.importorskip("num2words", reason="num2words is absent: pip install assay[train]")
     pairs = number_pairs(("en", "de"), 0, 99, 7)
     assert pairs == number_pairs(("en", "de"), 0, 99, 7) != number_pairs(("en", "de"), 0, 99, 8)
-    value = {word: k for code in ("en", "de") for k, word in enumerate(say_numbers(range(100), code))}
+    value = {word: k for code in ("en", "de") for k, word in enumerate(numbers_in_words(range(100), code))}
     digits_first, near, splits = 0, 0, {}
     for one in pairs:
         digits_first += one.reference.isdigit()
         digits, word = (one.reference, one.candidate) if one.reference.isdigit() else (one.candidate, one.reference)
         assert one.label == (int(digits) == value[word])
-        near += not one.label and value[word] in near_numbers(int(digits))
+        near += not one.label and value[word] in confusable_numbers(int(digits))
         for number in (int(digits), value[word]):
             splits.setdefault(number, set()).add(one.split)
     assert [sum(one.label == label for one in pairs) for label in (1.0, 0.0)] == [200, 400]
@@ -204,7 +204,7 @@ def test_what_cannot_be_asked():
 def test_a_number_that_cannot_be_said(language, number, kind):
     pytest.importorskip("num2words", reason="num2words is absent: pip install assay[train]")
     with pytest.raises(InputError) as refused:
-        say_numbers([number, 1], language)
+        numbers_in_words([number, 1], language)
     said = str(refused.value)
     assert said.startswith(f"`number_range`: num2words cannot say {number} in {language} ({kind}: ")
     assert said.endswith(f"give a range without it, or leave {language} out of `numbers`")

@@ -110,7 +110,7 @@ def test_a_kill_while_labelling_loses_no_label(tiny_base, tiny_labeller, entitie
 
     asked = []
     score = labelling.Labeller._score
-    monkeypatch.setattr(labelling, "CHUNK", 16)
+    monkeypatch.setattr(labelling, "PAIRS_PER_CHUNK", 16)
     monkeypatch.setattr(
         labelling.Labeller, "_score", lambda self, batch: asked.append(len(batch)) or score(self, batch)
     )

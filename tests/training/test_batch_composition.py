@@ -16,7 +16,7 @@ from hypothesis import strategies as some
 from assay.datasets import load_dataset
 from assay.datasets.annotation_graph import AnnotationGraph, build_graph, graph_of
 from assay.errors import InputError
-from assay.training.batches import STRATEGIES, Batch, compose
+from assay.training.batches import STRATEGIES, Batch, compose_batches
 
 # The example of the paper's figures 2 to 5: six edges are in its text, of the seventh only that V4 is at one end.
 FIGURE = ["12", "13", "32", "16", "45", "56", "41"]
@@ -34,7 +34,7 @@ def weights(batch: Batch) -> dict[str, float]:
 def epochs(strategy: str, batch_size: int, number: int) -> Iterator[dict[str, float]]:
     rng = np.random.default_rng(5)
     for _ in range(number):
-        for batch in compose(strategy, graph(FIGURE), batch_size, rng):
+        for batch in compose_batches(strategy, graph(FIGURE), batch_size, rng):
             yield weights(batch)
 
 
@@ -89,7 +89,7 @@ def test_edge_2_on_the_same_base_edges() -> None:
 def test_a_base_edge_is_context_of_its_neighbour() -> None:
     two = graph(["12", "23"])
     for strategy in ("edge-1", "edge-2"):
-        (batch,) = compose(strategy, two, 2, np.random.default_rng(0))
+        (batch,) = compose_batches(strategy, two, 2, np.random.default_rng(0))
         assert batch.rows.tolist() == [0, 1] and batch.weights.tolist() == [1, 1]
 
 
@@ -98,7 +98,7 @@ def test_the_rows_of_a_node_are_drawn_alike() -> None:
     rng = np.random.default_rng(3)
     drawn: Counter[tuple[int, ...]] = Counter()
     for _ in range(2000):
-        for batch in compose("edge-1", star, 1, rng):
+        for batch in compose_batches("edge-1", star, 1, rng):
             drawn[tuple(batch.rows[batch.weights < 1])] += int(1.0 in batch.weights)
     # Every base row has four others, and six couples of them; a couple has three base rows: 10,000 draws of 10.
     assert len(drawn) == 10 and sum(drawn.values()) == 10_000
@@ -140,7 +140,7 @@ def test_each_batch_is_one_that_the_equations_allow(
     ends: list[tuple[int, int]], batch_size: int, seed: int, strategy: str
 ) -> None:
     made = build_graph([str(a) for a, _ in ends], [str(b) for _, b in ends])
-    batches = compose(strategy, made, batch_size, np.random.default_rng(seed))
+    batches = compose_batches(strategy, made, batch_size, np.random.default_rng(seed))
     # Which batch a node or base row is in is the first thing drawn.
     number = len(made.texts) if strategy == "node" else len(ends)
     where = np.random.default_rng(seed).permutation(number) // batch_size
@@ -158,11 +158,11 @@ def test_each_batch_is_one_that_the_equations_allow(
 def test_every_instance_twice_an_epoch(ends: list[tuple[int, int]], batch_size: int, seed: int) -> None:
     made = build_graph([str(a) for a, _ in ends], [str(b) for _, b in ends])
     rng = np.random.default_rng(seed)
-    base = compose("base", made, batch_size, rng)
+    base = compose_batches("base", made, batch_size, rng)
     assert Counter(int(row) for batch in base for row in batch.rows) == dict.fromkeys(range(len(ends)), 2)
     sizes = [len(batch.rows) for batch in base]
     assert set(sizes[:-1]) <= {min(batch_size, len(ends))}
-    nodes = compose("node", made, batch_size, np.random.default_rng(seed))
+    nodes = compose_batches("node", made, batch_size, np.random.default_rng(seed))
     where = np.random.default_rng(seed).permutation(len(made.texts)) // batch_size
     met = np.bincount(np.concatenate([where[made.first], where[made.second]]))
     times = np.zeros(len(ends))
@@ -171,7 +171,12 @@ def test_every_instance_twice_an_epoch(ends: list[tuple[int, int]], batch_size: 
     assert times == pytest.approx(2)
     for batch in base + nodes:
         assert batch.weights.sum() == pytest.approx(1)
-    for batch in base + nodes + compose("edge-1", made, batch_size, rng) + compose("edge-2", made, batch_size, rng):
+    for batch in (
+        base
+        + nodes
+        + compose_batches("edge-1", made, batch_size, rng)
+        + compose_batches("edge-2", made, batch_size, rng)
+    ):
         assert len(set(batch.rows.tolist())) == len(batch.rows)
         assert batch.rows.dtype == np.int64 and batch.weights.dtype == np.float64
 
@@ -179,17 +184,17 @@ def test_every_instance_twice_an_epoch(ends: list[tuple[int, int]], batch_size: 
 def test_weights_of_a_graph_without_structure() -> None:
     made = graph(["12", "34", "56", "77"])
     for strategy in ("edge-1", "edge-2"):
-        batches = compose(strategy, made, 3, np.random.default_rng(1))
+        batches = compose_batches(strategy, made, 3, np.random.default_rng(1))
         assert [len(batch.rows) for batch in batches] == [3, 1]
         assert all(batch.weights == pytest.approx(1 / len(batch.rows)) for batch in batches)
 
 
 def test_a_pair_of_a_text_with_itself() -> None:
     made = graph(["11", "12"])
-    (node,) = compose("node", made, 2, np.random.default_rng(0))
+    (node,) = compose_batches("node", made, 2, np.random.default_rng(0))
     assert node.rows.tolist() == [0, 1] and node.weights == pytest.approx([2 / 4, 2 / 4])
     for seed in range(20):  # its one node is drawn from once: two of three others
-        batches = compose("edge-1", graph(["11", "12", "13", "14"]), 1, np.random.default_rng(seed))
+        batches = compose_batches("edge-1", graph(["11", "12", "13", "14"]), 1, np.random.default_rng(seed))
         (own,) = [batch for batch in batches if 0 in batch.rows[batch.weights == 1]]
         assert sorted(own.weights) == [0.5, 0.5, 1]
 
@@ -201,22 +206,22 @@ def test_the_generator_decides(strategy: str) -> None:
 
 
 def composed(strategy: str, seed: int) -> Iterator[tuple[list[int], list[float]]]:
-    for batch in compose(strategy, graph(FIGURE), 2, np.random.default_rng(seed)):
+    for batch in compose_batches(strategy, graph(FIGURE), 2, np.random.default_rng(seed)):
         yield batch.rows.tolist(), batch.weights.tolist()
 
 
 def test_two_epochs_of_one_generator_differ() -> None:
     rng = np.random.default_rng(0)
-    one, two = ([batch.rows.tolist() for batch in compose("base", graph(FIGURE), 2, rng)] for _ in range(2))
+    one, two = ([batch.rows.tolist() for batch in compose_batches("base", graph(FIGURE), 2, rng)] for _ in range(2))
     assert one != two
 
 
 def test_what_is_refused() -> None:
     with pytest.raises(InputError, match=r"no batches 'edge'.*edge-1"):
-        compose("edge", graph(FIGURE), 2, np.random.default_rng(0))
+        compose_batches("edge", graph(FIGURE), 2, np.random.default_rng(0))
     with pytest.raises(InputError, match="batch size of 0"):
-        compose("base", graph(FIGURE), 0, np.random.default_rng(0))
-    assert all(compose(strategy, graph([]), 2, np.random.default_rng(0)) == [] for strategy in STRATEGIES)
+        compose_batches("base", graph(FIGURE), 0, np.random.default_rng(0))
+    assert all(compose_batches(strategy, graph([]), 2, np.random.default_rng(0)) == [] for strategy in STRATEGIES)
 
 
 @pytest.mark.parametrize("split", ["train", "test"])
@@ -224,7 +229,8 @@ def test_how_many_instances_sick_has_an_epoch(shared_data: Path, monkeypatch: py
     monkeypatch.setenv("ASSAY_DATA", str(shared_data))
     made = graph_of([load_dataset(f"sick@2:{split}")])
     met = {
-        name: sum(len(batch.rows) for batch in compose(name, made, 1, np.random.default_rng(0))) for name in STRATEGIES
+        name: sum(len(batch.rows) for batch in compose_batches(name, made, 1, np.random.default_rng(0)))
+        for name in STRATEGIES
     }
     assert met["base"] == met["node"] == 2 * len(made)
     # Section 5.3 has n + 2n(mean degree - 1). That is the mean over nodes; of the ends of pairs, more are at nodes with

@@ -104,13 +104,13 @@ def mirrored(rows):
 
 def test_a_pair_and_its_mirror_are_on_one_side_of_every_parting(asked, told, monkeypatch):
     sets = []
-    fit = validating.fit
+    fit = validating.fit_model
 
     def spy(job, *others):
         sets.append({name: set(one.keys) for name, one in job.sets.items()})
         return fit(job, *others)
 
-    monkeypatch.setattr(validating, "fit", spy)
+    monkeypatch.setattr(validating, "fit_model", spy)
     rows = mirrored(made_pairs(44, 1))
     assay.crossval(**asked(rows))
     for one in sets:

@@ -97,7 +97,7 @@ def test_a_place_is_named_by_device_and_precision(trainer_of, monkeypatch):
 
 def test_of_two_at_the_same_time_one_trains(trainer_of, tmp_path, monkeypatch):
     pytest.importorskip("fcntl", reason="files cannot be locked here")
-    rows, fit, calls, found, waits = np.arange(40), validating.fit, [], [], Event()
+    rows, fit, calls, found, waits = np.arange(40), validating.fit_model, [], [], Event()
 
     class Listening(Slow):
         def say(self, line):
@@ -114,7 +114,7 @@ def test_of_two_at_the_same_time_one_trains(trainer_of, tmp_path, monkeypatch):
         return fit(*others)
 
     threads: list[Thread] = []
-    monkeypatch.setattr(validating, "fit", spy)
+    monkeypatch.setattr(validating, "fit_model", spy)
     scores = trainer_of("cpu", Slow())(rows[:30], rows[30:])
     threads[0].join(60)
     assert len(calls) == 1
@@ -160,7 +160,7 @@ def test_a_full_disk_is_one_line_and_what_was_done_goes_on(asked, tiny_base, tol
     size = (tiny_base / "model.safetensors").stat().st_size
     request = asked(made_pairs(60, 1), folds=3)
     # the first two folds are there
-    fit = validating.fit
+    fit = validating.fit_model
     calls = []
 
     def killed(*others):
@@ -170,7 +170,7 @@ def test_a_full_disk_is_one_line_and_what_was_done_goes_on(asked, tiny_base, tol
         return fit(*others)
 
     with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(validating, "fit", killed)
+        patch.setattr(validating, "fit_model", killed)
         assay.crossval(**request)
 
     # the weights have room; weights and moments in the optimizer's file have none

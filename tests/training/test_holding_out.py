@@ -8,8 +8,8 @@ import pytest
 from assay.errors import InputError
 from assay.metrics.neural.runtime import Runtime
 from assay.training import data
-from assay.training.data import hold_out, hold_out_rows, load_examples, load_sets
-from assay.training.pairwise.job import prepare
+from assay.training.data import hold_out_rows, load_examples, load_sets, split_off_held_out
+from assay.training.pairwise.job import prepare_job
 from assay.training.pairwise.settings import PairSettings
 from tests.training.training_run import Slow, made_pairs
 
@@ -26,13 +26,13 @@ def grouped_file(folder, sizes):
 def test_holding_out_follows_the_seed(pairs_file):
     examples = load_examples([pairs_file(50, 1)], limit=40, graphs=True)
     assert len(examples) == 40
-    stays, away = hold_out(examples, 0)
+    stays, away = split_off_held_out(examples, 0)
     assert (len(stays), len(away)) == (36, 4)
     assert set(stays.keys) | set(away.keys) == set(examples.keys)
-    assert hold_out(examples, 0)[1].keys == away.keys
-    assert hold_out(examples, 1)[1].keys != away.keys
+    assert split_off_held_out(examples, 0)[1].keys == away.keys
+    assert split_off_held_out(examples, 1)[1].keys != away.keys
     with pytest.raises(InputError, match="10 training pairs are too few to hold a set out"):
-        hold_out(examples.take(range(10)), 0)
+        split_off_held_out(examples.take(range(10)), 0)
 
 
 def test_pairs_without_groups_are_the_first_of_a_permutation():
@@ -69,7 +69,7 @@ def test_a_single_group_is_not_torn(tmp_path):
     examples = load_examples([grouped_file(tmp_path, [40])], limit=None)
     assert len(hold_out_rows(examples.groups, 0)[1]) == 0
     with pytest.raises(InputError, match=r"40 training pairs in groups that stay whole \(1\) are too few .* `dev`"):
-        hold_out(examples, 0)
+        split_off_held_out(examples, 0)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -92,7 +92,7 @@ def test_a_request_says_which_pairs_each_set_has(tiny_base, tmp_path, monkeypatc
     settings = PairSettings("bi-encoder", str(tiny_base), grouped_file(tmp_path, [4] * 10), "out")
 
     def request():
-        return prepare(settings, Runtime(device="cpu", threads=1), Slow()).plain_request()
+        return prepare_job(settings, Runtime(device="cpu", threads=1), Slow()).plain_request()
 
     now = request()
     assert request() == now

@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from assay.errors import InputError
-from assay.training.midtuning.forms import KINDS, Frame, SemanticForm, others_forms, wrong_forms
+from assay.training.midtuning.forms import KINDS, Frame, SemanticForm, forms_of_others, wrong_forms
 
 
 def form(*frames):
@@ -62,7 +62,7 @@ def test_no_wrong_form_is_the_right_one(seed):
         form(("go-02", {"ARG0": "a", "ARG1": "a"})),
         form(("go-02", {"ARG0": "a", "ARG1": "b"})),
     ] * 20
-    for made in (wrong_forms(forms, seed)[0], others_forms(forms, seed)):
+    for made in (wrong_forms(forms, seed)[0], forms_of_others(forms, seed)):
         assert len(made) == len(forms)
         assert all(right.text != wrong.text for right, wrong in zip(forms, made, strict=True))
 
@@ -81,11 +81,11 @@ def test_what_has_no_wrong_form_is_an_error():
     with pytest.raises(InputError, match="no wrong form can be made for 'go-02'"):
         wrong_forms([form(("go-02", {}))] * 3, 0)
     with pytest.raises(InputError, match="all 3 forms read 'go-02 ARG0: a'"):
-        others_forms([form(("go-02", {"ARG0": "a"}))] * 3, 0)
+        forms_of_others([form(("go-02", {"ARG0": "a"}))] * 3, 0)
 
 
 def test_the_seed_decides():
-    for draw in (lambda seed: wrong_forms(RICH, seed)[0], lambda seed: others_forms(RICH, seed)):
+    for draw in (lambda seed: wrong_forms(RICH, seed)[0], lambda seed: forms_of_others(RICH, seed)):
         first, again, other = ([one.text for one in draw(seed)] for seed in (1, 1, 2))
         assert first == again != other
 
@@ -93,6 +93,6 @@ def test_the_seed_decides():
 def test_anothers_form_is_drawn_from_all():
     five = RICH[:5]
     drawn = {
-        (right.text, others_forms(five, seed)[place].text) for seed in range(100) for place, right in enumerate(five)
+        (right.text, forms_of_others(five, seed)[place].text) for seed in range(100) for place, right in enumerate(five)
     }
     assert drawn == {(a.text, b.text) for a, b in itertools.permutations(five, 2)}

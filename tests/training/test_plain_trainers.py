@@ -15,7 +15,7 @@ from sentence_transformers import (
 )
 
 from assay.datasets.annotation_graph import build_graph
-from assay.training.loop import Schedule, arguments
+from assay.training.loop import Schedule, trainer_arguments
 from assay.training.models import bi_inputs, cross_inputs, load_bi_encoder, load_cross_encoder
 from assay.training.pairwise.losses import make_loss
 from assay.training.pairwise.trainer import Collate, DevAgreement, PlanSampler, plan_epochs, train_pairs
@@ -51,7 +51,7 @@ def test_unmodified_trainers_take_sampler_collator_and_loss(tiny_base, tmp_path,
     loss, plan = start(tiny_base, cross, strategy)
     before = {name: value.clone() for name, value in loss.unwrapped_model.state_dict().items()}
     kind = CrossEncoderTrainingArguments if cross else SentenceTransformerTrainingArguments
-    made = arguments(tmp_path / "plain", course, "cpu", arguments_class=kind, best="spearman")
+    made = trainer_arguments(tmp_path / "plain", course, "cpu", arguments_class=kind, best="spearman")
     made.batch_sampler = partial(PlanSampler, plan=plan)
     (CrossEncoderTrainer if cross else SentenceTransformerTrainer)(
         model=loss.model,

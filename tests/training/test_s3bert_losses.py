@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from assay.training.s3bert.trainer import S3BertLoss, consistency, decomposition, sub_cosines
+from assay.training.s3bert.trainer import S3BertLoss, consistency_loss, decomposition_loss, sub_cosines
 
 FIRST = np.array([[3.0, 4.0, 1.0, 0.0, 2.0], [1.0, 0.0, 0.0, 2.0, 1.0]])
 SECOND = np.array([[4.0, 3.0, 0.0, 5.0, 1.0], [1.0, 1.0, 0.0, -3.0, 0.5]])
@@ -29,7 +29,7 @@ def test_decomposition_is_equation_3():
     # (0.9 - 0.96)^2 + (0.2 - 0)^2 + (0.4 - 0.7071)^2 + (0.1 + 0.5)^2, a quarter of it
     by_hand = ((TARGETS - SCALES * COSINES) ** 2).mean()
     assert by_hand == pytest.approx((0.0036 + 0.04 + (0.4 - 2**-0.5) ** 2 + 0.36) / 4)
-    found = decomposition(*tensors(FIRST, SECOND, TARGETS, SCALES), width=2)
+    found = decomposition_loss(*tensors(FIRST, SECOND, TARGETS, SCALES), width=2)
     assert float(found) == pytest.approx(by_hand, rel=1e-5)
 
 
@@ -42,7 +42,7 @@ def test_consistency_is_over_all_pairs_of_the_batch():
     by_hand = np.mean(
         [(cosine(base_first[i], base_second[j]) - cosine(FIRST[i], SECOND[j])) ** 2 for i in range(2) for j in range(2)]
     )
-    found = consistency(*tensors(FIRST, SECOND, base_first.copy(), base_second))
+    found = consistency_loss(*tensors(FIRST, SECOND, base_first.copy(), base_second))
     assert float(found) == pytest.approx(by_hand, rel=1e-5)
     assert by_hand > 0.01
 
@@ -55,8 +55,8 @@ def test_the_whole_loss_is_equation_6(parts):
     first, second, targets = torch.tensor([0, 1]), torch.tensor([2, 3]), tensors(TARGETS)[0]
     found = loss([first, second], targets)
     expected = {
-        "decomposition": 3 * float(decomposition(*tensors(FIRST, SECOND, TARGETS, np.ones(2)), width=2)),
-        "consistency": float(consistency(*tensors(FIRST, SECOND), teacher[first], teacher[second])),
+        "decomposition": 3 * float(decomposition_loss(*tensors(FIRST, SECOND, TARGETS, np.ones(2)), width=2)),
+        "consistency": float(consistency_loss(*tensors(FIRST, SECOND), teacher[first], teacher[second])),
     }
     shown = {name: value.item() for name, value in found.items()}
     assert shown == pytest.approx({name: expected[name] for name in parts})

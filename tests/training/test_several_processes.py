@@ -63,7 +63,7 @@ def test_the_best_checkpoint_is_read_while_all_are_there(monkeypatch):
     from assay.training import loop
 
     done = []
-    monkeypatch.setattr(loop, "meet", lambda: done.append("meet"))
+    monkeypatch.setattr(loop, "wait_for_all", lambda: done.append("meet"))
     monkeypatch.setattr(loop, "fault_of_checkpoint", lambda _: None)
     monkeypatch.setattr(loop.ResumableTrainer, "_load_from_checkpoint", lambda _, checkpoint: done.append(checkpoint))
     kept = loop.ResumableTrainer()

@@ -10,7 +10,7 @@ import pytest
 
 from assay.errors import InputError
 from assay.training.data import load_examples, separate_sets
-from assay.training.s3bert.targets import UNIT, draw_negatives
+from assay.training.s3bert.targets import UNIT_PAIRS, draw_negatives
 
 
 def test_pairs_of_held_out_sets_are_not_trained_on(pairs_file, tmp_path):
@@ -79,7 +79,7 @@ def test_negatives_are_other_pairs_candidates(pairs_file, times):
     assert len(left) == 50 * times
     assert len(set(zip(left.tolist(), right.tolist(), strict=True))) == len(left)
     assert (units[left] == units[right]).all()
-    assert np.bincount(units).min() >= max(UNIT, times + 1)
+    assert np.bincount(units).min() >= max(UNIT_PAIRS, times + 1)
     again = draw_negatives(examples, times, seed=4)
     assert (again[1] == right).all()
     if times:

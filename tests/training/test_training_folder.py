@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assay.errors import InputError
-from assay.training.folder import _finish as finish
+from assay.training.folder import _finish_folder as finish
 from assay.training.folder import open_work_folder
 from assay.training.job import Job
 
@@ -74,7 +74,7 @@ def test_a_kill_while_the_rest_is_removed_leaves_nothing_for_long(tmp_path, monk
 def test_a_kill_between_the_renaming_and_the_removal_leaves_nothing_for_long(tmp_path, monkeypatch):
     out = tmp_path / "out"
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr("assay.training.folder._finish", _finish_and_die)
+        patch.setattr("assay.training.folder._finish_folder", _finish_and_die)
         with open_work_folder(out, REQUEST) as work:
             work.made.mkdir()
             (work.made / "model").write_text("made")

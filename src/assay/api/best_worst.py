@@ -17,7 +17,7 @@ from assay.paths import user_path
 from assay.reports.best_worst import COLUMNS, Annotated, to_document
 from assay.reports.settings import BestWorstSettings
 from assay.settings import takes_settings
-from assay.statistics.best_worst import count, split_half
+from assay.statistics.best_worst import count_choices, split_halves
 
 
 @takes_settings(BestWorstSettings)
@@ -43,11 +43,13 @@ def best_worst(tuples: str | Path, settings: BestWorstSettings) -> Report:
     if out is not None:
         scores = FileKind("scores of these items", "`out`", partial(_is_score_table_of, items=annotations.items))
         check_replaceable(out, scores)
-    counts = count(annotations.shown, annotations.best, annotations.worst, len(annotations.items))
+    counts = count_choices(annotations.shown, annotations.best, annotations.worst, len(annotations.items))
     reliability = None
     if annotations.per_tuple.max() > 1:
         annotation_codes = annotations.shown, annotations.best, annotations.worst, annotations.tuples
-        reliability = split_half(*annotation_codes, len(annotations.items), splits=settings.splits, seed=settings.seed)
+        reliability = split_halves(
+            *annotation_codes, len(annotations.items), splits=settings.splits, seed=settings.seed
+        )
     annotated_items = Annotated(
         title=tuples_file.name,
         items=annotations.items,

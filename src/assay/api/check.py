@@ -10,7 +10,7 @@ from assay.errors import InputError
 from assay.output import check_replaceable
 from assay.paths import user_path
 from assay.progress import Silent
-from assay.reports.check.baseline import follow, other_pairs, read_baseline, take_baseline, to_text
+from assay.reports.check.baseline import continue_chain, has_other_pairs, read_baseline, take_baseline, to_text
 from assay.reports.check.checking import GateReport
 from assay.reports.check.checking import check as check_run
 from assay.reports.check.document import BASELINE, headline, to_document, to_junit, write_file
@@ -66,12 +66,12 @@ def baseline(run: Run, out: str | Path, *, baseline_of: str | Path | None = None
     if baseline_of is not None:
         earlier_baseline = read_baseline(user_path(baseline_of))
         for name, dataset in new_baseline.datasets.items():
-            if name in earlier_baseline.datasets and other_pairs(dataset, earlier_baseline.datasets[name]):
+            if name in earlier_baseline.datasets and has_other_pairs(dataset, earlier_baseline.datasets[name]):
                 raise InputError(
                     f"`baseline_of={baseline_of}`: {name} has other pairs there, so that nothing can be compared with "
                     "the first baseline any more; leave it out to begin a new chain"
                 )
-        new_baseline = follow(new_baseline, earlier_baseline)
+        new_baseline = continue_chain(new_baseline, earlier_baseline)
     write_file(user_path(out), to_text(new_baseline))
     return user_path(out)
 

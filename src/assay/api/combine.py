@@ -10,7 +10,7 @@ from assay.api.files import Run, open_runs
 from assay.api.values import Report
 from assay.errors import InputError
 from assay.metrics import load_metric
-from assay.metrics.combination import FILE, CombinedFile, LinearStep, Member, TreesStep
+from assay.metrics.combination import FILE_NAME, CombinedFile, LinearStep, Member, TreesStep
 from assay.output import unfinished_folder
 from assay.paths import user_path
 from assay.progress import Silent
@@ -61,7 +61,7 @@ def _write_folder(out: Path, result: Combining, settings: CombineSettings, card:
     with unfinished_folder(out) as folder:
         unfinished = folder / "made"
         unfinished.mkdir()
-        (unfinished / FILE).write_text(content.model_dump_json(indent=1) + "\n", encoding="utf-8")
+        (unfinished / FILE_NAME).write_text(content.model_dump_json(indent=1) + "\n", encoding="utf-8")
         (unfinished / CARD_FILE).write_text(_card_heading(out, content) + card, encoding="utf-8")
         if out.is_dir():
             out.rmdir()

@@ -16,7 +16,7 @@ from assay.reports.folder import RunFolder
 from assay.settings import takes_settings
 from assay.statistics.coefficients import (
     DEFAULT_STATISTICS,
-    calibrate,
+    calibrated_forms,
     check_statistics,
     default_statistics,
     have_two_values,
@@ -44,7 +44,7 @@ def compare(runs: Run | Sequence[Run], settings: CompareSettings) -> Report:
         check_buckets([contest.data for contest in compared_contests], settings.buckets)
         statistics = check_statistics(tuple(settings.statistics) or computed_statistics(opened[0], compared_contests))
         if settings.calibrate_ties:
-            statistics = calibrate(statistics)
+            statistics = calibrated_forms(statistics)
         settings = replace(settings, statistics=statistics)
         results = []
         for contest in compared_contests:

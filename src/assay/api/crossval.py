@@ -22,7 +22,7 @@ from assay.reports.folder import RunFolder, read_run, run_titles
 from assay.settings import takes_settings
 from assay.statistics.crossvalidation import ScoresOf
 from assay.training.data import Examples, Source
-from assay.training.ranks import processes
+from assay.training.ranks import process_count
 from assay.training.settings import check_packages
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def crossval(settings: CrossvalSettings) -> Report:
         UnavailableError: no metric returned scores.
     """
     if settings.train:
-        if processes() > 1:
+        if process_count() > 1:
             raise InputError("crossval `train` trains in one process: start it without torchrun")
         check_packages()
     makers = {recipe: _trainer_factory(recipe, settings) for recipe in settings.train}

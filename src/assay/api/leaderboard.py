@@ -16,7 +16,7 @@ from assay.reports.leaderboard.settings import LeaderboardSettings
 from assay.settings import takes_settings
 from assay.statistics.coefficients import (
     OF_TWO_LABELS,
-    calibrate,
+    calibrated_forms,
     check_statistics,
     deciding_statistic,
     default_statistics,
@@ -53,7 +53,7 @@ def leaderboard(runs: Run | Sequence[Run], settings: LeaderboardSettings) -> Rep
         default = default_statistics([by == OF_TWO_LABELS and settings.by is None])
         shown = check_statistics([*(settings.statistics or default), by])
         if settings.calibrate_ties:
-            (by,), shown = calibrate([by]), calibrate(shown)
+            (by,), shown = calibrated_forms([by]), calibrated_forms(shown)
         settings = replace(settings, statistics=shown)
         progress.begin("comparing metrics", work_of(joined, settings, buckets))
         ranked_boards = boards(joined, settings, by=by, buckets=buckets, advance=progress.advance)

@@ -22,7 +22,7 @@ from assay.reports.settings import PairedTests
 from assay.settings import AgreementSettings, Graphs, Limited, OwnData, Prices, Scoring, takes_settings
 from assay.statistics.coefficients import (
     DEFAULT_STATISTICS,
-    calibrate,
+    calibrated_forms,
     check_statistics,
     deciding_statistic,
     have_two_values,
@@ -77,7 +77,7 @@ def recommend(settings: RecommendSettings) -> Report:
         joined = join([opened], Filters())
         has_two_values = [have_two_values(dataset.data.labels) for dataset in joined]
         by = settings.by or deciding_statistic(has_two_values, calibrate_ties=settings.calibrate_ties)
-        (by,) = calibrate([by]) if settings.calibrate_ties else (by,)
+        (by,) = calibrated_forms([by]) if settings.calibrate_ties else (by,)
         statistics = check_statistics([*opened.manifest.request.statistics, by])
         tests = PairedTests(**{**settings.values_of(PairedTests), "statistics": statistics})
         combined = small_combination(joined[0].data, by, settings.seed)
@@ -107,4 +107,4 @@ def _requested_statistics(settings: RecommendSettings) -> tuple[str, ...]:
         return ()
     by = [settings.by] if settings.by else []
     named = check_statistics([*(settings.statistics or DEFAULT_STATISTICS), *by])
-    return calibrate(named) if settings.calibrate_ties else named
+    return calibrated_forms(named) if settings.calibrate_ties else named

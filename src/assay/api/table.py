@@ -16,7 +16,7 @@ from assay.reports.settings import CorrectedTests, NeededResampling, PairedTests
 from assay.reports.table.document import tables, to_document, with_latex
 from assay.reports.table.settings import ALL, TableSettings
 from assay.settings import Resampling, Seeded, takes_settings
-from assay.statistics.coefficients import calibrate, check_statistics, deciding_statistic, have_two_values
+from assay.statistics.coefficients import calibrated_forms, check_statistics, deciding_statistic, have_two_values
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +51,7 @@ def table(runs: Run | Sequence[Run], settings: TableSettings) -> Report:
         has_two_values = [have_two_values(dataset.data.labels) for dataset in joined if not dataset.unranked]
         by = settings.by or deciding_statistic(has_two_values, calibrate_ties=settings.calibrate_ties)
         if settings.calibrate_ties:
-            (by,) = calibrate([by])
+            (by,) = calibrated_forms([by])
         settings = replace(settings, by=by)
         tests = _TableTests(
             **{**test_settings, "statistics": (by,), "resamples": settings.resamples if settings.intervals else 0}

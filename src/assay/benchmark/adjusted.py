@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from assay.datasets import Pairs
 
 #: A numeric column with at most this many values has one stratum per value, any other has its quarters as strata.
-MOST_VALUES = 10
+MAX_VALUES = 10
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ def _read_control(pairs: Pairs, rule: str, token_f1: Callable[[], NDArray[np.flo
 def _quarter_edges(values: NDArray[np.float64]) -> str:
     """Return the edges, for a rule, that divide a column of many values into quarters; empty for few values."""
     known = values[np.isfinite(values)]
-    if len(np.unique(known)) <= MOST_VALUES:
+    if len(np.unique(known)) <= MAX_VALUES:
         return ""
     edges = np.unique(np.quantile(known, [0, 0.25, 0.5, 0.75, 1]))
     # with all digits, since a rounded last edge could be below the highest value

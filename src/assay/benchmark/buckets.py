@@ -40,9 +40,9 @@ _NUMERIC = ("f1", "label", "length")
 #: Names of computed quantities; a column of that name is not read as it is.
 QUANTITIES = (*_NUMERIC, "number")
 #: The most buckets that one rule may make.
-MOST = 200
+MAX_VALUES = 200
 #: The most combinations of joined rules; each bucket stores a mask of all pairs.
-MOST_COMBINED = 1_000
+MAX_COMBINED = 1_000
 _DEFAULT_EDGES = {"length": (6.0, 16.0)}
 _TERM = re.compile(r"(?P<name>[^\s<>=!:+]+)(?:(?P<op><=|>=|!=|<|>|=)(?P<value>[^+]+)|:(?P<edges>[^+]+))?")
 _NUMBER_RULES = {("=", "yes"), ("=", "no")}
@@ -166,9 +166,9 @@ def split_into_buckets(
         product = [Bucket("", np.ones(len(pairs), dtype=bool))]
         for term in parse_rule(rule):
             parts = _partition_pairs(pairs, term, token_f1)
-            if len(product) * len(parts) > MOST_COMBINED:
+            if len(product) * len(parts) > MAX_COMBINED:
                 raise InputError(
-                    f"bucket {rule!r}: makes {len(product) * len(parts):,} combinations, more than {MOST_COMBINED:,}; "
+                    f"bucket {rule!r}: makes {len(product) * len(parts):,} combinations, more than {MAX_COMBINED:,}; "
                     f"name one of the values, such as {parts[0].name}"
                 )
             product = [
@@ -259,7 +259,7 @@ def _distinct_values(values: NDArray[np.float64], term: Term) -> list[Any]:
     """Return the sorted distinct values of a column, without empty cells of numbers; raise InputError for too many."""
     # NaN, an empty cell of numbers, is the only value that does not equal itself
     distinct = sorted({value for value in values.tolist() if value == value})
-    if len(distinct) > MOST:
+    if len(distinct) > MAX_VALUES:
         raise InputError(
             f"bucket {term.text!r}: the column has {len(distinct):,} values; make ranges of them, such as "
             f"{term.name}:0,1,2, or name one: {term.name}={distinct[0]}"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from assay.benchmark.prepared import PreparedDataset
 
 
-def combinations(
+def combined_and_members(
     metrics: Sequence[Metric], datasets: Sequence[PreparedDataset], records: MetricRecords
 ) -> tuple[list[Combined], list[Metric]]:
     """Return the combined metrics, and all other metrics to score, including the members of the combined ones.
@@ -43,7 +43,7 @@ def combinations(
     return combined, list(others.values())
 
 
-def combine(metric: Combined, dataset: PreparedDataset, records: MetricRecords) -> None:
+def add_combined_scores(metric: Combined, dataset: PreparedDataset, records: MetricRecords) -> None:
     """Add the scores of a combined metric to a dataset, computed from its members' scores, and add its record.
 
     A metric that fails has a record of the error and no scores.

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.benchmark.prepared import PreparedDataset, is_made_for, prepare
+from assay.benchmark.prepared import PreparedDataset, is_made_for, prepare_datasets
 from assay.benchmark.request import Request
 from assay.benchmark.scoring import CHUNK
 from assay.benchmark.singles import Singles
@@ -57,7 +57,7 @@ def estimate_work(request: Request, store: Path | None, *, fresh: bool) -> list[
         InputError: a budget without prices, or data that the run would refuse.
     """
     estimates = []
-    datasets = prepare(request)
+    datasets = prepare_datasets(request)
     with ScoreStore(store or default_store()) as opened:
         for metric in _with_members(request.metrics):
             for dataset in datasets:
@@ -110,11 +110,11 @@ def _estimate_metric(metric: Metric, dataset: PreparedDataset, store: ScoreStore
 def _estimate_judge(judge: Judge, dataset: str, singles: Singles) -> Work:
     """Return the calls, tokens and price of a judge at an endpoint on distinct pairs."""
     from assay.metrics.judge.endpoint import Endpoint
-    from assay.metrics.judge.request import estimate
+    from assay.metrics.judge.request import estimate_cost
     from assay.metrics.judge.spending import current_purse
 
     price = Endpoint.of(judge).price_by(current_purse())
-    estimated = estimate(judge, _batches_of(singles), price)
+    estimated = estimate_cost(judge, _batches_of(singles), price)
     return Work(
         dataset,
         str(judge),

@@ -153,20 +153,22 @@ def score_unit(unit: Unit, *, keep_models: bool = False) -> Scores:
 
 
 #: Costs whose largest value over several processes counts; other numbers are summed.
-_LARGEST = frozenset({"load_seconds", "parameters", "threads", "processes", "peak_memory_mb", "peak_gpu_memory_mb"})
+_LARGEST_COUNTS = frozenset(
+    {"load_seconds", "parameters", "threads", "processes", "peak_memory_mb", "peak_gpu_memory_mb"}
+)
 
 
 def joined_costs(costs: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the cost of one engine over several processes.
 
-    Numbers are summed, except for the largest of each of :data:`_LARGEST`; of any other value the first is kept.
+    Numbers are summed, except for the largest of each of :data:`_LARGEST_COUNTS`; of any other value the first is kept.
     """
     joined: dict[str, Any] = {}
     for cost in costs:
         for key, value in cost.items():
             if key not in joined or isinstance(value, bool) or not isinstance(value, int | float):
                 joined.setdefault(key, value)
-            elif key in _LARGEST:
+            elif key in _LARGEST_COUNTS:
                 joined[key] = max(joined[key], value)
             else:
                 joined[key] += value
@@ -183,13 +185,13 @@ log = logging.getLogger(__name__)
 START_SECONDS = 1.0
 #: From this many pairs on, workers are started at once, without measuring the speed in this process: any metric takes
 #: longer for them than workers take to start.
-MANY = 65536
+MIN_PAIRS = 65536
 
 
 class Workers(InProcess):
     """Lets worker processes score metrics without an engine, or whose engine has ``in_processes``; others stay here.
 
-    Below :data:`MANY` pairs, units are scored in this process until workers are ready, which are started when they
+    Below :data:`MIN_PAIRS` pairs, units are scored in this process until workers are ready, which are started when they
     would save more than :data:`START_SECONDS`. Metrics that cannot be sent to a worker, such as functions of a script,
     are scored in this process as well.
 
@@ -217,7 +219,7 @@ class Workers(InProcess):
             yield from super().map(source)
             return
         try:
-            yield from self._spread_units(first.left >= MANY, source)
+            yield from self._spread_units(first.left >= MIN_PAIRS, source)
         finally:
             # idle workers would occupy memory that the model of the next engine may need
             self._end_crew()
@@ -254,7 +256,7 @@ class Workers(InProcess):
         number = self._number or free_cores()
         if number >= max(2, at_least):
             log.info("%s worker processes start", number)
-            self._crew = Crew(number, _score)
+            self._crew = Crew(number, _score_in_worker)
             self._crew.start()
 
     def _by_workers(self, crew: Crew[Unit], units: Iterator[Unit]) -> Iterator[tuple[int, Scores | Exception]]:
@@ -298,7 +300,7 @@ def executor_of(settings: Scoring) -> Executor:
     return settings.executor or Workers(settings.workers, keep_models=settings.keep_models)
 
 
-def _score(unit: Unit) -> tuple[Scores, int, int, dict[str, Any]] | Exception:
+def _score_in_worker(unit: Unit) -> tuple[Scores, int, int, dict[str, Any]] | Exception:
     """Return the scores of a unit with the peak memory in MB, the id and the engine's cost of this worker process.
 
     If scoring fails, the error is returned.

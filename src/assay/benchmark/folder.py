@@ -247,12 +247,12 @@ def _check_alone(folder: Path, digest: str | None) -> None:
         raise InputError(f"{folder}: holds a run of a newer assay; give `out` another name, or upgrade assay")
     if digest is not None and old_digest != digest:
         raise InputError(f"{folder}: holds another run; give `out` another name or remove it")
-    others = sorted(path.name for path in folder.iterdir() if not (_is_own(path) or is_unfinished(path)))
+    others = sorted(path.name for path in folder.iterdir() if not (_is_run_file(path) or is_unfinished(path)))
     if others:
         raise InputError(f"{folder}: holds {others[0]} beside the run; move it away or give `out` another name")
 
 
-def _is_own(path: Path) -> bool:
+def _is_run_file(path: Path) -> bool:
     """Tell whether *path* is a file that a run writes, and not the user's folder or link of that name."""
     return path.name in FILES and path.is_file() and not path.is_symlink()
 

@@ -59,7 +59,7 @@ class PerturbedScores:
     skipped: dict[str, str]
 
 
-def perturb(
+def perturb_pairs(
     pairs: Pairs, perturbation: Perturbation, right: NDArray[np.bool_] | None, seed: int
 ) -> tuple[Pairs, NDArray[np.intp]]:
     """Return the pairs of a dataset that a perturbation changes, with their new texts, and their rows.
@@ -165,7 +165,7 @@ def plan_perturbed(
             continue
         for pairs in request.pairs:
             try:
-                texts, rows = perturb(pairs, perturbation, right[pairs.name], seed)
+                texts, rows = perturb_pairs(pairs, perturbation, right[pairs.name], seed)
             except UnavailableError as error:
                 plan.failures.append(str(error))
                 break

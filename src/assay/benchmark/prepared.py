@@ -241,7 +241,7 @@ def is_made_for(metric: Metric, language: str | None) -> bool:
     return True
 
 
-def prepare(request: Request) -> list[PreparedDataset]:
+def prepare_datasets(request: Request) -> list[PreparedDataset]:
     """Return the datasets of a run with their chosen rows and recorded scores.
 
     Recorded scores are read before any row is left out, so that a file without pair ids matches the data row by row.

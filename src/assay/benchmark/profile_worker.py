@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Tell = Callable[[dict[str, Any]], None]
 
 
-def grow(texts: Sequence[str], n: int, times: int = 1) -> list[str]:
+def lengthen(texts: Sequence[str], n: int, times: int = 1) -> list[str]:
     """Return n texts, each made of *times* consecutive texts.
 
     If n exceeds the number of texts, they are repeated with a running number, so that all results differ.
@@ -116,7 +116,7 @@ def _measure(job: dict[str, Any], rows: list[list[str]], tell: Tell) -> None:
         tell({"signature": metric.short_signature(), "says": says})
         for n, times in job["points"]:
             repeated_questions = [questions[i % len(questions)] for i in range(n)]
-            batch = Batch(grow(references, n, times), grow(candidates, n, times), repeated_questions)
+            batch = Batch(lengthen(references, n, times), lengthen(candidates, n, times), repeated_questions)
             tell({"point": _measure_point(metric, engine, batch, times, repeats)})
         facts = _cost_facts(open_session(engine).cost())
         price = metric.price_per_1000()

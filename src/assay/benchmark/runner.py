@@ -16,7 +16,7 @@ from assay.batches import release_pages
 from assay.benchmark.adjusted import read_controls
 from assay.benchmark.buckets import check_columns, check_distinct, rules_for, split_into_buckets
 from assay.benchmark.executor import Executor, InProcess
-from assay.benchmark.prepared import DatasetPart, PreparedDataset, prepare
+from assay.benchmark.prepared import DatasetPart, PreparedDataset, prepare_datasets
 from assay.benchmark.records import Outcome
 from assay.benchmark.request import Request
 from assay.benchmark.scoring import Scorer
@@ -64,7 +64,7 @@ def run(
     # checked here and not in the request, because the request of an earlier run is read and verified as it was
     check_level(request.confidence, request.resamples)
     check_distinct(request.buckets)
-    _check_names([*(pairs.name for pairs in request.pairs), *map(str, request.metrics)])
+    _check_utf8([*(pairs.name for pairs in request.pairs), *map(str, request.metrics)])
     check_columns(request.pairs, request.buckets)
     check_columns(request.pairs, request.controls)
     for pairs in request.pairs:
@@ -107,7 +107,7 @@ def score_pairs(
 
     See :func:`run` for arguments and errors.
     """
-    _check_names(map(str, request.metrics))
+    _check_utf8(map(str, request.metrics))
     begun = time.perf_counter()
     with ScoreStore(store or default_store()) as opened:
         scorer = Scorer(opened, executor or InProcess(), request.references, fresh, progress or Silent())
@@ -116,7 +116,7 @@ def score_pairs(
     return Outcome(request, finished, tuple(records), (), (), {"score": time.perf_counter() - begun})
 
 
-def _check_names(names: Iterable[str]) -> None:
+def _check_utf8(names: Iterable[str]) -> None:
     """Raise InputError for a name that is no valid UTF-8, as the name of a file can be."""
     for name in names:
         try:
@@ -137,7 +137,7 @@ def _check_labels(pairs: Pairs) -> None:
 
 def _score_datasets(request: Request, scorer: Scorer) -> tuple[list[PreparedDataset], list[MetricRecord]]:
     """Return the scored datasets and the record of each metric; the executor is closed even after an error."""
-    datasets = prepare(request)
+    datasets = prepare_datasets(request)
     try:
         return datasets, score_all(request, datasets, scorer, scorer.progress.say)
     finally:

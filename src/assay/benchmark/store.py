@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 ROWS, SECONDS = 1 << 16, 30.0
 #: From this many new scores on, enough to fill a part, a metric's scores go to Parquet. A row takes SQLite 11 µs below
 #: 100,000 rows and 29 µs, with 9 kB written, from 500,000 on; Parquet takes 1 µs.
-MANY = ROWS
+MIN_PARQUET_ROWS = ROWS
 #: Digests looked up in one statement; older versions of SQLite allow at most 999 parameters.
 LOOKUP = 900
 
@@ -140,12 +140,12 @@ class ScoreStore(Database):
     def expect(self, metric: int, scores: int) -> None:
         """Announce the number of new scores of a metric.
 
-        From :data:`MANY` on, the new scores go to Parquet, and the metric's scores in SQLite are moved there.
+        From :data:`MIN_PARQUET_ROWS` on, the new scores go to Parquet, and those in SQLite are moved there.
 
         Raises:
             StoreError: the store is damaged, or cannot be written.
         """
-        if scores < MANY or metric in self._in_parquet:
+        if scores < MIN_PARQUET_ROWS or metric in self._in_parquet:
             return
         self._in_parquet.add(metric)
         if not self.count(metric, limit=1):

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.benchmark.combined import combinations, combine
+from assay.benchmark.combined import add_combined_scores, combined_and_members
 from assay.benchmark.executor import EngineUnavailableError, UnitLostError
 from assay.benchmark.memory import peak_memory, reset_peak
 from assay.benchmark.prepared import DatasetPart, PreparedDataset, is_made_for
@@ -176,7 +176,7 @@ def score_all(
     # None is the key of all metrics without an engine
     tasks_by_engine: dict[Engine | None, list[Task]] = {}
     obtainer = _Obtainer(request.offline, say)
-    combined, others = combinations(request.metrics, datasets, records)
+    combined, others = combined_and_members(request.metrics, datasets, records)
     for metric in others:
         for dataset in datasets:
             for task in _plan_tasks(metric, dataset, obtainer, records):
@@ -185,7 +185,7 @@ def score_all(
         _score_group(tasks, scorer, records)
     for metric in combined:
         for dataset in datasets:
-            combine(metric, dataset, records)
+            add_combined_scores(metric, dataset, records)
     for name, absent in request.absent.items():
         for dataset in datasets:
             records.fail(name, dataset.pairs.name, absent)
@@ -252,7 +252,7 @@ def _plan_tasks(metric: Metric, dataset: PreparedDataset, obtainer: _Obtainer, r
     try:
         parts = [part for part in dataset.parts(metric) if part.rows is None or len(part.rows)]
         if not is_made_for(metric, language) or not parts:
-            records.skip(name, dataset_name, _why_not(metric, language))
+            records.skip(name, dataset_name, _reason_not_applicable(metric, language))
             return []
         if isinstance(metric, ColumnMetric):
             _copy_recorded_scores(metric, dataset, records)
@@ -271,7 +271,7 @@ def _plan_tasks(metric: Metric, dataset: PreparedDataset, obtainer: _Obtainer, r
         return []
 
 
-def _why_not(metric: Metric, language: str | None) -> str:
+def _reason_not_applicable(metric: Metric, language: str | None) -> str:
     """Return why a metric does not apply to a dataset of this language; None stands for several or unknown."""
     made_for = ", ".join(sorted(metric.declaration.languages or ()))
     if made_for or language is None:

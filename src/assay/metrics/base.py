@@ -85,7 +85,7 @@ class Batch:
             return self
 
         def ask(texts: Sequence[str]) -> list[str]:
-            return [before(question, text) for question, text in zip(self.questions or (), texts, strict=True)]
+            return [question_before(question, text) for question, text in zip(self.questions or (), texts, strict=True)]
 
         return dataclasses.replace(self, references=ask(self.references), candidates=ask(self.candidates))
 
@@ -94,7 +94,7 @@ class Batch:
         return Batch(self.candidates, self.references, self.questions, self.candidate_graphs, self.reference_graphs)
 
 
-def before(question: str, text: str) -> str:
+def question_before(question: str, text: str) -> str:
     """Return question and text as one input for a model; the text alone if the question is blank."""
     return f"{question.strip()} {text}" if question.strip() else text
 
@@ -186,8 +186,8 @@ class Declaration:
 
 
 #: The arguments that ``score`` accepts, for messages.
-_USUAL = "references and candidates, in this order, a list of texts each"
-_SEVERAL = ". assay.run and assay.as_evaluate take several references a pair"
+_ARGUMENTS = "references and candidates, in this order, a list of texts each"
+_SEVERAL_REFERENCES = ". assay.run and assay.as_evaluate take several references a pair"
 
 
 def _text_column(metric: Metric, name: str, texts: Any) -> Sequence[str]:
@@ -203,11 +203,11 @@ def _text_column(metric: Metric, name: str, texts: Any) -> Sequence[str]:
     """
     column = texts.tolist() if hasattr(texts, "tolist") else texts
     if isinstance(column, str) or not isinstance(column, Sequence):
-        raise InputError(f"metric {metric}: {name} is {_type_text(column)}; score takes {_USUAL}")
+        raise InputError(f"metric {metric}: {name} is {_type_text(column)}; score takes {_ARGUMENTS}")
     for row, text in enumerate(column):
         if not isinstance(text, str):
-            several = _SEVERAL if isinstance(text, Sequence) else ""
-            raise InputError(f"metric {metric}: {name}[{row}] is {_type_text(text)}; score takes {_USUAL}{several}")
+            several = _SEVERAL_REFERENCES if isinstance(text, Sequence) else ""
+            raise InputError(f"metric {metric}: {name}[{row}] is {_type_text(text)}; score takes {_ARGUMENTS}{several}")
     return column
 
 
@@ -231,7 +231,7 @@ def _accept_columns(score: Callable[..., Any]) -> Callable[..., Any]:
         try:
             arguments = inspect.signature(Batch).bind(*positional, **named).arguments
         except TypeError as error:
-            raise InputError(f"metric {self}: {error}; score takes {_USUAL}, or a Batch") from None
+            raise InputError(f"metric {self}: {error}; score takes {_ARGUMENTS}, or a Batch") from None
         texts = {name: _text_column(self, name, column) for name, column in arguments.items() if column is not None}
         return score(self, Batch(**texts))
 

@@ -78,9 +78,9 @@ class BertScore(EncoderBased):
         bound = super().bind(context)
         if self.idf != "references":
             return bound
-        from assay.metrics.neural.bertscore import keep_corpus
+        from assay.metrics.neural.bertscore import store_corpus
 
-        return dataclasses.replace(bound, idf=str(keep_corpus(context.references())))
+        return dataclasses.replace(bound, idf=str(store_corpus(context.references())))
 
     def files(self) -> tuple[str, ...]:
         """Return the files that the options name: the corpus of the token weights, and the baseline or its corpus."""
@@ -116,7 +116,7 @@ class BertScore(EncoderBased):
 
     def data_signature(self) -> dict[str, str]:
         """See :class:`Metric`."""
-        from assay.metrics.neural.bertscore import PAIRS, read_baseline, read_corpus
+        from assay.metrics.neural.bertscore import RANDOM_PAIRS, read_baseline, read_corpus
 
         signature = {"layer": str(self.chosen_layer())}
         if self.idf != "none":
@@ -124,7 +124,7 @@ class BertScore(EncoderBased):
         if self.rescale.startswith(_CORPUS):
             path = user_path(self.rescale.removeprefix(_CORPUS))
             read_corpus(str(path))
-            signature["rescale"] = f"{PAIRS} random pairs of {file_digest(path)[:16]}"
+            signature["rescale"] = f"{RANDOM_PAIRS} random pairs of {file_digest(path)[:16]}"
         elif self.rescale != "none":
             read_baseline(self.rescale, self.chosen_layer(), self.output)
             signature["rescale"] = file_digest(user_path(self.rescale))[:16]
@@ -134,18 +134,18 @@ class BertScore(EncoderBased):
         self, embeddings: TextEmbeddings, left: NDArray[np.intp], right: NDArray[np.intp]
     ) -> NDArray[np.float64]:
         """See :class:`EncoderBased`."""
-        from assay.metrics.neural.bertscore import harmonic, match
+        from assay.metrics.neural.bertscore import harmonic_mean, match_tokens
 
-        precision, recall = match(embeddings, left, right, self.weights())
-        return self.finish({"precision": precision, "recall": recall, "f": harmonic(precision, recall)})
+        precision, recall = match_tokens(embeddings, left, right, self.weights())
+        return self.finish({"precision": precision, "recall": recall, "f": harmonic_mean(precision, recall)})
 
     def weights(self) -> Weigh:
         """Return the function that maps an array of token ids to an array of weights of the same shape."""
-        from assay.metrics.neural.bertscore import plain_weights, token_weights
+        from assay.metrics.neural.bertscore import equal_weights, token_weights
 
         model = self.located()
         if self.idf == "none":
-            return plain_weights(str(model.folder), model.digest)
+            return equal_weights(str(model.folder), model.digest)
         return token_weights(str(model.folder), model.digest, self.idf, self._corpus_digest(), self._prep())
 
     def finish(self, outputs: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from assay.statistics.concordance import Floats
 
 #: The file with the whole combination; the other files of its folder are for people to read.
-FILE = "combined.json"
+FILE_NAME = "combined.json"
 #: The version of the file's format.
 FORMAT = 1
 #: The limit on the size of the file in bytes, so that a wrong or malicious file cannot fill the memory.
-LARGEST = 50 * 2**20
+MAX_FILE_BYTES = 50 * 2**20
 
 
 class _Plain(BaseModel):
@@ -146,11 +146,11 @@ def read_combined(folder: Path) -> CombinedFile:
     Raises:
         InputError: the file is absent, invalid, of another version, or was changed after learning.
     """
-    path = folder / FILE
+    path = folder / FILE_NAME
     try:
         stat = path.stat()
     except OSError:
-        raise InputError(f"{folder}: is no folder of assay combine (it has no {FILE})") from None
+        raise InputError(f"{folder}: is no folder of assay combine (it has no {FILE_NAME})") from None
     return _read_combined(path, (stat.st_mtime_ns, stat.st_size))
 
 
@@ -166,7 +166,7 @@ def _read_combined(path: Path, version: tuple[int, int]) -> CombinedFile:
         InputError: as for :func:`read_combined`.
     """
     remedy = "learn the combination again"
-    if version[1] > LARGEST:
+    if version[1] > MAX_FILE_BYTES:
         raise InputError(f"{path}: has {version[1]:,} bytes, more than a combination has; {remedy}")
     try:
         content = CombinedFile.model_validate_json(path.read_bytes())

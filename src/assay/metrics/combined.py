@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @functools.cache
-def presets() -> dict[str, Path]:
+def bundled_paths() -> dict[str, Path]:
     """Return the folders of combinations that are bundled with assay, by name."""
     return {path.name: path for path in sorted((Path(__file__).parent / "presets").iterdir())}
 
@@ -70,7 +70,7 @@ class Combined(Metric):
     def path(self) -> Path:
         """The folder of the combination: one on this machine, or else one that is bundled with assay."""
         named = user_path(self.subject)
-        return named if named.exists() else presets().get(self.subject, named)
+        return named if named.exists() else bundled_paths().get(self.subject, named)
 
     @property
     def file(self) -> CombinedFile:
@@ -79,11 +79,12 @@ class Combined(Metric):
         Raises:
             InputError: the folder cannot be used.
         """
-        from assay.metrics.combination import FILE, read_combined
+        from assay.metrics.combination import FILE_NAME, read_combined
 
-        if not (self.path / FILE).exists():
+        if not (self.path / FILE_NAME).exists():
             raise InputError(
-                f"{self.subject}: is no folder of assay combine (it has no {FILE}); assay has {', '.join(presets())}"
+                f"{self.subject}: is no folder of assay combine (it has no {FILE_NAME}); "
+                f"assay has {', '.join(bundled_paths())}"
             )
         return read_combined(self.path)
 
@@ -124,7 +125,7 @@ class Combined(Metric):
 
     def files(self) -> tuple[str, ...]:
         """Return the folder, unless it is bundled with assay."""
-        return () if self.path in presets().values() else (self.subject,)
+        return () if self.path in bundled_paths().values() else (self.subject,)
 
     def check_available(self) -> None:
         """Check that the folder, the packages of its function, and all members are available.

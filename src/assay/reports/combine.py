@@ -20,7 +20,7 @@ from assay.reports.settings import CORRECTIONS, BucketsOfRun, CorrectedTests, Me
 from assay.reports.sheets import Column, Document, Sheet, number_columns
 from assay.reports.thresholds.calibration import Calibration, calibrate
 from assay.settings import WithProgress, setting
-from assay.statistics.agreement import Coefficients, measure
+from assay.statistics.agreement import Coefficients, measure_all
 from assay.statistics.coefficients import (
     check_statistics,
     deciding_statistic,
@@ -29,7 +29,7 @@ from assay.statistics.coefficients import (
     interval_method,
     title_of,
 )
-from assay.statistics.combination import FEWEST, MOST, Inputs, Options, Study, study, work_of
+from assay.statistics.combination import MIN_PAIRS, MOST, Inputs, Options, Study, combination_count, learn_and_test
 from assay.statistics.comparison import Difference, summarise
 from assay.statistics.concordance import Floats
 from assay.statistics.crossvalidation import join_codes
@@ -210,8 +210,8 @@ def combining(
     notes += input_notes
     limits = settings.limits
     options = Options(by, settings.most, limits.speed, limits.price, _learners_to_try(settings, notes), settings.seed)
-    begin("learning", work_of(len(data)))
-    learned_study = study(inputs, options, advance=advance)
+    begin("learning", combination_count(len(data)))
+    learned_study = learn_and_test(inputs, options, advance=advance)
     statistics = check_statistics([*default_statistics([have_two_values(data.labels)]), by])
     scores = {COMBINED: learned_study.scores} | {metric: data.oriented(metric) for metric in names}
     buckets = []
@@ -262,7 +262,9 @@ def small_combination(data: ScoredDataset, by: str, seed: int) -> SmallCombinati
         inputs, _ = _learning_inputs(complete_pairs, names, settings)
     except InputError:
         return None
-    small_study = study(inputs, Options(by, settings.most, learners=("mean", "linear"), seed=seed), curve=False)
+    small_study = learn_and_test(
+        inputs, Options(by, settings.most, learners=("mean", "linear"), seed=seed), curve=False
+    )
     members = small_study.combination.members
     if len(members) < 2:
         return None
@@ -330,9 +332,9 @@ def _learnable_metrics(data: ScoredDataset, settings: CombineSettings) -> tuple[
 
 def _check_labels(data: ScoredDataset) -> None:
     """Raise InputError if there are too few labels, or if all labels are equal."""
-    if len(data) < FEWEST:
+    if len(data) < MIN_PAIRS:
         raise InputError(
-            f"{data.name}: {len(data)} labelled pairs are too few to learn from; it takes {FEWEST} at least, and "
+            f"{data.name}: {len(data)} labelled pairs are too few to learn from; it takes {MIN_PAIRS} at least, and "
             "200 to 500 as a rule (docs/combine.md has learning curves)"
         )
     if len(np.unique(data.labels)) < 2:
@@ -430,7 +432,9 @@ def _compare_in_bucket(
     pairs = data.within(bucket, settings.seed)
     bucket_scores = {name: pairs.take(values) for name, values in scores.items()}
     draw_options: dict[str, Any] = {"seed": pairs.seed, "groups": pairs.groups, "interval": settings.interval}
-    measured = measure(bucket_scores, pairs.labels, statistics=statistics, resamples=settings.resamples, **draw_options)
+    measured = measure_all(
+        bucket_scores, pairs.labels, statistics=statistics, resamples=settings.resamples, **draw_options
+    )
     metric_pairs = [(COMBINED, name) for name in scores if name != COMBINED]
     draws = draw_all(
         bucket_scores,

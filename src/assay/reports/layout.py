@@ -11,7 +11,7 @@ from assay.manifest import AgreementRow, AnnotatorReliability, BucketRecord, Dat
 from assay.reports.data import ALL
 from assay.reports.folder import RunFolder
 from assay.statistics.coefficients import (
-    INFLUENCE_FROM,
+    MIN_INFLUENCE_PAIRS,
     OF_TWO_LABELS,
     PERCENTILE,
     STATISTICS,
@@ -246,11 +246,11 @@ def intervals_in_words(
     level = percent(confidence)
     scale = interval_words(method.replace(PERCENTILE, "Fisher's scale"))
     if by_influence == {True}:
-        threshold_text = f", as from {INFLUENCE_FROM:,} pairs on" if interval == "auto" else ""
+        threshold_text = f", as from {MIN_INFLUENCE_PAIRS:,} pairs on" if interval == "auto" else ""
         return f"{level} intervals from influence values ({scale}){threshold_text}"
     words = f"{level} bootstrap intervals ({interval_words(method)}) from {resamples:,} resamples"
     return (
-        f"{words}; of {INFLUENCE_FROM:,} pairs and more from influence values ({scale})"
+        f"{words}; of {MIN_INFLUENCE_PAIRS:,} pairs and more from influence values ({scale})"
         if True in by_influence
         else words
     )

@@ -15,7 +15,7 @@ from assay.reports.layout import percent, short
 from assay.reports.settings import MetricsOfRun
 from assay.reports.sheets import Column, Document, Sheet
 from assay.settings import check_level, setting
-from assay.statistics.agreement import FEWEST
+from assay.statistics.agreement import MIN_UNITS
 from assay.statistics.coefficients import statistics_help, symbol_of
 from assay.statistics.power import Pilot, Plan, plan
 
@@ -33,7 +33,7 @@ class PowerSettings(MetricsOfRun):
 
     statistics: Sequence[str] = setting(statistics_help(), (), flags=("--statistic",), metavar="NAME")
     n: Sequence[int] = setting(
-        "A number of labelled pairs to plan for.", DEFAULT_PAIR_COUNTS, flags=("--n", "-n"), at_least=FEWEST
+        "A number of labelled pairs to plan for.", DEFAULT_PAIR_COUNTS, flags=("--n", "-n"), at_least=MIN_UNITS
     )
     effect: float | None = setting(
         "The smallest difference of interest, such as .05 [default: the one that the pilot shows].", None, above=0
@@ -217,8 +217,8 @@ def _power_sheet(rows: Sequence[PlannedComparison], settings: PowerSettings) -> 
 
 
 def _reason_text(row: PlannedComparison, unit: str) -> str:
-    if row.units < FEWEST:
-        return f"no plan below {FEWEST} {unit} in the pilot ({row.units})"
+    if row.units < MIN_UNITS:
+        return f"no plan below {MIN_UNITS} {unit} in the pilot ({row.units})"
     return "no plan: the difference is undefined, or never changes without a pair"
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 from assay.settings import AgreementIntervals, Seeded, Settings, check_resamples, setting
-from assay.statistics.coefficients import INFLUENCE_FROM, is_permuted, statistics_help
+from assay.statistics.coefficients import MIN_INFLUENCE_PAIRS, is_permuted, statistics_help
 
 #: Corrections for the number of tests, and their names in tables.
 CORRECTIONS = {
@@ -114,7 +114,7 @@ class PermutationTests(PairedTests):
 
     permutations: int = setting(
         "Draws of the permutation test, more where the correction for many metric pairs needs them; 0 for none. From "
-        f"{INFLUENCE_FROM:,} pairs on, only where intervals are by the bootstrap.",
+        f"{MIN_INFLUENCE_PAIRS:,} pairs on, only where intervals are by the bootstrap.",
         1000,
     )
 

@@ -26,10 +26,10 @@ from assay.statistics.tie_calibration import FOLDS, Thresholds
 #: Bytes for the sorted orders of the scores that are resampled together.
 PREPARED_BYTES = 1 << 29
 #: Pairs, or groups of pairs, that an interval needs.
-FEWEST = 10
+MIN_UNITS = 10
 #: With fewer pairs, or groups of pairs, outside the most frequent label, bootstrap intervals are too narrow:
 #: ``docs/statistics.md`` has the simulation.
-FEWEST_RARE = 10
+MIN_RARE_UNITS = 10
 #: A value nearer than this to the end of its range counts as at the end; a smaller half-width counts as none.
 NOISE = 1e-12
 
@@ -72,10 +72,10 @@ def agreement(
     """Return one estimate per score and statistic of their agreement with the labels, in the order of the arguments.
 
     Args:
-        scores, labels, statistics, resamples, seed, groups, interval, advance: see :func:`measure`.
+        scores, labels, statistics, resamples, seed, groups, interval, advance: see :func:`measure_all`.
         confidence: the level of the intervals, in (0, 1).
     """
-    measured = measure(
+    measured = measure_all(
         scores,
         labels,
         statistics=statistics,
@@ -113,8 +113,8 @@ def estimate(
     low = high = None
     if coefficients.has_intervals:
         units, unit = coefficients.units[index]
-        if units < FEWEST:
-            notes.append(f"no interval below {FEWEST} {unit}")
+        if units < MIN_UNITS:
+            notes.append(f"no interval below {MIN_UNITS} {unit}")
         elif not coefficients.has_own_interval(index):
             notes += coefficients.undefined_without(index)
         low, high = coefficients.interval(index, confidence) or (None, None)
@@ -160,11 +160,11 @@ class LabelUnits:
 
     @property
     def few_rarer(self) -> bool:
-        """Whether at least half of the pairs share a label and fewer than :data:`FEWEST_RARE` units have another one.
+        """Whether at least half of the pairs share a label, and fewer than :data:`MIN_RARE_UNITS` units have another.
 
         False for labels that are continuous or spread over several levels: none of them is that frequent.
         """
-        return self.rarer < FEWEST_RARE and 2 * max(self.pairs) >= sum(self.pairs)
+        return self.rarer < MIN_RARE_UNITS and 2 * max(self.pairs) >= sum(self.pairs)
 
     @property
     def rarity(self) -> str:
@@ -256,13 +256,13 @@ class Coefficients:
         return JackknifeVariance(variances, degrees)
 
     def interval(self, index: int, confidence: float) -> tuple[float, float] | None:
-        """Return the interval of the statistic at *index*; None if it has none, as below :data:`FEWEST` units.
+        """Return the interval of the statistic at *index*; None if it has none, as below :data:`MIN_UNITS` units.
 
         The statistic's own interval comes first, then the percentiles of the resamples, then the jackknife's standard
         error: on Fisher's scale for a statistic, symmetric for a mean over datasets, which has no range of its own.
         """
         value, units = float(self.values[index]), self.units[index][0]
-        if not self.has_intervals or np.isnan(value) or units < FEWEST:
+        if not self.has_intervals or np.isnan(value) or units < MIN_UNITS:
             return None
         statistic = STATISTICS[self.statistics[index]] if self.statistics else None
         if statistic is not None and statistic.interval is not None and self.labels is not None:
@@ -284,7 +284,7 @@ class Coefficients:
         return self.labels.rarity if self.has_own_interval(index) else self.labels.reservation
 
 
-def measure(
+def measure_all(
     scores: Mapping[str, Floats],
     labels: Floats,
     *,
@@ -315,7 +315,7 @@ def measure(
         groups = np.unique(groups, return_inverse=True)[1]
     if is_by_influence(interval, n):
         measured = {}
-        for metric, coefficients, _ in influences(scores, labels, groups, statistics):
+        for metric, coefficients, _ in influence_values(scores, labels, groups, statistics):
             measured[metric] = coefficients if resamples else replace(coefficients, variance=None)
             if advance:
                 advance(resamples)
@@ -327,13 +327,13 @@ def measure(
     return {metric: measured.get(metric, undefined) for metric in scores}
 
 
-def influences(
+def influence_values(
     scores: Mapping[str, Floats], labels: Floats, groups: NDArray[np.intp] | None, statistics: Sequence[str]
 ) -> Iterator[tuple[str, Coefficients, tuple[Floats, ...]]]:
     """Yield the name of each score, its statistics with their variance, and the leave-one-out values.
 
     Args:
-        scores, labels, statistics: see :func:`measure`; a score without a finite value is left out.
+        scores, labels, statistics: see :func:`measure_all`; a score without a finite value is left out.
         groups: None, or integer codes 0 … k-1 of shape (n,).
 
     Yields:
@@ -542,11 +542,11 @@ def expanded_tail(units: int, confidence: float) -> float:
 def percentile_interval(resampled: Floats, units: int, confidence: float) -> tuple[float, float] | None:
     """Return the expanded percentile interval of values of shape (resamples,), NaN where undefined.
 
-    Returns None below :data:`FEWEST` units, whose few distinct resamples would feign certainty (three pairs in order
+    Returns None below :data:`MIN_UNITS` units, whose few distinct resamples would feign certainty (three pairs in order
     give [1, 1]), and if most of the values are undefined, since the rest does not represent the sample.
     """
     defined = resampled[~np.isnan(resampled)]
-    if units < FEWEST or 2 * len(defined) < len(resampled):
+    if units < MIN_UNITS or 2 * len(defined) < len(resampled):
         return None
     tail = expanded_tail(units, confidence)
     low, high = np.quantile(defined, [tail, 1 - tail])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.statistics.agreement import measure
+from assay.statistics.agreement import measure_all
 from assay.statistics.concordance import Floats
 from assay.statistics.reliability import are_sorted
 
@@ -112,7 +112,7 @@ def each_with_the_others(annotations: Floats) -> list[OneAnnotator]:
             continue
         own = annotations[rows, column]
         others = (sums[rows] - own) / (counts[rows] - 1)
-        coefficients = measure({"one": own}, others, statistics=("pearson", "spearman"), resamples=0, seed=(0,))
+        coefficients = measure_all({"one": own}, others, statistics=("pearson", "spearman"), resamples=0, seed=(0,))
         r, rho = (None if np.isnan(value) else float(value) for value in coefficients["one"].values)
         agreements.append(OneAnnotator(r, rho, int(rows.sum())))
     return agreements

@@ -79,7 +79,7 @@ class SplitHalf:
         return upper_bound(self.stepped_up)
 
 
-def count(shown: Codes, best: Codes, worst: Codes, items: int) -> Counts:
+def count_choices(shown: Codes, best: Codes, worst: Codes, items: int) -> Counts:
     """Return how often each item was chosen as best, as worst, and shown at all.
 
     Args:
@@ -94,7 +94,7 @@ def count(shown: Codes, best: Codes, worst: Codes, items: int) -> Counts:
     )
 
 
-def split_half(
+def split_halves(
     shown: Codes, best: Codes, worst: Codes, tuples: Codes, items: int, *, splits: int = SPLITS, seed: int = 0
 ) -> SplitHalf:
     """Split the annotations of each tuple at random into two bins and correlate the scores of the bins.
@@ -102,7 +102,7 @@ def split_half(
     Of an odd number of annotations, either bin may receive the additional one.
 
     Args:
-        shown, best, worst, items: as for :func:`count`.
+        shown, best, worst, items: as for :func:`count_choices`.
         tuples: codes of the tuples, 0 …, shape (m,).
         splits: number of random splits.
         seed: of the splits.

@@ -280,7 +280,7 @@ def calibrated_form(name: str) -> str | None:
     return None
 
 
-def calibrate(names: Sequence[str]) -> tuple[str, ...]:
+def calibrated_forms(names: Sequence[str]) -> tuple[str, ...]:
     """Return *names* without duplicates, each replaced by its form with calibrated ties if there is one."""
     return tuple(dict.fromkeys(calibrated_form(name) or name for name in names))
 
@@ -291,17 +291,17 @@ PERCENTILE: Final = "expanded-percentile"
 INTERVALS: Final = ("auto", "bootstrap", "influence")
 #: With ``auto``, buckets of at least this many pairs have intervals from influence values. There the bootstrap of one
 #: metric takes seconds, and both methods have the same coverage: ``docs/statistics.md`` has the simulation.
-INFLUENCE_FROM: Final = 10_000
+MIN_INFLUENCE_PAIRS: Final = 10_000
 
 
 def is_by_influence(interval: str, pairs: int) -> bool:
     """Tell whether intervals for this many pairs come from influence values; *interval* is one of :data:`INTERVALS`."""
-    return interval == "influence" or (interval == "auto" and pairs >= INFLUENCE_FROM)
+    return interval == "influence" or (interval == "auto" and pairs >= MIN_INFLUENCE_PAIRS)
 
 
 def is_permuted(interval: str, pairs: int) -> bool:
     """Tell whether to make permutation tests: for few enough pairs, or if the bootstrap was requested."""
-    return interval == "bootstrap" or pairs < INFLUENCE_FROM
+    return interval == "bootstrap" or pairs < MIN_INFLUENCE_PAIRS
 
 
 def influence_signature(interval: str, resamples: int, sizes: Sequence[int]) -> dict[str, str]:
@@ -315,7 +315,7 @@ def influence_signature(interval: str, resamples: int, sizes: Sequence[int]) -> 
     by_influence = [is_by_influence(interval, pairs) for pairs in sizes]
     if not resamples or not any(by_influence):
         return {}
-    return {"influence": "all" if all(by_influence) else f"n>={INFLUENCE_FROM}"}
+    return {"influence": "all" if all(by_influence) else f"n>={MIN_INFLUENCE_PAIRS}"}
 
 
 def interval_method(names: Sequence[str]) -> str:

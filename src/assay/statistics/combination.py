@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.statistics.agreement import measure
+from assay.statistics.agreement import measure_all
 from assay.statistics.concordance import Floats
 from assay.statistics.crossvalidation import Rows, make_folds
 from assay.statistics.learners import NAMES, Learned, Linear, Name, Recipe, Step, Targets, calibrate
@@ -24,7 +24,7 @@ from assay.statistics.trees import Trees
 #: Folds of the inner and of the outer cross-validation.
 FOLDS = 5
 #: The fewest labelled pairs to learn from.
-FEWEST = 50
+MIN_PAIRS = 50
 #: The most metrics, and the gain in agreement that another metric or a more complex learner must bring to be chosen.
 MOST, GAIN = 4, 0.002
 #: The smallest number of pairs of the learning curve; each next point has twice as many.
@@ -141,16 +141,16 @@ class Combination:
 
 def agreement_of(scores: Floats, labels: Floats, by: str, groups: Rows | None = None) -> float:
     """Return the agreement of scores and labels by one coefficient; its chance level if undefined, or 0 without one."""
-    values = measure({"x": scores}, labels, statistics=(by,), resamples=0, seed=(0,), groups=groups)["x"]
+    values = measure_all({"x": scores}, labels, statistics=(by,), resamples=0, seed=(0,), groups=groups)["x"]
     value, chance = float(values.values[0]), float(values.chance[0])
     return value if np.isfinite(value) else chance if np.isfinite(chance) else 0.0
 
 
-def learn(inputs: Inputs, options: Options) -> Combination:
+def learn_combination(inputs: Inputs, options: Options) -> Combination:
     """Return a combination learned from all pairs, with metrics and learner chosen by cross-validation.
 
     Args:
-        inputs: at least one metric of at least :data:`FEWEST` pairs with at least two distinct labels.
+        inputs: at least one metric of at least :data:`MIN_PAIRS` pairs with at least two distinct labels.
         options: the criteria of the choice.
     """
     with _one_blas_thread():
@@ -315,25 +315,25 @@ class Study:
     curve: tuple[CurvePoint, ...]
 
 
-def study(
+def learn_and_test(
     inputs: Inputs, options: Options, *, curve: bool = True, advance: Callable[[int], None] = lambda units: None
 ) -> Study:
     """Return a combination with its held-out scores, and the learning curve.
 
     Args:
-        inputs, options: see :func:`learn`.
+        inputs, options: see :func:`learn_combination`.
         curve: whether to compute the learning curve.
-        advance: called with 1 for each learned combination; :func:`work_of` returns their number.
+        advance: called with 1 for each learned combination; :func:`combination_count` returns their number.
     """
     rng = np.random.default_rng([options.seed, 0])
     outer = make_folds(inputs.codes, min(FOLDS, len(np.unique(inputs.codes))), rng)
-    combination = learn(inputs, options)
+    combination = learn_combination(inputs, options)
     advance(1)
     whole = combination.learned.values(inputs.values)
     scores = np.empty(len(inputs.labels))
     folds = []
     for fold in outer:
-        folds.append(learn(inputs.take(fold.train), options))
+        folds.append(learn_combination(inputs.take(fold.train), options))
         scores[fold.test] = _on_one_scale(folds[-1].learned, inputs.values[fold.train], inputs.values[fold.test], whole)
         advance(1)
     points = []
@@ -345,7 +345,7 @@ def study(
             if len(np.unique(part.labels)) < 2:
                 of_size[fold.test] = part.labels.mean()
             else:
-                learned = learn(part, options).learned
+                learned = learn_combination(part, options).learned
                 of_size[fold.test] = _on_one_scale(learned, inputs.values[fold.train], inputs.values[fold.test], whole)
             advance(1)
         value = agreement_of(of_size, inputs.labels, options.by)
@@ -384,8 +384,8 @@ def curve_sizes(n: int) -> list[int]:
     return sizes
 
 
-def work_of(n: int) -> int:
-    """Return the number of combinations that :func:`study` learns from n pairs with the learning curve."""
+def combination_count(n: int) -> int:
+    """Return the number of combinations that :func:`learn_and_test` learns from n pairs with the learning curve."""
     return FOLDS * (1 + len(curve_sizes(n))) + 1
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.statistics.agreement import FEWEST, Coefficients, percentile_interval
+from assay.statistics.agreement import MIN_UNITS, Coefficients, percentile_interval
 from assay.statistics.concordance import Floats
 from assay.statistics.draws import Drawn, MetricPair, draw_all
 from assay.statistics.jackknife import JackknifeVariance
@@ -32,7 +32,7 @@ class Difference:
         high: the upper bound; None without an interval.
         p_permutation: the two-sided p-value of PERM-BOTH; None if undefined or not requested.
         p_jackknife: the two-sided p-value of Student's t, the difference over its jackknife standard error; None if
-            undefined or below :data:`~assay.statistics.agreement.FEWEST` units.
+            undefined or below :data:`~assay.statistics.agreement.MIN_UNITS` units.
         p_williams: the two-sided p-value of Williams' test; only for Pearson and independent pairs, else None.
         error: the jackknife standard error; None without the t-test.
         degrees: the degrees of freedom of the t-test, units less one for a single dataset; None without the test.
@@ -164,8 +164,8 @@ def _summarised_difference(name: str, index: int, drawn: Drawn, confidence: floa
     if name == "pearson":
         difference = replace(difference, p_williams=_none_if_nan(drawn.p_williams))
     units, units_name = drawn.first.units[index]
-    if units < FEWEST:
-        return replace(difference, note=f"no interval and no t-test below {FEWEST} {units_name}")
+    if units < MIN_UNITS:
+        return replace(difference, note=f"no interval and no t-test below {MIN_UNITS} {units_name}")
     if drawn.variance is not None:
         difference = _with_t_test(difference, drawn.variance, index)
     if drawn.first.resampled is not None and drawn.second.resampled is not None:

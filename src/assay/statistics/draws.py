@@ -14,7 +14,7 @@ from itertools import chain, combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.statistics.agreement import PREPARED_BYTES, Coefficients, influences, measure
+from assay.statistics.agreement import PREPARED_BYTES, Coefficients, influence_values, measure_all
 from assay.statistics.cells import score_codes
 from assay.statistics.coefficients import is_by_influence
 from assay.statistics.concordance import Floats
@@ -156,11 +156,11 @@ def _draw_on_same_rows(
     n = len(labels)
     if n and is_by_influence(interval, n):
         coefficients, left_out = {}, {}
-        for name, measured, without_each in influences(scores, labels, groups, statistics):
+        for name, measured, without_each in influence_values(scores, labels, groups, statistics):
             coefficients[name] = measured if resamples else replace(measured, variance=None)
             left_out[name] = without_each
     else:
-        coefficients = measure(scores, labels, statistics=statistics, resamples=resamples, seed=seed, groups=groups)
+        coefficients = measure_all(scores, labels, statistics=statistics, resamples=resamples, seed=seed, groups=groups)
         left_out = leave_one_out(scores, labels, statistics=statistics, groups=groups) if n else {}
     permuted: dict[MetricPair, Floats] = {}
     if permutations and n:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.statistics.agreement import Coefficients, Estimate, estimate, measure
+from assay.statistics.agreement import Coefficients, Estimate, estimate, measure_all
 from assay.statistics.concordance import Floats
 
 #: Statistics with a partial form.
@@ -43,7 +43,7 @@ def partial_agreement(
         covariates: at least one array of shape (n,); a pair without one of them (NaN) is left out.
         statistics: the names of the statistics; those outside :data:`PARTIAL` are undefined.
         confidence: the level of the intervals, in (0, 1).
-        **draws: resamples, seed and groups, see :func:`~assay.statistics.agreement.measure`.
+        **draws: resamples, seed and groups, see :func:`~assay.statistics.agreement.measure_all`.
 
     Returns:
         One estimate per score and statistic, in the order of the arguments.
@@ -83,16 +83,16 @@ def _partial_coefficients(
         covariates: the covariates, shape (n,) each.
         rows: True for each pair that has all scores and covariates, shape (n,).
         statistics: names out of :data:`PARTIAL`.
-        draws: further arguments of :func:`~assay.statistics.agreement.measure`.
+        draws: further arguments of :func:`~assay.statistics.agreement.measure_all`.
     """
     earlier_covariates: dict[str, Floats] = {}
     with_covariates = []
     for number, covariate in enumerate(covariates):
         # a covariate takes the place of the labels, to correlate scores and earlier covariates with it
         values = np.where(rows, covariate, 0.0)
-        with_covariates.append(measure({**scores, **earlier_covariates}, values, statistics=statistics, **draws))
+        with_covariates.append(measure_all({**scores, **earlier_covariates}, values, statistics=statistics, **draws))
         earlier_covariates[f"covariate {number}"] = np.where(rows, covariate, np.nan)
-    with_label = measure({**scores, **earlier_covariates}, labels, statistics=statistics, **draws)
+    with_label = measure_all({**scores, **earlier_covariates}, labels, statistics=statistics, **draws)
     names = list(earlier_covariates)
     return {metric: _held_constant(metric, names, with_label, with_covariates) for metric in scores}
 
@@ -188,12 +188,12 @@ def stratified_agreement(
         strata: the mask of the pairs in each stratum by its name, shape (n,); disjoint.
         statistics: the names of the statistics.
         confidence: the level of the intervals, in (0, 1).
-        **draws: resamples, seed and groups, see :func:`~assay.statistics.agreement.measure`.
+        **draws: resamples, seed and groups, see :func:`~assay.statistics.agreement.measure_all`.
     """
     parts: dict[str, dict[str, Coefficients]] = {}
     for name, mask in strata.items():
         inside = {metric: np.where(mask, values, np.nan) for metric, values in scores.items()}
-        parts[name] = measure(inside, labels, statistics=statistics, **draws)
+        parts[name] = measure_all(inside, labels, statistics=statistics, **draws)
     inside_any = np.any(list(strata.values()), axis=0) if strata else np.zeros(len(labels), dtype=bool)
     estimates = []
     for metric, values in scores.items():

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.statistics.agreement import FEWEST, measure
+from assay.statistics.agreement import MIN_UNITS, measure_all
 from assay.statistics.concordance import Floats
 from assay.statistics.jackknife import leave_one_out
 
@@ -91,11 +91,11 @@ def _difference(
 ) -> tuple[float, float, int] | None:
     """Return the difference of two coefficients, its spread and its units; None if it cannot be tested."""
     scores = {"first": first, "second": second}
-    measured = measure(scores, labels, statistics=(statistic,), resamples=0, seed=(0,), groups=groups)
+    measured = measure_all(scores, labels, statistics=(statistic,), resamples=0, seed=(0,), groups=groups)
     without = leave_one_out(scores, labels, statistics=(statistic,), groups=groups)
     (left,), (right,) = without["first"], without["second"]
     units = len(left)
-    if units < FEWEST:
+    if units < MIN_UNITS:
         return None
     difference = float(measured["first"].values[0] - measured["second"].values[0])
     changes = (left - right) - (left - right).mean()
@@ -160,7 +160,7 @@ def units_needed(effect: float, spread: float, level: float, power: float) -> in
     Returns:
         At least the units that a test needs; None for no difference, or beyond :data:`MOST_UNITS`.
     """
-    low, high = FEWEST - 1, FEWEST
+    low, high = MIN_UNITS - 1, MIN_UNITS
     while share_significant(effect, spread, high, level) < power:
         low, high = high, 2 * high
         if high > MOST_UNITS:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assay.statistics.agreement import FEWEST, Coefficients
+from assay.statistics.agreement import MIN_UNITS, Coefficients
 from assay.statistics.coefficients import STATISTICS
 from assay.statistics.concordance import Floats
 
@@ -113,7 +113,7 @@ def random_effects_mean(
     values, variances = [], []
     for part in parts:
         value = _stretch_to_correlation(part.values[index], lowest)
-        if not part.has_intervals or part.units[index][0] < FEWEST or not abs(value) < 1:
+        if not part.has_intervals or part.units[index][0] < MIN_UNITS or not abs(value) < 1:
             return None
         values.append(float(np.arctanh(value)))
         if part.resampled is None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.statistics.agreement import Estimate, agreement, estimate, measure
+from assay.statistics.agreement import Estimate, agreement, estimate, measure_all
 from assay.statistics.coefficients import STATISTICS, title_of
 from assay.statistics.concordance import Floats
 
@@ -138,7 +138,7 @@ def split_half_reliability(annotations: Floats, *, splits: int | None = None, se
     pearson: list[float] = []
     spearman: list[float] = []
     for first, second in halves.draw(splits or max(50, min(SPLITS, BUDGET // n)), np.random.default_rng(seed)):
-        coefficients = measure({"half": first}, second, statistics=("pearson", "spearman"), resamples=0, seed=(0,))
+        coefficients = measure_all({"half": first}, second, statistics=("pearson", "spearman"), resamples=0, seed=(0,))
         r, rho = coefficients["half"].values.tolist()
         pearson.append(r)
         spearman.append(rho)
@@ -355,7 +355,7 @@ def disattenuated_agreement(
         annotations: the annotators' labels, shape (n, annotators), NaN for a missing label.
         statistics: the names of the statistics; those outside :data:`CORRECTED` are undefined.
         confidence: the level of the intervals, in (0, 1).
-        **draws: resamples, seed and groups, see :func:`~assay.statistics.agreement.measure`.
+        **draws: resamples, seed and groups, see :func:`~assay.statistics.agreement.measure_all`.
 
     Returns:
         One estimate per score and statistic; empty if the labels have no reliability.
@@ -367,7 +367,7 @@ def disattenuated_agreement(
     of_labels = {"pearson": reliability.pearson, "spearman": reliability.spearman}
     resampled_roots = _resampled_roots(annotations, computed, **draws)
     estimates = []
-    for metric, coefficients in measure(scores, labels, statistics=computed, **draws).items():
+    for metric, coefficients in measure_all(scores, labels, statistics=computed, **draws).items():
         for statistic in statistics:
             if statistic not in computed:
                 reason = f"{title_of(statistic)} has no correction for attenuation"
@@ -394,7 +394,7 @@ def _resampled_roots(annotations: Floats, statistics: Sequence[str], **draws: An
         # arrays of all pairs, so that the resamples are the same as for the scores
         score, label = np.full(len(annotations), np.nan), np.zeros(len(annotations))
         score[halves.rows], label[halves.rows] = first, second
-        measured = measure({"half": score}, label, statistics=statistics, **draws)["half"].resampled
+        measured = measure_all({"half": score}, label, statistics=statistics, **draws)["half"].resampled
         if measured is not None:
             correlations.append(measured)
     mean = np.nanmean(correlations, axis=0)

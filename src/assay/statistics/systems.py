@@ -21,7 +21,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.statistics.agreement import FEWEST, percentile_interval
+from assay.statistics.agreement import MIN_UNITS, percentile_interval
 from assay.statistics.concordance import Floats
 from assay.statistics.resampling import Resampler
 
@@ -233,7 +233,7 @@ def system_agreement(
 
 def drawn_by_default(k: int) -> Resampled:
     """Return what to resample for k systems: systems and items, or items only with too few systems."""
-    return "both" if k >= FEWEST else "items"
+    return "both" if k >= MIN_UNITS else "items"
 
 
 def _drawn_means(labels: Floats, scores: Floats, resampler: Resampler, resampled: Resampled) -> SystemMeans:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.statistics.agreement import FEWEST
+from assay.statistics.agreement import MIN_UNITS
 from assay.statistics.comparison import NOISE, Difference
 from assay.statistics.concordance import Floats
 from assay.statistics.draws import MetricPair
@@ -53,13 +53,13 @@ def highest_on_new_sample(
         confidence: the level of the interval, in (0, 1).
 
     Returns:
-        None below :data:`~assay.statistics.agreement.FEWEST` units, if the values are undefined in most resamples, or
-        if the value of the highest metric does not vary.
+        None below :data:`~assay.statistics.agreement.MIN_UNITS` units, if the values are undefined in most resamples,
+        or if the value of the highest metric does not vary.
     """
     z_values = _fisher_z(np.array(list(values.values())), lowest)
     drawn = np.stack([_fisher_z(resampled[name], lowest) for name in values])
     defined = drawn[:, np.isfinite(drawn).all(axis=0)]
-    if units < FEWEST or 2 * defined.shape[1] < drawn.shape[1]:
+    if units < MIN_UNITS or 2 * defined.shape[1] < drawn.shape[1]:
         return None
     highest = int(np.argmax(z_values))
     centred = defined - defined.mean(axis=1, keepdims=True)
@@ -83,7 +83,7 @@ def highest_on_new_sample_by_influence(
     z_values = _fisher_z(np.array(list(values.values())), lowest)
     highest = int(np.argmax(z_values))
     with_highest = np.array([covariances.get((name, names[highest]), np.nan) for name in names])
-    if units < FEWEST or np.isnan(with_highest).any():
+    if units < MIN_UNITS or np.isnan(with_highest).any():
         return None
     # how fast the place on Fisher's scale changes with the value
     slopes = 2 / (1 - lowest) * np.cosh(z_values) ** 2

@@ -36,7 +36,7 @@ class Batch:
     weights: Weights
 
 
-def compose(strategy: str, graph: AnnotationGraph, batch_size: int, rng: np.random.Generator) -> list[Batch]:
+def compose_batches(strategy: str, graph: AnnotationGraph, batch_size: int, rng: np.random.Generator) -> list[Batch]:
     """Return the batches of one epoch; the draws of *rng* make every epoch different.
 
     ``base``: rows in random order, each row twice per epoch and never twice in a batch. The loss of a batch is the mean
@@ -201,7 +201,7 @@ STRATEGIES = tuple(_COMPOSE)
 # see how close a subset comes, compare ``mean_degree`` and ``deviation`` of ``graph.take(rows)`` and of the graph.
 
 #: The largest accepted Euclidean distance of (mean, deviation) from the targets: the paper prints two decimals.
-NEAR = 0.01
+MAX_DISTANCE = 0.01
 #: The most random rows to grow a subset from; from a row in a sparse neighbourhood the targets may be out of reach.
 STARTS = 10
 
@@ -211,8 +211,9 @@ def degree_subset(graph: AnnotationGraph, size: int, rng: np.random.Generator) -
 
     A subset grows from a random row: each step adds the row that brings mean and deviation nearest to the targets
     (least squared distance; ties are drawn). Then each chosen row in turn, in random order, is exchanged for a row that
-    brings them nearer, until the distance is below :data:`NEAR` or a round improves nothing. A subset that misses the
-    targets is followed by another one from a new random row, at most :data:`STARTS` in all; the nearest is returned.
+    brings them nearer, until the distance is below :data:`MAX_DISTANCE` or a round improves nothing. A subset that
+    misses the targets is followed by another one from a new random row, at most :data:`STARTS` in all; the nearest is
+    returned.
 
     Args:
         graph: the graph to draw from, such as the graph of a training set; its degrees are the targets. Rows with the
@@ -231,10 +232,10 @@ def degree_subset(graph: AnnotationGraph, size: int, rng: np.random.Generator) -
     nearest, least = np.zeros(0, dtype=np.int64), np.inf
     for _ in range(STARTS):
         growing = _Growing(graph)
-        _grow_batch(growing, size, rng)
+        _grow_subset(growing, size, rng)
         if (distance := growing.distance()) < least:
             nearest, least = edges[growing.chosen], distance
-        if least <= NEAR**2:
+        if least <= MAX_DISTANCE**2:
             break
     return np.sort(nearest)
 
@@ -255,13 +256,13 @@ def _check_size(size: int, number: int, what: str) -> None:
         raise InputError(f"a subset of {size} pairs cannot be drawn from {number} {what}; expected 2 to {number}")
 
 
-def _grow_batch(growing: _Growing, size: int, rng: np.random.Generator) -> None:
+def _grow_subset(growing: _Growing, size: int, rng: np.random.Generator) -> None:
     """Add *size* edges, then exchange single edges until the degrees are near the targets or a round gains nothing."""
     growing.add(int(rng.integers(len(growing.chosen))))
     for _ in range(size - 1):
         growing.add(growing.best(rng)[0])
     before = np.inf
-    while NEAR**2 < growing.distance() < before:
+    while MAX_DISTANCE**2 < growing.distance() < before:
         before = growing.distance()
         for edge in rng.permutation(np.flatnonzero(growing.chosen)):
             distance = growing.distance()

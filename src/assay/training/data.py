@@ -25,7 +25,6 @@ __all__ = [
     "class_numbers",
     "count_repeated",
     "groups_note",
-    "hold_out",
     "hold_out_rows",
     "load_examples",
     "load_sets",
@@ -33,6 +32,7 @@ __all__ = [
     "plain_labels",
     "scaled_labels",
     "separate_sets",
+    "split_off_held_out",
     "text_key",
 ]
 
@@ -266,7 +266,7 @@ def _load_source(spec: str, pairs: Pairs) -> Source:
 HELD_OUT_SHARE, MOST_HELD_OUT = 0.1, 2500
 
 
-def hold_out(examples: Examples, seed: int) -> tuple[Examples, Examples]:
+def split_off_held_out(examples: Examples, seed: int) -> tuple[Examples, Examples]:
     """Return the kept and the held-out pairs, both in their original order; see :func:`hold_out_rows`.
 
     Raises:
@@ -360,7 +360,7 @@ def load_sets(
         if specs:
             held_out[name] = load(specs)
         else:
-            remaining, held_out[name] = hold_out(remaining, seed + number)
+            remaining, held_out[name] = split_off_held_out(remaining, seed + number)
             say(f"no {name} pairs are named: {len(held_out[name]):,} of the training pairs are held out")
     kept, kept_dev, counts = separate_sets(remaining, held_out["dev"], held_out["test"], say, drop_shared=drop_shared)
     sets = {"train": kept, "dev": kept_dev, "test": held_out["test"]}

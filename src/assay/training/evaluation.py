@@ -104,7 +104,7 @@ def comparable_scores(records: Sequence[Mapping[str, Any]]) -> list[dict[str, An
 def agreement_over_seeds(runs: Sequence[Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
     """Combine the records of two or more seeds: means, the standard deviation ``sd`` over the seeds, and two tests.
 
-    All seeds have the same test pairs. ``p_seeds``, from :func:`t_test` over the gains, therefore reflects only the
+    All seeds have the same test pairs. ``p_seeds``, from :func:`t_test_of_gains`, therefore reflects only the
     randomness of batches and of a new head, not the sampling of pairs. The sampling of pairs is covered by ``low`` and
     ``high``, the outermost bounds of the seeds' intervals, and by ``p``, the largest p of the seeds.
     """
@@ -112,9 +112,9 @@ def agreement_over_seeds(runs: Sequence[Sequence[Mapping[str, Any]]]) -> list[di
     for of_seeds in zip(*runs, strict=True):
         record: dict[str, Any] = {name: of_seeds[0][name] for name in ("dataset", "n", "statistic")}
         for name, merge in _MERGED.items():
-            record[name] = merged([of_seed[name] for of_seed in of_seeds], merge)
+            record[name] = merged_values([of_seed[name] for of_seed in of_seeds], merge)
         record["sd"] = standard_deviation([of_seed["after"] for of_seed in of_seeds])
-        record["p_seeds"] = t_test([of_seed["gain"] for of_seed in of_seeds])
+        record["p_seeds"] = t_test_of_gains([of_seed["gain"] for of_seed in of_seeds])
         records.append(record)
     return records
 
@@ -130,7 +130,7 @@ _MERGED: dict[str, Callable[[Sequence[float]], Any]] = {
 }
 
 
-def merged(values: Sequence[float | None], merge: Callable[[Sequence[float]], Any]) -> float | None:
+def merged_values(values: Sequence[float | None], merge: Callable[[Sequence[float]], Any]) -> float | None:
     """Return the values of several seeds merged into one, such as their mean; None if any of them is undefined."""
     defined = [value for value in values if value is not None]
     return float(merge(defined)) if len(defined) == len(values) else None
@@ -138,13 +138,13 @@ def merged(values: Sequence[float | None], merge: Callable[[Sequence[float]], An
 
 def standard_deviation(values: Sequence[float | None]) -> float | None:
     """Return the sample standard deviation over seeds; None if a value is undefined."""
-    return merged(values, lambda defined: np.std(defined, ddof=1))
+    return merged_values(values, lambda defined: np.std(defined, ddof=1))
 
 
-def t_test(gains: Sequence[float | None]) -> float | None:
+def t_test_of_gains(gains: Sequence[float | None]) -> float | None:
     """Return p of Student's one-sample, two-sided t-test that the mean gain over seeds is 0.
 
     None if a gain is undefined or all gains are equal.
     """
-    spread = merged(gains, np.ptp)
-    return merged(gains, lambda defined: ttest_1samp(defined, 0.0).pvalue) if spread else None
+    spread = merged_values(gains, np.ptp)
+    return merged_values(gains, lambda defined: ttest_1samp(defined, 0.0).pvalue) if spread else None

@@ -23,12 +23,12 @@ from assay.errors import InputError
 from assay.metrics.models.files import read_json
 from assay.output import sweep
 from assay.paths import cache_dir, private_folder, user_path
-from assay.training.ranks import follows, wait_for
+from assay.training.ranks import is_follower, wait_for
 from assay.training.settings import TrainingSettings
 
 
 @contextmanager
-def locked(path: Path, busy: Callable[[], None]) -> Iterator[None]:
+def lock_file(path: Path, busy: Callable[[], None]) -> Iterator[None]:
     """Lock a file inside the block; the lock also ends with the process. Systems without file locks run without one.
 
     Args:
@@ -115,19 +115,19 @@ def open_work_folder(out: str | Path, request: Mapping[str, Any]) -> Iterator[Wo
         sweep(out.parent)
         raise InputError(f"{out}: is not an empty folder; give `out` another name")
     plain_request = json.loads(json.dumps(request))
-    if follows():
+    if is_follower():
         wait_for(lambda: _read_request(work.folder / REQUEST) == plain_request, "the same request")
         yield work
         return
     with _locked_folder(work):
         path = work.folder / REQUEST
         if path.is_file():
-            _check_same(path, plain_request, out)
+            _check_same_request(path, plain_request, out)
         else:
             _write_request(path, plain_request, out)
         with report_full_disk(work.folder):
             yield work
-        _finish(work)
+        _finish_folder(work)
     _remove_folder(work.folder)  # only now: some network file systems keep a folder in which a file is open
 
 
@@ -138,7 +138,7 @@ def _remove_folder(folder: Path) -> None:
 
 
 #: Messages of libraries that report a file not written to its end without the system's error number.
-_NO_ROOM = re.compile(
+_DISK_FULL_MESSAGES = re.compile(
     r"os error (27|28|122)\b|PytorchStreamWriter failed writing|enforce fail at inline_container|"
     r"^\d+ requested and \d+ written$"  # NumPy
 )
@@ -158,7 +158,7 @@ def report_full_disk(folder: Path) -> Iterator[None]:
         yield
     except Exception as error:
         is_full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
-        if not is_full and not _NO_ROOM.search(str(error)):
+        if not is_full and not _DISK_FULL_MESSAGES.search(str(error)):
             raise
         raise InputError(
             f"{folder}: the disk is full; free some space and repeat the command: it resumes from what was written "
@@ -178,7 +178,7 @@ def _locked_folder(work: WorkFolder) -> Iterator[None]:
     with ExitStack() as stack:
         try:
             work.folder.mkdir(parents=True, exist_ok=True)
-            stack.enter_context(locked(work.folder / LOCK, refuse))
+            stack.enter_context(lock_file(work.folder / LOCK, refuse))
         except OSError as error:
             raise _unwritable_error(work.out, error) from None
         yield
@@ -195,7 +195,7 @@ def _write_request(path: Path, request: object, out: Path) -> None:
         raise _unwritable_error(out, error) from None
 
 
-def _finish(work: WorkFolder) -> None:
+def _finish_folder(work: WorkFolder) -> None:
     try:
         (work.folder / FINISHED).touch()
         if work.out.is_dir():
@@ -213,7 +213,7 @@ def _read_request(path: Path) -> Any:
         return {}
 
 
-def _check_same(path: Path, request: dict[str, Any], out: Path) -> None:
+def _check_same_request(path: Path, request: dict[str, Any], out: Path) -> None:
     earlier = _read_request(path)
     if earlier == request:
         return
@@ -234,7 +234,7 @@ def write_json(path: Path, value: object) -> None:
 
 
 #: The number of pairs that are scored and cached together, and that an interrupted training can lose.
-CHUNK = 1024
+PAIRS_PER_CHUNK = 1024
 
 
 def cached_scores(
@@ -314,7 +314,7 @@ def make_models(
         model = work.model(seed) if several else work.made
         if not (model / RESULTS).is_file():
             _make_model(work, seed, make, model)
-    if follows():
+    if is_follower():
         raise SystemExit(0)
     if not several:
         return _read_results(work.made)
@@ -328,7 +328,7 @@ def _make_model(work: WorkFolder, seed: int, make: MakeModel, model: Path) -> No
     """Make a model in a temporary folder, which is renamed to *model* once it is complete."""
     unfinished = work.folder / f"new-{seed}"
     checkpoints = work.checkpoints(seed)
-    if follows():
+    if is_follower():
         make(seed, checkpoints, unfinished)
         return
     shutil.rmtree(unfinished, ignore_errors=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.metrics.models import LocatedModel
-from assay.metrics.neural.loading import quiet
+from assay.metrics.neural.loading import silence_libraries
 from assay.metrics.neural.runtime import Runtime, device_of, set_threads
 from assay.output import write_records
 from assay.progress import Progress
@@ -86,7 +86,8 @@ def _card_text(card: Card, facts: Mapping[str, Any], data: Mapping[str, Sequence
         front_matter += ["language:", *(f"- {language}" for language in languages)]
     front_matter += ["tags:", "- sentence-transformers", "- sentence-similarity", "---"]
     rows = [
-        f"| {use} | {_cell(source.spec)} | {source.version or '–'} | {_cell(source.licence)} | `{source.digest[:16]}` |"
+        f"| {use} | {_table_cell(source.spec)} | {source.version or '–'} | {_table_cell(source.licence)} "
+        f"| `{source.digest[:16]}` |"
         for use, sources in data.items()
         for source in sources
     ]
@@ -107,7 +108,7 @@ def _card_text(card: Card, facts: Mapping[str, Any], data: Mapping[str, Sequence
     return "\n\n".join(paragraphs) + "\n"
 
 
-def _cell(text: str) -> str:
+def _table_cell(text: str) -> str:
     """Return text as a cell of a Markdown table: escaped, on one line."""
     return " ".join(text.replace("|", "\\|").replace("<", "&lt;").split())
 
@@ -150,7 +151,7 @@ class Job(ABC):
     Attributes:
         settings: the settings of the training.
         base: the model that the training starts from.
-        device, threads: torch's name of the device and the number of CPU threads, see :func:`take_device`.
+        device, threads: torch's name of the device and the number of CPU threads, see :func:`prepare_device`.
         progress: receives every step.
     """
 
@@ -230,7 +231,7 @@ class PairsJob(Job):
         return {name: examples.digests for name, examples in self.sets.items()}
 
 
-def take_device(runtime: Runtime) -> tuple[str, int]:
+def prepare_device(runtime: Runtime) -> tuple[str, int]:
     """Return the device that this process trains on and its number of CPU threads, which is set as a side effect."""
     return own_device(device_of(runtime)[0]), set_threads(runtime.threads)
 
@@ -255,7 +256,7 @@ def write_model(
         data: the datasets, by use.
         render: returns results as Markdown.
     """
-    with quiet():
+    with silence_libraries():
         model.save_pretrained(str(folder), create_model_card=False)
     write_curves(history, folder)
     write_json(folder / "training.json", facts)

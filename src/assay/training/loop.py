@@ -20,8 +20,8 @@ from transformers import PrinterCallback, TrainerCallback
 
 from assay.errors import InputError
 from assay.metrics.models.files import check_safetensors
-from assay.metrics.neural.loading import quiet
-from assay.training.ranks import follows, meet, processes
+from assay.metrics.neural.loading import silence_libraries
+from assay.training.ranks import is_follower, process_count, wait_for_all
 
 if TYPE_CHECKING:
     from assay.progress import Progress
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 #: The file with the loss's own learnable parameters, in a checkpoint beside the model.
 LOSS_FILE = "loss.safetensors"
 #: Steps between two points of the training curve.
-EVERY = 50
+STEPS_PER_POINT = 50
 #: Rows or texts computed at a time if no gradient is needed.
 SCORED_AT_ONCE = 512
 
@@ -103,7 +103,7 @@ def schedule_of(settings: _EpochSettings, batches: int, seed: int) -> Schedule:
         batches: the number of batches per epoch, divided among the processes that train together.
         seed: the seed of the order of the pairs.
     """
-    epoch_steps = math.ceil(batches / processes())
+    epoch_steps = math.ceil(batches / process_count())
     return Schedule(
         settings.epochs,
         settings.batch_size,
@@ -150,14 +150,14 @@ class ResumableTrainer:
 
     def _load_best_model(self) -> None:
         """Load the best checkpoint; raises InputError for a damaged one, which sentence-transformers would ignore."""
-        meet()  # the first process may still be writing it
+        wait_for_all()  # the first process may still be writing it
         best = Path(self.state.best_model_checkpoint)
         fault = fault_of_checkpoint(best)
         if fault is not None:
             path, reason = fault
             raise InputError(f"{path}: {reason}; it is of the best model so far: remove {best.parent} and train again")
         self._load_from_checkpoint(str(best))
-        meet()  # the first process may remove the checkpoint, so the others must have read it
+        wait_for_all()  # the first process may remove the checkpoint, so the others must have read it
 
     def _loss_parameters(self) -> list[tuple[str, Any]]:
         """Return the parameters of the loss that are not the model's."""
@@ -240,7 +240,7 @@ def has_bfloat16(device: str) -> bool:
     return device.startswith("cuda") and torch.cuda.is_bf16_supported(including_emulation=False)
 
 
-def arguments(
+def trainer_arguments(
     folder: Path,
     schedule: Schedule,
     device: str,
@@ -280,7 +280,7 @@ def arguments(
         metric_for_best_model=f"eval_{best}",
         greater_is_better=best != "loss",
         bf16=use_bfloat16,
-        logging_steps=min(EVERY, schedule.eval_steps),
+        logging_steps=min(STEPS_PER_POINT, schedule.eval_steps),
         seed=schedule.seed,
         use_cpu=device == "cpu",
         dataloader_pin_memory=device.startswith("cuda"),
@@ -294,7 +294,7 @@ def arguments(
     return training_arguments
 
 
-def train(
+def run_trainer(
     trainer: Any, folder: Path, progress: Progress, title: str, *, best: str = "loss", callbacks: Sequence[Any] = ()
 ) -> Trained:
     """Run a trainer from its last undamaged checkpoint, or from the start; afterwards its model is the best one.
@@ -302,11 +302,11 @@ def train(
     Damaged checkpoints after that one are reported and removed.
 
     Args:
-        trainer: a trainer whose arguments come from :func:`arguments`.
+        trainer: a trainer whose arguments come from :func:`trainer_arguments`.
         folder: the folder of its checkpoints.
         progress: receives each step and evaluation.
         title: the name of the training in messages to the user.
-        best: the measure that is compared on the development set, as given to :func:`arguments`.
+        best: the measure that is compared on the development set, as given to :func:`trainer_arguments`.
         callbacks: further transformers callbacks.
     """
     trainer.remove_callback(PrinterCallback)  # it prints to stdout, which is for data
@@ -315,16 +315,16 @@ def train(
     checkpoint, damaged = last_checkpoint(folder)
     for path, fault in damaged.items():
         progress.say(f"{title}: {path}: {fault}; goes back to the checkpoint before")
-    meet()  # every process must have checked all checkpoints before any is removed
-    if not follows():
+    wait_for_all()  # every process must have checked all checkpoints before any is removed
+    if not is_follower():
         for path in damaged:
             # A damaged checkpoint of a later step would count as the newest: the trainer, which keeps only a few,
             # would remove the checkpoints that it writes from here on.
             shutil.rmtree(path.parent)
-    meet()
+    wait_for_all()
     if checkpoint is not None:
         progress.say(f"{title}: resumes from step {checkpoint.name.rpartition('-')[2]}")
-    with quiet():
+    with silence_libraries():
         trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
     state = trainer.state
     return Trained(

@@ -15,7 +15,7 @@ from torch import nn
 
 from assay.errors import InputError, UnavailableError
 from assay.metrics.models.description import describe
-from assay.metrics.neural.loading import Use, quiet, whole_weights
+from assay.metrics.neural.loading import Use, require_all_weights, silence_libraries
 from assay.metrics.neural.tokens import tokenize
 
 # Token tables: all texts of a training are tokenized once; a batch gathers its rows and pads them to its longest text.
@@ -180,7 +180,7 @@ def load_bi_encoder(folder: Path, device: str) -> Any:
     return _load_model(SentenceTransformer, folder, device, use="hidden states")
 
 
-def has_head(folder: Path, outputs: int) -> bool:
+def has_trained_head(folder: Path, outputs: int) -> bool:
     """Return whether a folder has a cross-encoder with this many outputs, which scores pairs without training."""
     description = describe(folder)
     is_classifier = (description.architecture or "").endswith("ForSequenceClassification")
@@ -206,7 +206,7 @@ def load_cross_encoder(folder: Path, device: str, *, outputs: int, activation: A
 
     torch.manual_seed(seed)
     head_options = {"num_labels": outputs, "activation_fn": activation}
-    if has_head(folder, outputs):
+    if has_trained_head(folder, outputs):
         return _load_model(CrossEncoder, folder, device, use="head", **head_options)
     weight_options = {"ignore_mismatched_sizes": True}  # a head of another size is replaced, not an error
     return _load_model(CrossEncoder, folder, device, use="new head", weight_options=weight_options, **head_options)
@@ -276,7 +276,7 @@ def _load_model(
     """
     model_kwargs: dict[str, Any] = {"use_safetensors": True, "dtype": torch.float32} | (weight_options or {})
     try:
-        with quiet(), whole_weights(folder, use):
+        with silence_libraries(), require_all_weights(folder, use):
             return model_class(
                 str(folder),
                 device=device,

@@ -13,20 +13,20 @@ from collections.abc import Callable
 from assay.errors import UnavailableError
 
 #: Seconds that a follower waits for a file of the leader.
-PATIENCE = 600.0
+MAX_WAIT_SECONDS = 600.0
 
 
-def follows() -> bool:
+def is_follower() -> bool:
     """Return whether this process follows another one, and so must not write."""
     return int(os.environ.get("RANK", "0")) > 0
 
 
-def processes() -> int:
+def process_count() -> int:
     """Return the number of processes that train together."""
     return int(os.environ.get("WORLD_SIZE", "1"))
 
 
-def meet() -> None:
+def wait_for_all() -> None:
     """Wait until all processes that train together have called this function; a single process does not wait."""
     import torch.distributed  # imported here so that this module does not load torch
 
@@ -36,7 +36,7 @@ def meet() -> None:
 
 def own_device(device: str) -> str:
     """Return the device of this process: among several processes, ``cuda`` becomes the GPU assigned to this one."""
-    return f"cuda:{os.environ.get('LOCAL_RANK', '0')}" if processes() > 1 and device == "cuda" else device
+    return f"cuda:{os.environ.get('LOCAL_RANK', '0')}" if process_count() > 1 and device == "cuda" else device
 
 
 def wait_for(is_available: Callable[[], bool], what: str) -> None:
@@ -47,9 +47,9 @@ def wait_for(is_available: Callable[[], bool], what: str) -> None:
         what: the name of the awaited thing in the error message.
 
     Raises:
-        UnavailableError: it is not available within :data:`PATIENCE` seconds.
+        UnavailableError: it is not available within :data:`MAX_WAIT_SECONDS` seconds.
     """
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + MAX_WAIT_SECONDS
     while not is_available():
         if time.monotonic() > deadline:
             raise UnavailableError(f"{what} does not come from the first process", "look at what that one says")

@@ -170,7 +170,7 @@ def check_warmup(share: float) -> None:
 
 
 #: The packages that every training needs.
-_NEEDED = ("torch", "transformers", "sentence-transformers", "accelerate", "datasets")
+_REQUIRED_PACKAGES = ("torch", "transformers", "sentence-transformers", "accelerate", "datasets")
 
 
 def check_packages() -> None:
@@ -179,7 +179,7 @@ def check_packages() -> None:
     Raises:
         MissingExtraError: one is not.
     """
-    for package in _NEEDED:
+    for package in _REQUIRED_PACKAGES:
         if version_of(package) == ABSENT:
             raise MissingExtraError(package, "train")
 
@@ -189,5 +189,5 @@ def versions() -> dict[str, str]:
     return {
         "assay": own_version(),
         "python": platform.python_version(),
-        **{package: version_of(package) for package in (*_NEEDED, "numpy", "scipy")},
+        **{package: version_of(package) for package in (*_REQUIRED_PACKAGES, "numpy", "scipy")},
     }

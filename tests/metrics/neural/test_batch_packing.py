@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from assay.metrics.neural.tokens import Packed, Packer, Tokens, inside_of, plan_batches, to_device
+from assay.metrics.neural.tokens import Packed, Packer, Tokens, plan_batches, to_device, token_positions
 
 
 def planned(lengths: list[int], budget: int) -> list[list[int]]:
@@ -75,7 +75,7 @@ def test_batches_come_long_ones_first() -> None:
 
 
 def test_places_with_a_token() -> None:
-    assert inside_of(np.array([2, 0, 1])).tolist() == [[True, True], [False, False], [True, False]]
+    assert token_positions(np.array([2, 0, 1])).tolist() == [[True, True], [False, False], [True, False]]
 
 
 def test_an_array_as_tensor() -> None:

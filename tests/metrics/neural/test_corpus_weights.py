@@ -12,12 +12,12 @@ import pytest
 
 from assay.errors import InputError
 from assay.metrics.neural.bertscore import (
-    PAIRS,
-    keep_corpus,
-    plain_weights,
+    RANDOM_PAIRS,
+    equal_weights,
     random_pairs,
     read_baseline,
     read_corpus,
+    store_corpus,
     token_weights,
 )
 from assay.metrics.neural.views import Prep
@@ -62,13 +62,15 @@ def test_a_home_folder_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_references_are_kept_a_line_each(own_cache: Path) -> None:
-    path = keep_corpus(["a\n b", " c ", "\ud800"])
+    path = store_corpus(["a\n b", " c ", "\ud800"])
     assert path.read_bytes() == b"a b\nc\n?"
     assert path.parent == own_cache / "corpora"
     assert path.name == hashlib.sha256(b"a b\nc\n?").hexdigest()[:32] + ".txt"
     os.utime(path, (1, 1))
-    assert keep_corpus(["a b", "c", "?"]) == path and path.stat().st_mtime == 1, "the same content is not written again"
-    assert keep_corpus(["a b", "d"]) != path
+    assert store_corpus(["a b", "c", "?"]) == path and path.stat().st_mtime == 1, (
+        "the same content is not written again"
+    )
+    assert store_corpus(["a b", "d"]) != path
 
 
 def numbers(encoder: Path, text: str) -> list[int]:
@@ -88,7 +90,7 @@ def special(encoder: Path) -> tuple[int, int]:
 def test_without_a_corpus_every_token_weighs_the_same(encoder: Path) -> None:
     first, last = special(encoder)
     (water,) = numbers(encoder, "water")
-    weights = plain_weights(str(encoder), "plain")(np.array([[first, water], [water, last], [0, 1]]))
+    weights = equal_weights(str(encoder), "plain")(np.array([[first, water], [water, last], [0, 1]]))
     # the padding token and the unknown one are tokens as others
     assert weights.tolist() == [[0, 1], [1, 0], [1, 1]] and weights.dtype == np.float64
 
@@ -186,7 +188,7 @@ def test_random_pairs_are_of_different_texts_each_as_likely(tmp_path: Path) -> N
     path = write(tmp_path / "c.txt", "\n".join([*texts, "t0", "t0", "t0"]).encode())
     batch = random_pairs(path)
     pairs = list(batch.pairs())
-    assert len(pairs) == PAIRS == 1000
+    assert len(pairs) == RANDOM_PAIRS == 1000
     assert all(left != right for left, right in pairs)
     counts = {pair: pairs.count(pair) for pair in set(pairs)}
     # 20 ordered pairs, 50 of each expected with a deviation of 7; what comes again in the file is one text

@@ -122,12 +122,12 @@ def test_a_folder_without_a_tokenizer_is_refused(tmp_path: Path) -> None:
 
 def test_a_package_that_a_model_needs_beside_the_extra_is_named():
     from assay.errors import MissingExtraError, UnavailableError
-    from assay.metrics.neural.loading import _loading
+    from assay.metrics.neural.loading import _one_line_errors
 
     line = r"m needs the package peft, which is not installed: pip install peft$"
-    with pytest.raises(UnavailableError, match=line), _loading(Path("m")):
+    with pytest.raises(UnavailableError, match=line), _one_line_errors(Path("m")):
         raise ModuleNotFoundError("No module named 'peft'", name="peft")
-    with pytest.raises(UnavailableError, match=r"requires installing the `peft` package"), _loading(Path("m")):
+    with pytest.raises(UnavailableError, match=r"requires installing the `peft` package"), _one_line_errors(Path("m")):
         raise ImportError("Loading a PEFT model requires installing the `peft` package")
-    with pytest.raises(MissingExtraError, match="sentence_transformers"), _loading(Path("m")):
+    with pytest.raises(MissingExtraError, match="sentence_transformers"), _one_line_errors(Path("m")):
         raise ModuleNotFoundError("No module named", name="sentence_transformers")

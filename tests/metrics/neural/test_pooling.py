@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from assay.metrics.neural.embeddings import TextEmbeddings, cosine, pool
+from assay.metrics.neural.embeddings import TextEmbeddings, cosine, pool_tokens
 from assay.metrics.neural.views import Kind
 
 HIDDEN = torch.tensor([[[1.0, -8.0], [3.0, -4.0], [5.0, -6.0]], [[-1.0, 2.0], [100.0, 100.0], [-100.0, 100.0]]])
@@ -17,13 +17,13 @@ MASK = torch.tensor([[1, 1, 1], [1, 0, 0]])
 
 def test_padding_is_left_out() -> None:
     # first text: means (1 + 3 + 5) / 3 and (-8 - 4 - 6) / 3; second: its one token
-    assert pool(HIDDEN, MASK, "mean").tolist() == [[3.0, -6.0], [-1.0, 2.0]]
-    assert pool(HIDDEN, MASK, "max").tolist() == [[5.0, -4.0], [-1.0, 2.0]]
-    assert pool(HIDDEN, MASK, "cls").tolist() == [[1.0, -8.0], [-1.0, 2.0]]
+    assert pool_tokens(HIDDEN, MASK, "mean").tolist() == [[3.0, -6.0], [-1.0, 2.0]]
+    assert pool_tokens(HIDDEN, MASK, "max").tolist() == [[5.0, -4.0], [-1.0, 2.0]]
+    assert pool_tokens(HIDDEN, MASK, "cls").tolist() == [[1.0, -8.0], [-1.0, 2.0]]
 
 
 def test_a_text_without_tokens_has_the_mean_zero() -> None:
-    assert pool(HIDDEN, torch.tensor([[0, 0, 0], [1, 1, 0]]), "mean").tolist() == [[0.0, 0.0], [49.5, 51.0]]
+    assert pool_tokens(HIDDEN, torch.tensor([[0, 0, 0], [1, 1, 0]]), "mean").tolist() == [[0.0, 0.0], [49.5, 51.0]]
 
 
 @pytest.mark.parametrize("kind", ["mean", "max", "cls"])
@@ -35,14 +35,14 @@ def test_it_is_sentence_transformers_pooling(kind: Kind) -> None:
     mask = (torch.arange(5) < torch.tensor([5, 1, 2, 3, 4, 5, 1])[:, None]).long()
     features = {"token_embeddings": hidden.clone(), "attention_mask": mask}
     expected = Pooling(4, pooling_mode=kind)(features)["sentence_embedding"]
-    assert torch.allclose(pool(hidden, mask, kind), expected, atol=1e-6)
+    assert torch.allclose(pool_tokens(hidden, mask, kind), expected, atol=1e-6)
 
 
 @pytest.mark.parametrize("kind", ["mean", "max", "cls"])
 def test_half_precision_is_pooled_in_single(kind: Kind) -> None:
     # 256 + 1 is 256 in bfloat16, so a sum in it would lose the ones
     hidden = torch.tensor([[[256.0], [1.0], [1.0], [1.0]]], dtype=torch.bfloat16)
-    found = pool(hidden, torch.ones(1, 4, dtype=torch.long), kind)
+    found = pool_tokens(hidden, torch.ones(1, 4, dtype=torch.long), kind)
     assert found.dtype == torch.float32
     assert found.item() == {"mean": 259 / 4, "max": 256.0, "cls": 256.0}[kind]
 

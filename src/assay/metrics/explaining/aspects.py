@@ -13,7 +13,7 @@ from assay.metrics.base import Batch
 from assay.metrics.explaining.explanation import Explanation, notes_of, score_together
 from assay.metrics.s3bert import S3Bert
 
-NO_SET = (
+NO_REFERENCE_SET = (
     f"what is usual is not known: the model keeps no reference set ({REFERENCE_FILE}); assay train s3bert writes one, "
     "and docs/explain.md says how to make one for another model"
 )
@@ -104,7 +104,7 @@ def _usable_reference(metric: S3Bert) -> tuple[Reference | None, tuple[str, ...]
     folder = metric.located().folder
     reference = read_reference(folder)
     if reference is None:
-        return None, (NO_SET,)
+        return None, (NO_REFERENCE_SET,)
     layout = metric.read_layout()
     if not _belongs_to_layout(reference, folder, layout):
         return None, ("what is usual is not known: the model's reference set belongs to another layout",)

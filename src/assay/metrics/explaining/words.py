@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 #: The largest number of word pairs for which partners are searched; each pair is a pass of the model.
-MOST = 900
+MAX_WORDS = 900
 _WORD = re.compile(r"\S+")
 
 
@@ -64,7 +64,7 @@ class WordExplanation(Explanation):
 def explain_words(metric: CrossEncoder, batch: Batch) -> list[WordExplanation]:
     """Return the effect of each word of each pair under a cross-encoder.
 
-    A pair with n and m words takes 1 + n + m + n * m passes of the model, or 1 + n + m if n * m is above ``MOST``.
+    A pair with n and m words takes 1 + n + m + n * m passes of the model, or 1 + n + m if n * m is above ``MAX_WORDS``.
     """
     return [_explain_pair(metric, first, second) for first, second in batch.pairs()]
 
@@ -79,14 +79,14 @@ def _explain_pair(metric: CrossEncoder, first: str, second: str) -> WordExplanat
     first_words, second_words = _WORD.findall(first), _WORD.findall(second)
     references = [first, *_without_each(first)]
     candidates = [second, *_without_each(second)]
-    with_partners = len(first_words) * len(second_words) <= MOST
+    with_partners = len(first_words) * len(second_words) <= MAX_WORDS
     table, flags = _scores_and_flags(metric, references, candidates, with_pairs=with_partners)
     whole = float(table[0, 0])
     together = table[0, 0] - table[1:, :1] - table[:1, 1:] + table[1:, 1:]
     notes = notes_of(flags)
     if not with_partners:
         size = f"{len(first_words)} by {len(second_words)} words"
-        notes += (f"partners are not searched: {size} are more than {MOST} pairs of words",)
+        notes += (f"partners are not searched: {size} are more than {MAX_WORDS} pairs of words",)
     words: list[WordChange] = []
     for index, word in enumerate(first_words):
         change = whole - float(table[index + 1, 0])

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any, Self, cast
 from assay.errors import AssayError, InputError
 from assay.metrics.base import Batch, Metric
 from assay.metrics.judge.completion import Completion, UnusableReplyError, read_completion
-from assay.metrics.judge.line import KEPT, Line, RefusedRequestError
+from assay.metrics.judge.line import REPLIES_ARE_KEPT, Line, RefusedRequestError
 from assay.metrics.judge.replies import Reply, ReplyStore, Server, reply_store
-from assay.metrics.judge.request import FORM_TOKENS, Request, address_of, requests_of
+from assay.metrics.judge.request import FORM_TOKENS, Request, address_of, judge_requests
 from assay.metrics.judge.spending import BudgetError, Price, Purse, Tally, current_purse
 from assay.metrics.work import Flag, Scores
 from assay.progress import tell_share
@@ -175,7 +175,7 @@ class EndpointSession:
 
     def _replies_of_batch(self, judge: Judge, batch: Batch) -> list[Reply]:
         """Return the reply to each request: pair by pair, order by order, sample by sample."""
-        requests = list(requests_of(judge, batch, self._server))
+        requests = list(judge_requests(judge, batch, self._server))
         replies = self._stored_replies(requests)
         self._done, self._total = sum(reply is not None for reply in replies), len(replies)
         probed: set[int] = set()
@@ -186,7 +186,7 @@ class EndpointSession:
             probed.add(index)
             if self._server is not None and self._server.served != served:
                 # the served model is part of a request's digest: stored replies of another model do not count
-                requests = list(requests_of(judge, batch, self._server))
+                requests = list(judge_requests(judge, batch, self._server))
                 first, replies = replies[index], self._stored_replies(requests)
                 replies[index] = first
             if self._is_confirmed:
@@ -362,7 +362,7 @@ class EndpointSession:
             if attempt < self._engine.retries:
                 self._tally.retries += 1
                 await asyncio.sleep(min(LONGEST_PAUSE, FIRST_PAUSE * 2**attempt))
-        raise AssayError(f"{self._engine.url}: {reason} ({_tries_text(self._engine.retries + 1)}); {KEPT}")
+        raise AssayError(f"{self._engine.url}: {reason} ({_tries_text(self._engine.retries + 1)}); {REPLIES_ARE_KEPT}")
 
     async def _reserve(self, request: Request, tokens_out: int) -> float:
         """Reserve the highest price that a call can have, and return it; 0 without prices.
@@ -386,7 +386,7 @@ class EndpointSession:
             if not self._in_flight:
                 raise BudgetError(
                     f"the budget of {self._purse.budget:g} has no room for another call: {self._purse.spent:.6g} is "
-                    f"spent; {KEPT}, with a larger `budget`"
+                    f"spent; {REPLIES_ARE_KEPT}, with a larger `budget`"
                 )
             await asyncio.sleep(0.01)
 

@@ -12,7 +12,7 @@ from assay.metrics.base import Batch, Declaration, Metric, option
 from assay.metrics.judge.prompts import Message, Prompt
 from assay.metrics.judge.verdicts import PARSER, VerdictScale, scale_of
 from assay.metrics.name import describe_options
-from assay.metrics.neural.metric import ModelMetric, default_of
+from assay.metrics.neural.metric import ModelMetric, default_value
 
 if TYPE_CHECKING:
     from assay.metrics.judge.replies import Reply
@@ -157,9 +157,9 @@ class Judge(ModelMetric):
         elif offline:
             raise UnavailableError(f"the endpoint {self.endpoint} is not called", "leave `offline` away")
         else:
-            from assay.metrics.judge.line import key_for
+            from assay.metrics.judge.line import api_key
 
-            key_for(self.endpoint, self.key)
+            api_key(self.endpoint, self.key)
 
     def check_available(self) -> None:
         """Return if the packages are installed, and the API key is set or the model is on this machine.
@@ -275,7 +275,7 @@ class Judge(ModelMetric):
 
     def short_signature(self) -> str:
         """Return the signature without the options that have their default values, or change no reply."""
-        defaults = {name: default_of(self, name) for name in _HOW}
+        defaults = {name: default_value(self, name) for name in _HOW}
         return super(Judge, replace(self, **defaults)).short_signature()
 
     def _without_indecisive(self, parts: dict[str, str]) -> dict[str, str]:

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from assay.metrics.judge.endpoint import Endpoint
 
 #: The end of error messages: replies that arrived are not lost.
-KEPT = "replies that came are kept, and the same command goes on"
+REPLIES_ARE_KEPT = "replies that came are kept, and the same command goes on"
 #: Largest answer that is read, in bytes.
-LARGEST = 1 << 20
+MAX_BYTES = 1 << 20
 #: The number of characters of a server's reason that a message shows.
 LONGEST_REASON = 300
 #: Codes and words by which servers say that a prompt has too many tokens.
@@ -67,7 +67,7 @@ class Line:
             raise MissingExtraError(error.name or "openai", "judge") from error
         self._openai = openai
         self._engine = engine
-        self._key = key_for(engine.url, engine.key)
+        self._key = api_key(engine.url, engine.key)
         self._client = openai.AsyncOpenAI(
             api_key=self._key, base_url=engine.url, max_retries=engine.retries, timeout=engine.timeout
         )
@@ -102,7 +102,7 @@ class Line:
         except self._openai.APIStatusError as error:
             reason = self._refusal_error(error)
         except self._openai.APIConnectionError as error:
-            reason = AssayError(f"{self._engine.url}: {_cause_text(error)}; {KEPT}")
+            reason = AssayError(f"{self._engine.url}: {_cause_text(error)}; {REPLIES_ARE_KEPT}")
         # "from None", since the client's error holds the request, and that holds the key
         raise reason from None
 
@@ -110,15 +110,15 @@ class Line:
         """Return the body of an answer, read in chunks.
 
         Raises:
-            UnusableReplyError: it exceeds :data:`LARGEST` bytes, does not end in time, or the connection breaks.
+            UnusableReplyError: it exceeds :data:`MAX_BYTES` bytes, does not end in time, or the connection breaks.
         """
         content = bytearray()
         try:
             async with asyncio.timeout(self._engine.timeout):
                 async for chunk in response.iter_bytes():
                     content += chunk
-                    if len(content) > LARGEST:
-                        raise UnusableReplyError(f"its answer is longer than {LARGEST:,} bytes")
+                    if len(content) > MAX_BYTES:
+                        raise UnusableReplyError(f"its answer is longer than {MAX_BYTES:,} bytes")
         except TimeoutError:
             raise UnusableReplyError(f"its answer did not end in {self._engine.timeout:g} s") from None
         except _transport_error(type(response.http_response).__module__) as error:
@@ -139,7 +139,7 @@ class Line:
                 f"/v1 ({status}: {reason})"
             )
         tried = _after_retries_text(self._engine.retries) if status in (408, 409, 429) or status >= 500 else "at once"
-        return AssayError(f"{url} answers {status} {tried}: {reason}; {KEPT}")
+        return AssayError(f"{url} answers {status} {tried}: {reason}; {REPLIES_ARE_KEPT}")
 
     def _stated_reason(self, error: Any) -> str:
         """Return the reason that a server states, in one line and without the key, which some servers repeat."""
@@ -161,7 +161,7 @@ class Line:
         await self._client.close()
 
 
-def key_for(url: str, variable: str | None) -> str:
+def api_key(url: str, variable: str | None) -> str:
     """Return the API key for an endpoint; ``"none"`` if the server needs no key, or is local and there is none.
 
     Args:

@@ -21,7 +21,7 @@ from assay.paths import user_path
 #: Fields that a template may show. ``references`` are all gold answers, ``reference`` is one of them.
 FIELDS = ("question", "reference", "references", "candidate", "verdicts")
 #: Largest file of a prompt, in bytes.
-LARGEST = 100_000
+MAX_PROMPT_BYTES = 100_000
 #: Names of human judgements, which a template must not show: they would tell the judge the right verdict.
 _LABELS = ("label", "labels", "score", "human", "annotations", "gold_label")
 
@@ -167,11 +167,11 @@ def _read_prompt(path: Path) -> bytes:
     """Return the bytes of a user's prompt file.
 
     Raises:
-        InputError: it is unreadable, or larger than :data:`LARGEST`.
+        InputError: it is unreadable, or larger than :data:`MAX_PROMPT_BYTES`.
     """
     try:
-        if path.stat().st_size > LARGEST:
-            raise InputError(f"prompt {path}: has {path.stat().st_size:,} bytes, a prompt at most {LARGEST:,}")
+        if path.stat().st_size > MAX_PROMPT_BYTES:
+            raise InputError(f"prompt {path}: has {path.stat().st_size:,} bytes, a prompt at most {MAX_PROMPT_BYTES:,}")
         return path.read_bytes()
     except OSError as error:
         raise InputError(f"prompt {path}: cannot be read ({error.strerror})") from None

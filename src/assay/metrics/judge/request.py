@@ -28,7 +28,7 @@ def address_of(judge: Judge) -> tuple[str, str]:
     return str(judge.endpoint).rstrip("/"), str(judge.subject)
 
 
-def requests_of(judge: Judge, batch: Batch, server: Server | None) -> Iterator[Request]:
+def judge_requests(judge: Judge, batch: Batch, server: Server | None) -> Iterator[Request]:
     """Yield the requests of a judge for some pairs: pair by pair, order by order, sample by sample."""
     for orders in judge.conversations(batch):
         for conversation in orders:
@@ -132,14 +132,14 @@ class Asked:
     price: float | None
 
 
-def estimate(judge: Judge, batches: Iterable[Batch], price: Price | None) -> Asked:
+def estimate_cost(judge: Judge, batches: Iterable[Batch], price: Price | None) -> Asked:
     """Return the estimated cost of a judge on some pairs, in bounded memory; the server is not called."""
     calls = kept = size = tokens_out = 0
     purse = current_purse()
     with ReplyStore(reply_store()) as store:
         server = store.server(*address_of(judge))
         for batch in batches:
-            for request in requests_of(judge, batch, server):
+            for request in judge_requests(judge, batch, server):
                 if not purse.fresh and store.get(request.digest) is not None:
                     kept += 1
                     continue

@@ -13,7 +13,7 @@ from assay.errors import InputError, unknown_name
 PARSER = "1"
 #: Lowest total probability of all verdicts at the first token of a reply. Below it the model was about to write
 #: something else, and the ratio of the small rest means little.
-LEAST_MASS = 0.05
+MIN_MASS = 0.05
 
 _LABEL = re.compile(r"\b(?:verdict|answer|score|grade|rating)\b\W{1,8}", re.IGNORECASE)
 #: Characters that may precede a verdict: spaces, quotes, brackets, Markdown.
@@ -63,12 +63,12 @@ class VerdictScale:
             tokens: see :meth:`probabilities`.
 
         Returns:
-            A score in [low, high]; None if the probabilities of the verdicts sum to less than :data:`LEAST_MASS`.
+            A score in [low, high]; None if the probabilities of the verdicts sum to less than :data:`MIN_MASS`.
         """
         verdicts = self.probabilities(tokens)
         mass = sum(verdicts.values())
         total = sum(self.values[verdict] * probability for verdict, probability in verdicts.items())
-        return total / mass if mass >= LEAST_MASS else None
+        return total / mass if mass >= MIN_MASS else None
 
     def begun_by(self, token: str) -> str | None:
         """Return the verdict that equals a token, or the only one that begins with it; None if there is none.

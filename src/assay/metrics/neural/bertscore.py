@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from assay.errors import InputError, MissingExtraError
 from assay.metrics.base import Batch, Metric
 from assay.metrics.neural.embeddings import TextEmbeddings
-from assay.metrics.neural.loading import load_tokenizer, parameters_of, quiet, whole_weights
+from assay.metrics.neural.loading import count_parameters, load_tokenizer, require_all_weights, silence_libraries
 from assay.metrics.neural.runtime import import_torch, set_threads
 from assay.metrics.neural.session import Meter, blank_flags
 from assay.metrics.neural.tokens import tokenize
@@ -48,15 +48,15 @@ _MatchedSide = tuple["torch.Tensor", "torch.Tensor", "torch.Tensor"]
 #: Most numbers in the padded similarity matrices and embeddings of a batch of pairs, on a CPU and on a GPU.
 CPU_CELLS, GPU_CELLS = 2**22, 2**26
 #: The longest text of a batch of pairs may be this many times as long as its shortest, plus two tokens.
-GROWTH = 1.25
+MAX_LENGTH_RATIO = 1.25
 #: F is 0 if the absolute value of precision plus recall is at most this.
 NEARLY_ZERO = 1e-6
 #: The number of random pairs whose mean score is the baseline.
-PAIRS = 1000
+RANDOM_PAIRS = 1000
 _BASELINE_COLUMNS = {"precision": "P", "recall": "R", "f": "F"}
 
 
-def match(
+def match_tokens(
     embeddings: TextEmbeddings,
     left: NDArray[np.intp],
     right: NDArray[np.intp],
@@ -95,7 +95,7 @@ def match(
         most_pairs = max(1, cells // max(1, (unit.shape[1] + width) * width))
         part = order[start : start + most_pairs]
         # end the batch before pairs that are much longer than its first one
-        longest_in_batch = width * GROWTH + 2
+        longest_in_batch = width * MAX_LENGTH_RATIO + 2
         part = part[: int(np.searchsorted(longest[part], longest_in_batch, side="right"))]
         try:
             with torch.inference_mode():
@@ -167,7 +167,7 @@ def _weighted_mean(best: torch.Tensor, weights: torch.Tensor, present: torch.Ten
     return means
 
 
-def harmonic(precision: NDArray[np.float64], recall: NDArray[np.float64]) -> NDArray[np.float64]:
+def harmonic_mean(precision: NDArray[np.float64], recall: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return F = 2PR / (P + R) of each pair, shape (n,); 0 if P + R is nearly 0.
 
     F is in [-1, 1] if P and R have the same sign, as they nearly always do. Otherwise it is unbounded, as in the
@@ -194,7 +194,7 @@ def read_corpus(path: str) -> list[str]:
     return texts
 
 
-def keep_corpus(texts: Sequence[str]) -> Path:
+def store_corpus(texts: Sequence[str]) -> Path:
     """Write a corpus to the cache, one line per text, and return the path; the digest of its content is its name."""
     content = "\n".join(" ".join(text.split()) for text in texts).encode("utf-8", "replace")
     folder = cache_dir() / "corpora"
@@ -208,7 +208,7 @@ def keep_corpus(texts: Sequence[str]) -> Path:
 
 
 @functools.lru_cache(maxsize=8)
-def plain_weights(folder: str, digest: str) -> Weigh:
+def equal_weights(folder: str, digest: str) -> Weigh:
     """Return the function that weighs tokens equally: 1, and 0 for the tokens that begin and end a text."""
     special = _special_tokens(folder, digest)
 
@@ -288,7 +288,7 @@ def read_baseline(path: str, layer: int, output: str) -> float:
 
 
 def random_pairs(path: str) -> Batch:
-    """Return :data:`PAIRS` pairs of different lines of a corpus, drawn with a fixed seed.
+    """Return :data:`RANDOM_PAIRS` pairs of different lines of a corpus, drawn with a fixed seed.
 
     Raises:
         InputError: the corpus has fewer than two different texts.
@@ -297,9 +297,9 @@ def random_pairs(path: str) -> Batch:
     if len(texts) < 2:
         raise InputError(f"{path}: a baseline needs at least two different texts")
     generator = np.random.default_rng(0)
-    first = generator.integers(len(texts), size=PAIRS)
+    first = generator.integers(len(texts), size=RANDOM_PAIRS)
     # an offset of at least 1 pairs no text with itself
-    second = (first + generator.integers(1, len(texts), size=PAIRS)) % len(texts)
+    second = (first + generator.integers(1, len(texts), size=RANDOM_PAIRS)) % len(texts)
     return Batch([texts[i] for i in first], [texts[i] for i in second])
 
 
@@ -364,7 +364,7 @@ class BertScorePackageSession:
         self._meter = Meter((engine.device,))
         set_threads(engine.threads)
         sentences = None if engine.idf is None else read_corpus(engine.idf)
-        with quiet(), whole_weights(Path(engine.folder), "hidden states"):
+        with silence_libraries(), require_all_weights(Path(engine.folder), "hidden states"):
             self._scorer: Any = BERTScorer(
                 model_type=engine.folder,
                 num_layers=engine.layer,
@@ -374,7 +374,7 @@ class BertScorePackageSession:
                 batch_size=1,
                 nthreads=0,
             )
-        self._meter.record_loaded(parameters_of(self._scorer._model))
+        self._meter.record_loaded(count_parameters(self._scorer._model))
 
     def score(self, metrics: Sequence[Metric], batch: Batch, again: Collection[str] = ()) -> Scores:
         """See :meth:`assay.metrics.work.Session.score`; blank texts, on which the package may break, score 0."""

@@ -21,7 +21,7 @@ _POST_NORM = frozenset({"bert", "roberta", "xlm-roberta", "camembert", "electra"
 #: Families whose classifier reads only the first token of the last layer.
 _FIRST_TOKEN = frozenset({"bert", "roberta", "xlm-roberta", "camembert", "electra"})
 #: The number of rows that the layout of packed weights is optimised for; other numbers are about as fast.
-ROWS = 1024
+PACKED_FOR_ROWS = 1024
 
 
 class Body(Protocol):
@@ -188,7 +188,7 @@ def _replace_linears(module: Any, torch: Any) -> None:
 
 def _packed_linear(linear: Any, torch: Any) -> Any:
     """Return a module that computes the same as a linear layer, with its weights in the layout of oneDNN."""
-    weight = torch.ops.mkldnn._reorder_linear_weight(linear.weight.detach(), ROWS)
+    weight = torch.ops.mkldnn._reorder_linear_weight(linear.weight.detach(), PACKED_FOR_ROWS)
     bias = None if linear.bias is None else linear.bias.detach()
     compute = torch.ops.mkldnn._linear_pointwise
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from assay.metrics.neural.prefixes import TokenTree, items_of, rows_of
 from assay.metrics.neural.runtime import import_torch
-from assay.metrics.neural.tokens import Packed, inside_of, plan_batches, to_device
+from assay.metrics.neural.tokens import Packed, plan_batches, to_device, token_positions
 
 if TYPE_CHECKING:
     import torch
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 #: deviations of the logits. Rounding in batches of another shape stays below it; a wrong mask is far above it.
 _TOLERANCE = {"fp32": 1e-3, "bf16": 0.2, "fp16": 0.05}
 #: Most tokens whose keys and values are unpacked at one time, as a multiple of the tokens of the shared rows.
-_UNPACKED_RATIO = 4
+_MAX_UNPACKED_RATIO = 4
 
 
 #: Identifies a reply: the number of its input and the number of the sample.
@@ -165,7 +165,7 @@ class CausalBody:
         lengths = np.array([len(paths[index]) for index in inputs], dtype=np.intp)
         written: dict[ReplyKey, list[int]] = {}
         # once unpacked, the inputs take several times the memory of their shared rows
-        for part in plan_batches(lengths, _UNPACKED_RATIO * batch.ids.numel()):
+        for part in plan_batches(lengths, _MAX_UNPACKED_RATIO * batch.ids.numel()):
             inputs_of_part = inputs[part]
             states = self._copy_states(cache, numbers[inputs_of_part], [paths[index] for index in inputs_of_part])
             first_logits = logits[to_device(inputs_of_part, self.device)]
@@ -221,7 +221,7 @@ class CausalBody:
         cache = DynamicCache()
         for layer, (own_keys, values) in enumerate(states):
             cache.update(own_keys, values, layer)
-        seen = inside_of(lengths)
+        seen = token_positions(lengths)
         replies: dict[ReplyKey, list[int]] = {key: [] for key in keys}
         unfinished = set(keys)
         for position in range(max_tokens):

@@ -18,7 +18,7 @@ from assay.metrics.neural.backends import open_scorer_bodies
 from assay.metrics.neural.body import ScorerBody
 from assay.metrics.neural.loading import LoadedScorer, load_scorer
 from assay.metrics.neural.runtime import import_torch
-from assay.metrics.neural.session import ModelEngine, ModelSession, as_read, blank_flags, flags_of
+from assay.metrics.neural.session import ModelEngine, ModelSession, blank_flags, flags_of, with_questions
 from assay.metrics.neural.tokens import Packed, tokenize
 from assay.metrics.neural.views import Prep
 from assay.metrics.work import Scores
@@ -74,7 +74,7 @@ class CrossSession(ModelSession[LoadedScorer, ScorerBody]):
         The seconds of each metric are the time of all metrics together. The asymmetry of a pair is the range of its
         scores over both orders; NaN if a metric reads one order only.
         """
-        blank, batch = blank_flags(batch), as_read(metrics, batch)
+        blank, batch = blank_flags(batch), with_questions(metrics, batch)
         cross_encoders = [cast("CrossEncoder", metric) for metric in metrics]
         started = time.perf_counter()
         outputs: dict[CrossEncoder, tuple[NDArray[np.float64], NDArray[np.bool_]]] = {}
@@ -91,7 +91,7 @@ class CrossSession(ModelSession[LoadedScorer, ScorerBody]):
             columns.append(values.mean(axis=1))
             both_orders = metric.order == "mean"
             asymmetry.append(np.ptp(values, axis=1) if both_orders else np.full(len(batch), np.nan))
-            flags.append(_flags(batch, cut) | blank)
+            flags.append(_flags_of_batch(batch, cut) | blank)
         return Scores(
             values=np.stack(columns, axis=1),
             flags=np.stack(flags, axis=1),
@@ -149,7 +149,7 @@ class CrossSession(ModelSession[LoadedScorer, ScorerBody]):
         return scores
 
 
-def _flags(batch: Batch, cut: NDArray[np.bool_]) -> NDArray[np.uint8]:
+def _flags_of_batch(batch: Batch, cut: NDArray[np.bool_]) -> NDArray[np.uint8]:
     """Return :class:`Flag` bits of n pairs, shape (n,).
 
     *cut* tells which pairs were cut, shape (n,). The longer text is flagged, since it is cut first.

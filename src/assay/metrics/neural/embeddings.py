@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.metrics.neural.runtime import import_torch
-from assay.metrics.neural.tokens import Packed, Tokens, inside_of, to_device
+from assay.metrics.neural.tokens import Packed, Tokens, to_device, token_positions
 from assay.metrics.neural.views import Kind, Output
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Key = tuple[str, int | None]
 
 #: Most bytes that an :class:`EmbeddingCache` keeps in memory.
-CACHE_BYTES = 128 * 2**20
+MAX_CACHED_BYTES = 128 * 2**20
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class TextEmbeddings:
     ids: Sequence[Sequence[int]] = ()
 
 
-def pool(hidden: torch.Tensor, mask: torch.Tensor, kind: Kind) -> torch.Tensor:
+def pool_tokens(hidden: torch.Tensor, mask: torch.Tensor, kind: Kind) -> torch.Tensor:
     """Pool token embeddings, shape (b, l, d), into one vector per text, shape (b, d), in float32.
 
     Args:
@@ -92,7 +92,7 @@ class EmbeddingCache:
         limit: the most bytes kept in memory.
     """
 
-    def __init__(self, limit: int = CACHE_BYTES) -> None:
+    def __init__(self, limit: int = MAX_CACHED_BYTES) -> None:
         self._limit = limit
         self._in_memory: dict[Hashable, NDArray[np.float32]] = {}
         #: Offset and shape of each array in the file.
@@ -225,7 +225,7 @@ class BatchEmbeddings:
     def _rows_of_texts(self, indices: NDArray[np.intp]) -> NDArray[np.intp]:
         """Return the rows of these texts, text after text."""
         sizes = self._sizes[indices]
-        return (self._starts[indices][:, None] + np.arange(int(sizes.max())))[inside_of(sizes)]
+        return (self._starts[indices][:, None] + np.arange(int(sizes.max())))[token_positions(sizes)]
 
     def _write_rows(self, rows: NDArray[np.intp], values: torch.Tensor, device: str) -> None:
         with self._allocating:  # several devices store their results, a thread each

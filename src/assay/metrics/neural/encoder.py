@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from assay.metrics.base import Batch, Metric
 from assay.metrics.neural.backends import open_encoder_bodies
 from assay.metrics.neural.body import Body
-from assay.metrics.neural.embeddings import BatchEmbeddings, EmbeddingCache, Key, TextEmbeddings, pool
+from assay.metrics.neural.embeddings import BatchEmbeddings, EmbeddingCache, Key, TextEmbeddings, pool_tokens
 from assay.metrics.neural.loading import LoadedEncoder, load_encoder
 from assay.metrics.neural.runtime import import_torch
-from assay.metrics.neural.session import ModelEngine, ModelSession, as_read, blank_flags, flags_of
+from assay.metrics.neural.session import ModelEngine, ModelSession, blank_flags, flags_of, with_questions
 from assay.metrics.neural.tokens import Packed, Tokens, tokenize
 from assay.metrics.neural.views import Output, Prep, View
 from assay.metrics.work import Scores
@@ -74,7 +74,7 @@ class EncoderSession(ModelSession[LoadedEncoder, Body]):
 
         The seconds of a metric are the time of its own comparison plus that of the pass that all metrics share.
         """
-        blank, batch = blank_flags(batch), as_read(metrics, batch)
+        blank, batch = blank_flags(batch), with_questions(metrics, batch)
         encoder_metrics = [cast("EncoderBased", metric) for metric in metrics]
         views = [metric.view() for metric in encoder_metrics]
         self._prepare_bodies(views)
@@ -90,7 +90,7 @@ class EncoderSession(ModelSession[LoadedEncoder, Body]):
             # an empty batch may still have one, empty, slice: do not divide by 0
             with portion(rows.start / max(1, len(batch)), rows.stop / max(1, len(batch))):
                 embedded = self._embed(part, views, tokens, needed_later)
-            flags = {prep: _flags(part, tokenized) for prep, tokenized in tokens.items()}
+            flags = {prep: _flags_of_batch(part, tokenized) for prep, tokenized in tokens.items()}
             shared += time.perf_counter() - started
             for column, (metric, view) in enumerate(zip(encoder_metrics, views, strict=True)):
                 started = time.perf_counter()
@@ -190,7 +190,7 @@ class EncoderSession(ModelSession[LoadedEncoder, Body]):
                     vectors = _sentence_embeddings(states, batch, self._tails[number % len(self._tails)])
                     embeddings.put_vectors(texts, vectors, self._collecting_device)
                 else:
-                    vectors = pool(states, batch.mask, output.kind)
+                    vectors = pool_tokens(states, batch.mask, output.kind)
                     embeddings.put_vectors(texts, vectors, self._collecting_device)
 
         self._run(inputs, step)
@@ -204,7 +204,7 @@ def _keys_by_outputs(outputs_missing: dict[Key, tuple[Output, ...]]) -> dict[tup
     return keys_by_outputs
 
 
-def _flags(batch: Batch, tokenized: dict[str, tuple[Key, Tokens]]) -> NDArray[np.uint8]:
+def _flags_of_batch(batch: Batch, tokenized: dict[str, tuple[Key, Tokens]]) -> NDArray[np.uint8]:
     """Return :class:`Flag` bits of n pairs, shape (n,): which texts are empty and which were cut."""
     references_cut = [tokenized[text][1].cut for text in batch.references]
     candidates_cut = [tokenized[text][1].cut for text in batch.candidates]

@@ -64,12 +64,12 @@ def load_encoder(folder: Path, precision: str, device: str) -> LoadedEncoder:
         MissingExtraError: sentence-transformers is not installed.
         UnavailableError: the libraries cannot load the folder, it lacks weights, or its modules are not supported.
     """
-    with _loading(folder):
+    with _one_line_errors(folder):
         from sentence_transformers import SentenceTransformer
         from sentence_transformers.base.modules import Transformer
 
-        with whole_weights(folder, "hidden states"):
-            encoder = SentenceTransformer(str(folder), **_settings(precision, device))
+        with require_all_weights(folder, "hidden states"):
+            encoder = SentenceTransformer(str(folder), **_loading_arguments(precision, device))
         body, *tail = list(encoder)
         if not isinstance(body, Transformer):
             raise UnavailableError(f"model {folder}: its first module is {type(body).__name__}, not a Transformer")
@@ -88,11 +88,11 @@ def load_scorer(folder: Path, precision: str, device: str) -> LoadedScorer:
         MissingExtraError: sentence-transformers is not installed.
         UnavailableError: the libraries cannot load the folder, it lacks weights, or its number of outputs is not one.
     """
-    with _loading(folder):
+    with _one_line_errors(folder):
         from sentence_transformers import CrossEncoder
 
-        with whole_weights(folder, "head"):
-            cross_encoder = CrossEncoder(str(folder), **_settings(precision, device))
+        with require_all_weights(folder, "head"):
+            cross_encoder = CrossEncoder(str(folder), **_loading_arguments(precision, device))
         if cross_encoder.num_labels != 1:
             raise UnavailableError(
                 f"model {folder}: has {cross_encoder.num_labels} outputs, a similarity needs one",
@@ -110,11 +110,11 @@ def load_causal(folder: Path, precision: str, device: str) -> LoadedModel:
         MissingExtraError: transformers is not installed.
         UnavailableError: transformers cannot load the folder, or it lacks weights.
     """
-    with _loading(folder):
+    with _one_line_errors(folder):
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
         settings: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
-        with whole_weights(folder, "head"):
+        with require_all_weights(folder, "head"):
             model = AutoModelForCausalLM.from_pretrained(
                 str(folder), use_safetensors=True, dtype=dtype_of(precision), **settings
             )
@@ -122,7 +122,7 @@ def load_causal(folder: Path, precision: str, device: str) -> LoadedModel:
         return LoadedModel(model.to(device).eval(), tokenizer)
 
 
-def parameters_of(model: Any) -> int:
+def count_parameters(model: Any) -> int:
     """Return the number of parameters of a model."""
     return sum(parameter.numel() for parameter in model.parameters())
 
@@ -134,14 +134,14 @@ def _break_card_cycle(model: Any) -> None:
         card.model = None
 
 
-def _settings(precision: str, device: str) -> dict[str, Any]:
+def _loading_arguments(precision: str, device: str) -> dict[str, Any]:
     """Return the arguments with which sentence-transformers loads a model."""
     model_kwargs = {"use_safetensors": True, "dtype": dtype_of(precision)}
     return {"device": device, "trust_remote_code": False, "local_files_only": True, "model_kwargs": model_kwargs}
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
+def silence_libraries() -> Iterator[None]:
     """Silence the progress bars, messages and warnings of the libraries within the block.
 
     Raises:
@@ -165,10 +165,10 @@ def quiet() -> Iterator[None]:
 
 
 @contextmanager
-def _loading(folder: Path) -> Iterator[None]:
+def _one_line_errors(folder: Path) -> Iterator[None]:
     """Turn errors of the libraries into errors of assay with a message of one line."""
     try:
-        with quiet():
+        with silence_libraries():
             yield
     except AssayError:
         raise
@@ -218,7 +218,7 @@ _LOCK = threading.RLock()
 
 
 @contextmanager
-def whole_weights(folder: Path, use: Use) -> Iterator[None]:
+def require_all_weights(folder: Path, use: Use) -> Iterator[None]:
     """Refuse models that transformers loads within the block without all the weights that are used.
 
     If only hidden states are used, the files may have the weights of a head, and may lack those of a pooler.
@@ -239,9 +239,9 @@ def whole_weights(folder: Path, use: Use) -> Iterator[None]:
         absent = [key for key in without_values if not _may_be_absent(key, model, use)]
         misplaced = [key for key in report["unexpected_keys"] if _is_misplaced(key, model)]
         if absent:
-            reason = f"lacks {len(absent)} weights of its architecture ({_example_of(absent)})"
+            reason = f"lacks {len(absent)} weights of its architecture ({_first_key(absent)})"
         elif misplaced:
-            reason = f"has {len(misplaced)} weights that its configuration has no room for ({_example_of(misplaced)})"
+            reason = f"has {len(misplaced)} weights that its configuration has no room for ({_first_key(misplaced)})"
         else:
             continue
         raise UnavailableError(f"model {folder}: {reason}", _REMEDY)
@@ -293,7 +293,7 @@ def _is_misplaced(key: str, model: Any) -> bool:
     return body_key.partition(".")[0] in parts
 
 
-def _example_of(keys: Iterable[str]) -> str:
+def _first_key(keys: Iterable[str]) -> str:
     """Return the first key in alphabetical order, with an ellipsis if there are others, for a message."""
     first, *others = sorted(keys)
     return f"{first}, …" if others else first

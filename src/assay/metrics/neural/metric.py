@@ -96,7 +96,7 @@ class ModelMetric(Metric):
         # an option that the user has set overrides that of the preset
         replaced = {}
         for key, value in preset.items():
-            if key == "subject" or getattr(self, key) == default_of(self, key):
+            if key == "subject" or getattr(self, key) == default_value(self, key):
                 replaced[key] = value
         return dataclasses.replace(self, **replaced)
 
@@ -304,6 +304,6 @@ def _primary_language(language: str | None) -> str:
     return "en" if language is None else language.split("-")[0].lower()
 
 
-def default_of(metric: Metric, key: str) -> Any:
+def default_value(metric: Metric, key: str) -> Any:
     """Return the default value of an option."""
     return next(option_field.default for option_field in dataclasses.fields(metric) if option_field.name == key)

@@ -18,7 +18,7 @@ from assay.errors import InputError, MissingExtraError
 #: Tokens in a batch, padding included: few enough for the caches of a CPU, and enough to keep a GPU busy.
 CPU_TOKENS, GPU_TOKENS = 1024, 65536
 #: Seconds over which the idle time of the machine is measured.
-GLANCE = 0.1
+IDLE_SECONDS = 0.1
 
 
 @dataclass(frozen=True)
@@ -181,10 +181,10 @@ def _core_quota() -> float | None:
 
 
 def _idle_share() -> float | None:
-    """Measure for :data:`GLANCE` seconds the idle share of all cores' time, in [0, 1]; None if it is unavailable."""
+    """Measure the idle share of all cores' time for :data:`IDLE_SECONDS`, in [0, 1]; None if it is unavailable."""
     try:
         idle_before, total_before = _cpu_times()
-        time.sleep(GLANCE)
+        time.sleep(IDLE_SECONDS)
         idle_after, total_after = _cpu_times()
     except (OSError, ValueError, IndexError):
         return None

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from assay.metrics.base import Batch, Metric
 from assay.metrics.neural.body import Body, ScorerBody
 from assay.metrics.neural.causal_body import CausalBody
-from assay.metrics.neural.loading import LoadedModel, parameters_of
+from assay.metrics.neural.loading import LoadedModel, count_parameters
 from assay.metrics.neural.runtime import import_torch, set_threads
 from assay.metrics.neural.tokens import Packed, Packer, Tokens
 from assay.metrics.work import Flag
@@ -138,7 +138,7 @@ class ModelSession(Generic[LoadedT, BodyT]):
         self._tokenizer = copies[0].tokenizer
         self._keep_parts(copies)
         models = [loaded.model for loaded in copies]
-        parameters = parameters_of(models[0])
+        parameters = count_parameters(models[0])
         # other backends empty the list of models to free their memory, so nothing else may refer to a model
         del copies
         pads = self.pads_on_cpu or set(engine.devices) != {"cpu"} or engine.backend != "torch"
@@ -192,7 +192,7 @@ class ModelSession(Generic[LoadedT, BodyT]):
         self._meter.close()
 
 
-def as_read(metrics: Sequence[Metric], batch: Batch) -> Batch:
+def with_questions(metrics: Sequence[Metric], batch: Batch) -> Batch:
     """Return the batch as the models read it: with the option ``question``, the question is before each text.
 
     All metrics of a unit of work have the same value of the option; see ``Batch.asked``.
@@ -210,8 +210,8 @@ def flags_of(batch: Batch, references_cut: Iterable[bool], candidates_cut: Itera
     """
     return (
         blank_flags(batch)
-        | _flag_where(Flag.REFERENCE_CUT, references_cut, len(batch))
-        | _flag_where(Flag.CANDIDATE_CUT, candidates_cut, len(batch))
+        | _flag_if(Flag.REFERENCE_CUT, references_cut, len(batch))
+        | _flag_if(Flag.CANDIDATE_CUT, candidates_cut, len(batch))
     )
 
 
@@ -219,10 +219,10 @@ def blank_flags(batch: Batch) -> NDArray[np.uint8]:
     """Return :class:`Flag` bits of n pairs, shape (n,), for texts that are empty or blank."""
     references_blank = (not text.strip() for text in batch.references)
     candidates_blank = (not text.strip() for text in batch.candidates)
-    return _flag_where(Flag.REFERENCE_EMPTY, references_blank, len(batch)) | _flag_where(
+    return _flag_if(Flag.REFERENCE_EMPTY, references_blank, len(batch)) | _flag_if(
         Flag.CANDIDATE_EMPTY, candidates_blank, len(batch)
     )
 
 
-def _flag_where(flag: Flag, is_flagged: Iterable[bool], n: int) -> NDArray[np.uint8]:
+def _flag_if(flag: Flag, is_flagged: Iterable[bool], n: int) -> NDArray[np.uint8]:
     return np.fromiter(is_flagged, dtype=np.bool_, count=n) * np.uint8(flag)

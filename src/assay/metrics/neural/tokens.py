@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 #: Texts tokenized in one call.
-SLICE = 4096
+TEXTS_PER_CALL = 4096
 #: A batch whose longest texts, all of one length, fill this share of the budget takes no shorter text, and so has no
 #: padding.
-FULL_ENOUGH = 0.25
+MIN_SHARE_OF_BUDGET = 0.25
 
 
 class Tokens(NamedTuple):
@@ -56,9 +56,9 @@ def tokenize(
         types: whether to return segment numbers.
     """
     tokens: list[Tokens] = []
-    for start in range(0, len(texts), SLICE):
-        first_texts = list(texts[start : start + SLICE])
-        second_texts = None if seconds is None else list(seconds[start : start + SLICE])
+    for start in range(0, len(texts), TEXTS_PER_CALL):
+        first_texts = list(texts[start : start + TEXTS_PER_CALL])
+        second_texts = None if seconds is None else list(seconds[start : start + TEXTS_PER_CALL])
         encoded = _encode(tokenizer, first_texts, second_texts, types=types)
         # only long inputs take the slower path through the tokenizer's own truncation
         too_long = [index for index, text in enumerate(encoded) if len(text.ids) > limit]
@@ -131,7 +131,7 @@ class Packed:
     @property
     def inside(self) -> NDArray[np.bool_]:
         """Which positions have a token, shape (b, l): a NumPy array, so reading it does not wait for the device."""
-        return inside_of(self.sizes)
+        return token_positions(self.sizes)
 
 
 def plan_batches(lengths: NDArray[np.intp], budget: int, *, pads: bool = True) -> Iterator[NDArray[np.intp]]:
@@ -145,7 +145,7 @@ def plan_batches(lengths: NDArray[np.intp], budget: int, *, pads: bool = True) -
         budget: the most tokens in a batch, padding included; a longer input is a batch of its own.
         pads: whether a batch may hold inputs of several lengths.
     """
-    min_share = FULL_ENOUGH if pads else 0.0
+    min_share = MIN_SHARE_OF_BUDGET if pads else 0.0
     order = np.argsort(-lengths, kind="stable")
     order = order[lengths[order] > 0]
     start = 0
@@ -238,7 +238,7 @@ class Packer:
     def _pack(self, inputs: Sequence[Tokens], items: NDArray[np.intp], sizes: NDArray[np.intp], device: str) -> Packed:
         """Return the inputs with the indices *items*, which have *sizes* tokens, as one padded batch on a device."""
         batch_inputs = [inputs[item] for item in items]
-        inside = inside_of(sizes)
+        inside = token_positions(sizes)
 
         def pad(rows: Iterable[Sequence[int]], padding: int) -> torch.Tensor:
             table = np.full(inside.shape, padding, dtype=np.int64)
@@ -253,7 +253,7 @@ class Packer:
         return Packed(items, sizes, ids, mask, types, unpadded=bool(inside.all()))
 
 
-def inside_of(sizes: NDArray[np.intp]) -> NDArray[np.bool_]:
+def token_positions(sizes: NDArray[np.intp]) -> NDArray[np.bool_]:
     """Return which positions of a padded batch have a token, shape (b, l), from the length of each input, (b,)."""
     inside: NDArray[np.bool_] = np.arange(int(sizes.max())) < sizes[:, None]
     return inside

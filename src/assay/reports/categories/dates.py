@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 
-from assay.reports.categories.numbers import Number, digits, find_numbers, number_tags, vague_quantities
+from assay.reports.categories.numbers import Number, find_numbers, number_tags, vague_quantity_tags, words_to_digits
 from assay.reports.categories.quantities import Quantity, find_quantities, unit_tags
 from assay.reports.categories.texts import Pair, fold
 from assay.reports.categories.vocabulary import Tag
@@ -74,7 +74,14 @@ _PATTERNS = tuple(
     )
 )  # fmt: skip
 #: Minutes before or after the full hour; German "halb neun" is half past eight.
-_SHIFTS = {"half past": 30, "quarter past": 15, "quarter to": -15, "viertel nach": 15, "viertel vor": -15, "halb": -30}
+_MINUTES_FROM_FULL_HOUR = {
+    "half past": 30,
+    "quarter past": 15,
+    "quarter to": -15,
+    "viertel nach": 15,
+    "viertel vor": -15,
+    "halb": -30,
+}
 #: Words that are also a verb, a name or another abbreviation: months only with a day or year, or as the whole text.
 _AMBIGUOUS_MONTHS = ("may", "mar", "march", "jan", "dec", "sep")
 
@@ -153,7 +160,7 @@ def _matched_moment(kind: str, match: re.Match[str]) -> Moment | None:
     groups = match.groupdict()
     written, span = match[0].strip(), match.span()
     if kind == "clock":
-        return _clock(groups, written, span)
+        return _clock_time(groups, written, span)
     if kind == "century":
         last = int(groups["c"]) * 100
         return Moment(written, "date", span, years=(-last, -last + 99) if groups["era"] else (last - 99, last))
@@ -172,11 +179,11 @@ def _matched_moment(kind: str, match: re.Match[str]) -> Moment | None:
         return None
     if kind == "month" and match[0] in _AMBIGUOUS_MONTHS and match[0] != match.string:
         return None
-    year = _year(kind, groups)
+    year = _year_of_match(kind, groups)
     return Moment(written, "date", span, (year, year) if year is not None else None, month, day)
 
 
-def _year(kind: str, groups: Mapping[str, str | None]) -> int | None:
+def _year_of_match(kind: str, groups: Mapping[str, str | None]) -> int | None:
     """Return the year of a match, negative before the common era; None without a year."""
     digits_of_year = groups.get("y")
     if not digits_of_year:
@@ -201,7 +208,7 @@ def _month_and_day(kind: str, groups: Mapping[str, str | None]) -> tuple[int | N
     return month, day
 
 
-def _clock(groups: Mapping[str, str | None], written: str, span: tuple[int, int]) -> Moment | None:
+def _clock_time(groups: Mapping[str, str | None], written: str, span: tuple[int, int]) -> Moment | None:
     """Return the time of day of a match; None for an impossible one, such as 25:10."""
     hour, minute = int(groups["h"] or 0), int(groups.get("min") or 0)
     if hour > 24 or minute > 59:
@@ -210,11 +217,11 @@ def _clock(groups: Mapping[str, str | None], written: str, span: tuple[int, int]
     if half_of_day:
         # 12 a.m. is midnight, 12 p.m. noon
         hour = hour % 12 + (12 if half_of_day == "p" else 0)
-    minutes = hour * 60 + minute + _SHIFTS.get(groups.get("part") or "", 0)
+    minutes = hour * 60 + minute + _MINUTES_FROM_FULL_HOUR.get(groups.get("part") or "", 0)
     return Moment(written, "clock", span, minute=minutes)
 
 
-_WHEN = re.compile(
+_ASKS_WHEN = re.compile(
     r"\b(when|what (year|date|day|time|month|century|decade|season)|which (year|date|day|month|century|decade)|wann|"
     r"welche[mns]? (jahr|tag|monat|datum|jahrhundert)|seit wann|how long|wie lange)\b",
     re.IGNORECASE,
@@ -223,15 +230,15 @@ _WHEN = re.compile(
 
 def asks_when(question: str) -> bool:
     """Return whether a question asks for a time."""
-    return bool(_WHEN.search(question))
+    return bool(_ASKS_WHEN.search(question))
 
 
-def times(pair: Pair) -> Iterator[Tag]:
+def tag_times(pair: Pair) -> Iterator[Tag]:
     """Tag pairs with the same time in two spellings, or with different times or periods.
 
     A time in only one of the texts is tagged if the question asks for a time.
     """
-    left, right = _moments(pair)
+    left, right = _moments_of_texts(pair)
     if left and right:
         yield from _moment_tags(left, right)
     elif (left or right) and asks_when(pair.question.clean) and not pair.same:
@@ -267,25 +274,25 @@ def _moment_tags(left: tuple[Moment, ...], right: tuple[Moment, ...]) -> Iterato
         yield Tag("date and temporal", f"different times: {left[0].written!r} and {right[0].written!r}")
 
 
-def quantities(pair: Pair) -> Iterator[Tag]:
+def tag_quantities(pair: Pair) -> Iterator[Tag]:
     """Tag pairs that differ in units, in numbers outside of dates, or in the precision of a quantity."""
     in_two_units = list(unit_tags(_both_quantities(pair)))
     yield from in_two_units
-    numbers = _numbers(pair)
+    numbers = _numbers_of_texts(pair)
     if not in_two_units:
         # a quantity in two units necessarily has two numbers
         yield from number_tags(pair, numbers)
-    yield from vague_quantities(pair, numbers)
+    yield from vague_quantity_tags(pair, numbers)
 
 
-def _moments(pair: Pair) -> tuple[tuple[Moment, ...], tuple[Moment, ...]]:
+def _moments_of_texts(pair: Pair) -> tuple[tuple[Moment, ...], tuple[Moment, ...]]:
     return (
-        find_moments(digits(pair.reference.clean, pair.language)),
-        find_moments(digits(pair.candidate.clean, pair.language)),
+        find_moments(words_to_digits(pair.reference.clean, pair.language)),
+        find_moments(words_to_digits(pair.candidate.clean, pair.language)),
     )
 
 
-def _numbers(pair: Pair) -> tuple[tuple[Number, ...], tuple[Number, ...]]:
+def _numbers_of_texts(pair: Pair) -> tuple[tuple[Number, ...], tuple[Number, ...]]:
     return (
         _numbers_outside_dates(pair.reference.clean, pair.language),
         _numbers_outside_dates(pair.candidate.clean, pair.language),
@@ -294,7 +301,7 @@ def _numbers(pair: Pair) -> tuple[tuple[Number, ...], tuple[Number, ...]]:
 
 def _numbers_outside_dates(text: str, language: str) -> tuple[Number, ...]:
     """Return the numbers of a text that are not part of a date or time of day."""
-    with_digits = digits(text, language)
+    with_digits = words_to_digits(text, language)
     dates = [moment.span for moment in find_moments(with_digits)]
     numbers = []
     for number in find_numbers(with_digits, language):
@@ -305,6 +312,6 @@ def _numbers_outside_dates(text: str, language: str) -> tuple[Number, ...]:
 
 def _both_quantities(pair: Pair) -> tuple[tuple[Quantity, ...], tuple[Quantity, ...]]:
     return (
-        find_quantities(digits(pair.reference.clean, pair.language), pair.language),
-        find_quantities(digits(pair.candidate.clean, pair.language), pair.language),
+        find_quantities(words_to_digits(pair.reference.clean, pair.language), pair.language),
+        find_quantities(words_to_digits(pair.candidate.clean, pair.language), pair.language),
     )

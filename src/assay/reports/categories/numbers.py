@@ -67,7 +67,7 @@ class Number:
 
 
 @functools.lru_cache(maxsize=1 << 15)
-def digits(text: str, language: str) -> str:
+def words_to_digits(text: str, language: str) -> str:
     """Return a text with number words replaced by digits; the same text if text2num is not installed.
 
     Words of a language that text2num lacks are read as English.
@@ -81,7 +81,7 @@ def digits(text: str, language: str) -> str:
 
 @functools.lru_cache(maxsize=1 << 15)
 def find_numbers(text: str, language: str) -> tuple[Number, ...]:
-    """Return the numbers of a text with digits (see :func:`digits`), in order.
+    """Return the numbers of a text with digits (see :func:`words_to_digits`), in order.
 
     >>> [number.value for number in find_numbers("8,849 m, 1.5 million, half, XIV", "en")]
     [8849.0, 1500000.0, 0.5, 14.0]
@@ -209,7 +209,7 @@ def _is_rounded(left: Number, right: Number) -> bool:
     return abs(left.value - right.value) <= tolerance and left_digits != right_digits
 
 
-def vague_quantities(pair: Pair, numbers: tuple[tuple[Number, ...], tuple[Number, ...]]) -> Iterator[Tag]:
+def vague_quantity_tags(pair: Pair, numbers: tuple[tuple[Number, ...], tuple[Number, ...]]) -> Iterator[Tag]:
     """Tag a number in one text and a word such as "several" in the other text without a number.
 
     Args:

@@ -10,7 +10,7 @@ from assay.reports.categories.texts import FUNCTION_WORDS, Pair, Text, word_set
 from assay.reports.categories.vocabulary import Tag
 from assay.reports.categories.wordnet import words
 
-_WHO = re.compile(r"\b(who|whom|whose|wer|wen|wem|wessen|wie hei(ss|ß)t der \w+er)\b", re.IGNORECASE)
+_ASKS_WHO = re.compile(r"\b(who|whom|whose|wer|wen|wem|wessen|wie hei(ss|ß)t der \w+er)\b", re.IGNORECASE)
 _PARTICLES = word_set("de la le van von der den del della da di dos du of the bin ibn al el st y and und ten ter zu")
 _TITLES = word_set("""
     mr mrs ms dr sir dame lord lady king queen prince princess emperor empress pope saint president general captain
@@ -20,7 +20,7 @@ _TITLES = word_set("""
 
 def asks_who(question: str) -> bool:
     """Return whether a question asks for a person."""
-    return bool(_WHO.search(question))
+    return bool(_ASKS_WHO.search(question))
 
 
 def reads_as_person(text: Text, question: Text, language: str) -> bool:
@@ -74,7 +74,7 @@ def _without_dot(word: str) -> str:
     return word.lower().rstrip(".")
 
 
-def persons(pair: Pair) -> Iterator[Tag]:
+def tag_persons(pair: Pair) -> Iterator[Tag]:
     """Tag two names of persons by what they share. Whether both name the same person, no rule can know."""
     if pair.same or not all(reads_as_person(text, pair.question, pair.language) for text, _ in pair.sides):
         return
@@ -129,7 +129,7 @@ _DESCRIPTION = re.compile(
 )
 
 
-def coreferences(pair: Pair) -> Iterator[Tag]:
+def tag_coreferences(pair: Pair) -> Iterator[Tag]:
     """Tag a pronoun, a pointer ("the latter", "her husband") or a description against a name."""
     for text, other in pair.sides:
         folded = " ".join(text.folded)
@@ -146,7 +146,7 @@ def coreferences(pair: Pair) -> Iterator[Tag]:
         only_text_describes = _describes(text, pair.language, is_person) and not _describes(
             other, pair.language, asked_who
         )
-        if only_text_describes and _is_a_name(other, pair):
+        if only_text_describes and _looks_like_a_name(other, pair):
             yield Tag("co-reference", f"{text.clean!r} describes what {other.clean!r} names")
             return
 
@@ -168,7 +168,7 @@ def _describes(text: Text, language: str, is_person: bool) -> bool:
     return lexicon.is_common(head) and text.words[text.folded.index(head)].islower()
 
 
-def _is_a_name(text: Text, pair: Pair) -> bool:
+def _looks_like_a_name(text: Text, pair: Pair) -> bool:
     """Return whether a text of at most four content words is a name, judged by its capitals if it has any."""
     if not 1 <= len(text.content) <= 4:
         return False

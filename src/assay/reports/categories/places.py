@@ -137,7 +137,7 @@ def _cities() -> Iterator[tuple[list[str], Place]]:
 
 # Place names in texts, and the tags from them
 
-_WHERE = re.compile(
+_ASKS_WHERE = re.compile(
     r"\b(where|(what|which) (city|country|state|town|continent|county|place|region|location|province|island|river|"
     r"street|village|capital)|wo|woher|wohin|welche[rmns]? (stadt|land|ort|kontinent|bundesland|insel|fluss|region))\b",
     re.IGNORECASE,
@@ -167,7 +167,7 @@ class Named:
 
 def asks_where(question: str) -> bool:
     """Return whether a question asks for a place."""
-    return bool(_WHERE.search(question))
+    return bool(_ASKS_WHERE.search(question))
 
 
 def find_places(text: Text) -> tuple[Named, ...]:
@@ -205,7 +205,7 @@ def _is_meant(text: Text, start: int, end: int, name: str, meanings: tuple[Place
     """
     folded = text.folded
     before = folded[start - 1] if start else ""
-    after_comma = bool(start) and _contains(text.clean, f"{text.words[start - 1]}, {text.words[start]}")
+    after_comma = bool(start) and _contains_phrase(text.clean, f"{text.words[start - 1]}, {text.words[start]}")
     is_marked = before in _PREPOSITIONS or after_comma
     lexicon = words()
     is_country = any(place.kind in ("country", "continent") for place in meanings)
@@ -213,7 +213,7 @@ def _is_meant(text: Text, start: int, end: int, name: str, meanings: tuple[Place
     if " " not in name and is_common_word and not is_country:
         return is_marked and text.words[start][0].isupper()
     if not text.has_case:
-        comma_follows = end < len(folded) and _contains(text.clean, f"{text.words[end - 1]}, {text.words[end]}")
+        comma_follows = end < len(folded) and _contains_phrase(text.clean, f"{text.words[end - 1]}, {text.words[end]}")
         return is_marked or comma_follows or _is_whole_text(text, start, end)
     if not text.words[start][0].isupper():
         return False
@@ -222,7 +222,7 @@ def _is_meant(text: Text, start: int, end: int, name: str, meanings: tuple[Place
 
 
 @functools.lru_cache(maxsize=1 << 12)
-def _contains(text: str, words: str) -> bool:
+def _contains_phrase(text: str, words: str) -> bool:
     """Return whether a text contains a phrase; cached, since a long text repeats its places."""
     return words in text
 
@@ -243,12 +243,12 @@ def _is_joined_before(text: Text, start: int, is_marked: bool) -> bool:
 
 def _is_joined_after(text: Text, end: int) -> bool:
     """Return whether the word after belongs to the same name (Jackson Pollock), with no comma between."""
-    if end >= len(text.folded) or not _contains(text.clean, f"{text.words[end - 1]} {text.words[end]}"):
+    if end >= len(text.folded) or not _contains_phrase(text.clean, f"{text.words[end - 1]} {text.words[end]}"):
         return False
     return text.words[end][0].isupper() and text.folded[end] not in FUNCTION_WORDS
 
 
-def places(pair: Pair) -> Iterator[Tag]:
+def tag_places(pair: Pair) -> Iterator[Tag]:
     """Tag two names of a place, a place within another one, or different places; and different directions."""
     reference, candidate = find_places(pair.reference), find_places(pair.candidate)
     shared = {place.name for place in reference} & {place.name for place in candidate}

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from assay.reports.categories.dates import asks_when, find_moments
-from assay.reports.categories.numbers import digits, find_numbers
+from assay.reports.categories.numbers import find_numbers, words_to_digits
 from assay.reports.categories.persons import asks_who, reads_as_person
 from assay.reports.categories.places import asks_where, find_places
 from assay.reports.categories.texts import Pair, Text, read
@@ -25,7 +25,7 @@ _HOW_MANY = re.compile(r"\b(how|number|wie|anzahl|zahl)\b", re.IGNORECASE)
 
 def kind_of_answer(text: Text, question: Text, language: str) -> str:
     """Return the kind of an answer: ``time``, ``number``, ``place``, ``person``, or an empty string."""
-    with_digits = digits(text.clean, language)
+    with_digits = words_to_digits(text.clean, language)
     if moments := [moment for moment in find_moments(with_digits) if moment.kind in ("date", "clock")]:
         # a time in less than half of a text is only a detail of the answer
         dated = sum(moment.span[1] - moment.span[0] for moment in moments)
@@ -37,7 +37,7 @@ def kind_of_answer(text: Text, question: Text, language: str) -> str:
     return "person" if reads_as_person(text, question, language) else ""
 
 
-def expected(question: str) -> str:
+def expected_kind_of_answer(question: str) -> str:
     """Return the kind of answer that a question asks for: ``time``, ``place``, ``person``, or an empty string."""
     if asks_when(question):
         return "time"
@@ -46,13 +46,13 @@ def expected(question: str) -> str:
     return "person" if asks_who(question) else ""
 
 
-def questions(pair: Pair) -> Iterator[Tag]:
+def tag_questions(pair: Pair) -> Iterator[Tag]:
     """Tag a question whose answer depends on when it is asked, or whose two answers are of different kinds."""
     if pair.same or not pair.question.clean or pair.shared:
         return
     kinds = [kind_of_answer(text, pair.question, pair.language) for text, _ in pair.sides]
     exact = [kind for kind in kinds if kind in ("time", "number")]
-    expected_kind = expected(pair.question.clean)
+    expected_kind = expected_kind_of_answer(pair.question.clean)
     if kinds[0] and kinds[1] and kinds[0] != kinds[1] and not (expected_kind and expected_kind in kinds):
         yield Tag("imprecise question", f"answered with a {kinds[0]} and with a {kinds[1]}")
     elif len(exact) == 1 and not expected_kind and not _HOW_MANY.search(pair.question.clean):
@@ -79,16 +79,16 @@ _ASKS_SEVERAL = re.compile(
 _BEFORE_VERB = ("NUM", "ADJ", "NOUN")
 
 
-def lists(pair: Pair) -> Iterator[Tag]:
+def tag_lists(pair: Pair) -> Iterator[Tag]:
     """Tag lists with different members, texts contained in the other one, and questions with several answers."""
     if pair.same:
         return
-    alternatives = [_items(text, _OR) for text, _ in pair.sides]
+    alternatives = [_list_members(text, _OR) for text, _ in pair.sides]
     for own, other in (alternatives, alternatives[::-1]):
         if len(own) > 1 and other[0] in own and len(other) == 1:
             yield Tag("multiple correct answers", f"one text gives {other[0]!r} as one of {len(own)} alternatives")
             return
-    reference_items, candidate_items = (_items(text, _AND) for text, _ in pair.sides)
+    reference_items, candidate_items = (_list_members(text, _AND) for text, _ in pair.sides)
     several = [
         len(items) > 1 and not _is_one_thing(text)
         for items, (text, _) in zip((reference_items, candidate_items), pair.sides, strict=True)
@@ -102,7 +102,7 @@ def lists(pair: Pair) -> Iterator[Tag]:
         yield Tag("incomplete answer", f"{why}, and the texts give different ones")
     elif not pair.shared and all(several):
         yield Tag("multiple correct answers", "two lists without a common member")
-    yield from _contained_text(pair)
+    yield from _tag_contained_text(pair)
 
 
 def _asks_several(question: Text) -> str:
@@ -152,7 +152,7 @@ def _list_difference(reference_items: list[str], candidate_items: list[str], sev
     return None
 
 
-def _items(text: Text, joint: re.Pattern[str]) -> list[str]:
+def _list_members(text: Text, joint: re.Pattern[str]) -> list[str]:
     """Return the members of a list with a separator such as "and"; the text itself if it is no list."""
     return [read(part).phrase for part in joint.split(text.clean) if part.strip()] or [text.phrase]
 
@@ -162,13 +162,13 @@ def _is_one_thing(text: Text) -> bool:
     return (bool(find_places(text)) and " and " not in text.clean) or bool(re.search(r"\d, ?\d", text.clean))
 
 
-def _contained_text(pair: Pair) -> Iterator[Tag]:
+def _tag_contained_text(pair: Pair) -> Iterator[Tag]:
     """Tag a text whose content words are all in the other one, unless the difference is a name, number or time."""
     for text, other in pair.sides:
         left, whole = set(text.content), set(other.content)
         if left < whole:
             more = " ".join(word for word in other.content if word not in left)
-            with_digits = digits(more, pair.language)
+            with_digits = words_to_digits(more, pair.language)
             named = all(reads_as_person(side, pair.question, pair.language) for side in (text, other))
             if not named and not find_moments(with_digits) and not find_numbers(with_digits.upper(), pair.language):
                 yield Tag("different levels of precision", f"{other.clean!r} says {more!r} as well")

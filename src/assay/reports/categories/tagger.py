@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from assay.errors import MissingExtraError, install_extra
 from assay.lexicon.pipelines import describe_pipeline, load_pipeline
 from assay.lexicon.wordnet import REMEDY
-from assay.reports.categories.dates import quantities, times
-from assay.reports.categories.persons import coreferences, persons
-from assay.reports.categories.places import places
-from assay.reports.categories.questions import expected, kind_of_answer, lists, questions
+from assay.reports.categories.dates import tag_quantities, tag_times
+from assay.reports.categories.persons import tag_coreferences, tag_persons
+from assay.reports.categories.places import tag_places
+from assay.reports.categories.questions import expected_kind_of_answer, kind_of_answer, tag_lists, tag_questions
 from assay.reports.categories.texts import PURPOSES, WORD, Pair, Text, missing_package, read
 from assay.reports.categories.vocabulary import CATEGORIES, Tag
 from assay.reports.categories.wording import acronyms, encodings, negations, translations
@@ -102,7 +102,7 @@ def suspicions(pair: Pair, label: float, scale: tuple[float, float], score: floa
         if low:
             yield Tag("wrong label", f"the texts have the same words, yet {judgement}")
     elif high and not pair.shared:
-        wanted = expected(pair.question.clean)
+        wanted = expected_kind_of_answer(pair.question.clean)
         kinds = [kind_of_answer(text, pair.question, pair.language) for text, _ in pair.sides]
         if wanted and kinds[1] == wanted != kinds[0]:
             yield Tag(
@@ -116,8 +116,8 @@ def suspicions(pair: Pair, label: float, scale: tuple[float, float], score: floa
 
 #: Every rule. The order only matters if two rules find the same category: the reason of the first one is kept.
 RULES: tuple[Callable[[Pair], Iterator[Tag]], ...] = (
-    encodings, acronyms, quantities, times, translations, negations, coreferences, terms, persons, places, meanings,
-    lists, questions,
+    encodings, acronyms, tag_quantities, tag_times, translations, negations, tag_coreferences, terms, tag_persons,
+    tag_places, meanings, tag_lists, tag_questions,
 )  # fmt: skip
 #: Categories that make "synonym" redundant: WordNet treats 11 and eleven, or NASA and its long form, as synonyms.
 _FIGURES = frozenset({"acronym", "numeric", "unit", "date and temporal"})

@@ -147,7 +147,7 @@ def take_baseline(run: RunFolder) -> Baseline:
     )
 
 
-def follow(baseline: Baseline, old: Baseline) -> Baseline:
+def continue_chain(baseline: Baseline, old: Baseline) -> Baseline:
     """Return a baseline that replaces an old one and keeps the first baseline of their chain as its origin.
 
     Small losses, each within the margin of a check, would add up unnoticed if each baseline were only compared with the
@@ -160,7 +160,7 @@ def follow(baseline: Baseline, old: Baseline) -> Baseline:
     origins = {}
     for name, dataset in baseline.datasets.items():
         before = old.datasets.get(name)
-        if before is None or other_pairs(dataset, before):
+        if before is None or has_other_pairs(dataset, before):
             continue
         firsts = dict(before.metrics)
         if old.origin is not None and name in old.origin.datasets:
@@ -178,7 +178,7 @@ def follow(baseline: Baseline, old: Baseline) -> Baseline:
     return replace(baseline, origin=replace(source, datasets=origins, origin=None))
 
 
-def other_pairs(dataset: BaselineDataset, before: BaselineDataset) -> bool:
+def has_other_pairs(dataset: BaselineDataset, before: BaselineDataset) -> bool:
     """Return whether a dataset has other pairs than in an earlier baseline."""
     return (dataset.n, dataset.digest) != (before.n, before.digest)
 

@@ -52,9 +52,9 @@ class CheckFinding:
     fails: bool = False
 
 
-def about_run(signature: str, baseline: Baseline) -> Iterator[CheckFinding]:
+def changed_run_settings(signature: str, baseline: Baseline) -> Iterator[CheckFinding]:
     """Yield how two runs differ in their settings; versions of assay are part of the signature of each metric."""
-    parts = _changed_parts(_settings_of(baseline.run), _settings_of(signature))
+    parts = _changed_signature_parts(_settings_of(baseline.run), _settings_of(signature))
     if parts:
         yield CheckFinding("changed settings", "", "", parts)
 
@@ -69,7 +69,7 @@ def _settings_of(signature: str) -> dict[str, str]:
     return settings
 
 
-def changed_data(data: ScoredDataset, old: BaselineDataset) -> str:
+def describe_changed_pairs(data: ScoredDataset, old: BaselineDataset) -> str:
     """Return how the pairs differ, in words; empty if they are the same, whatever the dataset is called."""
     if old.n != len(data):
         return f"{old.n:,} -> {len(data):,} pairs"
@@ -79,7 +79,7 @@ def changed_data(data: ScoredDataset, old: BaselineDataset) -> str:
     return ""
 
 
-def changed_names(data: ScoredDataset, old: BaselineDataset) -> str:
+def describe_changed_names(data: ScoredDataset, old: BaselineDataset) -> str:
     """Return how the version or the split of a dataset differs, in words; empty if neither does."""
     names = ("version", old.version, data.facts.version), ("split", old.split, data.facts.split)
     return "; ".join(f"{name} {before!r} -> {after!r}" for name, before, after in names if before != after)
@@ -90,12 +90,12 @@ def signatures_of(old: BaselineDataset) -> dict[str, dict[str, str]]:
     return {name: dict(metric.signature) for name, metric in old.metrics.items()}
 
 
-def _why_not_asked(data: ScoredDataset, old: BaselineMetric) -> str:
+def _reason_for_absence(data: ScoredDataset, old: BaselineMetric) -> str:
     """Return in words that the run lacks a metric; if it has one that differs in its weights only, name that one."""
     for name, record in data.metrics.items():
         kind = identity_of(record.signature, weights=False)
         if kind == identity_of(old.signature, weights=False):
-            parts = _changed_parts(old.signature, record.signature)
+            parts = _changed_signature_parts(old.signature, record.signature)
             return (
                 f"the run has {name}, the same but for its weights: {parts}; to judge new weights, give both runs one "
                 "name for them: --metric NAME=METRIC"
@@ -103,15 +103,17 @@ def _why_not_asked(data: ScoredDataset, old: BaselineMetric) -> str:
     return "the run was not asked for it"
 
 
-def missing_metric(data: ScoredDataset, metric: str, old: BaselineMetric) -> CheckFinding:
+def missing_metric_finding(data: ScoredDataset, metric: str, old: BaselineMetric) -> CheckFinding:
     """Return the finding that a metric of the baseline has no scores in the run, with the reason."""
     records = {record.metric: record for record in data.run.manifest.metrics if record.dataset == data.name}
     missing = metric in records and not records[metric].is_done
-    reason = records[metric].why_missing if missing else _why_not_asked(data, old)
+    reason = records[metric].why_missing if missing else _reason_for_absence(data, old)
     return CheckFinding("missing", data.name, metric, f"in the baseline, not in the run ({reason})", fails=True)
 
 
-def about_metric(data: ScoredDataset, metric: str, old: BaselineMetric, *, same_data: bool) -> Iterator[CheckFinding]:
+def metric_findings(
+    data: ScoredDataset, metric: str, old: BaselineMetric, *, same_data: bool
+) -> Iterator[CheckFinding]:
     """Yield findings on a metric that both have: a changed signature, missing scores, and lost speed.
 
     Args:
@@ -121,7 +123,7 @@ def about_metric(data: ScoredDataset, metric: str, old: BaselineMetric, *, same_
         same_data: whether the pairs are the same; only then scores are compared pair by pair.
     """
     record = data.metrics[metric]
-    parts = _changed_parts(old.signature, record.signature)
+    parts = _changed_signature_parts(old.signature, record.signature)
     if parts:
         yield CheckFinding("changed signature", data.name, metric, parts)
     gone = int((np.isfinite(old.scores) & ~np.isfinite(data.scores[metric])).sum()) if same_data else 0
@@ -141,7 +143,7 @@ def about_metric(data: ScoredDataset, metric: str, old: BaselineMetric, *, same_
             )
 
 
-def _changed_parts(old: Mapping[str, str], new: Mapping[str, str]) -> str:
+def _changed_signature_parts(old: Mapping[str, str], new: Mapping[str, str]) -> str:
     same = identity_of(old) == identity_of(new)  # then a changed subject is another path to the same thing
     return "; ".join(
         f"{key} {old.get(key, 'absent')} -> {new.get(key, 'absent')}"
@@ -214,7 +216,7 @@ def check(
     report = GateReport(tuple(cells), tuple(findings), settings, family, titles)
     # a missing dataset or metric fails the gate, which is result enough
     if report.passed and all(cell.verdict is Verdict.undefined for cell in report.judged):
-        raise InputError(f"{run.title}: {_nothing_judged(report)}, so that there is nothing to pass or fail")
+        raise InputError(f"{run.title}: {_reasons_for_no_judgement(report)}, so that there is nothing to pass or fail")
     return report
 
 
@@ -239,10 +241,10 @@ def _pair_datasets(
 ) -> tuple[list[Pairing], list[CheckFinding]]:
     """Return the metrics that run and baseline share, and the findings, dataset by dataset."""
     pairings: list[Pairing] = []
-    findings = list(about_run(run.manifest.signature, baseline))
+    findings = list(changed_run_settings(run.manifest.signature, baseline))
     for name in settings.datasets or dict.fromkeys([*datasets, *baseline.datasets]):
         if name not in datasets:
-            reason = run.manifest.request.unavailable.get(name) or _renamed(name, datasets, baseline)
+            reason = run.manifest.request.unavailable.get(name) or _hint_to_rename(name, datasets, baseline)
             findings.append(
                 CheckFinding("missing", name, "", f"in the baseline, not in the run ({reason})", fails=True)
             )
@@ -255,16 +257,16 @@ def _pair_datasets(
     return pairings, findings
 
 
-def _renamed(name: str, datasets: Mapping[str, ScoredDataset], baseline: Baseline) -> str:
+def _hint_to_rename(name: str, datasets: Mapping[str, ScoredDataset], baseline: Baseline) -> str:
     """Return in words why a dataset is not in the run, and the option that would give its pairs the expected name."""
     for data in datasets.values():
-        if data.name not in baseline.datasets and not changed_data(data, baseline.datasets[name]):
+        if data.name not in baseline.datasets and not describe_changed_pairs(data, baseline.datasets[name]):
             file = shlex.quote(f"{name}={data.facts.source}")
             return f"{data.name} has the same pairs: give the run --dataset {file}"
     return "the run was not asked for it; a file of another name is run as --dataset " + shlex.quote(f"{name}=FILE")
 
 
-def _nothing_judged(report: GateReport) -> str:
+def _reasons_for_no_judgement(report: GateReport) -> str:
     settings, judged = report.settings, report.judged
     if judged:
         reasons = dict.fromkeys(cell.note for cell in judged if cell.note)
@@ -288,7 +290,7 @@ def _pair_dataset(
         InputError: the pairs differ, and the settings do not allow it.
     """
     old = baseline.datasets[data.name]
-    changed, names = changed_data(data, old), changed_names(data, old)
+    changed, names = describe_changed_pairs(data, old), describe_changed_names(data, old)
     if changed and not settings.allow_changed_data:
         what = "; ".join(filter(None, (names, changed)))
         raise InputError(
@@ -313,12 +315,12 @@ def _pair_dataset(
         if settings.metrics and metric not in settings.metrics:
             continue
         if metric not in data.scores:
-            findings.append(missing_metric(data, metric, old.metrics[metric]))
+            findings.append(missing_metric_finding(data, metric, old.metrics[metric]))
         elif metric not in old.metrics:
             findings.append(CheckFinding("new", data.name, metric, "not in the baseline"))
         else:
             before = old.metrics[metric]
-            findings += about_metric(data, metric, before, same_data=not changed)
+            findings += metric_findings(data, metric, before, same_data=not changed)
             pairings.append(Pairing(data, metric, before, changed, baseline.confidence, statistics))
             first = _first_of_chain(data, metric, baseline)
             if first is not None:
@@ -341,4 +343,4 @@ def _first_of_chain(data: ScoredDataset, metric: str, baseline: Baseline) -> Bas
     if baseline.origin is None or data.name not in baseline.origin.datasets:
         return None
     origin = baseline.origin.datasets[data.name]
-    return None if changed_data(data, origin) else origin.metrics.get(metric)
+    return None if describe_changed_pairs(data, origin) else origin.metrics.get(metric)

@@ -18,7 +18,7 @@ from assay.reports.check.cells import POWER, Cell, Verdict, pairs_to_show
 from assay.reports.check.checking import GateReport
 from assay.reports.layout import percent, short, signed
 from assay.reports.sheets import Column, Document, Sheet
-from assay.statistics.coefficients import INFLUENCE_FROM, OF_TWO_LABELS, is_by_influence, title_of
+from assay.statistics.coefficients import MIN_INFLUENCE_PAIRS, OF_TWO_LABELS, is_by_influence, title_of
 from assay.visible import visible
 
 _COLUMNS = (
@@ -46,13 +46,13 @@ def headline(report: GateReport) -> str:
 def to_document(report: GateReport) -> Document:
     """Return the report as tables: judged coefficients by dataset, what else differs, and other ones that moved."""
     settings = report.settings
-    sheets = [Sheet(f"Gate {headline(report)}", (), (), facts=_facts(report))]
+    sheets = [Sheet(f"Gate {headline(report)}", (), (), facts=_facts_of_check(report))]
     for dataset in dict.fromkeys(cell.dataset for cell in report.cells):
         title = report.titles.get(dataset, dataset)
         for first, head in ((False, title), (True, f"{title}: against the first baseline of the chain")):
             cells = [cell for cell in report.judged if (cell.dataset, cell.first) == (dataset, first)]
             if cells:
-                sheets.append(_sheet(head, cells, _about_intervals(report, dataset, cells)))
+                sheets.append(_sheet_of_cells(head, cells, _interval_note(report, dataset, cells)))
     if report.findings:
         rows = [
             (finding.dataset or "–", finding.metric or "–", finding.kind, finding.text) for finding in report.findings
@@ -70,19 +70,19 @@ def to_document(report: GateReport) -> Document:
     for dataset in dict.fromkeys(cell.dataset for cell in moved):
         cells = [cell for cell in moved if cell.dataset == dataset]
         level = f"{percent(settings.confidence)} intervals, not corrected: some of many numbers move by chance"
-        sheets.append(_sheet(f"{report.titles.get(dataset, dataset)}: not judged, but moved", cells, level))
+        sheets.append(_sheet_of_cells(f"{report.titles.get(dataset, dataset)}: not judged, but moved", cells, level))
     identical = sum(cell.verdict is Verdict.unchanged for cell in others)
     undefined = sum(cell.verdict is Verdict.undefined for cell in others)
     unmoved = len(others) - len(moved) - identical - undefined
     kinds = ((identical, "identical"), (unmoved, "not moved beyond chance"), (undefined, "undefined in both"))
     counts = [f"{count:,} {kind}" for count, kind in kinds if count]
     notes = [f"other numbers: {', '.join(counts)}"] if counts else []
-    records = [_record(cell, settings.margin) for cell in report.cells]
+    records = [_record_of_cell(cell, settings.margin) for cell in report.cells]
     metrics = list(dict.fromkeys(cell.metric for cell in report.cells))
-    return Document(sheets, records, value=_full_value(report), warnings=notes, metrics=metrics)
+    return Document(sheets, records, value=_json_value(report), warnings=notes, metrics=metrics)
 
 
-def _facts(report: GateReport) -> list[str]:
+def _facts_of_check(report: GateReport) -> list[str]:
     settings = report.settings
     names = dict.fromkeys(cell.statistic for cell in report.judged)
     if not names:
@@ -96,10 +96,10 @@ def _facts(report: GateReport) -> list[str]:
         f"judged: {statistics} in {', '.join(settings.buckets)}{reason}; all else is shown only",
         f"worse: the interval of the difference (now less before) lies below {limit}; no worse: it lies above",
     ]
-    return [*facts, missed_loss(report)] if any(cell.detectable is not None for cell in report.judged) else facts
+    return [*facts, missed_loss_line(report)] if any(cell.detectable is not None for cell in report.judged) else facts
 
 
-def missed_loss(report: GateReport) -> str:
+def missed_loss_line(report: GateReport) -> str:
     """Return one line on the loss that this check could have missed: the largest detectable loss of a judged cell."""
     cell = max(report.judged, key=lambda cell: cell.detectable or 0.0)
     loss = short(cell.detectable or 0.0, 3)
@@ -116,7 +116,7 @@ def missed_loss(report: GateReport) -> str:
     )
 
 
-def _about_intervals(report: GateReport, dataset: str, cells: Sequence[Cell]) -> str:
+def _interval_note(report: GateReport, dataset: str, cells: Sequence[Cell]) -> str:
     """Return in words how the intervals of some cells of a dataset were computed."""
     settings = report.settings
     changed = any(finding.kind == "changed data" and finding.dataset == dataset for finding in report.findings)
@@ -125,7 +125,7 @@ def _about_intervals(report: GateReport, dataset: str, cells: Sequence[Cell]) ->
     if report.family >= 2:
         level += f", corrected for the {report.family} numbers whose scores changed (Bonferroni)"
     if any(is_by_influence(settings.interval, cell.n) for cell in cells):
-        size = f", of {INFLUENCE_FROM:,} pairs and more" if settings.interval == "auto" else ""
+        size = f", of {MIN_INFLUENCE_PAIRS:,} pairs and more" if settings.interval == "auto" else ""
         level += f"; from the influence of each pair or group{size}"
     return level
 
@@ -136,12 +136,12 @@ def _has_moved(cell: Cell) -> bool:
     return cell.low is not None and cell.high is not None and (cell.high < 0 or cell.low > 0)
 
 
-def _sheet(title: str, cells: list[Cell], level: str) -> Sheet:
+def _sheet_of_cells(title: str, cells: list[Cell], level: str) -> Sheet:
     notes = dict.fromkeys(f"{cell.metric}, {cell.bucket}: {cell.note}" for cell in cells if cell.note)
-    rows = [_row(cell) for cell in cells]
+    rows = [_row_of_cell(cell) for cell in cells]
     return Sheet(
         title,
-        _columns(rows),
+        _columns_of_rows(rows),
         rows,
         facts=(level,),
         notes=list(notes),
@@ -149,7 +149,7 @@ def _sheet(title: str, cells: list[Cell], level: str) -> Sheet:
     )
 
 
-def _columns(rows: list[tuple[str, ...]]) -> list[Column]:
+def _columns_of_rows(rows: list[tuple[str, ...]]) -> list[Column]:
     """Return the columns; a bucket or statistic that all rows share is the first to be dropped on a narrow terminal."""
     columns = list(_COLUMNS)
     for index, head in enumerate(_COLUMNS):
@@ -162,7 +162,7 @@ def _number_text(value: float | None, absent: str) -> str:
     return absent if value is None else short(value, 3)
 
 
-def _row(cell: Cell) -> tuple[str, ...]:
+def _row_of_cell(cell: Cell) -> tuple[str, ...]:
     before, now = _number_text(cell.before, "–"), _number_text(cell.now, "–")
     numbers = before, now, difference_text(cell), _number_text(cell.detectable, "–")
     return cell.bucket, cell.metric, title_of(cell.statistic), *numbers, str(cell.verdict)
@@ -189,7 +189,7 @@ def _tiny_number(value: float) -> str:
     return f"{value:+.1g}" if value else "0"
 
 
-def _record(cell: Cell, margin: float) -> dict[str, Any]:
+def _record_of_cell(cell: Cell, margin: float) -> dict[str, Any]:
     """Return the record of a cell for JSON and CSV; *margin* is the loss that is tolerated."""
     return {
         "dataset": cell.dataset,
@@ -213,7 +213,7 @@ def _record(cell: Cell, margin: float) -> dict[str, Any]:
     }
 
 
-def _full_value(report: GateReport) -> dict[str, Any]:
+def _json_value(report: GateReport) -> dict[str, Any]:
     settings = report.settings
     return {
         "passed": report.passed,
@@ -222,7 +222,7 @@ def _full_value(report: GateReport) -> dict[str, Any]:
         "strict": settings.strict,
         "confidence": settings.confidence,
         "family": report.family,
-        "cells": [_record(cell, settings.margin) for cell in report.cells],
+        "cells": [_record_of_cell(cell, settings.margin) for cell in report.cells],
         "findings": [vars(finding) for finding in report.findings],
     }
 

@@ -52,17 +52,17 @@ def match(first: ScoredDataset, second: ScoredDataset) -> Match:
     if first.facts.digest == second.facts.digest and len(first) == len(second):
         rows = np.arange(len(first))
         return Match(rows, rows, 0, True, "")
-    row_in_second = {key: row for row, key in enumerate(_keys(second))}
-    row_in_first = {key: row for row, key in enumerate(_keys(first)) if key in row_in_second}
+    row_in_second = {key: row for row, key in enumerate(_pair_keys(second))}
+    row_in_first = {key: row for row, key in enumerate(_pair_keys(first)) if key in row_in_second}
     if not row_in_first:
         raise InputError(f"{first.run.title} and {second.run.title}: {first.name} has no pair in common")
     rows = np.array(list(row_in_first.values()), dtype=np.intp)
     others = np.array([row_in_second[key] for key in row_in_first], dtype=np.intp)
     relabelled = int((first.labels[rows] != second.labels[others]).sum())
-    return Match(rows, others, relabelled, False, _difference(first, second, len(rows), relabelled))
+    return Match(rows, others, relabelled, False, _difference_in_words(first, second, len(rows), relabelled))
 
 
-def _keys(data: ScoredDataset) -> list[tuple[str, int]]:
+def _pair_keys(data: ScoredDataset) -> list[tuple[str, int]]:
     """Return a unique key per pair: its texts, and the number of earlier pairs with the same texts."""
     columns = [name for name in ("question", "reference", "candidate") if name in data.table.column_names]
     seen: Counter[str] = Counter()
@@ -77,7 +77,7 @@ def _keys(data: ScoredDataset) -> list[tuple[str, int]]:
     return keys
 
 
-def _difference(first: ScoredDataset, second: ScoredDataset, shared: int, relabelled: int) -> str:
+def _difference_in_words(first: ScoredDataset, second: ScoredDataset, shared: int, relabelled: int) -> str:
     """Return the difference between two datasets of one name, in words."""
     parts = [f"{len(first):,} against {len(second):,} pairs" if len(first) != len(second) else f"{len(first):,} pairs"]
     parts.append(f"{shared:,} of them with the same texts")
@@ -154,13 +154,13 @@ def contests(runs: Sequence[RunFolder], metrics: Sequence[str] = (), *, force: b
         InputError: there are fewer than two metrics to compare, a metric is unknown, or the runs have different data.
     """
     if len(runs) == 1:
-        return _within(runs[0], metrics)
+        return _contests_within_run(runs[0], metrics)
     if len(runs) == 2:
-        return _between(runs[0], runs[1], metrics, force)
+        return _contests_between_runs(runs[0], runs[1], metrics, force)
     raise InputError(f"{len(runs)} runs: compare takes one or two; assay leaderboard takes any number")
 
 
-def _within(run: RunFolder, metrics: Sequence[str]) -> list[Contest]:
+def _contests_within_run(run: RunFolder, metrics: Sequence[str]) -> list[Contest]:
     """Return the pairwise comparisons of one run's metrics, for every dataset with at least two of them."""
     datasets = read_datasets(run)
     _check_known(metrics, datasets, run.title)
@@ -177,7 +177,7 @@ def _within(run: RunFolder, metrics: Sequence[str]) -> list[Contest]:
     return compared
 
 
-def _between(first: RunFolder, second: RunFolder, metrics: Sequence[str], force: bool) -> list[Contest]:
+def _contests_between_runs(first: RunFolder, second: RunFolder, metrics: Sequence[str], force: bool) -> list[Contest]:
     """Return the comparisons of each metric with itself in another run, for every dataset that both runs have."""
     datasets = read_datasets(first)
     others = {(data.name, data.facts.split): data for data in read_datasets(second)}
@@ -283,7 +283,7 @@ def compare_metrics(
         where = (data.name, data.facts.split, bucket)
         for index, _ in enumerate(settings.statistics):
             of_statistic = {names: by_statistic[index] for names, by_statistic in differences.items()}
-            compared += _corrected(where, of_statistic, settings)
+            compared += _corrected_differences(where, of_statistic, settings)
     return compared
 
 
@@ -300,7 +300,7 @@ def check_buckets(datasets: Sequence[ScoredDataset], buckets: Sequence[str]) -> 
             raise InputError(f"`buckets={bucket}`: no run has it; the runs have {', '.join(known)}")
 
 
-def _corrected(
+def _corrected_differences(
     where: tuple[str, str, str], differences: Mapping[MetricPair, Difference], settings: PermutationTests
 ) -> Iterator[ComparedMetrics]:
     """Yield the comparison of each metric pair of a bucket by one coefficient, with corrected p-values and verdict.
@@ -311,9 +311,9 @@ def _corrected(
         settings: the settings of the tests.
     """
     family = list(differences.values())
-    jackknife = _adjusted([difference.p_jackknife for difference in family], settings)
-    permutation = _adjusted([difference.p_permutation for difference in family], settings)
-    williams = _adjusted([difference.p_williams for difference in family], settings)
+    jackknife = _corrected_p_values([difference.p_jackknife for difference in family], settings)
+    permutation = _corrected_p_values([difference.p_permutation for difference in family], settings)
+    williams = _corrected_p_values([difference.p_williams for difference in family], settings)
     level = settings.first_level(sum(p is not None for p in jackknife))
     for index, (names, difference) in enumerate(differences.items()):
         yield ComparedMetrics(
@@ -328,7 +328,7 @@ def _corrected(
         )
 
 
-def _adjusted(p_values: Sequence[float | None], settings: PermutationTests) -> list[float | None]:
+def _corrected_p_values(p_values: Sequence[float | None], settings: PermutationTests) -> list[float | None]:
     """Return p-values corrected for their number; None for a test that was not made."""
     numbers = np.array([np.nan if p is None else p for p in p_values])
     return [None if np.isnan(p) else float(p) for p in adjust(numbers, settings.correction)]

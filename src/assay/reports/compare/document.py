@@ -14,7 +14,7 @@ from assay.reports.settings import CORRECTIONS, PermutationTests
 from assay.reports.sheets import Column, Document, Sheet
 from assay.statistics.agreement import LabelUnits, agreement
 from assay.statistics.cells import Labels
-from assay.statistics.coefficients import INFLUENCE_FROM, is_by_influence, is_permuted, symbol_of
+from assay.statistics.coefficients import MIN_INFLUENCE_PAIRS, is_by_influence, is_permuted, symbol_of
 from assay.statistics.comparison import POWER
 from assay.statistics.draws import MetricPair
 
@@ -71,7 +71,7 @@ def disagreements(contest: Contest, names: MetricPair, limit: int, buckets: Sequ
 
 
 #: With fewer pairs, or groups of pairs, the tests keep their level but can only show large differences.
-FEW = 50
+FEW_UNITS = 50
 
 
 def remarks(
@@ -90,15 +90,17 @@ def remarks(
         letters: the letter of each score in the table.
         settings: the settings of the tests.
     """
-    lines = [line for row in rows for line in _on_row(contest, row, letters)]
-    units, unit = _units(contest, bucket)
+    lines = [line for row in rows for line in _notes_on_difference(contest, row, letters)]
+    units, unit = _unit_count(contest, bucket)
     n = int(contest.data.buckets[bucket].sum())
     if settings.permutations and not is_permuted(settings.interval, n):
-        lines.append(f"no p perm. from {INFLUENCE_FROM:,} pairs on, where it takes long; --interval bootstrap draws it")
+        lines.append(
+            f"no p perm. from {MIN_INFLUENCE_PAIRS:,} pairs on, where it takes long; --interval bootstrap draws it"
+        )
     else:
         lines += _fewest_exchanges(units, unit, len(contest.metric_pairs), settings)
-    if units < FEW:
-        lines.append(f"{units:,} {unit}, fewer than {FEW}: only large differences can be shown, see detectable")
+    if units < FEW_UNITS:
+        lines.append(f"{units:,} {unit}, fewer than {FEW_UNITS}: only large differences can be shown, see detectable")
     reservation = _label_units(contest, bucket).reservation
     if reservation:
         lines.append(reservation)
@@ -119,7 +121,7 @@ def _fewest_exchanges(units: int, unit: str, metric_pairs: int, settings: Permut
     return [f"{line}; p jack. has no such limit"]
 
 
-def _units(contest: Contest, bucket: str) -> tuple[int, str]:
+def _unit_count(contest: Contest, bucket: str) -> tuple[int, str]:
     """Return the number of resampled units in a bucket, and their plural noun: pairs or groups."""
     inside = contest.data.buckets[bucket]
     groups = contest.data.groups
@@ -132,7 +134,7 @@ def _label_units(contest: Contest, bucket: str) -> LabelUnits:
     return LabelUnits.of(Labels.of(contest.data.labels[inside]), None if groups is None else groups[inside])
 
 
-def _on_row(contest: Contest, row: ComparedMetrics, letters: Mapping[str, str]) -> list[str]:
+def _notes_on_difference(contest: Contest, row: ComparedMetrics, letters: Mapping[str, str]) -> list[str]:
     """Return the notes on one difference: caveats, the reason why it is undefined, or that all scores are equal."""
     difference, names = row.difference, (row.first, row.second)
     pair = f"{letters[row.first]}, {letters[row.second]}"
@@ -201,14 +203,14 @@ def document(
     records: list[dict[str, Any]] = []
     farthest: list[dict[str, Any]] = []
     for contest, rows in compared:
-        letters = _letters(contest)
+        letters = _letters_of_scores(contest)
         buckets = list(dict.fromkeys(row.bucket for row in rows))
         for bucket in buckets:
             of_bucket = [row for row in rows if row.bucket == bucket]
             notes = list(contest.notes) if bucket == buckets[0] else []
             notes += remarks(contest, bucket, of_bucket, letters, settings)
-            sheets.append(_sheet(contest, bucket, of_bucket, letters, notes))
-        records += [_record(row) for row in rows]
+            sheets.append(_bucket_sheet(contest, bucket, of_bucket, letters, notes))
+        records += [_record_of_comparison(row) for row in rows]
         for names in contest.metric_pairs if pairs else ():
             shown = disagreements(contest, names, pairs, buckets)
             sheets.append(_pairs_sheet(contest, names, shown))
@@ -217,10 +219,10 @@ def document(
     notes = [f"{contest.data.title}: {note}" for contest, _ in compared for note in contest.notes]
     value = {"comparisons": records, "pairs": farthest, "notes": notes}
     sizes = [row.difference.n for _, rows in compared for row in rows]
-    return Document(sheets, records, _explanations(settings, most, sizes), value)
+    return Document(sheets, records, _method_notes(settings, most, sizes), value)
 
 
-def _explanations(settings: PermutationTests, metric_pairs: int, sizes: Sequence[int]) -> list[str]:
+def _method_notes(settings: PermutationTests, metric_pairs: int, sizes: Sequence[int]) -> list[str]:
     """Return the notes on method: intervals, tests, detectable differences, and why tests may disagree.
 
     Args:
@@ -234,7 +236,7 @@ def _explanations(settings: PermutationTests, metric_pairs: int, sizes: Sequence
     if not all(by_influence) or not sizes:
         ways.append(f"of the paired bootstrap ({settings.resamples:,} resamples, expanded percentile)")
     if any(by_influence):
-        size = f", of {INFLUENCE_FROM:,} pairs and more" if settings.interval == "auto" else ""
+        size = f", of {MIN_INFLUENCE_PAIRS:,} pairs and more" if settings.interval == "auto" else ""
         ways.append(f"from the influence of each pair or group (Student's t{size})")
     interval = (
         f"difference: first less second, with the {percent(settings.confidence)} interval {', or '.join(ways)}, which "
@@ -262,7 +264,7 @@ def _explanations(settings: PermutationTests, metric_pairs: int, sizes: Sequence
     return [interval, tests, power, disagreeing] if draws else [interval, tests, power]
 
 
-def _letters(contest: Contest) -> dict[str, str]:
+def _letters_of_scores(contest: Contest) -> dict[str, str]:
     """Return a letter for each score, since names are too long for a table of metric pairs."""
     letters = {}
     for index, name in enumerate(contest.scores):
@@ -270,7 +272,7 @@ def _letters(contest: Contest) -> dict[str, str]:
     return letters
 
 
-def _sheet(
+def _bucket_sheet(
     contest: Contest, bucket: str, rows: Sequence[ComparedMetrics], letters: dict[str, str], notes: Sequence[str]
 ) -> Sheet:
     n = max(row.difference.n for row in rows)
@@ -278,13 +280,13 @@ def _sheet(
     return Sheet(
         f"{contest.data.title}, {bucket}",
         _HEADS,
-        [_cells(row, letters) for row in rows],
+        [_cells_of_row(row, letters) for row in rows],
         facts=(f"n = {n:,}; {legend}; ? cannot be told apart",),
         notes=tuple(notes),
     )
 
 
-def _cells(row: ComparedMetrics, letters: dict[str, str]) -> list[str]:
+def _cells_of_row(row: ComparedMetrics, letters: dict[str, str]) -> list[str]:
     difference = row.difference
     value = "–" if difference.value is None else short(difference.value, 3)
     if difference.low is not None and difference.high is not None:
@@ -293,22 +295,22 @@ def _cells(row: ComparedMetrics, letters: dict[str, str]) -> list[str]:
     return [
         f"{first} − {second}",
         symbol_of(difference.statistic),
-        _known(difference.first),
-        _known(difference.second),
+        _none_if_nan(difference.first),
+        _none_if_nan(difference.second),
         value,
         p_value(row.p_jackknife),
         p_value(row.p_permutation),
         p_value(row.p_williams),
-        _known(row.detectable),
+        _none_if_nan(row.detectable),
         {"first": first, "second": second, "cannot be told apart": "?", "undefined": "–"}[row.verdict],
     ]
 
 
-def _known(value: float | None) -> str:
+def _none_if_nan(value: float | None) -> str:
     return "–" if value is None else short(value, 3)
 
 
-def _record(row: ComparedMetrics) -> dict[str, Any]:
+def _record_of_comparison(row: ComparedMetrics) -> dict[str, Any]:
     difference = row.difference
     return {
         "dataset": row.dataset,

@@ -30,11 +30,11 @@ from assay.statistics.resampling import seed_of
 #: The name of the bucket of pairs whose texts have no common word.
 NO_COMMON_WORD = "f1=0"
 #: The most parts with more errors that the page names.
-MOST_PARTS = 3
+MAX_PARTS = 3
 #: The fewest pairs of such a part.
 FEWEST = 20
 #: The most pairs for which error categories are assigned.
-MOST_TAGGED = 10_000
+MAX_TAGGED_PAIRS = 10_000
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ class Evidence:
         return None
 
 
-def gather(run: RunFolder, settings: PageSettings) -> Evidence:
+def gather_evidence(run: RunFolder, settings: PageSettings) -> Evidence:
     """Return the evidence for a decision on one dataset of a run.
 
     Raises:
@@ -181,12 +181,14 @@ def gather(run: RunFolder, settings: PageSettings) -> Evidence:
         advice=advice[0],
         advice_without_common_word=advice[1] if len(advice) > 1 else None,
         compared=len(joined.scores),
-        choice=None if use is None else _choice(run, data, use, settings, tests),
+        choice=None if use is None else _choice_of_metric(run, data, use, settings, tests),
         missing=missing_metrics([run]),
     )
 
 
-def _choice(run: RunFolder, data: ScoredDataset, use: Line, settings: PageSettings, tests: PairedTests) -> Choice:
+def _choice_of_metric(
+    run: RunFolder, data: ScoredDataset, use: Line, settings: PageSettings, tests: PairedTests
+) -> Choice:
     """Return the recommended metric with its order, decisions and errors.
 
     Args:
@@ -196,16 +198,18 @@ def _choice(run: RunFolder, data: ScoredDataset, use: Line, settings: PageSettin
         settings: the settings of the page.
         tests: the settings of intervals.
     """
-    yes_no, why = _yes_no(run, data, use.metric, settings)
+    yes_no, why = _decisions_by_threshold(run, data, use.metric, settings)
     parts: list[Part] = []
     if yes_no is not None:
         masks = {name: mask for name, mask in data.buckets.items() if name != ALL and mask.any()}
-        parts = _parts(data, yes_no, masks, tests)
-        if settings.categories and len(data) <= MOST_TAGGED:
+        parts = _error_shares_by_part(data, yes_no, masks, tests)
+        if settings.categories and len(data) <= MAX_TAGGED_PAIRS:
             tagged = tag_all(data)
             masks = {tagged.labels[name]: mask for name, mask in tagged.masks.items() if name not in LAST_RESORTS}
             by_people = any(category.source == "people" for categories in tagged.categories for category in categories)
-            parts += _parts(data, yes_no, masks, tests, found_by="people" if by_people else "simple rules")
+            parts += _error_shares_by_part(
+                data, yes_no, masks, tests, found_by="people" if by_people else "simple rules"
+            )
     without_common_word = next((part for part in parts if part.name == NO_COMMON_WORD), None)
     worse = []
     for part in parts:
@@ -214,10 +218,10 @@ def _choice(run: RunFolder, data: ScoredDataset, use: Line, settings: PageSettin
     return Choice(
         line=use,
         record=data.metrics[use.metric],
-        order=_order(data, use.metric, tests),
+        order=_share_in_order(data, use.metric, tests),
         yes_no=yes_no,
         why_no_threshold=why,
-        parts=sorted(worse, key=lambda part: -(part.wrong.value or 0.0))[:MOST_PARTS],
+        parts=sorted(worse, key=lambda part: -(part.wrong.value or 0.0))[:MAX_PARTS],
         without_common_word=without_common_word,
     )
 
@@ -235,7 +239,7 @@ def _only_dataset(run: RunFolder, settings: PageSettings) -> Joined:
     return joined[0]
 
 
-def _order(data: ScoredDataset, metric: str, tests: PairedTests) -> Value:
+def _share_in_order(data: ScoredDataset, metric: str, tests: PairedTests) -> Value:
     """Return the share of pairs with different labels that a score orders as people do; a tied score counts half.
 
     It is (1 + D) / 2 with Somers' D, which is the AUC if labels have two values.
@@ -256,7 +260,9 @@ def _order(data: ScoredDataset, metric: str, tests: PairedTests) -> Value:
     return Value(*ends) if two_values else Value(*(None if end is None else (1 + end) / 2 for end in ends))
 
 
-def _yes_no(run: RunFolder, data: ScoredDataset, metric: str, settings: PageSettings) -> tuple[YesNo | None, str]:
+def _decisions_by_threshold(
+    run: RunFolder, data: ScoredDataset, metric: str, settings: PageSettings
+) -> tuple[YesNo | None, str]:
     """Return the decisions of a metric and an empty string; or None and a sentence on why there are none.
 
     Raises:
@@ -286,7 +292,7 @@ def _yes_no(run: RunFolder, data: ScoredDataset, metric: str, settings: PageSett
     return YesNo(for_metric, subject, decision, rows, wrong), ""
 
 
-def _parts(
+def _error_shares_by_part(
     data: ScoredDataset, yes_no: YesNo, masks: Mapping[str, NDArray[np.bool_]], tests: PairedTests, found_by: str = ""
 ) -> list[Part]:
     """Return the share of wrong decisions on each part with tested pairs.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from assay.reports.data import ALL, ScoredDataset
 from assay.reports.decision.evidence import Choice
-from assay.reports.errors.divergence import diverging
+from assay.reports.errors.divergence import find_divergence
 from assay.reports.errors.settings import Rule
 from assay.reports.layout import label_texts
 from assay.reports.thresholds.measures import decide
@@ -49,8 +49,8 @@ def judgements(data: ScoredDataset, choice: Choice) -> dict[str, list[Judgement]
     known = np.isfinite(scores)
     if yes_no is None:
         verb = "Ranked"
-        right = [known & ~diverging(data, metric, Rule(by="rank", residual=NEAR)).mask]
-        wrong = [diverging(data, metric, Rule(by="rank")).mask]
+        right = [known & ~find_divergence(data, metric, Rule(by="rank", residual=NEAR)).mask]
+        wrong = [find_divergence(data, metric, Rule(by="rank")).mask]
     else:
         verb = "Judged"
         _, positive = read_positive(data, yes_no.settings.positive)
@@ -61,12 +61,12 @@ def judgements(data: ScoredDataset, choice: Choice) -> dict[str, list[Judgement]
     seen: set[object] = set()
     examples = {}
     for title, masks in ((f"{verb} as people do", right), (f"{verb} otherwise than by people", wrong)):
-        examples[title] = [_judgement(data, choice, row) for row in _draw(data, masks, seen)]
+        examples[title] = [_judgement(data, choice, row) for row in _draw_examples(data, masks, seen)]
     texts = [example.reference + example.candidate for judged in examples.values() for example in judged]
     return examples if any(texts) else {}
 
 
-def _draw(data: ScoredDataset, masks: Sequence[NDArray[np.bool_]], seen: set[object]) -> list[int]:
+def _draw_examples(data: ScoredDataset, masks: Sequence[NDArray[np.bool_]], seen: set[object]) -> list[int]:
     """Return random row indices, up to :data:`EXAMPLES`, taken from the masks in turn.
 
     Pairs whose candidate or group is in *seen* are skipped; those of the returned rows are added to it.
@@ -106,15 +106,15 @@ def _judgement(data: ScoredDataset, choice: Choice, row: int) -> Judgement:
         people = f"{'yes' if positive else 'no'} (label {people})"
         verdict = f"{'yes' if called else 'no'} ({verdict})"
     return Judgement(
-        bounded(texts["question"], _QUESTION),
-        bounded(texts["reference"], _TEXT),
-        bounded(texts["candidate"], _TEXT),
+        truncated(texts["question"], _QUESTION),
+        truncated(texts["reference"], _TEXT),
+        truncated(texts["candidate"], _TEXT),
         people,
         verdict,
     )
 
 
-def bounded(text: str, most: int) -> str:
+def truncated(text: str, most: int) -> str:
     """Return a text on character line, cut to *most* characters, with invisible characters as their code points."""
     line = " ".join(text.split())
     cut = line if len(line) <= most else f"{line[: most - 1].rstrip()}…"

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 
 from assay.reports.decision.evidence import NO_COMMON_WORD, Choice, Evidence, Part
-from assay.reports.decision.phrases import about, listed, renamed, share_words
+from assay.reports.decision.phrases import joined, share_words, two_digits, with_short_names
 from assay.reports.layout import Cell, money, short
 from assay.reports.leaderboard.board import Line
 from assay.reports.page.parts import typographic_condition
@@ -21,7 +21,7 @@ _FEW_LABELS, _WIDE = 50, 0.1
 _FEW_PAIRS = 100
 
 
-def sure(evidence: Evidence, settings: PageSettings, names: Mapping[str, str]) -> Iterator[str]:
+def sentences_on_certainty(evidence: Evidence, settings: PageSettings, names: Mapping[str, str]) -> Iterator[str]:
     """Yield sentences on how the recommended metric compares with others, and how many labels would settle it.
 
     Args:
@@ -40,14 +40,15 @@ def sure(evidence: Evidence, settings: PageSettings, names: Mapping[str, str]) -
             values = f"{title_of(by)} {short(highest.values[by][0], 3)} against {short(use.values[by][0], 3)}"
             yield (
                 f"{first} has the higher value on these pairs ({values}), but the difference may be chance, and "
-                f"{_cheaper(name, use, first, highest)}, take {first}."
+                f"{_advantage_over_highest(name, use, first, highest)}, take {first}."
             )
         others = [names[line.metric] for line in advice.alike if line is not use and line is not highest]
         if others:
-            some = listed(others if len(others) < 6 else [*others[:5], f"{len(others) - 5} others"])
+            some = joined(others if len(others) < 6 else [*others[:5], f"{len(others) - 5} others"])
             yield f"These pairs cannot tell {name} from {some}{' either' if use is not highest else ''}."
         elif use is highest and not (advice.too_slow or advice.too_expensive or advice.unknown):
-            yield f"It agrees with people better than {_rest(evidence.compared - 1)}, by more than chance explains."
+            others_text = _other_metrics(evidence.compared - 1)
+            yield f"It agrees with people better than {others_text}, by more than chance explains."
     price = ""
     if settings.max_price is not None:
         price = f"{money(settings.max_price) if settings.max_price else 0} per 1,000 pairs"
@@ -58,33 +59,33 @@ def sure(evidence: Evidence, settings: PageSettings, names: Mapping[str, str]) -
         (advice.unknown, "of a cost that is not known, and not within", both),
     ):
         if lines:
-            yield f"Higher, but {why} the limit of {limit}: {listed([names[line.metric] for line in lines])}."
+            yield f"Higher, but {why} the limit of {limit}: {joined([names[line.metric] for line in lines])}."
     if advice.size is not None:
-        yield settled(advice.size, names, evidence.data.facts.n)
+        yield labels_needed(advice.size, names, evidence.data.facts.n)
     if use is not None and advice.warning:
-        yield f"Caution: {renamed(advice.warning, names)}."
+        yield f"Caution: {with_short_names(advice.warning, names)}."
     if evidence.missing:
-        yield f"Not compared, for want of scores: {renamed('; '.join(evidence.missing), names)}."
+        yield f"Not compared, for want of scores: {with_short_names('; '.join(evidence.missing), names)}."
     for hint in (*evidence.data.facts.hints, evidence.data.facts.grouping):
         if hint:
             yield f"A hint on the data: {hint}."
 
 
-def _cheaper(name: str, use: Line, first: str, highest: Line) -> str:
+def _advantage_over_highest(name: str, use: Line, first: str, highest: Line) -> str:
     """Return a clause on what *use* saves over *highest*, and the start of one on when that does not matter."""
     price, other = use.price_per_1000, highest.price_per_1000
     if price is None or other is None or price >= other:
-        times = about((use.pairs_per_second or 0.0) / (highest.pairs_per_second or math.inf))
+        times = two_digits((use.pairs_per_second or 0.0) / (highest.pairs_per_second or math.inf))
         return f"{name} is about {times} times as fast. Where speed does not matter"
     own = f"costs {money(price)}" if price else "is free"
     return f"{name} {own}, where 1,000 pairs cost {money(other)} with {first}. Where money does not matter"
 
 
-def _rest(count: int) -> str:
+def _other_metrics(count: int) -> str:
     return "the other metric" if count == 1 else f"each of the other {count} metrics"
 
 
-def settled(size: PlannedComparison, names: Mapping[str, str], n: int) -> str:
+def labels_needed(size: PlannedComparison, names: Mapping[str, str], n: int) -> str:
     """Return a sentence on the number of labelled pairs that would tell the two best metrics apart.
 
     Args:
@@ -106,7 +107,7 @@ def settled(size: PlannedComparison, names: Mapping[str, str], n: int) -> str:
     return f"It takes about {pairs:,} labelled pairs, not {n:,}, to tell {both}."
 
 
-def blind(evidence: Evidence, choice: Choice, names: Mapping[str, str]) -> Iterator[str]:
+def sentences_on_weaknesses(evidence: Evidence, choice: Choice, names: Mapping[str, str]) -> Iterator[str]:
     """Yield sentences on where the metric fails, and on what these pairs cannot show.
 
     Args:
@@ -115,10 +116,10 @@ def blind(evidence: Evidence, choice: Choice, names: Mapping[str, str]) -> Itera
         names: the short names of metrics.
     """
     data, yes_no = evidence.data, choice.yes_no
-    yield _without_common_word(evidence, choice, names)
+    yield _sentences_on_no_common_word(evidence, choice, names)
     for part in choice.parts:
         share = share_words(part.wrong.value or 0.0)
-        yield f"{_part_name(part)}: {share} of {part.wrong.of:,} decisions are wrong, more than elsewhere."
+        yield f"{_name_of_part(part)}: {share} of {part.wrong.of:,} decisions are wrong, more than elsewhere."
     if yes_no is not None:
         decision = yes_no.decision
         rarer = min(decision.positive, decision.n - decision.positive)
@@ -153,7 +154,7 @@ def blind(evidence: Evidence, choice: Choice, names: Mapping[str, str]) -> Itera
     )
 
 
-def _without_common_word(evidence: Evidence, choice: Choice, names: Mapping[str, str]) -> str:
+def _sentences_on_no_common_word(evidence: Evidence, choice: Choice, names: Mapping[str, str]) -> str:
     """Return sentences on the metric's errors and agreement where reference and candidate share no word."""
     use, advice, part = choice.line, evidence.advice_without_common_word, choice.without_common_word
     if advice is None:
@@ -179,7 +180,7 @@ def _without_common_word(evidence: Evidence, choice: Choice, names: Mapping[str,
     return f"{text}."
 
 
-def _part_name(part: Part) -> str:
+def _name_of_part(part: Part) -> str:
     if part.found_by:
         return f"Pairs of the kind “{part.name}”, as {part.found_by} filed them"
     if part.name == "f1>0":

@@ -15,24 +15,24 @@ def share_words(value: float) -> str:
     return f"{value:.1%}"
 
 
-def renamed(text: str, names: Mapping[str, str]) -> str:
+def with_short_names(text: str, names: Mapping[str, str]) -> str:
     """Return a text with full names of metrics replaced by their short names."""
     for full in sorted(names, key=len, reverse=True):
         text = text.replace(full, names[full])
     return text
 
 
-def metrics(count: int) -> str:
+def metric_count(count: int) -> str:
     """Return a number of metrics: ``one metric``, ``6 metrics``."""
     return "one metric" if count == 1 else f"{count} metrics"
 
 
-def listed(names: Sequence[str]) -> str:
+def joined(names: Sequence[str]) -> str:
     """Return names joined for a sentence: ``a, b and c``."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def about(number: float) -> str:
+def two_digits(number: float) -> str:
     """Return a number with two significant digits: ``2.5``, ``33``, ``1,800``."""
     if number < 10:
         return f"{number:.2g}"

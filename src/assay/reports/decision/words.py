@@ -10,8 +10,8 @@ from assay.manifest import MetricRecord
 from assay.reports.data import draws_of
 from assay.reports.decision.evidence import Choice, Evidence, YesNo
 from assay.reports.decision.examples import Judgement, judgements
-from assay.reports.decision.limits import blind, sure
-from assay.reports.decision.phrases import about, listed, metrics, of_hundred, renamed, share_words
+from assay.reports.decision.limits import sentences_on_certainty, sentences_on_weaknesses
+from assay.reports.decision.phrases import joined, metric_count, of_hundred, share_words, two_digits, with_short_names
 from assay.reports.layout import Cell, money, percent
 from assay.reports.leaderboard.board import Line
 from assay.reports.page.settings import PageSettings
@@ -22,7 +22,7 @@ from assay.statistics.coefficients import OF_TWO_LABELS, title_of
 from assay.tables import short_names
 
 #: Kind of metric -> a description for somebody who knows none of them.
-_KINDS = {
+_NAMES_OF_KINDS = {
     "lexical": "which compares the words or letters of the two texts",
     "embedding": "which compares what a language model makes of the two texts",
     "cross-encoder": "a language model that reads the two texts together",
@@ -32,7 +32,7 @@ _KINDS = {
     "function": "a function of your own",
 }
 #: Name of a metric in its signature -> a description that replaces that of its kind.
-_METRICS = {
+_NAMES_OF_METRICS = {
     "contains": "which looks whether the reference stands in the candidate, but for case, punctuation and articles",
     "em": "which looks whether the two texts are the same, but for case, punctuation and articles",
     "f1": "which measures how many of their words the two texts have in common",
@@ -89,65 +89,65 @@ class DecisionPage:
     small: Sequence[str]
 
 
-def in_words(evidence: Evidence, settings: PageSettings) -> DecisionPage:
+def page_in_words(evidence: Evidence, settings: PageSettings) -> DecisionPage:
     """Return the texts of the page, from the evidence for a decision."""
     names = short_names(evidence.data.metrics)
     choice, facts = evidence.choice, evidence.data.facts
     examples = {} if choice is None else judgements(evidence.data, choice)
     title = "How the metrics compare" if choice is None else "How sure is this choice?"
-    sections = [Section(title, list(sure(evidence, settings, names)))]
+    sections = [Section(title, list(sentences_on_certainty(evidence, settings, names)))]
     if choice is not None:
-        sections.append(Section("What it does not see", list(blind(evidence, choice, names))))
+        sections.append(Section("What it does not see", list(sentences_on_weaknesses(evidence, choice, names))))
     return DecisionPage(
         title=settings.title or f"Which metric to use for {evidence.data.title}",
         note=settings.note or "",
         lead=(
             f"People labelled {facts.n:,} pairs of a reference (the text expected) and a candidate (the text to "
-            f"judge), and {metrics(evidence.compared)} scored them. A metric is a program that computes how alike two "
-            "texts are. This page says which one to use in place of people, and which errors to expect."
+            f"judge), and {metric_count(evidence.compared)} scored them. A metric is a program that computes how alike "
+            "two texts are. This page says which one to use in place of people, and which errors to expect."
         ),
-        verdict=_verdict(choice, names),
+        verdict=_verdict_sentence(choice, names),
         answers=list(_answers(evidence, names)),
         counts=choice.yes_no.counts if choice is not None and choice.yes_no is not None else {},
         sections=sections,
         examples=examples,
-        small=list(_small(evidence, has_examples=bool(examples))),
+        small=list(_notes_to_reproduce(evidence, has_examples=bool(examples))),
     )
 
 
-def _verdict(choice: Choice | None, names: Mapping[str, str]) -> str:
+def _verdict_sentence(choice: Choice | None, names: Mapping[str, str]) -> str:
     if choice is None:
         return "No metric can be recommended"
     name = names[choice.line.metric]
     if choice.yes_no is None:
         return f"Use {name}"
     side = "from" if choice.yes_no.rises else "up to"
-    return f"Use {name}, and take a score {side} {_threshold(choice.yes_no)} as yes"
+    return f"Use {name}, and take a score {side} {_threshold_text(choice.yes_no)} as yes"
 
 
 def _answers(evidence: Evidence, names: Mapping[str, str]) -> Iterator[Answer]:
     choice = evidence.choice
     if choice is None:
-        yield Answer("Metric", _why_none(evidence, names))
+        yield Answer("Metric", _reason_for_no_metric(evidence, names))
     else:
-        yield Answer("Metric", _metric(choice, names, two_values=evidence.by == OF_TWO_LABELS))
+        yield Answer("Metric", _metric_answer(choice, names, two_values=evidence.by == OF_TWO_LABELS))
         if choice.yes_no is None:
             yield Answer("Threshold", f"None yet. {choice.why_no_threshold}")
         else:
-            yield Answer("Threshold", _threshold_words(choice.record, choice.yes_no))
-            yield Answer("Errors", _errors(choice.yes_no))
-        yield Answer("Cost", " ".join([_cost(choice, names), *_price(choice.line, evidence)]))
-    yield Answer("Labels", _labels(evidence))
+            yield Answer("Threshold", _threshold_answer(choice.record, choice.yes_no))
+            yield Answer("Errors", _error_answer(choice.yes_no))
+        yield Answer("Cost", " ".join([_cost_answer(choice, names), *_price_sentences(choice.line, evidence)]))
+    yield Answer("Labels", _label_answer(evidence))
 
 
-def _span(value: Value, level: float) -> str:
+def _interval_words(value: Value, level: float) -> str:
     """Return the interval of a share in words; empty if it has none."""
     if value.low is None or value.high is None:
         return ""
     return f"between {share_words(value.low)} and {share_words(value.high)} ({percent(level)} interval)"
 
 
-def _threshold(yes_no: YesNo) -> str:
+def _threshold_text(yes_no: YesNo) -> str:
     """Return the threshold to deploy, as ``assay thresholds`` prints it."""
     value = yes_no.decision.deployed
     return f"{value:.3g}" if yes_no.rises else f"{-value:.3g}"
@@ -156,18 +156,18 @@ def _threshold(yes_no: YesNo) -> str:
 # The answer.
 
 
-def _why_none(evidence: Evidence, names: Mapping[str, str]) -> str:
+def _reason_for_no_metric(evidence: Evidence, names: Mapping[str, str]) -> str:
     highest = evidence.advice.highest
-    reason = renamed(evidence.advice.warning, names)
+    reason = with_short_names(evidence.advice.warning, names)
     if highest is None:
         return f"None can be recommended: {reason}."
     return f"None can be recommended. {names[highest.metric]} has the highest value, with a reservation: {reason}."
 
 
-def _metric(choice: Choice, names: Mapping[str, str], *, two_values: bool) -> str:
+def _metric_answer(choice: Choice, names: Mapping[str, str], *, two_values: bool) -> str:
     """Return a description of the recommended metric, and how often it orders two pairs as people do."""
     record, order = choice.record, choice.order
-    kind = _METRICS.get(record.signature.get("metric", ""), _KINDS.get(record.declared.kind, ""))
+    kind = _NAMES_OF_METRICS.get(record.signature.get("metric", ""), _NAMES_OF_KINDS.get(record.declared.kind, ""))
     text = f"{names[record.metric]}{f', {kind}' if kind else ''}."
     if order.value is None:
         return text
@@ -179,18 +179,22 @@ def _metric(choice: Choice, names: Mapping[str, str], *, two_values: bool) -> st
     return f"{text}."
 
 
-def _threshold_words(record: MetricRecord, yes_no: YesNo) -> str:
-    side = f"at least {_threshold(yes_no)}" if yes_no.rises else f"at most {_threshold(yes_no)} (a low score is better)"
+def _threshold_answer(record: MetricRecord, yes_no: YesNo) -> str:
+    side = (
+        f"at least {_threshold_text(yes_no)}"
+        if yes_no.rises
+        else f"at most {_threshold_text(yes_no)} (a low score is better)"
+    )
     low, high = record.declared.low, record.declared.high
     scale = "" if low is None or high is None else f" Its scores run from {low:g} to {high:g}."
     rule = yes_no.subject.rule.removeprefix("label").replace(">=", "at least ").replace(">", "more than ")
     return (
         f"Take a pair as yes where its score is {side}, and as no otherwise.{scale} Yes means a label of {rule}. The "
-        f"threshold was chosen {_aim(yes_no)}."
+        f"threshold was chosen {_aim_of_threshold(yes_no)}."
     )
 
 
-def _aim(yes_no: YesNo) -> str:
+def _aim_of_threshold(yes_no: YesNo) -> str:
     settings = yes_no.settings
     if settings.precision is not None:
         return (
@@ -205,7 +209,7 @@ def _aim(yes_no: YesNo) -> str:
     return _AIMS[settings.measure]
 
 
-def _errors(yes_no: YesNo) -> str:
+def _error_answer(yes_no: YesNo) -> str:
     """Return the expected share of wrong decisions, its kinds, and the share if the answer were constant."""
     share = yes_no.share_wrong
     decision = yes_no.decision
@@ -216,7 +220,7 @@ def _errors(yes_no: YesNo) -> str:
         f"Expect {of_hundred(share.value)} decisions to be wrong: {share_words(share.value)} of those on pairs that "
         "the threshold was not learned on"
     )
-    span = _span(share, level)
+    span = _interval_words(share, level)
     text += f"; on new pairs like these, {span}." if span else ", which are too few for an interval."
     counts = yes_no.counts
     yes, no = decision.positive, decision.n - decision.positive
@@ -239,7 +243,7 @@ def _errors(yes_no: YesNo) -> str:
     return f"{text}."
 
 
-def _cost(choice: Choice, names: Mapping[str, str]) -> str:
+def _cost_answer(choice: Choice, names: Mapping[str, str]) -> str:
     record, speed = choice.record, choice.line.pairs_per_second
     if not speed:
         return (
@@ -247,14 +251,15 @@ def _cost(choice: Choice, names: Mapping[str, str]) -> str:
             if record.declared.kind != "recorded"
             else "Unknown: its scores came with the data."
         )
-    text = f"1,000 pairs take {_duration(1000 / speed)} on the machine of the run ({about(speed)} pairs a second"
+    duration = _duration_words(1000 / speed)
+    text = f"1,000 pairs take {duration} on the machine of the run ({two_digits(speed)} pairs per second"
     devices = record.cost.details.get("devices")
     text += f", {', '.join(map(str, devices))})" if isinstance(devices, list) and devices else ")"
     shared = [names.get(name, name) for name in record.cost.shared_with]
-    return f"{text}, together with {listed(shared)}." if shared else f"{text}."
+    return f"{text}, together with {joined(shared)}." if shared else f"{text}."
 
 
-def _price(line: Line, evidence: Evidence) -> Iterator[str]:
+def _price_sentences(line: Line, evidence: Evidence) -> Iterator[str]:
     """Yield a sentence on the price of pairs, if any metric costs money."""
     if not evidence.advice.board.is_priced:
         return
@@ -267,7 +272,7 @@ def _price(line: Line, evidence: Evidence) -> Iterator[str]:
         yield "It is free: no pair is paid for."
 
 
-def _duration(seconds: float) -> str:
+def _duration_words(seconds: float) -> str:
     """Return a duration with two significant digits in a natural unit."""
     for unit, size in (("hours", 3600.0), ("minutes", 60.0)):
         if seconds >= 2 * size:
@@ -275,7 +280,7 @@ def _duration(seconds: float) -> str:
     return f"{seconds:.2g} seconds" if seconds < 100 else f"{seconds:.0f} seconds"
 
 
-def _labels(evidence: Evidence) -> str:
+def _label_answer(evidence: Evidence) -> str:
     """Return the number of labelled pairs and groups, and the meaning of the labels."""
     facts, bucket = evidence.data.facts, evidence.bucket
     text = f"{facts.n:,} labelled pairs"
@@ -291,7 +296,7 @@ def _labels(evidence: Evidence) -> str:
 # How it was computed.
 
 
-def _small(evidence: Evidence, *, has_examples: bool) -> Iterator[str]:
+def _notes_to_reproduce(evidence: Evidence, *, has_examples: bool) -> Iterator[str]:
     """Yield the notes with which another person can reproduce the numbers.
 
     Args:

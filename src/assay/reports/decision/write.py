@@ -9,8 +9,8 @@ from markupsafe import Markup
 
 from assay.errors import InputError
 from assay.output import FileKind, check_replaceable
-from assay.reports.decision.evidence import gather
-from assay.reports.decision.words import DecisionPage, in_words
+from assay.reports.decision.evidence import gather_evidence
+from assay.reports.decision.words import DecisionPage, page_in_words
 from assay.reports.folder import RunFolder
 from assay.reports.formats import write
 from assay.reports.page.render import (
@@ -45,7 +45,7 @@ def write_decision(run: RunFolder, out: Path, settings: PageSettings) -> Path:
         settings: the settings of the page, such as title, note and threshold.
 
     Raises:
-        InputError: *out* exists and is not an earlier page, or cannot be written; see also :func:`gather`.
+        InputError: *out* exists and is not an earlier page, or cannot be written; see also :func:`gather_evidence`.
     """
     suffix = out.suffix.lower()
     is_file = suffix in (".html", ".htm", ".md")
@@ -55,7 +55,7 @@ def write_decision(run: RunFolder, out: Path, settings: PageSettings) -> Path:
             check_replaceable(out, FileKind("a page of assay", "`out`", _is_page))
         else:
             check_page_target(out)
-        page = in_words(gather(run, settings), settings)
+        page = page_in_words(gather_evidence(run, settings), settings)
         text = decision_markdown(page) if suffix == ".md" else decision_html(page)
         path.parent.mkdir(parents=True, exist_ok=True)
         put_page(text, path)
@@ -103,27 +103,27 @@ def decision_markdown(page: DecisionPage) -> str:
 
 def draw_counts(counts: Mapping[str, int]) -> Markup:
     """Return a picture of a hundred marks in proportion to the kinds of decisions: discs are right, squares wrong."""
-    shares = of_a_hundred(counts)
+    shares = whole_percentages(counts)
     listed = ", ".join(f"{shares[kind]} {meaning}" for kind, meaning in KINDS.items())
     parts = []
     number = 0
     for kind in KINDS:
         for _ in range(shares[kind]):
             x, y = 20.0 * (number % _ACROSS), 20.0 * (number // _ACROSS)
-            parts.append(mark(kind, x, y))
+            parts.append(draw_mark(kind, x, y))
             number += 1
     about = f"Of 100 decisions: {listed}."
     return drawing("counts", 20 * _ACROSS, 20 * _MARKS // _ACROSS, "One hundred decisions", about, *parts)
 
 
-def mark(kind: str, x: float, y: float) -> Markup:
+def draw_mark(kind: str, x: float, y: float) -> Markup:
     """Return the mark of one decision in a square of side 20 whose upper left corner is (*x*, *y*)."""
     if kind in ("hits", "rests"):
         return element("circle", cx=x + 10, cy=y + 10, r=6.5, class_=kind)
     return element("rect", x=x + 3.5, y=y + 3.5, width=13, height=13, class_=kind)
 
 
-def of_a_hundred(counts: Mapping[str, int]) -> dict[str, int]:
+def whole_percentages(counts: Mapping[str, int]) -> dict[str, int]:
     """Return counts as whole percentages that sum to 100, by the largest-remainder method."""
     total = sum(counts.values())
     shares = {kind: _MARKS * count // total for kind, count in counts.items()}

@@ -14,7 +14,7 @@ from assay.reports.categories.vocabulary import CATEGORIES, Tag, from_people, la
 from assay.reports.data import ScoredDataset
 from assay.reports.errors.divergence import Divergence, label_scale
 from assay.settings import Resampling
-from assay.statistics.agreement import FEWEST as FEWEST_UNITS
+from assay.statistics.agreement import MIN_UNITS as FEWEST_UNITS
 from assay.statistics.agreement import percentile_interval
 from assay.statistics.resampling import Resampler
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 #: Number of words of the longest answer that the rules can read. In longer answers they find a category as often as in
 #: unrelated ones (measured in docs/errors.md).
-LONG = 20
+MAX_WORDS = 20
 #: Share of pairs with a longer answer from which on the reader is warned.
-MANY_LONG = 0.1
+MAX_SHARE_OF_LONG_ANSWERS = 0.1
 #: Number of pairs whose parts of speech are read in one batch.
 _BATCH_PAIRS = 2000
 
@@ -169,16 +169,16 @@ def tag_all(
     return Tagged(categories, missing)
 
 
-def too_long(data: ScoredDataset) -> NDArray[np.bool_]:
+def have_long_answers(data: ScoredDataset) -> NDArray[np.bool_]:
     """Return which pairs have an answer that is too long for the rules, and no category by people, shape (n,)."""
     is_long = np.zeros(len(data), dtype=bool)
     for row, (pair, of_people) in enumerate(zip(_pair_texts(data), categories_of_people(data), strict=True)):
         reference, candidate, _ = pair.texts
-        is_long[row] = not of_people and max(len(reference.split()), len(candidate.split())) > LONG
+        is_long[row] = not of_people and max(len(reference.split()), len(candidate.split())) > MAX_WORDS
     return is_long
 
 
-def about_long_answers(long: int, n: int, which: str = "") -> list[str]:
+def long_answer_warning(long: int, n: int, which: str = "") -> list[str]:
     """Return a warning that the categories are unreliable, as a list of one line; empty if few answers are too long.
 
     Args:
@@ -186,12 +186,12 @@ def about_long_answers(long: int, n: int, which: str = "") -> list[str]:
         n: the number of all pairs.
         which: words about the long ones, which are inserted behind their number.
     """
-    if not n or long < MANY_LONG * n:
+    if not n or long < MAX_SHARE_OF_LONG_ANSWERS * n:
         return []
     line = (
-        f"The categories are unreliable: {long:,} of {n:,} pairs{which} have an answer of more than {LONG} words, in "
+        f"The categories are unreliable: {long:,} of {n:,} pairs{which} have an answer of more than {MAX_WORDS} words, "
     )
-    return [line + "which the rules find a category as often as in an unrelated answer."]
+    return [line + "in which the rules find a category as often as in an unrelated answer."]
 
 
 def _gold_nearest_to(golds: Sequence[str], candidate: str) -> str:
@@ -205,7 +205,7 @@ def _gold_nearest_to(golds: Sequence[str], candidate: str) -> str:
 # Frequencies of categories among the diverging pairs, and among all pairs
 
 #: Number of diverging pairs of a category from which on its ratio has an interval; fewer resample to few values.
-FEWEST = 5
+MIN_DIVERGING_PAIRS = 5
 
 
 @dataclass(frozen=True)
@@ -254,7 +254,8 @@ class Frequency:
             undefined.
         low, high: the percentile interval of the ratio from resamples of pairs (or of the groups of the run); None if
             there is no interval.
-        few: whether there are too few diverging pairs (see :data:`FEWEST`) or resampled units for an interval.
+        few: whether there are fewer diverging pairs than :data:`MIN_DIVERGING_PAIRS`, or too few resampled units for
+            an interval.
     """
 
     category: str
@@ -268,7 +269,7 @@ class Frequency:
     few: bool
 
 
-def frequencies(
+def frequencies_of(
     tagged: Tagged, divergence: Divergence, groups: NDArray[np.intp] | None, drawing: Resampling, seed: Sequence[int]
 ) -> list[Frequency]:
     """Return the frequency of every category among the considered pairs, most diverging pairs first.
@@ -301,7 +302,7 @@ def frequencies(
                 ratio=ratio,
                 low=low,
                 high=high,
-                few=units < FEWEST_UNITS or diverging.count < FEWEST,
+                few=units < FEWEST_UNITS or diverging.count < MIN_DIVERGING_PAIRS,
             )
         )
     return sorted(rows, key=lambda row: -row.diverging.count)
@@ -314,12 +315,14 @@ def ratio_intervals(
     drawing: Resampling,
     seed: Sequence[int],
 ) -> dict[str, tuple[float, float]]:
-    """Return the interval of the ratio by category, for categories with :data:`FEWEST` or more diverging pairs.
+    """Return the interval of the ratio by category, for categories with enough diverging pairs.
+
+    Enough are :data:`MIN_DIVERGING_PAIRS`.
 
     The considered pairs are resampled. *masks* tells for each category which pairs have it, shape (n,); the other
-    arguments are as for :func:`frequencies`.
+    arguments are as for :func:`frequencies_of`.
     """
-    names = [name for name, mask in masks.items() if int((mask & divergence.mask).sum()) >= FEWEST]
+    names = [name for name, mask in masks.items() if int((mask & divergence.mask).sum()) >= MIN_DIVERGING_PAIRS]
     rows = np.flatnonzero(divergence.considered)
     if not names or not drawing.resamples:
         return {}
@@ -329,8 +332,8 @@ def ratio_intervals(
     resampler = Resampler(len(rows), drawing.resamples, tuple(seed), codes)
     ratios_of_blocks = []
     for weights in resampler.blocks():
-        diverging_shares = _shares(everywhere * diverges, diverges, weights)
-        all_shares = _shares(everywhere, np.ones(len(rows)), weights)
+        diverging_shares = _shares_of_resamples(everywhere * diverges, diverges, weights)
+        all_shares = _shares_of_resamples(everywhere, np.ones(len(rows)), weights)
         undefined = np.full_like(diverging_shares, np.nan)
         ratios_of_blocks.append(np.divide(diverging_shares, all_shares, out=undefined, where=all_shares > 0))
     ratios = np.concatenate(ratios_of_blocks, axis=1)
@@ -342,7 +345,7 @@ def ratio_intervals(
     return intervals
 
 
-def _shares(
+def _shares_of_resamples(
     has_category: NDArray[np.float64], inside: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return the share of each category in a subset of the pairs, in each of b resamples, shape (categories, b).

@@ -62,7 +62,7 @@ def label_scale(data: ScoredDataset) -> tuple[float, float]:
     return (float(data.labels.min()), float(data.labels.max())) if len(data) else (0.0, 0.0)
 
 
-def diverging(
+def find_divergence(
     data: ScoredDataset,
     metric: str,
     rule: Rule | None = None,

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from assay.reports.categories.vocabulary import LAST_RESORTS, label_of_rules
-from assay.reports.errors.categories import FEWEST, Frequency, Share, about_long_answers
+from assay.reports.errors.categories import MIN_DIVERGING_PAIRS, Frequency, Share, long_answer_warning
 from assay.reports.errors.divergence import Divergence
 from assay.reports.errors.report import Cleaning, ErrorReport, SubsetAgreement, records
 from assay.reports.layout import Cell, cut, label_texts
 from assay.reports.sheets import Column, Document, Sheet, number_columns
-from assay.statistics.agreement import FEWEST as FEWEST_UNITS
+from assay.statistics.agreement import MIN_UNITS as FEWEST_UNITS
 from assay.statistics.coefficients import title_of
 
 _ABOUT_SHARES = (
@@ -18,7 +18,7 @@ _ABOUT_SHARES = (
     "bootstrap interval; 1 is as frequent among errors as anywhere."
 )
 _ABOUT_FEW = (
-    f"few: below {FEWEST} diverging pairs, or {FEWEST_UNITS} pairs or groups in all, no interval. "
+    f"few: below {MIN_DIVERGING_PAIRS} diverging pairs, or {FEWEST_UNITS} pairs or groups in all, no interval. "
     f"{', '.join(map(label_of_rules, LAST_RESORTS))} are read from the label as well, which also decides what "
     "diverges: their ratio says little."
 )
@@ -32,28 +32,28 @@ def error_document(reports: Sequence[ErrorReport], *, top: int = 10, limit: int 
         top: the number of diverging pairs per metric in the tables.
         limit: the number of diverging pairs per metric among the records; all by default.
     """
-    sheets = [sheet for report in reports for sheet in _sheets(report, top)]
+    sheets = [sheet for report in reports for sheet in _sheets_of_report(report, top)]
     missing = dict.fromkeys(line for report in reports for line in report.tagged.missing)
     pairs = [record for report in reports for record in records(report, limit)]
     notes = [_ABOUT_SHARES, _ABOUT_FEW] if any(report.divergences for report in reports) else []
     return Document(sheets, pairs, notes, warnings=list(missing))
 
 
-def _sheets(report: ErrorReport, top: int) -> Iterator[Sheet]:
+def _sheets_of_report(report: ErrorReport, top: int) -> Iterator[Sheet]:
     for metric in report.divergences:
-        yield _frequencies(report, metric)
-        yield _worst_pairs(report, metric, top)
-        yield _agreement_by_category(report, metric)
-    yield from _agreement_by_number(report)
+        yield _frequency_sheet(report, metric)
+        yield _worst_pairs_sheet(report, metric, top)
+        yield _agreement_by_category_sheet(report, metric)
+    yield from _agreement_by_number_sheets(report)
     if report.cleaning is not None:
-        yield _cleaning(report, report.cleaning)
+        yield _cleaning_sheet(report, report.cleaning)
 
 
 def _dataset_title(report: ErrorReport) -> str:
     return report.data.title + ("" if report.bucket == "all" else f", {report.bucket}")
 
 
-def _frequencies(report: ErrorReport, metric: str) -> Sheet:
+def _frequency_sheet(report: ErrorReport, metric: str) -> Sheet:
     """Return the table of the frequency of each category among the pairs on which a metric and people diverge."""
     divergence = report.divergences[metric]
     n, low = len(divergence.rows), int(divergence.too_low.sum())
@@ -84,13 +84,13 @@ def _frequencies(report: ErrorReport, metric: str) -> Sheet:
         [Column("category"), *(Column(head, number=True, spare=int(head == "share of all")) for head in heads)],
         rows,
         facts=facts,
-        notes=[*_hint_for_ranks(report, divergence), *_long_answers(report, divergence)],
-        spare_rows=_without_a_diverging_pair(report.frequencies[metric]),
+        notes=[*_hint_for_ranks(report, divergence), *_long_answer_warning(report, divergence)],
+        spare_rows=_count_trailing_rows_without_divergence(report.frequencies[metric]),
         spare_words="categories without a diverging pair",
     )
 
 
-def _without_a_diverging_pair(frequencies: Sequence[Frequency]) -> int:
+def _count_trailing_rows_without_divergence(frequencies: Sequence[Frequency]) -> int:
     """Return the number of rows at the end without a diverging pair; 0 if no row has one."""
     for count, row in enumerate(reversed(frequencies)):
         if row.too_low or row.too_high:
@@ -108,14 +108,14 @@ def _hint_for_ranks(report: ErrorReport, divergence: Divergence) -> list[str]:
     return [line + "--threshold auto for wrong decisions."]
 
 
-def _long_answers(report: ErrorReport, divergence: Divergence) -> list[str]:
+def _long_answer_warning(report: ErrorReport, divergence: Divergence) -> list[str]:
     """Return a warning that the rules are unreliable, if many considered pairs have an answer that is too long."""
     is_long = report.too_long & divergence.considered
     diverging = f", {int((is_long & divergence.mask).sum()):,} of the {len(divergence.rows):,} that diverge,"
-    return about_long_answers(int(is_long.sum()), int(divergence.considered.sum()), diverging)
+    return long_answer_warning(int(is_long.sum()), int(divergence.considered.sum()), diverging)
 
 
-def _worst_pairs(report: ErrorReport, metric: str, top: int) -> Sheet:
+def _worst_pairs_sheet(report: ErrorReport, metric: str, top: int) -> Sheet:
     """Return the table of the *top* pairs on which a metric and people diverge most, worst first."""
     rows = []
     for record in records(report, top):
@@ -128,7 +128,7 @@ def _worst_pairs(report: ErrorReport, metric: str, top: int) -> Sheet:
                     cut(record["question"]),
                     cut(record["reference"]),
                     cut(record["candidate"]),
-                    "; ".join(map(_label, record["categories"])) or "–",
+                    "; ".join(map(_category_label, record["categories"])) or "–",
                 ]
             )
     heads = [
@@ -146,12 +146,12 @@ def _worst_pairs(report: ErrorReport, metric: str, top: int) -> Sheet:
     )
 
 
-def _label(category: dict[str, str]) -> str:
+def _category_label(category: dict[str, str]) -> str:
     """Return the name that a reader sees of a category in a record."""
     return category["category"] if category["source"] == "people" else label_of_rules(category["category"])
 
 
-def _agreement_by_category(report: ErrorReport, metric: str) -> Sheet:
+def _agreement_by_category_sheet(report: ErrorReport, metric: str) -> Sheet:
     """Return the table of the agreement on the pairs with each category, beside that on all other pairs."""
     heads = [head for name in report.statistics for head in (f"{title_of(name)} inside", "all but it")]
     rows = [
@@ -176,7 +176,7 @@ def _agreement_by_category(report: ErrorReport, metric: str) -> Sheet:
     )
 
 
-def _agreement_by_number(report: ErrorReport) -> Iterator[Sheet]:
+def _agreement_by_number_sheets(report: ErrorReport) -> Iterator[Sheet]:
     """Yield one table per statistic with the agreement on all pairs, and on pairs without and with a number."""
     for name in report.statistics:
         rows = [
@@ -198,7 +198,7 @@ def _agreement_by_number(report: ErrorReport) -> Iterator[Sheet]:
         )
 
 
-def _cleaning(report: ErrorReport, cleaning: Cleaning) -> Sheet:
+def _cleaning_sheet(report: ErrorReport, cleaning: Cleaning) -> Sheet:
     """Return the table of the agreement with the first and with the corrected labels."""
     rows = [
         [metric, title_of(name)]

@@ -139,7 +139,7 @@ def evaluation_document(
         evaluation, missing = evaluate_rules(data, scale, speech)
         notes += missing
         sheets.append(_evaluation_sheet(data, evaluation))
-        records += [_record(data, row) for row in (*evaluation.categories, *evaluation.groups)]
+        records += [_record_of_agreement(data, row) for row in (*evaluation.categories, *evaluation.groups)]
     return Document(sheets, records, warnings=list(dict.fromkeys(notes)))
 
 
@@ -153,7 +153,7 @@ def _evaluation_sheet(data: ScoredDataset, evaluation: Evaluation) -> Sheet:
     return Sheet(
         f"Rules against annotated categories: {data.title}",
         [Column("category"), *(Column(head, number=True) for head in _NUMBER_HEADS)],
-        [_row(row) for row in rows],
+        [_row_of_agreement(row) for row in rows],
         facts=[
             (
                 f"{n:,} annotated pairs; the rules give {evaluation.tags / n:.2f} categories a pair, "
@@ -165,7 +165,7 @@ def _evaluation_sheet(data: ScoredDataset, evaluation: Evaluation) -> Sheet:
     )
 
 
-def _record(data: ScoredDataset, agreement: Agreement) -> dict[str, Any]:
+def _record_of_agreement(data: ScoredDataset, agreement: Agreement) -> dict[str, Any]:
     return {
         "dataset": data.name,
         "category": agreement.category,
@@ -180,7 +180,7 @@ def _record(data: ScoredDataset, agreement: Agreement) -> dict[str, Any]:
     }
 
 
-def _row(agreement: Agreement) -> list[str]:
+def _row_of_agreement(agreement: Agreement) -> list[str]:
     """Return the cells of one category: name, three counts, four measures; undefined measures are a dash."""
     shares = (agreement.precision, agreement.recall, agreement.f1, agreement.kappa)
     shown = ["–" if value is None else short(value, 2) for value in shares]

@@ -14,8 +14,8 @@ from assay.errors import InputError, unknown_name
 from assay.lexicon.texts import has_number
 from assay.reports.categories import PartsOfSpeech
 from assay.reports.data import ALL, ScoredDataset, choose_datasets, read_datasets
-from assay.reports.errors.categories import Frequency, Tagged, frequencies, tag_all, too_long
-from assay.reports.errors.divergence import Divergence, diverging
+from assay.reports.errors.categories import Frequency, Tagged, frequencies_of, have_long_answers, tag_all
+from assay.reports.errors.divergence import Divergence, find_divergence
 from assay.reports.errors.settings import Rule
 from assay.reports.folder import RunFolder
 from assay.settings import Resampling
@@ -163,7 +163,7 @@ def same_dataset(data: ScoredDataset, others: Sequence[ScoredDataset]) -> Scored
     return next((other for other in others if other.name == data.name), None)
 
 
-def clean(
+def compare_labels(
     data: ScoredDataset,
     other: ScoredDataset,
     metrics: Sequence[str],
@@ -282,7 +282,7 @@ def analyse(
         raise InputError(unknown_name(f"{data.run.title}: {data.name} has no bucket", bucket, data.buckets))
     inside, seed = data.buckets[bucket], data.within(bucket, drawing.seed).seed
     tagged = tag_all(data, rule.scale, speech)
-    divergences = {name: diverging(data, name, rule, inside, drawing.seed) for name in names}
+    divergences = {name: find_divergence(data, name, rule, inside, drawing.seed) for name in names}
     other = same_dataset(data, corrected)
     numbered = [bucket] if bucket != ALL else [ALL, *(name for name in ("f1=0", "f1>0") if name in data.buckets)]
     return ErrorReport(
@@ -290,16 +290,16 @@ def analyse(
         bucket=bucket,
         statistics=list(statistics),
         tagged=tagged,
-        too_long=too_long(data),
+        too_long=have_long_answers(data),
         divergences=divergences,
         frequencies={
-            name: frequencies(tagged, divergence, data.groups, drawing, seed)
+            name: frequencies_of(tagged, divergence, data.groups, drawing, seed)
             for name, divergence in divergences.items()
         },
         everywhere=agreement_on(data, "all pairs", inside, names, statistics, drawing, bucket=bucket),
         categories=by_category(data, tagged.masks, bucket, names, statistics, drawing),
         numbers=by_number(data, numbered, names, statistics, drawing),
-        cleaning=clean(data, other, names, statistics, drawing) if other is not None else None,
+        cleaning=compare_labels(data, other, names, statistics, drawing) if other is not None else None,
     )
 
 
@@ -326,7 +326,7 @@ def records(report: ErrorReport, limit: int | None = None) -> Iterator[dict[str,
                 "score": float(data.scores[metric][row]),
                 "side": "too-low" if divergence.too_low[rank] else "too-high",
                 "distance": round(float(divergence.distances[rank]), 6),
-                **_threshold(data, divergence, row),
+                **_threshold_field(data, divergence, row),
                 "categories": [
                     {"category": category.name, "reason": category.reason, "source": category.source}
                     for category in report.tagged.categories[row]
@@ -334,7 +334,7 @@ def records(report: ErrorReport, limit: int | None = None) -> Iterator[dict[str,
             }
 
 
-def _threshold(data: ScoredDataset, divergence: Divergence, row: int) -> dict[str, float]:
+def _threshold_field(data: ScoredDataset, divergence: Divergence, row: int) -> dict[str, float]:
     """Return the field with the threshold that decided a pair, on the scale of the metric; empty if there is none."""
     if divergence.decisions is None:
         return {}

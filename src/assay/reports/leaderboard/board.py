@@ -20,7 +20,7 @@ from assay.reports.data import ScoredDataset, read_datasets
 from assay.reports.folder import RunFolder, run_titles
 from assay.reports.leaderboard.ties import Calibrated, calibrated_coefficients, mean_calibrated
 from assay.reports.settings import PairedTests
-from assay.statistics.agreement import Coefficients, measure
+from assay.statistics.agreement import Coefficients, measure_all
 from assay.statistics.comparison import Difference, average, average_drawn, summarise
 from assay.statistics.draws import Drawn, MetricPair, draw_all
 from assay.statistics.random_effects import RandomEffects, random_effects_mean
@@ -383,7 +383,7 @@ def _measure_bucket(
         "groups": pairs.groups,
         "interval": settings.interval,
     }
-    coefficients = measure(scores, pairs.labels, resamples=settings.resamples, advance=advance, **drawing)
+    coefficients = measure_all(scores, pairs.labels, resamples=settings.resamples, advance=advance, **drawing)
     metric_pairs = () if joined.unranked else None
     comparisons = draw_all(scores, pairs.labels, permutations=0, resamples=0, metric_pairs=metric_pairs, **drawing)
     calibrated_metrics = (

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.reports.layout import short
-from assay.statistics.agreement import Coefficients, measure
+from assay.statistics.agreement import Coefficients, measure_all
 from assay.statistics.coefficients import calibrated_form, title_of
 
 #: The difference between the highest and the lowest share of ties above which ties are said to influence the ranking.
@@ -73,7 +73,7 @@ def calibrated_coefficients(
     ties = {name: coefficients.ties for name, coefficients in uncalibrated.items()}
     if calibrated_name is None or len(labels) > MAX_CALIBRATED_PAIRS or not ties_decide(ties, by):
         return {}
-    measured = measure(scores, labels, statistics=(calibrated_name,), resamples=0, seed=(0,), groups=groups)
+    measured = measure_all(scores, labels, statistics=(calibrated_name,), resamples=0, seed=(0,), groups=groups)
     values = {}
     for name, coefficients in measured.items():
         value = float(coefficients.values[0])

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from assay.reports.data import ALL
-from assay.reports.errors.divergence import Divergence, diverging
+from assay.reports.errors.divergence import Divergence, find_divergence
 from assay.reports.errors.settings import Rule
 from assay.reports.layout import Cell, elide_middle, short
 from assay.reports.page.agreement import draw_forest
@@ -188,7 +188,7 @@ def draw_profile(unit: Unit, model: AspectModel, tagged: TagColumns) -> Profile 
         return None
     metric = model.whole_metric if model.whole_metric in unit.data.scores else next(iter(aspects.values()))
     scores = np.stack([unit.data.scores[name] for name in aspects.values()])
-    divergence = diverging(unit.data, metric, Rule(by="rank", residual=RESIDUAL))
+    divergence = find_divergence(unit.data, metric, Rule(by="rank", residual=RESIDUAL))
     masks = _category_masks(tagged, len(unit.data))
     all_pairs = _category_row("all pairs", scores, divergence, np.ones(len(unit.data), dtype=bool))
     category_rows = [_category_row(name, scores, divergence, mask & divergence.mask) for name, mask in masks.items()]

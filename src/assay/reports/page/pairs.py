@@ -16,12 +16,12 @@ from assay.reports.data import ALL, ScoredDataset
 from assay.reports.errors.categories import (
     Category,
     Tagged,
-    about_long_answers,
     categories_of_people,
+    have_long_answers,
+    long_answer_warning,
     tag_all,
-    too_long,
 )
-from assay.reports.errors.divergence import diverging, label_scale
+from assay.reports.errors.divergence import find_divergence, label_scale
 from assay.reports.errors.settings import Rule
 from assay.reports.units import Unit
 
@@ -73,7 +73,7 @@ def tag_pairs(data: ScoredDataset, most: int) -> TagColumns:
         chosen = tag_all(replace(data, facts=facts, table=data.table.take(rows), scores={}, metrics={}, _masks={}))
         for row, categories in zip(rows, chosen.categories, strict=True):
             tags[row] = categories
-        long_answers = about_long_answers(int(too_long(data).sum()), len(data))
+        long_answers = long_answer_warning(int(have_long_answers(data).sum()), len(data))
         about += [*_rule_lines(people, len(rows)), *long_answers, *chosen.missing]
     elif not all(people):
         about.append("Rules that suggest categories did not look at the pairs; assay report RUN --out DIR asks them.")
@@ -114,7 +114,7 @@ def _choose_rows_to_tag(data: ScoredDataset, most: int) -> NDArray[np.intp]:
         return np.arange(len(data))
     largest_distances = np.zeros(len(data))
     for metric in data.scores:
-        divergence = diverging(data, metric, _ANY_RANK_DIFFERENCE)
+        divergence = find_divergence(data, metric, _ANY_RANK_DIFFERENCE)
         largest_distances[divergence.rows] = np.maximum(largest_distances[divergence.rows], divergence.distances)
     return np.sort(np.argsort(-largest_distances, kind="stable")[:most])
 

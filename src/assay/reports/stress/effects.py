@@ -14,7 +14,7 @@ from assay.reports.thresholds.parts import folds
 from assay.reports.thresholds.settings import OPTIMISED
 from assay.reports.thresholds.study import tune_and_decide
 from assay.settings import Resampling
-from assay.statistics.agreement import FEWEST, percentile_interval
+from assay.statistics.agreement import MIN_UNITS, percentile_interval
 from assay.statistics.concordance import Floats
 from assay.statistics.crossvalidation import Rows, join_codes
 from assay.statistics.resampling import Resampler
@@ -189,7 +189,7 @@ def estimates(
 
 def _wilson_interval(share: float, n: int, confidence: float) -> tuple[float | None, float | None]:
     """Return Wilson's interval of a share that is 0 or 1, of n units; None if n is too small for any interval."""
-    if n < FEWEST:
+    if n < MIN_UNITS:
         return None, None
     squared = NormalDist().inv_cdf((1 + confidence) / 2) ** 2
     return (0.0, squared / (n + squared)) if share == 0 else (n / (n + squared), 1.0)

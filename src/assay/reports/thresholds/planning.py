@@ -25,7 +25,7 @@ from assay.reports.thresholds.each import ValueAgreement, agreement_of_each
 from assay.reports.thresholds.parts import ThresholdPart, folds, one_part, parts_by_value
 from assay.reports.thresholds.settings import ThresholdSettings
 from assay.reports.thresholds.study import Decision, tune_and_decide, tune_and_test
-from assay.statistics.agreement import FEWEST
+from assay.statistics.agreement import MIN_UNITS
 from assay.statistics.concordance import Floats
 from assay.statistics.crossvalidation import Rows, join_codes
 from assay.statistics.resampling import seed_of
@@ -187,8 +187,8 @@ def _thresholds_of_dataset(tune: ScoredDataset, test: ScoredDataset, settings: T
     if not decisions:
         raise _no_threshold_error(test, failures, notes)
     units, unit = _resampled_units(test, settings.group_by)
-    if settings.resamples and units < FEWEST:
-        notes.append(f"no interval below {FEWEST} {unit}; there are {units}")
+    if settings.resamples and units < MIN_UNITS:
+        notes.append(f"no interval below {MIN_UNITS} {unit}; there are {units}")
     return DatasetThresholds(
         dataset=test.name,
         title=test.title,

@@ -22,7 +22,7 @@ from assay.training.data import HELD_OUT_SHARE, pair_key, text_key
 # Entities, read from a file; entities that share a name or an alias form a family.
 
 #: An entity with more aliases keeps none: they then rather name several things (Mustafazade and Ebbinghaus 2022, 3.2).
-MOST_ALIASES = 3
+MAX_ALIASES = 3
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Entities:
 
     Attributes:
         all: in the order of the file.
-        with_too_many: number of entities that had more than :data:`MOST_ALIASES` aliases.
+        with_too_many: number of entities that had more than :data:`MAX_ALIASES` aliases.
         aliases_dropped: number of the aliases of these, which are left out.
         digest: SHA-256 (hex) of names and aliases.
     """
@@ -86,7 +86,7 @@ def read_entities(path: str | Path) -> Entities:
         if not text:
             raise InputError(f"{source.where(row)}, column name: there is no name")
         aliases = tuple(alias for alias in dict.fromkeys(_read_aliases(cell, source, row)) if alias != text)
-        if len(aliases) > MOST_ALIASES:
+        if len(aliases) > MAX_ALIASES:
             too_many, dropped, aliases = too_many + 1, dropped + len(aliases), ()
         entities.append(Entity(text, aliases))
     return Entities(tuple(entities), too_many, dropped)
@@ -113,7 +113,7 @@ def _read_aliases(cell: Any, source: SourceTable, row: int) -> list[str]:
     return [text for part in parts if (text := " ".join(part.split()))]
 
 
-def families(entities: Sequence[Entity]) -> NDArray[np.int64]:
+def number_families(entities: Sequence[Entity]) -> NDArray[np.int64]:
     """Return the number of each entity's family: entities that share a name or alias, directly or through others.
 
     Names are compared regardless of case and punctuation, see :func:`~assay.lexicon.texts.text_key`. Entities of one
@@ -191,7 +191,7 @@ def pair_entities(entities: Sequence[Entity], times: int, seed: int) -> tuple[li
         seed: of the splits and of all that is drawn.
     """
     dice = np.random.default_rng([seed, 0])
-    family = families(entities)
+    family = number_families(entities)
     split_of_entity = split_families(family, dice)
     pairs = []
     for entity, split in zip(entities, split_of_entity, strict=True):
@@ -201,7 +201,7 @@ def pair_entities(entities: Sequence[Entity], times: int, seed: int) -> tuple[li
         rows = [row for row, entity_split in enumerate(split_of_entity) if entity_split == split]
         seen: set[tuple[str, str]] = set()
         for first, second in _ring_neighbours(rows, times, dice):
-            reference, candidate = _drawn_form(entities[first], dice), _drawn_form(entities[second], dice)
+            reference, candidate = _draw_form(entities[first], dice), _draw_form(entities[second], dice)
             key = pair_key(reference, candidate)
             if family[first] == family[second] or key in seen:
                 skipped += 1
@@ -220,7 +220,7 @@ def _ring_neighbours(rows: Sequence[int], times: int, dice: np.random.Generator)
     return neighbours
 
 
-def _drawn_form(entity: Entity, dice: np.random.Generator) -> str:
+def _draw_form(entity: Entity, dice: np.random.Generator) -> str:
     """Return the name or an alias of an entity, each equally likely."""
     return entity.forms[dice.integers(len(entity.forms))]
 
@@ -231,7 +231,7 @@ def _drawn_form(entity: Entity, dice: np.random.Generator) -> str:
 _UNSUPPORTED_NUMBER = (ArithmeticError, AttributeError, LookupError, NotImplementedError, TypeError, ValueError)
 
 
-def say_numbers(numbers: Sequence[int], language: str) -> list[str]:
+def numbers_in_words(numbers: Sequence[int], language: str) -> list[str]:
     """Return whole numbers in words, as the library num2words says them.
 
     Args:
@@ -268,7 +268,7 @@ def say_numbers(numbers: Sequence[int], language: str) -> list[str]:
 _TEENS, _TENS = range(13, 20), range(30, 100, 10)
 
 
-def near_numbers(number: int) -> set[int]:
+def confusable_numbers(number: int) -> set[int]:
     """Return the numbers that are easily mistaken for a number, without the number itself.
 
     They are its two neighbours, ten times and a tenth of it, its digits in reverse, and the ten for a teen (forty for
@@ -295,8 +295,8 @@ def number_pairs(languages: Sequence[str], low: int, high: int, seed: int) -> li
     """Return pairs of digits and words for every whole number of a range, in every language.
 
     A number has one pair with its own word (label 1), and two with words of other numbers (label 0): one of
-    :func:`near_numbers`, or the nearest in its split if none of them is there, and any other. Both numbers of a pair
-    are in the same split. Which side is in digits is drawn.
+    :func:`confusable_numbers`, or the nearest in its split if none of them is there, and any other. Both numbers of a
+    pair are in the same split. Which side is in digits is drawn.
 
     Args:
         languages: their codes.
@@ -304,14 +304,14 @@ def number_pairs(languages: Sequence[str], low: int, high: int, seed: int) -> li
         seed: of the splits and of all that is drawn.
 
     Raises:
-        MissingExtraError, InputError: see :func:`say_numbers`.
+        MissingExtraError, InputError: see :func:`numbers_in_words`.
     """
     numbers = np.arange(low, high + 1)
     dice = np.random.default_rng([seed, 1])
     split_of_number = np.array(split_families(np.arange(len(numbers)), dice))
     pairs = []
     for language in languages:
-        words = say_numbers(numbers.tolist(), language)
+        words = numbers_in_words(numbers.tolist(), language)
         for split in np.unique(split_of_number).tolist():
             indices = np.flatnonzero(split_of_number == split)
             for index in indices.tolist():
@@ -339,7 +339,7 @@ def _other_indices(
         dice: the generator that draws.
     """
     rest = indices[indices != index]
-    near = np.flatnonzero(np.isin(numbers[rest], list(near_numbers(int(numbers[index])))))
+    near = np.flatnonzero(np.isin(numbers[rest], list(confusable_numbers(int(numbers[index])))))
     if len(near) == 0:
         near = np.array([np.abs(rest - index).argmin()])
     near_index = int(rest[dice.choice(near)])

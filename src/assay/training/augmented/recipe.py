@@ -20,13 +20,13 @@ from assay.metrics.models import locate
 from assay.metrics.provenance import version_of
 from assay.metrics.work import open_session, release_sessions
 from assay.progress import Progress
-from assay.training.augmented.pairs import MOST_ALIASES, SPLITS, Pair, number_pairs, pair_entities, read_entities
+from assay.training.augmented.pairs import MAX_ALIASES, SPLITS, Pair, number_pairs, pair_entities, read_entities
 from assay.training.augmented.settings import AugmentedSettings
 from assay.training.data import Examples, Source, separate_sets
-from assay.training.folder import CHUNK, Render, Results, cached_scores, open_work_folder
+from assay.training.folder import PAIRS_PER_CHUNK, Render, Results, cached_scores, open_work_folder
 from assay.training.pairwise.job import job_of
-from assay.training.pairwise.recipe import make_all
-from assay.training.ranks import follows
+from assay.training.pairwise.recipe import make_all_models
+from assay.training.ranks import is_follower
 
 # Labels of random pairs: the scores of a cross-encoder, computed once and kept.
 
@@ -56,8 +56,8 @@ class Labeller:
         progress.begin("labelling of random pairs", len(pairs))
         parts = [np.empty(0)]
         try:
-            for start in range(0, len(pairs), CHUNK):
-                chunk = pairs[start : start + CHUNK]
+            for start in range(0, len(pairs), PAIRS_PER_CHUNK):
+                chunk = pairs[start : start + PAIRS_PER_CHUNK]
                 batch = Batch([one.reference for one in chunk], [one.candidate for one in chunk])
                 texts = (*batch.references, *batch.candidates)
                 parts.append(cached_scores(self.signature, texts, partial(self._score, batch)))
@@ -102,7 +102,7 @@ PAIRS = "pairs.parquet"
 LICENCE = "made by rule; the licence of the entities holds, where there are any"
 
 
-def as_sets(
+def sets_of_pairs(
     pairs: Sequence[Pair], labels: NDArray[np.float64], say: Callable[[str], None]
 ) -> tuple[dict[str, Examples], dict[str, int]]:
     """Return the sets ``train``, ``dev`` and ``test``, and counts for the model's card.
@@ -185,13 +185,13 @@ def train_augmented(settings: AugmentedSettings, *, render: Render, progress: Pr
     labels = label_pairs(pairs, labeller, progress)
     if labeller is not None:
         made_from["labeller"] = labeller.signature
-    sets, counts = as_sets(pairs, labels, progress.say)
+    sets, counts = sets_of_pairs(pairs, labels, progress.say)
     job = replace(
         job_of(settings.training(), base, sets, made | counts, settings.runtime, progress), original_request=settings
     )
     with open_work_folder(settings.out, job.plain_request(made_from=made_from)) as work:
-        results = make_all(job, work, render)
-        if not follows():
+        results = make_all_models(job, work, render)
+        if not is_follower():
             write_pairs(pairs, labels, made_from, work.made)
         return results
 
@@ -213,7 +213,7 @@ def _load_pairs(
         }
         if entities.with_too_many:
             progress.say(
-                f"{entities.with_too_many:,} entities have more than {MOST_ALIASES} aliases; these "
+                f"{entities.with_too_many:,} entities have more than {MAX_ALIASES} aliases; these "
                 f"{entities.aliases_dropped:,} are left out"
             )
         found, passed = pair_entities(entities.all, settings.random_pairs if random else 0, settings.seed)

@@ -396,7 +396,7 @@ def wrong_forms(forms: Sequence[SemanticForm], seed: int) -> tuple[list[Semantic
     return wrongs, {kind: kinds[kind] for kind in KINDS}
 
 
-def others_forms(forms: Sequence[SemanticForm], seed: int) -> list[SemanticForm]:
+def forms_of_others(forms: Sequence[SemanticForm], seed: int) -> list[SemanticForm]:
     """Return for each form a form of another sentence that reads differently, drawn with *seed*.
 
     Raises:

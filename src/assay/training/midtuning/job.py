@@ -23,23 +23,23 @@ from assay.paths import user_path
 from assay.progress import Progress
 from assay.training.data import Examples, Source, hold_out_rows, load_examples, plain_labels, text_key
 from assay.training.job import Job as SharedJob
-from assay.training.job import take_device
+from assay.training.job import prepare_device
 from assay.training.loop import Trained, schedule_of
-from assay.training.midtuning.forms import Forms, SemanticForm, others_forms, read_forms, wrong_forms
+from assay.training.midtuning.forms import Forms, SemanticForm, forms_of_others, read_forms, wrong_forms
 from assay.training.midtuning.settings import MidTuningSettings
 from assay.training.models import Inputs, freeze_except_last_layers, length_groups, load_bi_encoder, table_of_texts
 from assay.training.pairwise.losses import CPU_SPARE, CPU_TOKENS, GPU_SPARE, GPU_TOKENS, BiLoss, PairLoss, SoftmaxLoss
-from assay.training.pairwise.trainer import BatchPlan, by_length, train_pairs
+from assay.training.pairwise.trainer import BatchPlan, batches_by_length, train_pairs
 
 # The encoder of sentences and forms: mean pooling, and a special token for each side.
 
 #: The paper's special tokens, before a sentence and before a PropBank form.
 SENTENCE, FORM = "[_EN_]", "[_SRLMR_]"
 #: How far the first embedding of a special token is from the mean, in standard deviations of each dimension.
-SPREAD = 0.1
+NOISE_DEVIATION = 0.1
 
 
-def make_ready(model: Any, seed: int, name: str) -> None:
+def prepare_model(model: Any, seed: int, name: str) -> None:
     """Give a sentence-transformers model mean pooling and the special tokens, and remove its default prompt, in place.
 
     The embedding of a new token is the mean of all embeddings plus small noise drawn with *seed*, so that the two
@@ -81,10 +81,12 @@ def _add_special_tokens(body: Any, tokenizer: Any, seed: int) -> None:
     rows = body.get_input_embeddings().weight
     with torch.no_grad():
         for token, noise in zip(new_tokens, noises, strict=True):
-            rows[tokenizer.convert_tokens_to_ids(token)] = before.mean(dim=0) + SPREAD * before.std(dim=0) * noise
+            rows[tokenizer.convert_tokens_to_ids(token)] = (
+                before.mean(dim=0) + NOISE_DEVIATION * before.std(dim=0) * noise
+            )
 
 
-def name_prompt(model: Any) -> None:
+def add_sentence_prompt(model: Any) -> None:
     """Add a prompt named ``sentence`` to a model, which inserts the special token of a sentence before a text.
 
     It is not the default prompt: on the development pairs of STS-B, models mid-tuned from MiniLM agree better with
@@ -171,7 +173,7 @@ def make_loss(objective: str, model: Any, inputs: Inputs, tokens: int | None, ma
 #: The file with the neighbours, in a model's folder.
 FILE = "neighbours.md"
 #: The number of neighbours shown for each query, as in the paper.
-SHOWN = 3
+NEIGHBOURS_PER_QUERY = 3
 
 
 def read_queries(path: str) -> tuple[str, ...]:
@@ -191,7 +193,7 @@ def read_queries(path: str) -> tuple[str, ...]:
     return queries_read
 
 
-def nearest(
+def nearest_neighbours(
     queries: Sequence[str], texts: Sequence[str], searched: int, embeddings: Mapping[str, NDArray[np.float32]]
 ) -> list[dict[str, Any]]:
     """Return the three nearest neighbours of each query, by the cosine of each model's embeddings.
@@ -215,7 +217,9 @@ def nearest(
             query = indices[record["query"]]
             cosines = (table @ table[query] / (lengths * lengths[query]))[:searched]
             neighbours = (index for index in np.argsort(-cosines, kind="stable") if keys[index] != keys[query])
-            record[model] = [{"text": texts[k], "cosine": float(cosines[k])} for k in islice(neighbours, SHOWN)]
+            record[model] = [
+                {"text": texts[k], "cosine": float(cosines[k])} for k in islice(neighbours, NEIGHBOURS_PER_QUERY)
+            ]
     return records
 
 
@@ -290,7 +294,7 @@ class Started:
     kinds: Mapping[str, int]
 
 
-def prepare(settings: MidTuningSettings, runtime: Runtime, progress: Progress) -> MidTuningJob:
+def prepare_job(settings: MidTuningSettings, runtime: Runtime, progress: Progress) -> MidTuningJob:
     """Locate the model, and read the test pairs and the forms; sentences of test pairs or queries are not trained on.
 
     Args:
@@ -303,7 +307,7 @@ def prepare(settings: MidTuningSettings, runtime: Runtime, progress: Progress) -
         UnavailableError: the model is unavailable.
     """
     base = locate(settings.base)
-    device, threads = take_device(runtime)
+    device, threads = prepare_device(runtime)
     test = load_examples(settings.test, limit=settings.limit, columns=settings.column_names) if settings.test else None
     labels = plain_labels(test) if test else np.empty(0)
     named_queries = read_queries(settings.queries) if settings.queries is not None else ()
@@ -320,7 +324,7 @@ def prepare(settings: MidTuningSettings, runtime: Runtime, progress: Progress) -
     return MidTuningJob(settings, base, device, threads, progress, forms, test, labels, parts, queries)
 
 
-def start(job: MidTuningJob, seed: int) -> Started:
+def start_model(job: MidTuningJob, seed: int) -> Started:
     """Return the model that a training starts from, and its rows; the seed draws new tokens, heads and wrong forms.
 
     The triplet objective has one row per sentence (sentence, form, wrong form). The classification objective has two:
@@ -329,7 +333,7 @@ def start(job: MidTuningJob, seed: int) -> Started:
     settings = job.settings
     torch.manual_seed(seed)
     model = load_bi_encoder(job.base.folder, job.device)
-    make_ready(model, seed, settings.base)
+    prepare_model(model, seed, settings.base)
     freeze_except_last_layers(model, settings.layers, settings.base)
     text_numbers: dict[str, int] = {}
     records: list[list[int]] = []  # one per row: the numbers of its texts, then its label
@@ -363,10 +367,10 @@ def start(job: MidTuningJob, seed: int) -> Started:
 def _draw_negatives(objective: str, forms: list[SemanticForm], seed: int) -> tuple[list[SemanticForm], dict[str, int]]:
     if objective == "triplet":
         return wrong_forms(forms, seed)
-    return others_forms(forms, seed), {"another's form": len(forms)}
+    return forms_of_others(forms, seed), {"another's form": len(forms)}
 
 
-def fit(job: MidTuningJob, started: Started, seed: int, checkpoints: Path) -> Trained:
+def fit_model(job: MidTuningJob, started: Started, seed: int, checkpoints: Path) -> Trained:
     """Train a model and return the course of the training; afterwards it is the one with the lowest development loss.
 
     Args:
@@ -377,7 +381,7 @@ def fit(job: MidTuningJob, started: Started, seed: int, checkpoints: Path) -> Tr
     """
     settings = job.settings
     lengths = started.loss.inputs.lengths.numpy()[started.rows["train"]]
-    plan = BatchPlan(partial(by_length, lengths, settings.batch_size), seed)
+    plan = BatchPlan(partial(batches_by_length, lengths, settings.batch_size), seed)
     schedule = schedule_of(settings, len(plan), seed)
     dev = started.rows["dev"]
     return train_pairs(

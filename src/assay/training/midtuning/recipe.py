@@ -22,16 +22,16 @@ from assay.training.midtuning.job import (
     SENTENCE,
     MidTuningJob,
     Started,
+    add_sentence_prompt,
     embed,
-    fit,
-    name_prompt,
-    nearest,
-    prepare,
-    start,
+    fit_model,
+    nearest_neighbours,
+    prepare_job,
+    start_model,
 )
 from assay.training.midtuning.settings import MidTuningSettings
 from assay.training.pairwise.trainer import score_rows
-from assay.training.ranks import follows
+from assay.training.ranks import is_follower
 
 _LEARNED = {
     "triplet": "by a triplet loss over squared distances (margin {margin:g}) against a wrong form",
@@ -45,7 +45,7 @@ _LIMITS = (
 )
 
 
-def describe(facts: Mapping[str, Any]) -> Card:
+def describe_model(facts: Mapping[str, Any]) -> Card:
     """Return the card of a model, from what ``training.json`` holds."""
     settings = facts["settings"]
     learned = _LEARNED[settings["objective"]].format(**settings)
@@ -88,14 +88,14 @@ def train_mid_tuning(
     Returns:
         ``agreement``: records as in :mod:`~assay.training.evaluation`, for the test pairs; ``scores``: the trained
         model's records for a comparison over seeds; ``alignment``: loss and accuracy on the development set before and
-        after training; ``neighbours``: see :func:`~assay.training.midtuning.job.nearest`; ``seeds``: the seeds. For
-        several seeds only ``agreement``, the mean ``alignment`` and ``seeds``.
+        after training; ``neighbours``: see :func:`~assay.training.midtuning.job.nearest_neighbours`;
+        ``seeds``: the seeds. For several seeds only ``agreement``, the mean ``alignment`` and ``seeds``.
 
     Raises:
         InputError: a setting or a dataset cannot be used.
         UnavailableError: the base model is unavailable.
     """
-    job = prepare(settings, settings.runtime, progress)
+    job = prepare_job(settings, settings.runtime, progress)
     with open_work_folder(settings.out, job.plain_request(queries=list(job.queries))) as work:
         make = partial(_make_encoder, job, render, render_neighbours)
         return make_models(work, settings, make, _encoders_over_seeds, render)
@@ -117,15 +117,15 @@ def _make_encoder(
 ) -> None:
     """Train and evaluate one model and write it to a folder; a following process writes nothing."""
     before = job.before
-    started = start(job, seed)
+    started = start_model(job, seed)
     dev = started.rows["dev"]
     alignment = {"before": _alignment_of_forms(started, dev) if job.settings.objective == "triplet" else None}
-    trained = fit(job, started, seed, checkpoints)
-    if follows():
+    trained = fit_model(job, started, seed, checkpoints)
+    if is_follower():
         return
     alignment["after"] = _alignment_of_forms(started, dev)
     model = started.loss.unwrapped_model
-    name_prompt(model)
+    add_sentence_prompt(model)
     job.progress.begin("evaluation", 0)
     embedded = {"base": before, "trained": embed(model, job.embedded_texts, job.device)}
     tables = {model: embeddings.numpy() for model, embeddings in embedded.items()}
@@ -134,7 +134,7 @@ def _make_encoder(
         "agreement": records,
         "scores": comparable_scores(records),
         "alignment": alignment,
-        "neighbours": nearest(job.queries, job.embedded_texts, len(job.searched), tables),
+        "neighbours": nearest_neighbours(job.queries, job.embedded_texts, len(job.searched), tables),
         "seeds": [seed],
     }
     (model_folder / FILE).write_text(render_neighbours(results["neighbours"]), encoding="utf-8")
@@ -145,7 +145,7 @@ def _make_encoder(
         **trained.facts,
         results=results,
     )
-    write_model(model_folder, model, trained.history, facts, describe(facts), job.sources, render)
+    write_model(model_folder, model, trained.history, facts, describe_model(facts), job.sources, render)
 
 
 def _alignment_of_forms(started: Started, rows: NDArray[np.int64]) -> dict[str, float]:

@@ -18,9 +18,9 @@ from assay.paths import cache_dir, private_folder
 from assay.progress import Progress
 from assay.statistics.crossvalidation import Fold, Partition, Rows, codes_of, join_codes
 from assay.training.data import Examples, groups_note, hold_out_rows, scaled_labels
-from assay.training.folder import locked, report_full_disk, save_scores
+from assay.training.folder import lock_file, report_full_disk, save_scores
 from assay.training.loop import has_bfloat16
-from assay.training.pairwise.job import fit, job_of, start
+from assay.training.pairwise.job import fit_model, job_of, start_model
 from assay.training.pairwise.settings import LEARNING, LOSSES, PairSettings
 from assay.training.pairwise.trainer import score_rows
 from assay.training.settings import versions
@@ -119,7 +119,7 @@ class FoldTrainer:
             return _read_scores(path)
         with report_full_disk(work_folder.parent):
             private_folder(work_folder.parent)
-            with locked(work_folder.with_suffix(".lock"), self._report_waiting):
+            with lock_file(work_folder.with_suffix(".lock"), self._report_waiting):
                 if not path.is_file():
                     save_scores(path, self._train_fold(work_folder, learned, dev, test))
                     shutil.rmtree(work_folder)
@@ -133,8 +133,8 @@ class FoldTrainer:
         seed, take = self._settings.seed, self._examples.take
         sets = {"train": take(learned), "dev": take(dev), "test": take(test)}
         job = job_of(self._settings, self._base, sets, {}, self._runtime, self._progress, scored_test=False)
-        loss = start(job, seed)
-        fit(job, loss, seed, checkpoints)
+        loss = start_model(job, seed)
+        fit_model(job, loss, seed, checkpoints)
         return score_rows(loss, job.rows["test"])[0]
 
     def _split_training_rows(self, train: Rows) -> tuple[Rows, Rows]:

@@ -19,14 +19,14 @@ from assay.metrics.neural.runtime import Runtime
 from assay.progress import Progress
 from assay.training.batches import degree_subset, random_subset
 from assay.training.data import Examples, class_numbers, count_repeated, load_sets, scaled_labels
-from assay.training.job import PairsJob, take_device
+from assay.training.job import PairsJob, prepare_device
 from assay.training.loop import Trained, schedule_of
 from assay.training.models import (
     Inputs,
     bi_inputs,
     cross_inputs,
     freeze_except_last_layers,
-    has_head,
+    has_trained_head,
     load_bi_encoder,
     load_cross_encoder,
 )
@@ -74,15 +74,17 @@ class PairwiseJob(PairsJob):
     @property
     def starts_with_scores(self) -> bool:
         """Whether the base model returns scores of this kind without training."""
-        return not self.classes and (not self.cross or has_head(self.base.folder, 1))
+        return not self.classes and (not self.cross or has_trained_head(self.base.folder, 1))
 
     @cached_property
     def before(self) -> NDArray[np.float64] | None:
         """The base model's scores of the test rows, the same for every seed; None if it returns none."""
-        return score_rows(start(self, self.settings.seed), self.rows["test"])[0] if self.starts_with_scores else None
+        return (
+            score_rows(start_model(self, self.settings.seed), self.rows["test"])[0] if self.starts_with_scores else None
+        )
 
 
-def prepare(settings: PairSettings, runtime: Runtime, progress: Progress) -> PairwiseJob:
+def prepare_job(settings: PairSettings, runtime: Runtime, progress: Progress) -> PairwiseJob:
     """Locate the base model, load the pairs and check that one can be trained on the other.
 
     Args:
@@ -117,12 +119,12 @@ def job_of(
     *,
     scored_test: bool = True,
 ) -> PairwiseJob:
-    """Return the job of training a base model on loaded sets; see :func:`prepare`.
+    """Return the job of training a base model on loaded sets; see :func:`prepare_job`.
 
     Sets torch's number of threads. With *scored_test*, the test set must have two different labels, since agreement
     with its labels will be computed.
     """
-    device, threads = take_device(runtime)
+    device, threads = prepare_device(runtime)
     labels, classes = _labels_of_sets(sets, settings, scored_test)
     graph = build_graph(sets["train"].references, sets["train"].candidates)
     progress.say(f"training pairs: {graph_line(describe_graph(graph))}")
@@ -155,7 +157,7 @@ def _rows_of_sets(sets: Mapping[str, Examples]) -> dict[str, NDArray[np.int64]]:
     return dict(zip(sets, np.split(np.arange(ends[-1]), ends[:-1]), strict=True))
 
 
-def start(job: PairwiseJob, seed: int) -> PairLoss:
+def start_model(job: PairwiseJob, seed: int) -> PairLoss:
     """Return the loss with the model that a training starts from; the seed draws the weights of a new head."""
     settings = job.settings
     model = _load_base(job, seed)
@@ -166,12 +168,12 @@ def start(job: PairwiseJob, seed: int) -> PairLoss:
     return loss
 
 
-def fit(job: PairwiseJob, loss: PairLoss, seed: int, checkpoints: Path, callbacks: Sequence[Any] = ()) -> Trained:
+def fit_model(job: PairwiseJob, loss: PairLoss, seed: int, checkpoints: Path, callbacks: Sequence[Any] = ()) -> Trained:
     """Train the model of a loss and return the course of the training; afterwards the model is the best on dev pairs.
 
     Args:
         job: the training.
-        loss: the loss and model, from :func:`start`.
+        loss: the loss and model, from :func:`start_model`.
         seed: the seed of the order of the pairs.
         checkpoints: the folder of checkpoints; an interrupted training continues from the last one.
         callbacks: further transformers callbacks.

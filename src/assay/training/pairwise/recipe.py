@@ -12,10 +12,10 @@ from assay.progress import Progress
 from assay.training.evaluation import agreement_before_and_after, agreement_over_seeds, comparable_scores
 from assay.training.folder import Render, Results, WorkFolder, make_models, open_work_folder
 from assay.training.job import Card, best_line, layers_line, write_model
-from assay.training.pairwise.job import PairwiseJob, fit, prepare, start
+from assay.training.pairwise.job import PairwiseJob, fit_model, prepare_job, start_model
 from assay.training.pairwise.settings import PairSettings
 from assay.training.pairwise.trainer import score_rows
-from assay.training.ranks import follows
+from assay.training.ranks import is_follower
 
 _TITLES = {"bi-encoder": "Bi-encoder", "cross-encoder": "Cross-encoder"}
 _LOSSES = {
@@ -34,7 +34,7 @@ _LIMITS = (
 _MACHINE = "Test labels were made by machine: agreement with them is not agreement with people."
 
 
-def describe(facts: Mapping[str, Any]) -> Card:
+def describe_model(facts: Mapping[str, Any]) -> Card:
     """Return the card of a model, from the content of its ``training.json``."""
     settings, recipe = facts["settings"], facts["model"]
     graph, loss = facts["annotation_graph"], _LOSSES[facts["loss"]]
@@ -54,12 +54,12 @@ def describe(facts: Mapping[str, Any]) -> Card:
         about=about,
         seeds=f"{facts['seed']} for the order of the pairs and what is drawn, {settings['seed']} for what is held out",
         best=best_line(facts),
-        use=_use(recipe, bool(facts["classes"])),
+        use=_usage_of_model(recipe, bool(facts["classes"])),
         limits=[*_LIMITS, *([_MACHINE] if "machine_labels" in facts["results"] else [])],
     )
 
 
-def _use(recipe: str, classes: bool) -> list[str]:
+def _usage_of_model(recipe: str, classes: bool) -> list[str]:
     if recipe == "cross-encoder" and classes:
         return ['CrossEncoder("FOLDER").predict([("TEXT", "TEXT")])  # of sentence-transformers: logits of the classes']
     metrics = ["cross-encoder"] if recipe == "cross-encoder" else ["bi-encoder", "bertscore", "pooled"]
@@ -82,12 +82,12 @@ def train_on_pairs(settings: PairSettings, *, render: Render, progress: Progress
         InputError: a setting or a dataset cannot be used.
         UnavailableError: the base model is unavailable.
     """
-    job = prepare(settings, settings.runtime, progress)
+    job = prepare_job(settings, settings.runtime, progress)
     with open_work_folder(settings.out, job.plain_request()) as work:
-        return make_all(job, work, render)
+        return make_all_models(job, work, render)
 
 
-def make_all(job: PairwiseJob, work: WorkFolder, render: Render) -> Results:
+def make_all_models(job: PairwiseJob, work: WorkFolder, render: Render) -> Results:
     """Train, evaluate and write the models that do not exist yet, and a summary if there are several.
 
     Args:
@@ -111,10 +111,10 @@ def _pairs_over_seeds(of_seeds: list[Results]) -> Results:
 def _make_pair_model(job: PairwiseJob, render: Render, seed: int, checkpoints: Path, model_folder: Path) -> None:
     """Train and evaluate one model and write it to a folder; a following process writes nothing."""
     before = job.before
-    loss = start(job, seed)
+    loss = start_model(job, seed)
     test = job.sets["test"]
-    trained = fit(job, loss, seed, checkpoints)
-    if follows():
+    trained = fit_model(job, loss, seed, checkpoints)
+    if is_follower():
         return
     job.progress.begin("evaluation", 0)
     after = score_rows(loss, job.rows["test"])[0]
@@ -133,4 +133,4 @@ def _make_pair_model(job: PairwiseJob, render: Render, seed: int, checkpoints: P
         **trained.facts,
         results=results,
     )
-    write_model(model_folder, loss.unwrapped_model, trained.history, facts, describe(facts), job.sources, render)
+    write_model(model_folder, loss.unwrapped_model, trained.history, facts, describe_model(facts), job.sources, render)

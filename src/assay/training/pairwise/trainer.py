@@ -30,16 +30,16 @@ from assay.datasets.annotation_graph import AnnotationGraph
 from assay.errors import InputError
 from assay.progress import Progress
 from assay.statistics.agreement import agreement
-from assay.training.batches import Batch, compose
-from assay.training.loop import SCORED_AT_ONCE, ResumableTrainer, Schedule, Trained, arguments, train
+from assay.training.batches import Batch, compose_batches
+from assay.training.loop import SCORED_AT_ONCE, ResumableTrainer, Schedule, Trained, run_trainer, trainer_arguments
 from assay.training.models import TokenTable
 from assay.training.pairwise.losses import PairLoss
-from assay.training.ranks import processes
+from assay.training.ranks import process_count
 
 # Batch plans: the rows of each step, and their weights.
 
 #: The number of batches whose rows are drawn together before they are sorted by length.
-TOGETHER = 50
+SORTED_BATCHES = 50
 #: The name of a batch's row numbers: the suffix makes sentence-transformers pass them to the loss as an input.
 ROWS = "rows_input_ids"
 
@@ -83,18 +83,18 @@ def plan_epochs(
     """Return the batches of all epochs of a training.
 
     Args:
-        batches: ``length``, or a strategy of :func:`~assay.training.batches.compose`.
+        batches: ``length``, or a strategy of :func:`~assay.training.batches.compose_batches`.
         graph: the annotation graph of the n training pairs.
         lengths: the number of tokens of each pair's longer text, or of the joined pair for a cross-encoder, shape (n,).
         batch_size: the number of rows, texts or base pairs per batch, by strategy.
         seed: the seed of all epochs.
     """
     if batches == "length":
-        return BatchPlan(partial(by_length, lengths, batch_size), seed)
-    return BatchPlan(partial(compose, batches, graph, batch_size), seed)
+        return BatchPlan(partial(batches_by_length, lengths, batch_size), seed)
+    return BatchPlan(partial(compose_batches, batches, graph, batch_size), seed)
 
 
-def by_length(lengths: NDArray[np.int64], batch_size: int, rng: np.random.Generator) -> list[Batch]:
+def batches_by_length(lengths: NDArray[np.int64], batch_size: int, rng: np.random.Generator) -> list[Batch]:
     """Return batches of rows of similar length, which need little padding, in an order independent of length.
 
     Args:
@@ -104,8 +104,8 @@ def by_length(lengths: NDArray[np.int64], batch_size: int, rng: np.random.Genera
     """
     order = rng.permutation(len(lengths))
     parts = []
-    for start in range(0, len(order), TOGETHER * batch_size):
-        chunk = order[start : start + TOGETHER * batch_size]
+    for start in range(0, len(order), SORTED_BATCHES * batch_size):
+        chunk = order[start : start + SORTED_BATCHES * batch_size]
         chunk = chunk[np.argsort(lengths[chunk], kind="stable")]
         parts += np.split(chunk, range(batch_size, len(chunk), batch_size))
     shuffled = [parts[index] for index in rng.permutation(len(parts))]
@@ -129,7 +129,7 @@ class PlanSampler(DefaultBatchSampler):  # type: ignore[misc]  # sentence-transf
         self._plan = plan
 
     def __len__(self) -> int:
-        return len(self._plan) + -len(self._plan) % processes()
+        return len(self._plan) + -len(self._plan) % process_count()
 
     def __iter__(self) -> Iterator[list[int]]:
         self._plan.at(self.epoch)
@@ -260,7 +260,7 @@ def with_whole_table(model: Any) -> Iterator[None]:
 # The training of one model: sentence-transformers trainers over a plan of batches.
 
 #: Replaces a coefficient that is undefined because all scores are equal, so that no model ranks lower.
-WORST = -1.0
+UNDEFINED_COEFFICIENT = -1.0
 
 
 class DivergedError(InputError):
@@ -336,7 +336,7 @@ class DevAgreement(BaseEvaluator):  # type: ignore[misc]  # no types there
         settings: dict[str, Any] = {"statistics": ("pearson", "spearman", "kendall"), "confidence": 0.95, "seed": (0,)}
         coefficients = agreement({"dev": scores}, labels.astype(np.float64), resamples=0, **settings)
         for coefficient in coefficients:
-            results[coefficient.statistic] = WORST if coefficient.value is None else coefficient.value
+            results[coefficient.statistic] = UNDEFINED_COEFFICIENT if coefficient.value is None else coefficient.value
         return results
 
 
@@ -388,10 +388,10 @@ def train_pairs(
     with only_read_rows(loss.unwrapped_model, loss.inputs.table):
         trainer = (CrossTrainer if cross else BiTrainer)(
             model=loss.model,
-            args=arguments(folder, schedule, device, arguments_class=arguments_class, best=best, mixed=True),
+            args=trainer_arguments(folder, schedule, device, arguments_class=arguments_class, best=best, mixed=True),
             train_dataset=plan.dataset,
             evaluator=DevAgreement(loss, dev),
             loss=loss,
             data_collator=Collate(plan),
         )
-        return train(trainer, folder, progress, f"training, seed {schedule.seed}", best=best, callbacks=callbacks)
+        return run_trainer(trainer, folder, progress, f"training, seed {schedule.seed}", best=best, callbacks=callbacks)

@@ -18,7 +18,7 @@ from assay.errors import UnavailableError
 from assay.metrics.aspects.layout import Layout
 from assay.statistics.comparison import compare_all
 from assay.training.data import Examples
-from assay.training.evaluation import CONFIDENCE, merged, standard_deviation, t_test
+from assay.training.evaluation import CONFIDENCE, merged_values, standard_deviation, t_test_of_gains
 from assay.training.s3bert.targets import ScoredPairs
 
 Part = NDArray[np.int64]
@@ -118,14 +118,14 @@ class Embedded:
         return np.array(first, dtype=np.int64), np.array(second, dtype=np.int64)
 
 
-def cosines(first: NDArray[np.float32], second: NDArray[np.float32], part: Part | slice = slice(None)) -> Floats:
+def cosines_over(first: NDArray[np.float32], second: NDArray[np.float32], part: Part | slice = slice(None)) -> Floats:
     """Return the cosines of n pairs of embeddings over some dimensions, shape (n,); 0 where one is all zeros there."""
     left, right = first[:, part].astype(np.float64), second[:, part].astype(np.float64)
     lengths = np.linalg.norm(left, axis=1) * np.linalg.norm(right, axis=1)
     return np.asarray((left * right).sum(axis=1) / np.where(lengths > 0, lengths, 1))
 
 
-def follow_aspects(
+def aspect_correlations(
     dev: ScoredPairs, test: ScoredPairs, embedded: Embedded, layout: Layout, seed: int
 ) -> list[dict[str, Any]]:
     """Return for each aspect Spearman's rho x 100 of cosine and AMR metric on the test pairs and their negatives.
@@ -150,11 +150,11 @@ def follow_aspects(
     }
     left, right = embedded.sides(test.references, test.candidates)
     base, trained = (embedded.base[left], embedded.base[right]), (embedded.trained[left], embedded.trained[right])
-    full = cosines(*base)
+    full = cosines_over(*base)
     records = []
     for number, (name, first, stop) in enumerate(layout.aspects):
-        systems = {"full": full} | {title: cosines(*base, parts[number]) for title, parts in partitions.items()}
-        systems["trained"] = cosines(*trained, slice(first, stop))
+        systems = {"full": full} | {title: cosines_over(*base, parts[number]) for title, parts in partitions.items()}
+        systems["trained"] = cosines_over(*trained, slice(first, stop))
         target = test.scores[:, number].astype(np.float64)
         records.append({"aspect": name} | _compare_systems(systems, target, RIVALS, test.unit, seed))
     return records
@@ -176,8 +176,8 @@ def agreement_with_people(test: Examples, embedded: Embedded, seed: int) -> list
         if not len(rows):
             continue
         systems = {
-            "full": cosines(embedded.base[left[rows]], embedded.base[right[rows]]),
-            "trained": cosines(embedded.trained[left[rows]], embedded.trained[right[rows]]),
+            "full": cosines_over(embedded.base[left[rows]], embedded.base[right[rows]]),
+            "trained": cosines_over(embedded.trained[left[rows]], embedded.trained[right[rows]]),
         }
         name = f"{source.name}:{source.split}" if source.split else source.name
         groups = test.groups[rows]
@@ -196,7 +196,7 @@ def comparable_scores(
     that models of both can be compared; those that follow an aspect are named ``aspect NAME``.
 
     Args:
-        aspects: of :func:`follow_aspects`.
+        aspects: of :func:`aspect_correlations`.
         people: of :func:`agreement_with_people`.
     """
     named = [(record["dataset"], record) for record in people]
@@ -211,13 +211,13 @@ def comparable_scores(
 def records_over_seeds(runs: Sequence[Sequence[Mapping[str, Any]]], key: str) -> list[dict[str, Any]]:
     """Return the records of two seeds or more as one: means, the trained model's deviation, and two tests.
 
-    All seeds have the same test pairs. ``p_RIVAL``, of :func:`~assay.training.evaluation.t_test` over the differences
-    to a rival, therefore tests the order of the batches alone and not the drawing of the pairs. For that,
+    All seeds have the same test pairs. ``p_RIVAL``, of :func:`~assay.training.evaluation.t_test_of_gains` over the
+    differences to a rival, therefore tests the order of the batches alone and not the drawing of the pairs. For that,
     ``low_RIVAL``, ``high_RIVAL`` and ``p_pairs_RIVAL`` are the lowest, highest and largest that the paired bootstrap
     and the jackknife t-test over the pairs gave for any seed: wider than an interval of the mean would be.
 
     Args:
-        runs: what :func:`follow_aspects` or :func:`agreement_with_people` gave, by seed.
+        runs: what :func:`aspect_correlations` or :func:`agreement_with_people` gave, by seed.
         key: ``aspect`` or ``dataset``.
     """
     records = []
@@ -226,7 +226,7 @@ def records_over_seeds(runs: Sequence[Sequence[Mapping[str, Any]]], key: str) ->
         record: dict[str, Any] = {name: first[name] for name in (key, "n") if name in first}
         for system in SYSTEMS:
             if system in first:
-                record[system] = merged([of_seed[system] for of_seed in of_seeds], np.mean)
+                record[system] = merged_values([of_seed[system] for of_seed in of_seeds], np.mean)
         record["sd_trained"] = standard_deviation([of_seed["trained"] for of_seed in of_seeds])
         for rival in RIVALS:
             if f"over_{rival}" in first:
@@ -242,11 +242,11 @@ def _rival_over_seeds(of_seeds: Sequence[Mapping[str, Any]], rival: str) -> dict
         return [of_seed[f"{name}_{rival}"] for of_seed in of_seeds]
 
     return {
-        f"over_{rival}": merged(values("over"), np.mean),
-        f"p_{rival}": t_test(values("over")),
-        f"low_{rival}": merged(values("low"), min),
-        f"high_{rival}": merged(values("high"), max),
-        f"p_pairs_{rival}": merged(values("p"), max),
+        f"over_{rival}": merged_values(values("over"), np.mean),
+        f"p_{rival}": t_test_of_gains(values("over")),
+        f"low_{rival}": merged_values(values("low"), min),
+        f"high_{rival}": merged_values(values("high"), max),
+        f"p_pairs_{rival}": merged_values(values("p"), max),
     }
 
 

@@ -45,7 +45,7 @@ class Halves:
         return int(self.whole.get_embedding_dimension())
 
 
-def split(whole: Any, trained: int, name: str) -> Halves:
+def split_encoder(whole: Any, trained: int, name: str) -> Halves:
     """Split a model so that only its last *trained* layers are trained.
 
     Dropout is turned off everywhere: the frozen layers' output is computed only once, and without noise in the trained
@@ -115,11 +115,11 @@ def _shallow_copy(module: Any) -> Any:
 # The output of the frozen layers, computed once per text: the hidden states of its tokens, and the base's embedding.
 
 #: The most bytes of hidden states that are kept in memory; more are kept in an unnamed, memory-mapped file.
-MEMORY = 2 * 2**30
+MAX_BYTES_IN_MEMORY = 2 * 2**30
 #: The number of texts that go through the layers together; they have similar lengths, so there is little padding.
-TOGETHER = 16
+TEXTS_PER_BATCH = 16
 #: The number of texts tokenized at a time.
-SLICE = 2048
+TEXTS_PER_SLICE = 2048
 #: The number of texts whose embeddings are compared with those of the complete model, and the largest difference
 #: relative to the norm: single precision alone causes about a millionth.
 CHECKED, NEAR = 5, 1e-3
@@ -134,7 +134,7 @@ class FrozenTexts:
         device: torch's name of the device for batches.
 
     Attributes:
-        teacher: the base model's embeddings, float32, shape (n, dimensions); set by :func:`freeze`.
+        teacher: the base model's embeddings, float32, shape (n, dimensions); set by :func:`freeze_texts`.
     """
 
     def __init__(self, states: torch.Tensor, lengths: torch.Tensor, device: str) -> None:
@@ -170,7 +170,7 @@ def upper_embeddings(halves: Halves, frozen: FrozenTexts, numbers: torch.Tensor)
     """
     order = torch.argsort(frozen.lengths[numbers], stable=True)
     embeddings = []
-    for part in torch.split(numbers[order], TOGETHER):
+    for part in torch.split(numbers[order], TEXTS_PER_BATCH):
         states, mask = frozen.padded(part)
         embeddings.append(
             _sentence_embeddings(
@@ -180,7 +180,7 @@ def upper_embeddings(halves: Halves, frozen: FrozenTexts, numbers: torch.Tensor)
     return torch.cat(embeddings)[torch.argsort(order).to(frozen.device)]
 
 
-def freeze(halves: Halves, texts: Sequence[str], device: str, *, advance: Callable[[int], None]) -> FrozenTexts:
+def freeze_texts(halves: Halves, texts: Sequence[str], device: str, *, advance: Callable[[int], None]) -> FrozenTexts:
     """Return the output of the frozen layers for texts, and the base model's embeddings from the layers above them.
 
     Args:
@@ -198,8 +198,8 @@ def freeze(halves: Halves, texts: Sequence[str], device: str, *, advance: Callab
     # All texts are tokenized first, since the number of tokens decides where the states are stored.
     tokens = [
         row
-        for start in range(0, len(texts), SLICE)
-        for row in _unpadded_inputs(model, texts[start : start + SLICE], prompt)
+        for start in range(0, len(texts), TEXTS_PER_SLICE)
+        for row in _unpadded_inputs(model, texts[start : start + TEXTS_PER_SLICE], prompt)
     ]
     lengths = torch.tensor([len(row["input_ids"]) for row in tokens], dtype=torch.int64)
     width = int(halves.lower.config.hidden_size)
@@ -207,7 +207,7 @@ def freeze(halves: Halves, texts: Sequence[str], device: str, *, advance: Callab
     teacher = torch.empty((len(texts), halves.dimensions), device=device)
     model.eval()
     with torch.inference_mode():
-        for part in torch.split(torch.argsort(lengths, stable=True), TOGETHER):
+        for part in torch.split(torch.argsort(lengths, stable=True), TEXTS_PER_BATCH):
             rows = [tokens[number] for number in part.tolist()]
             # Padded on the right, whatever the tokenizer's default, since row[:length] is what is kept of a text.
             rows = model.tokenizer.pad(rows, padding_side="right", return_tensors="pt").to(device)
@@ -220,7 +220,7 @@ def freeze(halves: Halves, texts: Sequence[str], device: str, *, advance: Callab
                 frozen.states[start : start + length] = row[:length]
             advance(len(part))
     frozen.teacher = teacher.clone()
-    if device != "cpu" and frozen.states.nbytes <= MEMORY:
+    if device != "cpu" and frozen.states.nbytes <= MAX_BYTES_IN_MEMORY:
         frozen.states = frozen.states.to(device)
     _check_embeddings(halves, frozen, texts)
     return frozen
@@ -268,13 +268,13 @@ def _unpadded_inputs(model: Any, texts: Sequence[str], prompt: str | None) -> li
 def _allocate_states(tokens: int, width: int) -> torch.Tensor:
     """Return an uninitialised float32 tensor for hidden states, shape (tokens, width).
 
-    It is in memory, or, above :data:`MEMORY` bytes, in a memory-mapped file without a name.
+    It is in memory, or, above :data:`MAX_BYTES_IN_MEMORY` bytes, in a memory-mapped file without a name.
 
     Raises:
         InputError: the folder of temporary files has no space for the file.
     """
     size = 4 * tokens * width
-    if size <= MEMORY:
+    if size <= MAX_BYTES_IN_MEMORY:
         return torch.empty((tokens, width), dtype=torch.float32)
     try:
         with tempfile.TemporaryFile(prefix="assay-") as file:

@@ -19,24 +19,24 @@ from assay.metrics.models import locate
 from assay.progress import Progress
 from assay.training.data import Examples, load_sets
 from assay.training.folder import RESULTS, Render, Results, make_models, open_work_folder
-from assay.training.job import Card, PairsJob, take_device, write_model
+from assay.training.job import Card, PairsJob, prepare_device, write_model
 from assay.training.loop import Schedule
 from assay.training.models import load_bi_encoder
-from assay.training.ranks import processes
+from assay.training.ranks import process_count
 from assay.training.s3bert.evaluation import (
     Embedded,
     agreement_with_people,
+    aspect_correlations,
     comparable_scores,
-    cosines,
-    follow_aspects,
+    cosines_over,
     records_over_seeds,
 )
-from assay.training.s3bert.frozen import FrozenTexts, freeze, split
+from assay.training.s3bert.frozen import FrozenTexts, freeze_texts, split_encoder
 from assay.training.s3bert.settings import S3BertSettings
 from assay.training.s3bert.targets import TARGETS, AmrScorer, AspectScorer, ScoredPairs, score_pairs, write_targets
-from assay.training.s3bert.trainer import embed_texts, train_one
+from assay.training.s3bert.trainer import embed_texts, train_aspects
 
-__all__ = ["RESULTS", "Results", "describe", "train_s3bert"]
+__all__ = ["RESULTS", "Results", "describe_model", "train_s3bert"]
 
 
 _LIMITS = (
@@ -49,7 +49,7 @@ _LIMITS = (
 )
 
 
-def describe(facts: Mapping[str, Any]) -> Card:
+def describe_model(facts: Mapping[str, Any]) -> Card:
     """Return the card of a model, from what ``training.json`` holds."""
     settings = facts["settings"]
     parts = [name for name in ("decomposition", "consistency") if settings[name]]
@@ -135,12 +135,12 @@ def train_s3bert(
         InputError: a setting or a dataset cannot be used.
         UnavailableError: the model or the metrics are unavailable.
     """
-    if processes() > 1:
+    if process_count() > 1:
         raise UnavailableError("s3bert trains in one process", "start it without torchrun")
     base = locate(settings.base)
     scorer = scorer or AmrScorer(settings.vectors)
     layout = even_layout(scorer.names, settings.width, embedding_size(base.folder))
-    device, threads = take_device(settings.runtime)
+    device, threads = prepare_device(settings.runtime)
     sets, counts = load_sets(
         settings.pairs, settings.dev, settings.test,
         seed=settings.seed, limit=settings.limit, say=progress.say, graphs=True, columns=settings.column_names,
@@ -156,16 +156,16 @@ def train_s3bert(
 
 def _training_data(job: S3BertJob, scorer: AspectScorer, folder: Path) -> _TrainingData:
     """Return what all models learn from; the targets are written to a folder."""
-    scored = _score(job.settings, job.sets, scorer, job.progress)
+    scored = _score_sets(job.settings, job.sets, scorer, job.progress)
     made_from = write_targets(scored, scorer.names, scorer.signature, folder)
     texts = sorted({text for pairs in scored.values() for text in (*pairs.references, *pairs.candidates)})
     job.progress.begin("frozen layers", len(texts))
-    halves = split(load_bi_encoder(job.base.folder, job.device), job.settings.layers, job.settings.base)
-    frozen = freeze(halves, texts, job.device, advance=job.progress.advance)
+    halves = split_encoder(load_bi_encoder(job.base.folder, job.device), job.settings.layers, job.settings.base)
+    frozen = freeze_texts(halves, texts, job.device, advance=job.progress.advance)
     return _TrainingData(scored, made_from, frozen, {text: number for number, text in enumerate(texts)})
 
 
-def _score(
+def _score_sets(
     settings: S3BertSettings, sets: Mapping[str, Examples], scorer: AspectScorer, progress: Progress
 ) -> dict[str, ScoredPairs]:
     """Return the sets with their negatives and targets."""
@@ -200,11 +200,11 @@ def _make_embeddings(
 ) -> None:
     """Train and evaluate one model into a new folder."""
     settings, scored = job.settings, data.scored
-    halves = split(load_bi_encoder(job.base.folder, job.device), settings.layers, settings.base)
+    halves = split_encoder(load_bi_encoder(job.base.folder, job.device), settings.layers, settings.base)
     schedule = Schedule(
         settings.epochs, settings.batch_size, settings.learning_rate, settings.warmup, settings.eval_steps, seed
     )
-    trained = train_one(
+    trained = train_aspects(
         halves, data.frozen, data.numbers, (scored["train"], scored["dev"]), job.layout.names, settings, schedule,
         checkpoints, job.device, job.progress,
     )  # fmt: skip
@@ -212,7 +212,7 @@ def _make_embeddings(
     texts = {text for name in ("dev", "test") for text in (*scored[name].references, *scored[name].candidates)}
     trained_embeddings = embed_texts(halves, data.frozen, sorted(data.numbers[text] for text in texts))
     embedded = Embedded(data.numbers, data.frozen.teacher.cpu().numpy(), trained_embeddings)
-    aspects = follow_aspects(scored["dev"], scored["test"], embedded, job.layout, seed)
+    aspects = aspect_correlations(scored["dev"], scored["test"], embedded, job.layout, seed)
     people = agreement_with_people(job.sets["test"], embedded, seed)
     scores = comparable_scores(aspects, people)
     results: Results = {"aspects": aspects, "people": people, "scores": scores, "seeds": [seed]}
@@ -228,7 +228,7 @@ def _make_embeddings(
         scales=trained.scales,
         results=results,
     )
-    write_model(new, halves.whole, trained.history, facts, describe(facts), job.sources, render)
+    write_model(new, halves.whole, trained.history, facts, describe_model(facts), job.sources, render)
 
 
 def _write_reference(layout: Layout, dev: ScoredPairs, embedded: Embedded, folder: Path) -> None:
@@ -236,5 +236,5 @@ def _write_reference(layout: Layout, dev: ScoredPairs, embedded: Embedded, folde
     left, right = embedded.sides(dev.references, dev.candidates)
     first, second = embedded.trained[left], embedded.trained[right]
     ranges = [slice(None), *(slice(*layout.range_of(part)) for part in layout.parts)]
-    scores = np.stack([cosines(first, second, one) for one in ranges], axis=1).astype(np.float32)
+    scores = np.stack([cosines_over(first, second, one) for one in ranges], axis=1).astype(np.float32)
     write_reference(folder, ("overall", *layout.parts), scores, layout=layout)

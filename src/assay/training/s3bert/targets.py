@@ -21,12 +21,12 @@ from assay.metrics.name import MetricName
 from assay.metrics.work import open_session, release_sessions
 from assay.progress import Progress
 from assay.training.data import Examples, pair_key
-from assay.training.folder import CHUNK, cached_scores
+from assay.training.folder import PAIRS_PER_CHUNK, cached_scores
 
 #: The file with the targets, in a model's folder.
 TARGETS = "targets.parquet"
 #: The least number of pairs that exchange candidates to make negatives.
-UNIT = 8
+UNIT_PAIRS = 8
 
 
 class AspectScorer(Protocol):
@@ -112,10 +112,10 @@ def draw_negatives(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Return shuffled negatives, as rows of references and rows of candidates, and the unit of every pair of the set.
 
-    The pairs are shuffled and divided into units of at least :data:`UNIT` pairs (more if *times* needs more). Inside a
-    unit, each reference gets the candidates of the *times* pairs that follow it. So a negative is drawn uniformly from
-    all other pairs, and a batch of whole units embeds each text once for a pair and its negatives. A negative is left
-    out if it would be a pair of the set, a pair of another set, or the same text twice.
+    The pairs are shuffled and divided into units of at least :data:`UNIT_PAIRS` pairs (more if *times* needs more).
+    Inside a unit, each reference gets the candidates of the *times* pairs that follow it. So a negative is drawn
+    uniformly from all other pairs, and a batch of whole units embeds each text once for a pair and its negatives. A
+    negative is left out if it would be a pair of the set, a pair of another set, or the same text twice.
 
     Args:
         examples: the pairs of the set.
@@ -124,7 +124,7 @@ def draw_negatives(
         taken: the keys of the pairs of other sets.
     """
     order = np.random.default_rng(seed).permutation(len(examples))
-    parts = np.array_split(order, max(1, len(order) // max(UNIT, times + 1)))
+    parts = np.array_split(order, max(1, len(order) // max(UNIT_PAIRS, times + 1)))
     units = np.empty(len(examples), dtype=np.int64)
     known = {*examples.keys, *taken}
     left, right = [], []
@@ -168,8 +168,8 @@ def score_pairs(
     texts = [tuple(column[row] for row in side) for column, side in zip(columns, sides, strict=True)]
     progress.begin(f"AMR metrics of the {what} pairs", len(left))
     parts = []
-    for start in range(0, len(left), CHUNK):
-        chunk = [column[start : start + CHUNK] for column in texts]
+    for start in range(0, len(left), PAIRS_PER_CHUNK):
+        chunk = [column[start : start + PAIRS_PER_CHUNK] for column in texts]
         batch = Batch(chunk[0], chunk[1], None, chunk[2], chunk[3])
         parts.append(cached_scores(scorer.signature, (*chunk[2], *chunk[3]), partial(scorer.score, batch)))
         progress.advance(len(chunk[0]))

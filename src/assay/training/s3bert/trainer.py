@@ -19,7 +19,15 @@ from torch import nn
 from torch.nn.functional import cosine_similarity, normalize
 
 from assay.progress import Progress
-from assay.training.loop import SCORED_AT_ONCE, ResumableTrainer, Schedule, Trained, arguments, has_bfloat16, train
+from assay.training.loop import (
+    SCORED_AT_ONCE,
+    ResumableTrainer,
+    Schedule,
+    Trained,
+    has_bfloat16,
+    run_trainer,
+    trainer_arguments,
+)
 from assay.training.s3bert.frozen import FrozenTexts, Halves, upper_embeddings
 from assay.training.s3bert.settings import S3BertSettings
 from assay.training.s3bert.targets import ScoredPairs
@@ -40,7 +48,7 @@ def sub_cosines(first: torch.Tensor, second: torch.Tensor, aspects: int, width: 
     return cosine_similarity(first[:, :cut].reshape(shape), second[:, :cut].reshape(shape), dim=-1)
 
 
-def decomposition(
+def decomposition_loss(
     first: torch.Tensor, second: torch.Tensor, targets: torch.Tensor, scales: torch.Tensor, width: int
 ) -> torch.Tensor:
     """Return equation 3 averaged over pairs: the mean squared error of scaled sub-embedding cosines, a scalar.
@@ -55,7 +63,7 @@ def decomposition(
     return (targets - predicted).square().mean()
 
 
-def consistency(
+def consistency_loss(
     first: torch.Tensor, second: torch.Tensor, base_first: torch.Tensor, base_second: torch.Tensor
 ) -> torch.Tensor:
     """Return equations 4 and 5: the mean squared difference from the base's cosines over all b x b pairs, a scalar.
@@ -115,9 +123,9 @@ class S3BertLoss(nn.Module):  # type: ignore[misc]  # torch has no types here
         left, right = embedded[indices[: len(first)]], embedded[indices[len(first) :]]
         losses: dict[str, torch.Tensor] = {}
         if "decomposition" in self._parts:
-            losses["decomposition"] = self._alpha * decomposition(left, right, labels, self.scales, self._width)
+            losses["decomposition"] = self._alpha * decomposition_loss(left, right, labels, self.scales, self._width)
         if "consistency" in self._parts:
-            losses["consistency"] = consistency(left, right, self._teacher[first], self._teacher[second])
+            losses["consistency"] = consistency_loss(left, right, self._teacher[first], self._teacher[second])
         return losses
 
 
@@ -167,7 +175,7 @@ class _GatherRows:
         return {name: column[index] for name, column in self._columns.items()}
 
 
-def train_one(
+def train_aspects(
     halves: Halves,
     frozen: FrozenTexts,
     numbers: Mapping[str, int],
@@ -207,14 +215,14 @@ def train_one(
     targets = torch.from_numpy(np.concatenate([pairs.scores for pairs in sets]))
     trainer = AspectTrainer(
         model=halves.whole,
-        args=arguments(folder, schedule, device),
+        args=trainer_arguments(folder, schedule, device),
         train_dataset=_dataset_of_rows(sets[0], 0),
         eval_dataset=_dataset_of_rows(sets[1], len(sets[0])),
         loss=loss,
         data_collator=_GatherRows(torch.tensor(firsts), torch.tensor(seconds), targets),
     )
     trainer.aspects = aspects
-    trained = train(trainer, folder, progress, f"training, seed {schedule.seed}")
+    trained = run_trainer(trainer, folder, progress, f"training, seed {schedule.seed}")
     return TrainedAspects(**vars(trained), scales=dict(zip(aspects, loss.scales.tolist(), strict=True)))
 
 

@@ -16,9 +16,9 @@ from optuna.trial import FrozenTrial, TrialState
 from assay.errors import InputError, UnavailableError
 from assay.progress import Progress
 from assay.training.folder import Render, open_work_folder, write_json
-from assay.training.pairwise.job import PairwiseJob, prepare
-from assay.training.pairwise.recipe import make_all
-from assay.training.ranks import processes
+from assay.training.pairwise.job import PairwiseJob, prepare_job
+from assay.training.pairwise.recipe import make_all_models
+from assay.training.ranks import process_count
 from assay.training.settings import versions
 from assay.training.tuning.settings import Search
 from assay.training.tuning.study import (
@@ -75,13 +75,13 @@ def search_and_train(
         InputError: a setting or a dataset cannot be used.
         UnavailableError: the model is unavailable, or no trial was completed.
     """
-    if processes() > 1:
+    if process_count() > 1:
         raise InputError("assay tune is one process that starts others by `jobs`; start it without torchrun")
     if search.storage is not None:
         with quiet_optuna():
             connect(search.storage).engine.dispose()  # an unreachable database is reported before anything is written
     runtime = search.settings.runtime
-    job = prepare(search.settings, runtime, progress)
+    job = prepare_job(search.settings, runtime, progress)
     request = search.request(job.base.digest, job.digests)
     storage = None if search.storage is None else without_password(search.storage)
     seeds = search.settings.seeds
@@ -95,7 +95,7 @@ def search_and_train(
         winner = _best_trial(study)
         progress.say(f"trial {winner.number} is the best; its settings are trained once more and evaluated on test")
         winning_job = replace(job, settings=replace(search.settings, **winner.params))
-        results = make_all(winning_job, work, render)
+        results = make_all_models(winning_job, work, render)
         study_facts = _describe_study(search, study, winner) | {
             "storage": storage,
             "command": winning_job.settings.training_command(),

@@ -25,7 +25,7 @@ from transformers import TrainerCallback
 from assay.errors import AssayError, InputError, UnavailableError
 from assay.metrics.neural.runtime import Runtime, device_of, free_cores, use_runtime
 from assay.progress import Progress
-from assay.training.pairwise.job import PairwiseJob, fit, prepare, start
+from assay.training.pairwise.job import PairwiseJob, fit_model, prepare_job, start_model
 from assay.training.pairwise.trainer import DivergedError
 from assay.training.tuning.settings import Search
 from assay.training.tuning.study import (
@@ -133,7 +133,7 @@ def run_trial(job: PairwiseJob, trial: Trial, settings: Mapping[str, Any], objec
     job = replace(job, settings=replace(job.settings, **settings))
     seed = job.settings.seed
     metric_key = f"eval_{objective}"
-    training = fit(job, start(job, seed), seed, checkpoints, [EpochReporter(trial, metric_key)])
+    training = fit_model(job, start_model(job, seed), seed, checkpoints, [EpochReporter(trial, metric_key)])
     values = {int(record["step"]): float(record[metric_key]) for record in training.history if metric_key in record}
     trial.set_user_attr("best_step", training.best_step)
     trial.set_user_attr("train_steps", training.steps)
@@ -396,7 +396,7 @@ def _run_in_child(order: TrialOrder, queue: Any) -> None:
     queue_progress = _QueueProgress(queue)
     try:
         with use_runtime(order.runtime):
-            job = without_test(prepare(order.search.settings, order.runtime, queue_progress))
+            job = without_test(prepare_job(order.search.settings, order.runtime, queue_progress))
             queue_progress.silent = False  # the parent has already reported what the preparation leaves out
             run_trials(order, job, order.study(), queue_progress)
     except AssayError as error:

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from assay.errors import AssayError, UnavailableError
 from assay.metrics.models import describe
 from assay.metrics.neural.backends.cache import error_summary, write_json
-from assay.metrics.neural.embeddings import pool
-from assay.metrics.neural.loading import load_tokenizer, quiet
+from assay.metrics.neural.embeddings import pool_tokens
+from assay.metrics.neural.loading import load_tokenizer, silence_libraries
 from assay.metrics.neural.runtime import import_torch
 from assay.metrics.neural.tokens import Packed, Packer, tokenize
 
@@ -226,7 +226,7 @@ def _run_in_batches(
         rows = []
         with torch.inference_mode():
             for states in outputs(batch):
-                values = pool(states, batch.mask, "mean") if states.ndim == 3 else states.float()
+                values = pool_tokens(states, batch.mask, "mean") if states.ndim == 3 else states.float()
                 rows.append(values.double().numpy())
         computed.append((batch.items, rows))
 
@@ -264,7 +264,7 @@ def _agreement_with_torch(engine: ModelEngine, reference: Callable[[], Outputs],
     Raises:
         UnavailableError: the converted model does not run.
     """
-    with quiet():
+    with silence_libraries():
         expected = check_scores(engine, reference())
         try:
             computed = check_scores(engine, converted)

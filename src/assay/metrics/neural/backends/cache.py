@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from numpy.typing import NDArray
 
 from assay.errors import AssayError, InputError, MissingExtraError, UnavailableError, summary_of
-from assay.metrics.neural.loading import quiet
+from assay.metrics.neural.loading import silence_libraries
 from assay.metrics.provenance import file_digest
 from assay.output import unfinished_folder, written_whole
 from assay.paths import cache_dir, private_folder
@@ -168,7 +168,7 @@ def _check_digests(folder: Path) -> None:
 def _converting(model: str, backend: str) -> Iterator[None]:
     """Turn errors of a conversion into an error of assay, with a remedy."""
     try:
-        with quiet():
+        with silence_libraries():
             yield
     except (AssayError, OSError):
         raise
