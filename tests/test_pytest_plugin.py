@@ -76,7 +76,7 @@ def test_below_the_bar(project):
     done = project("assert_agreement(blurred, pairs(300), at_least=0.6)")
     done.assert_outcomes(failed=1)
     done.stdout.fnmatch_lines(
-        ["*AssertionError: recorded:blurred() on data, all: Spearman ρ .3* [[].2*, .4*] (n = 300) lies below 0.6"]
+        ["*AssertionError: recorded:blurred() on data, all: Spearman ρ .3* [[].2*, .4*] (n = 300) is below 0.6"]
     )
     assert "pytest_plugin.py" not in done.stdout.str()
 
@@ -267,7 +267,7 @@ def test_what_a_metric_of_the_tests_calls_may_change(pytester, two_files):
     path.write_text(path.read_text().replace("return float(candidate)", "return -float(candidate)"))
     done = pytester.runpytest_inprocess("-p", "assay.pytest_plugin", "--import-mode=importlib", "first")
     done.assert_outcomes(failed=1)
-    done.stdout.fnmatch_lines(["*AssertionError: mine on data, all: Spearman ρ -1.000*lies below 0.9"])
+    done.stdout.fnmatch_lines(["*AssertionError: mine on data, all: Spearman ρ -1.000*is below 0.9"])
 
 
 @pytest.mark.slow

@@ -288,7 +288,7 @@ def _check_bar(run: RunFolder, metric: str, settings: CheckSettings, bar: float)
     if cell.low is None or cell.high is None:
         _warn_too_little(settings, f"{result} has no interval to hold against {bar:g}: {cell.note}")
     elif cell.high < bar:
-        raise AssertionError(f"{result} lies below {bar:g}")
+        raise AssertionError(f"{result} is below {bar:g}")
     elif cell.low < bar:
         _warn_too_little(settings, f"{result} may lie below or above {bar:g}")
 

@@ -289,7 +289,7 @@ def test_a_file_of_scores_has_no_examples_and_no_cost(tmp_path):
     page = page_of(file, tmp_path / "page.html")
     assert "Examples" not in page and "drawn at random" not in page
     assert answers(page)["Cost"] == "Unknown: its scores came with the data."
-    assert "How it does on pairs without a word in common is not known: the run did not look at them apart." in page
+    assert "How it does on pairs without a word in common is not known: the run did not separate them." in page
 
 
 @pytest.mark.slow

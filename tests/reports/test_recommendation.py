@@ -60,7 +60,7 @@ def test_what_the_tests_say_of_it():
 
 def test_weak_evidence_is_said():
     weak = advise(board(line("one", 0.2, 9.0, low=-0.1)), NO_LIMITS, "spearman").warning
-    assert "its interval holds 0, which is chance" in weak
+    assert "its interval includes 0, which is chance" in weak
     assert "too few pairs" in advise(board(line("one", 0.2, 9.0, low=None)), NO_LIMITS, "spearman").warning
     assert "do not vary" in advise(board(line("one", None, 9.0)), NO_LIMITS, "spearman").warning
 
@@ -211,7 +211,7 @@ def test_a_limit_on_the_price():
     some = advise(board(JUDGE, CHEAP, LOCAL, apart=ALL_APART), Limits(price=0.1), "spearman")
     assert (some.highest, some.too_expensive, some.too_slow) == (CHEAP, (JUDGE,), ())
     both = advise(board(JUDGE, CHEAP, LOCAL), Limits(speed=25.0, price=0.1), "spearman")
-    assert (both.use, both.warning) == (None, "no metric is known to keep both limits, on speed and on price")
+    assert (both.use, both.warning) == (None, "no metric is known to be within both limits, on speed and on price")
     none = advise(board(JUDGE, CHEAP), Limits(price=0.01), "spearman")
     assert none.warning == "no metric is cheap enough; the cheapest is cheap with 0.05 per 1,000 pairs"
     unknown = with_price(line("unknown", 0.95, 9.0), None)

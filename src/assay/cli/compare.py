@@ -24,7 +24,7 @@ def compare(
     quiet: QuietOption = False,
     **settings: Any,
 ) -> None:
-    """Compare metrics two by two: differences with intervals, corrected tests, and the pairs they differ on.
+    """Compare metrics pairwise: differences with intervals, corrected tests, and the pairs they differ on.
 
     assay compare runs/answers --metric f1 --metric rouge-l
 

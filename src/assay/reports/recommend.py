@@ -364,8 +364,8 @@ def _reason_for_none(board: Board, ranked: Sequence[Line], limits: Limits) -> st
         speed = rate(fastest.pairs_per_second or 0.0)
         return f"no metric is fast enough; the fastest is {fastest.metric} with {speed} pairs/s"
     if timed_lines and prices:
-        return "no metric is known to keep both limits, on speed and on price"
-    return "the cost of no metric is known: recorded scores cost nothing now"
+        return "no metric is known to be within both limits, on speed and on price"
+    return "no metric has a known cost: recorded scores are not timed"
 
 
 def _selection_warning(
@@ -395,8 +395,8 @@ def _selection_warning(
         else:
             alternatives = ", nor is any other within the budget" if limited else ", nor is any other metric"
         return (
-            f"its interval holds {chance:.3g}, which is chance: on {board.n:,} pairs it is not known to agree with "
-            f"people at all{alternatives}"
+            f"its interval includes {chance:.3g}, which is chance level: on {board.n:,} pairs it is not known to agree "
+            f"with people at all{alternatives}"
         )
     if alike and len(alike) == len(affordable) - 1:
         return f"{board.n:,} pairs leave it open which metric within the budget is the best: label more to choose"

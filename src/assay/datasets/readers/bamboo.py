@@ -98,7 +98,7 @@ def read_bamboo_role(files: Mapping[str, Path], options: Mapping[str, Any]) -> R
     if count % 2 or count != len(blocks["candidate"]):
         raise InputError(
             f"{files[options['reference']]}: has {count} graphs for {len(blocks['candidate'])} of"
-            f" {files[options['candidate']]}; expected as many, two by two"
+            f" {files[options['candidate']]}; expected the same number, in pairs"
         )
     columns: dict[str, Any] = {
         "pair_id": [str(index + 1) for index in range(count)],

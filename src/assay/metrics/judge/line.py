@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from assay.metrics.judge.endpoint import Endpoint
 
 #: The end of error messages: replies that arrived are not lost.
-REPLIES_ARE_KEPT = "replies that came are kept, and the same command goes on"
+REPLIES_ARE_KEPT = "the replies received so far are kept, and the same command continues"
 #: Largest answer that is read, in bytes.
 MAX_BYTES = 1 << 20
 #: The number of characters of a server's reason that a message shows.

@@ -94,7 +94,7 @@ def _facts_of_check(report: GateReport) -> list[str]:
     limit = signed(-settings.margin)
     facts = [
         f"judged: {statistics} in {', '.join(settings.buckets)}{reason}; all else is shown only",
-        f"worse: the interval of the difference (now less before) lies below {limit}; no worse: it lies above",
+        f"worse: the interval of the difference (now minus before) is below {limit}; no worse: it is above",
     ]
     return [*facts, missed_loss_line(report)] if any(cell.detectable is not None for cell in report.judged) else facts
 

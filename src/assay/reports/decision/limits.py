@@ -65,7 +65,7 @@ def sentences_on_certainty(evidence: Evidence, settings: PageSettings, names: Ma
     if use is not None and advice.warning:
         yield f"Caution: {with_short_names(advice.warning, names)}."
     if evidence.missing:
-        yield f"Not compared, for want of scores: {with_short_names('; '.join(evidence.missing), names)}."
+        yield f"Not compared, because they lack scores: {with_short_names('; '.join(evidence.missing), names)}."
     for hint in (*evidence.data.facts.hints, evidence.data.facts.grouping):
         if hint:
             yield f"A hint on the data: {hint}."
@@ -126,11 +126,11 @@ def sentences_on_weaknesses(evidence: Evidence, choice: Choice, names: Mapping[s
         word = "yes" if decision.positive == rarer else "no"
         expected = yes_no.share_wrong
         if rarer < _FEW_LABELS:
-            yield f"People call only {rarer:,} pairs {word}: what is said of them rests on few labels."
+            yield f"People call only {rarer:,} pairs {word}: what this page says of them rests on few labels."
         elif expected.low is not None and expected.high is not None and expected.high - expected.low > _WIDE:
             yield "The range of errors to expect is wide because the labels are few; more labels make it narrower."
     elif data.facts.n < _FEW_PAIRS:
-        yield f"All of it rests on {data.facts.n:,} pairs, which are few."
+        yield f"All of this rests on only {data.facts.n:,} pairs."
     bucket = evidence.bucket
     alphas = bucket.reliability.alpha if bucket is not None and bucket.reliability is not None else {}
     # labels are ordered, but nominal alpha treats all disagreements alike; with two labels all levels are equal
@@ -158,7 +158,7 @@ def _sentences_on_no_common_word(evidence: Evidence, choice: Choice, names: Mapp
     """Return sentences on the metric's errors and agreement where reference and candidate share no word."""
     use, advice, part = choice.line, evidence.advice_without_common_word, choice.without_common_word
     if advice is None:
-        known = "there are none" if NO_COMMON_WORD in evidence.data.buckets else "the run did not look at them apart"
+        known = "there are none" if NO_COMMON_WORD in evidence.data.buckets else "the run did not separate them"
         return f"How it does on pairs without a word in common is not known: {known}."
     n = advice.board.n
     text = f"{n:,} pairs have no word in common"
@@ -182,7 +182,7 @@ def _sentences_on_no_common_word(evidence: Evidence, choice: Choice, names: Mapp
 
 def _name_of_part(part: Part) -> str:
     if part.found_by:
-        return f"Pairs of the kind “{part.name}”, as {part.found_by} filed them"
+        return f"Pairs of the kind “{part.name}”, as {part.found_by} classified them"
     if part.name == "f1>0":
         return "Pairs with a word in common"
     return f"Pairs with {typographic_condition(part.name)}"

@@ -330,7 +330,7 @@ def _notes_to_reproduce(evidence: Evidence, *, has_examples: bool) -> Iterator[s
     digest = f"n:{len(data)}|digest:{data.facts.digest[:16]}"
     yield f"Run {run.title}{created}; data {data.title}, {digest}|{run.manifest.signature}"
     if choice is not None and has_examples:
-        yield "The examples were drawn at random, by a fixed seed; long texts are cut, a bar parts several references."
+        yield "The examples were drawn at random, by a fixed seed; long texts are cut; a bar separates references."
         if choice.yes_no is None:
             yield (
                 "Ranked as people do: ranks of score and label are less than a tenth of the pairs apart. Otherwise: "

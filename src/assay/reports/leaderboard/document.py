@@ -140,7 +140,7 @@ def _random_sheet(board: Board, by: str) -> Sheet:
             [line.metric, Cell(mean.mean, mean.low, mean.high, "").text, prediction_interval, short(mean.deviation, 2)]
         )
     notes = (
-        "the datasets are taken as a sample of others like them; the fixed mean above is of these datasets alone",
+        "the datasets are taken as a sample of others like them; the fixed mean above is of these datasets only",
         "deviation between datasets by Paule and Mandel, on Fisher's z; interval by Hartung and Knapp",
         "new dataset: where the coefficient on one more of them is expected (Higgins et al. 2009)",
     )
@@ -199,8 +199,8 @@ def _explanation_lines(
     yield (
         f"rank: by {title_of(by)}, with the {level} confidence set of the true ranks of all metrics of a table at once "
         "(Mogstad et al. 2024): below each metric that is better and above each that is worse, by jackknife t-tests "
-        f"of every two ({CORRECTIONS[settings.correction]}); alike: two metrics share a letter where these tests "
-        "cannot tell them apart; bold: could be the best (model confidence set, Hansen et al. 2011)"
+        f"of all pairs of metrics ({CORRECTIONS[settings.correction]}); alike: two metrics share a letter if these "
+        "tests cannot tell them apart; bold: could be the best (model confidence set, Hansen et al. 2011)"
     )
     if by == OF_TWO_LABELS:
         yield WHY_AUC

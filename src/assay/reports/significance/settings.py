@@ -30,7 +30,7 @@ class SignificanceSettings(Seeded, WithProgress):
     )
     all_pairs: bool = setting("Compare every pair of systems instead.", False)
     confidence: float = setting("Level of almost stochastic order, before it is corrected.", 0.99)
-    tau: float = setting("Better by almost stochastic order where epsilon lies below this.", 0.2)
+    tau: float = setting("Better by almost stochastic order if epsilon is below this.", 0.2)
     alpha: float = setting("Level of the other tests.", 0.05)
     # a rate of false discoveries has no counterpart in a confidence bound: no Benjamini-Hochberg
     correction: Literal["holm", "bonferroni", "none"] = setting(
