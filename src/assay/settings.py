@@ -384,10 +384,10 @@ class OwnColumns(Settings):
     """How a table of the user's own is read: its columns and cells."""
 
     columns: str | Mapping[str, str] | None = setting(
-        "Which columns are what: reference=answer1,candidate=answer2,label=a1+a2,question=q", None
+        "The columns: reference=answer1,candidate=answer2,label=a1+a2,question=q", None
     )
     separator: str | None = setting(
-        "What stands between several gold answers of a reference: '|'; json where some cells are lists.",
+        "The separator of several gold answers in a reference: '|'; json if cells are lists.",
         None,
         metavar="TEXT",
     )
@@ -424,7 +424,7 @@ class Limited(Settings):
 class Seeded(Settings):
     """Work that draws at random; the same seed draws the same again."""
 
-    seed: int = setting("Seeds every random draw.", 0)
+    seed: int = setting("Seed of every random draw.", 0)
 
     def check(self) -> None:
         """Raise InputError for a seed that is not a whole number of 0 or more."""
@@ -475,13 +475,15 @@ class ChosenRows(Settings):
     """Which pairs of the data are used, and which of them belong together."""
 
     group_by: str | None = setting(
-        "Resample whole groups of this column [default: the data's own group]; none.", None, metavar="COLUMN"
+        "Resample whole groups of this column [default: the data's own groups]; none for single pairs.",
+        None,
+        metavar="COLUMN",
     )
     sample: int | None = setting(
-        "So many pairs of each dataset, drawn at random by the seed; groups stay whole.", None, at_least=1, metavar="N"
+        "A random sample of this many pairs of each dataset; groups stay whole.", None, at_least=1, metavar="N"
     )
     drop_duplicates: bool | None = setting(
-        "Drop pairs that repeat with the same label.", None, flags=("--drop-duplicates/--keep-duplicates",)
+        "Drop repeated pairs with the same label.", None, flags=("--drop-duplicates/--keep-duplicates",)
     )
 
 
@@ -514,7 +516,7 @@ class AdjustedAgreement(AgreementSettings):
 class RunFolderToo(Settings):
     """Where a run folder is written beside what a verb prints."""
 
-    out: str | Path | None = setting("Write a run folder, too.", None, flags=("--out", "-o"), metavar="FOLDER")
+    out: str | Path | None = setting("Also write a run folder.", None, flags=("--out", "-o"), metavar="FOLDER")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -522,7 +524,7 @@ class Hardware(Settings):
     """Where models run."""
 
     device: str = setting("Where models run: auto, cpu, cuda, cuda:N, mps, all (every GPU).", "auto")
-    threads: int | None = setting("Threads of the CPU for models [default: the cores that are free].", None, at_least=1)
+    threads: int | None = setting("CPU threads for models [default: the number of free cores].", None, at_least=1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -557,12 +559,13 @@ class Scoring(GoldAnswers, Hardware, Offline, WithProgress):
     """How pairs are scored."""
 
     workers: int | None = setting(
-        "At most N processes score, and models take N threads; small work starts none [default: the free cores].",
+        "At most N processes score, and models use N threads; small work starts none [default: the number of free "
+        "cores].",
         None,
         at_least=1,
         metavar="N",
     )
-    keep_models: bool = setting("Let several models be in memory at a time.", False)
+    keep_models: bool = setting("Keep several models in memory at a time.", False)
     engine: str = setting("Who scores: local, this machine; ray, a Ray cluster.", "local", choices=ENGINES)
     address: str | None = setting(
         "Head node of the Ray cluster, HOST:PORT or auto [default: $RAY_ADDRESS, else a Ray on this machine].",
@@ -588,7 +591,7 @@ class Prices(Settings):
     """What the tokens of judges at an endpoint cost."""
 
     prices: str | Path | None = setting(
-        'TOML with prices of a million tokens: a table a model, ["NAME"], with input and output.', None, metavar="FILE"
+        'TOML with prices of a million tokens: a table ["NAME"] per model, with input and output.', None, metavar="FILE"
     )
 
 
@@ -596,12 +599,12 @@ class Prices(Settings):
 class Paid(Prices):
     """What judges at an endpoint may cost."""
 
-    budget: float | None = setting("The most that judges may cost; needs the prices of their tokens.", None, above=0)
+    budget: float | None = setting("The highest total cost of judges; needs the prices of their tokens.", None, above=0)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreStore(Settings):
     """Which scores are read from earlier runs."""
 
-    fresh: bool = setting("Compute anew what the score store has.", False)
-    store: str | Path | None = setting("File with scores; the shared one by default.", None, python_only=True)
+    fresh: bool = setting("Compute scores again that the score store already has.", False)
+    store: str | Path | None = setting("File of the score store; the shared one by default.", None, python_only=True)

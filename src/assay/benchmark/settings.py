@@ -56,8 +56,10 @@ class ScoreSettings(OwnData, Graphs, Limited, Scoring, Paid, ScoreStore):
 
     file: str | Path = setting("CSV, TSV, JSONL or Parquet with pairs, labelled or not.", argument=True)
     metrics: Sequence[Any] = setting(METRICS, flags=("--metric", "-m"), metavar="METRIC")
-    out: str | Path = setting("Where to: the ending says the format.", flags=("--out", "-o"), metavar="FILE")
-    spreadsheet: bool = setting("In CSV and TSV, write ' before a text that a spreadsheet would run (= + - @).", False)
+    out: str | Path = setting("The output file; its suffix decides the format.", flags=("--out", "-o"), metavar="FILE")
+    spreadsheet: bool = setting(
+        "In CSV and TSV, put ' before a text that a spreadsheet would run as a formula (= + - @).", False
+    )
 
     def check(self) -> None:
         """Refuse to score with nothing."""
@@ -103,9 +105,9 @@ class ProfileSettings(OwnData, Hardware, Prices, Offline, WithProgress):
     _: KW_ONLY
     pairs: str | int | Sequence[int] = setting("Numbers of pairs to score.", "64,256,1024", metavar="N,N,…")
     lengths: str | int | Sequence[int] = setting(
-        "How many texts to join to one, at the middle number of pairs; 1 for none.", "1,2,4,8", metavar="N,N,…"
+        "How many texts to join into one, at the middle number of pairs; 1 for none.", "1,2,4,8", metavar="N,N,…"
     )
-    repeats: int = setting("Timed calls a point; the median counts.", 3, at_least=1)
+    repeats: int = setting("Timed calls per point; the median counts.", 3, at_least=1)
 
     def check(self) -> None:
         """Read the numbers, and refuse to measure nothing."""

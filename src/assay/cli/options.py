@@ -63,9 +63,7 @@ ExplainOption = Annotated[
 OfflineOption = Annotated[bool, typer.Option("--offline", help="Download nothing.")]
 ColumnsOption = Annotated[
     str | None,
-    typer.Option(
-        "--columns", help="Which columns are what: reference=answer1,candidate=answer2,label=a1+a2,question=q"
-    ),
+    typer.Option("--columns", help="The columns: reference=answer1,candidate=answer2,label=a1+a2,question=q"),
 ]
 SeparatorOption = Annotated[
     str | None, typer.Option("--separator", help="What stands between several gold answers of a reference: '|'.")

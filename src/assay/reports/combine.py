@@ -55,17 +55,20 @@ class CombineSettings(MetricsOfRun, BucketsOfRun, CorrectedTests, WithProgress):
     """
 
     out: str | Path | None = setting(
-        "Folder for the combination, a metric then: combined:FOLDER.", None, flags=("--out", "-o"), metavar="FOLDER"
+        "Folder for the combination, which is then the metric combined:FOLDER.",
+        None,
+        flags=("--out", "-o"),
+        metavar="FOLDER",
     )
     dataset: str | None = setting(
-        "Which dataset of the run to learn from, where it has several.", None, flags=("--dataset", "-d")
+        "The dataset of the run to learn from, if it has several.", None, flags=("--dataset", "-d")
     )
-    most: int = setting("Metrics at most.", MOST)
+    most: int = setting("The highest number of metrics.", MOST)
     budget: str | None = setting(
-        "What the metrics must reach together on this machine: 200/s, 600/min.", None, metavar="PAIRS/TIME"
+        "The speed that the metrics together must reach on this machine: 200/s, 600/min.", None, metavar="PAIRS/TIME"
     )
     max_price: float | None = setting(
-        "The most that 1,000 pairs may cost with all metrics together; 0: only free ones.", None, metavar="PRICE"
+        "The highest price of 1,000 pairs with all metrics together; 0 for free ones only.", None, metavar="PRICE"
     )
     properties: bool = setting("Try lengths, numbers and question words of the texts beside the metrics.", True)
     learners: Sequence[str] = setting(
@@ -80,7 +83,7 @@ class CombineSettings(MetricsOfRun, BucketsOfRun, CorrectedTests, WithProgress):
         metavar="NAME",
     )
     group_by: str | None = setting(
-        "Never part the pairs of one value of a column [default: the data's groups].", None, metavar="COLUMN"
+        "Keep pairs with the same value of a column in one fold [default: the data's groups].", None, metavar="COLUMN"
     )
 
     def check(self) -> None:

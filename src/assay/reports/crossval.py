@@ -59,21 +59,19 @@ class CrossvalSettings(OwnData, Graphs, Limited, Scoring, ScoreStore):
     )
     train: Sequence[str] = setting("A model to train anew for every fold: RECIPE:BASE[,setting=value]…", ())
     scale: str | None = setting(
-        "Lowest and highest label, for `train`, where the data does not say them [default: 0,1].",
+        "Lowest and highest label, for `train`, if the data does not declare them [default: 0,1].",
         None,
         parse=parse_scale,
         metavar="LOW,HIGH",
     )
     folds: int = setting("Number of folds.", DEFAULT_FOLD_COUNT)
-    by: str | None = setting(
-        "Tell the values of a column apart, such as subset, and leave each out in turn.", None, metavar="COLUMN"
-    )
+    by: str | None = setting("Leave out each value of a column in turn, such as subset.", None, metavar="COLUMN")
     group_by: str | None = setting(
-        "Never part the pairs of one value of a column [default: the data's groups].", None, metavar="COLUMN"
+        "Keep pairs with the same value of a column in one fold [default: the data's groups].", None, metavar="COLUMN"
     )
-    drop_duplicates: bool = setting("Drop pairs that repeat with the same label.", False)
+    drop_duplicates: bool = setting("Drop repeated pairs with the same label.", False)
     statistics: Sequence[str] = setting(statistics_help(), (), flags=("--statistic",), metavar="NAME")
-    seed: int = setting("Deals the pairs to folds.", 0)
+    seed: int = setting("Seed of the assignment of pairs to folds.", 0)
 
     def check(self) -> None:
         """Check the settings, and fill in the default coefficients; raise InputError if a setting is invalid."""

@@ -36,7 +36,7 @@ class PowerSettings(MetricsOfRun):
         "A number of labelled pairs to plan for.", DEFAULT_PAIR_COUNTS, flags=("--n", "-n"), at_least=MIN_UNITS
     )
     effect: float | None = setting(
-        "The smallest difference of interest, such as .05 [default: the one that the pilot shows].", None, above=0
+        "The smallest difference of interest, such as .05 [default: the one in the pilot].", None, above=0
     )
     power: float = setting("The share of significant results that is wanted.", 0.8)
     comparisons: int | None = setting(

@@ -120,10 +120,10 @@ class RecommendSettings(RunFolderToo, OwnData, Graphs, PairedTests, AgreementSet
     )
     _: KW_ONLY
     budget: str | None = setting(
-        "What the metric must reach on this machine: 1000/s, 600/min, 5e5/h.", None, metavar="PAIRS/TIME"
+        "The speed that the metric must reach on this machine: 1000/s, 600/min, 5e5/h.", None, metavar="PAIRS/TIME"
     )
     max_price: float | None = setting(
-        "The most that 1,000 pairs may cost, in the currency of your prices; 0 for free metrics only.",
+        "The highest price of 1,000 pairs, in the currency of your prices; 0 for free metrics only.",
         None,
         metavar="PRICE",
     )
@@ -132,7 +132,7 @@ class RecommendSettings(RunFolderToo, OwnData, Graphs, PairedTests, AgreementSet
         None,
         metavar="NAME",
     )
-    store: str | Path | None = setting("File for the scores; the shared one by default.", None, python_only=True)
+    store: str | Path | None = setting("File of the score store; the shared one by default.", None, python_only=True)
 
     def check(self) -> None:
         """Check the budget and the highest price; raise InputError if one is invalid."""

@@ -35,7 +35,7 @@ class RelatednessSettings(OwnData, AgreementIntervals, Limited, Offline, ScoreSt
     vectors: str | Path = setting("Word vectors: word2vec, GloVe, fastText .vec, or a folder.", metavar="FILE")
     _: KW_ONLY
     pipeline: str | Path | None = setting("A spaCy pipeline, folder or name, that reads parts of speech.", None)
-    drop_duplicates: bool = setting("Drop pairs that repeat with the same label.", False)
+    drop_duplicates: bool = setting("Drop repeated pairs with the same label.", False)
     read_with: Callable[[str | Path], Any] | None = setting(
         "Makes a reader of words of `pipeline`; spaCy by default.", None, python_only=True
     )

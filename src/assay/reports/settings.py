@@ -67,7 +67,7 @@ class CorrectedTests(NeededResampling):
     """How scores of the same pairs are compared: jackknife t-tests, corrected, and paired intervals."""
 
     correction: Literal["holm", "benjamini-hochberg", "bonferroni", "none"] = setting(
-        "For the number of metric pairs in a table.", "holm", choices=CORRECTIONS
+        "Correction for the number of metric pairs in a table.", "holm", choices=CORRECTIONS
     )
     calibrate_ties: bool = setting(
         "Spearman, Kendall and pairwise accuracy with small differences of a score as ties, up to the threshold of "
@@ -147,8 +147,7 @@ class BestWorstSettings(Seeded):
     """Where scores from best-worst annotations are written, and how their reliability is drawn."""
 
     out: str | Path | None = setting(
-        "Write the scores: CSV, TSV, JSONL or Parquet. Scores of these items that are there are replaced, nothing else "
-        "is.",
+        "Write the scores: CSV, TSV, JSONL or Parquet. Earlier scores of these items are replaced, and nothing else.",
         None,
         flags=("--out", "-o"),
         metavar="FILE",

@@ -46,15 +46,16 @@ class SystemSettings(MetricsOfRun, DatasetsOfRun, Resampling):
         "The column that names the system [default: system, or subset].", None, metavar="COLUMN"
     )
     item: str | None = setting(
-        "The column that names what all systems answered [default: item, question, group or reference].",
+        "The column that identifies the items that all systems answered [default: item, question, group or reference].",
         None,
         metavar="COLUMN",
     )
     only: Sequence[str] = setting(
-        "A system to compare [default: all]; the items are those that these answered.", (), metavar="SYSTEM"
+        "A system to compare [default: all]; only items that all of them answered count.", (), metavar="SYSTEM"
     )
     draw: Resampled | None = setting(
-        "Drawn for intervals of a metric's order: items, systems or both [default: both; of few systems items].",
+        "What is resampled for intervals of a metric's order: items, systems or both [default: both; items if "
+        "there are few systems].",
         None,
         choices=("items", "systems", "both"),
     )

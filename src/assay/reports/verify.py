@@ -30,7 +30,7 @@ class VerifySettings(MetricsOfRun, DatasetsOfRun, Seeded, Offline, Hardware, Wit
         "Recompute the scores of N pairs of each dataset [default: all].", None, at_least=1, metavar="N"
     )
     trust: Sequence[str] = setting(
-        "A metric or dataset of the run that may run code from outside of the installed packages.", (), metavar="NAME"
+        "A metric or dataset of the run that may run code from outside the installed packages.", (), metavar="NAME"
     )
 
 

@@ -60,11 +60,13 @@ class TrainingSettings(Output, Hardware, WithProgress):
     """What every training has: its folder, seeds, hardware, and the command that repeats it."""
 
     seed: int = setting(
-        "Seeds all that is drawn: what is held out, a new head, wrong pairs, dropout, the order of the data.",
+        "Seed of all random draws: held-out pairs, a new head, wrong pairs, dropout, the order of the data.",
         0,
         at_least=0,
     )
-    seeds: int | None = setting("Train N models, with the seeds from `seed` on, and a summary.", None, at_least=1)
+    seeds: int | None = setting(
+        "Train N models with consecutive seeds from `seed` on, and write a summary.", None, at_least=1
+    )
 
     if TYPE_CHECKING:
 
@@ -91,7 +93,7 @@ class OwnColumns(Limited):
     """How files of the user's own are read, and how much of each dataset."""
 
     columns: str | Mapping[str, str] | None = setting(
-        "Which columns of your own files are what: reference=answer1,candidate=answer2,label=a1+a2; a dataset with a "
+        "The columns of your own files: reference=answer1,candidate=answer2,label=a1+a2; a dataset with a "
         "card has its own reader.",
         None,
     )
@@ -130,7 +132,7 @@ class HeldOut(OwnColumns):
         "Pairs that choose the best step; repeatable [default: a tenth of the training pairs is held out].", ()
     )
     test: Sequence[str] = setting(
-        "Pairs that the model is evaluated on; repeatable [default: a tenth of what is left is held out].", ()
+        "Pairs that the model is evaluated on; repeatable [default: a tenth of the rest is held out].", ()
     )
 
 
@@ -138,10 +140,10 @@ class HeldOut(OwnColumns):
 class Passes(Settings):
     """How often a model is evaluated, and how much of a batch is computed at a time."""
 
-    eval_steps: int = setting("Steps between evaluations, each a checkpoint; 0: an epoch.", 0, at_least=0)
+    eval_steps: int = setting("Steps between evaluations, each with a checkpoint; 0 for one epoch.", 0, at_least=0)
     tokens: int | None = setting(
         "Tokens computed at a time, padding included; the gradients of a larger batch are summed over passes "
-        "[default: what suits the device].",
+        "[default: chosen for the device].",
         None,
         at_least=1,
     )
@@ -152,8 +154,8 @@ class Learning(Passes):
     """How fast a model learns."""
 
     epochs: int = setting("Passes over the training data.", 4, at_least=1)
-    batch_size: int = setting("Pairs a step; texts with node, base pairs with edge-1, edge-2.", 16, at_least=1)
-    learning_rate: float = setting("After the warm-up.", 2e-5, above=0)
+    batch_size: int = setting("Pairs per step; texts with node, base pairs with edge-1 and edge-2.", 16, at_least=1)
+    learning_rate: float = setting("Learning rate after the warm-up.", 2e-5, above=0)
     warmup: float = setting("Share of the steps over which the learning rate rises from 0.", 0.1)
     layers: int | None = setting("Train the last N layers [default: all of the model].", None, at_least=1)
 

@@ -23,8 +23,10 @@ class CheckSettings(MetricsOfRun, DatasetsOfRun, NeededResampling, WithProgress)
         InputError: a setting is out of its range, or a statistic is unknown.
     """
 
-    margin: float = setting("What a coefficient may lose, 0 or more.", 0.01)
-    strict: bool = setting("Fail what is not shown to be no worse, too: too little data is no pass.", False)
+    margin: float = setting("The loss of a coefficient that is tolerated, 0 or more.", 0.01)
+    strict: bool = setting(
+        "Also fail coefficients that are not shown to be no worse: too little data is no pass.", False
+    )
     buckets: Sequence[str] = setting(
         "A bucket to judge; repeatable [default: the one named all].", (), flags=("--bucket", "-b"), metavar="BUCKET"
     )
@@ -35,7 +37,7 @@ class CheckSettings(MetricsOfRun, DatasetsOfRun, NeededResampling, WithProgress)
         flags=("--statistic",),
         metavar="NAME",
     )
-    allow_changed_data: bool = setting("Compare other pairs, too, by independent intervals.", False)
+    allow_changed_data: bool = setting("Also compare datasets whose pairs differ, by independent intervals.", False)
 
     def __post_init__(self) -> None:
         """Set the bucket to judge by default. The default coefficient depends on the labels and is chosen later."""

@@ -26,7 +26,9 @@ class LabelScale(Settings):
     """From where to where labels run; the command line takes it as LOW,HIGH."""
 
     scale: Scale | None = setting(
-        "Lowest and highest label; as the data declares, else the ones that occur, by default.", None, python_only=True
+        "Lowest and highest label [default: those that the data declares, else those that occur].",
+        None,
+        python_only=True,
     )
 
 
@@ -54,7 +56,7 @@ class Rule(LabelScale):
         metavar="auto|VALUE|FILE",
     )
     positive: str | None = setting(
-        "Beside `threshold`: which labels mean yes, such as 'label>=2' [default: the higher of two].",
+        "With `threshold`: which labels mean yes, such as 'label>=2' [default: the higher of two].",
         None,
         metavar="RULE",
     )

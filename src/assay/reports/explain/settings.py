@@ -14,8 +14,8 @@ from assay.settings import Graphs, Hardware, Limited, Offline, OwnData, setting
 class ExplainSettings(OwnData, Graphs, Limited, Hardware, Offline):
     """What is explained: two texts, or pairs of some data, under one metric."""
 
-    reference: str | None = setting("The one text.", None, argument=True)
-    candidate: str | None = setting("The other.", None, argument=True)
+    reference: str | None = setting("The first text.", None, argument=True)
+    candidate: str | None = setting("The second text.", None, argument=True)
     _: KW_ONLY
     metric: Any = setting(
         "s3bert:FOLDER, bertscore:MODEL, cross-encoder:MODEL, sas, or amr:smatch.",
@@ -29,8 +29,8 @@ class ExplainSettings(OwnData, Graphs, Limited, Hardware, Offline):
         metavar="DATASET",
     )
     pair_ids: Sequence[str] = setting(
-        "Only the pair of this pair_id. In a file without that column it is the row's number, the header of a CSV "
-        "being row 1.",
+        "Only the pair with this pair_id. In a file without that column it is the number of the row; the "
+        "header of a CSV is row 1.",
         (),
         flags=("--pair",),
         metavar="ID",

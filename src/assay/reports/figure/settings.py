@@ -18,7 +18,7 @@ class FigureKind(Settings):
 
     kind: str = setting(
         "agreement: a forest plot, one panel per bucket; layers: one line per bucket over the layers of a model; "
-        "scores: how scores are spread, one strip per label.",
+        "scores: the distribution of scores, one strip per label.",
         KINDS[0],
         choices=KINDS,
     )

@@ -22,18 +22,18 @@ class PageSettings(DatasetsOfRun, Criterion):
     """
 
     audience: Literal["analysis", "decision"] = setting(
-        "Whom the page is for: somebody who looks at every number, or somebody who decides by them.",
+        "The reader of the page: somebody who studies every number, or somebody who decides by them.",
         "analysis",
         flags=("--for",),
         choices=("analysis", "decision"),
     )
     title: str | None = setting("Title of the page for a decision.", None, metavar="TEXT")
-    note: str | None = setting("A line of your own below that title.", None, metavar="TEXT")
+    note: str | None = setting("A line of your own below the title.", None, metavar="TEXT")
     budget: str | None = setting(
-        "For a decision, what the metric must reach: 1000/s, 600/min, 5e5/h.", None, metavar="PAIRS/TIME"
+        "For a decision, the speed that the metric must reach: 1000/s, 600/min, 5e5/h.", None, metavar="PAIRS/TIME"
     )
     max_price: float | None = setting(
-        "For a decision, the most that 1,000 pairs may cost, in the currency of your prices.", None, metavar="PRICE"
+        "For a decision, the highest price of 1,000 pairs, in the currency of your prices.", None, metavar="PRICE"
     )
     leaderboard: bool = setting(
         "Rank the metrics, which takes most of the time.", True, flags=("--leaderboard/--no-leaderboard",)

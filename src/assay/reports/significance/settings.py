@@ -26,7 +26,7 @@ class SignificanceSettings(Seeded, WithProgress):
     """
 
     baseline: str | None = setting(
-        "What the other systems are compared with [default: the first one].", None, metavar="SYSTEM"
+        "The system that the others are compared with [default: the first one].", None, metavar="SYSTEM"
     )
     all_pairs: bool = setting("Compare every pair of systems instead.", False)
     confidence: float = setting("Level of almost stochastic order, before it is corrected.", 0.99)
@@ -34,11 +34,9 @@ class SignificanceSettings(Seeded, WithProgress):
     alpha: float = setting("Level of the other tests.", 0.05)
     # a rate of false discoveries has no counterpart in a confidence bound: no Benjamini-Hochberg
     correction: Literal["holm", "bonferroni", "none"] = setting(
-        "For the number of comparisons of one statistic.", "holm", choices=("holm", "bonferroni", "none")
+        "Correction for the number of comparisons of one statistic.", "holm", choices=("holm", "bonferroni", "none")
     )
-    resamples: int = setting(
-        "Bootstrap resamples of each system's results; more where the correction needs them.", 1000
-    )
+    resamples: int = setting("Bootstrap resamples of each system's results; more if the correction needs them.", 1000)
 
     def check(self) -> None:
         """Raise InputError if a level or number is out of range, or if both a baseline and all pairs are requested."""

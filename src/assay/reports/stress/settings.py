@@ -41,10 +41,10 @@ class StressSettings(OwnData, ChosenRows, Resampling, Limited, Scoring, Paid, Sc
         metavar="NAME",
     )
     positive: str | None = setting(
-        "Which labels mean yes, such as 'label>=2' [default: the higher of two].", None, metavar="RULE"
+        "The labels that mean yes, such as 'label>=2' [default: the higher of two].", None, metavar="RULE"
     )
     threshold: float | None = setting(
-        "The score from which on a verdict is yes [default: .5 for a judge's probability, else learned in folds].",
+        "The lowest score that means yes [default: .5 for a judge's probability, else learned in folds].",
         None,
         metavar="SCORE",
     )

@@ -40,20 +40,22 @@ class TableSettings(MetricsOfRun, DatasetsOfRun, BucketsOfRun, CorrectedTests, W
         metavar="NAME",
     )
     across: Literal["datasets", "buckets"] = setting(
-        "What the columns are: datasets, a table for each bucket [default: all pairs]; or buckets, a table for each "
-        "dataset.",
+        "The columns: datasets, with a table for each bucket [default: all pairs]; or buckets, with a table "
+        "for each dataset.",
         "datasets",
         choices=("datasets", "buckets"),
     )
-    mean: bool = setting("The mean over several datasets, which count the same.", True, flags=("--mean/--no-mean",))
+    mean: bool = setting(
+        "Add the mean over several datasets, all with the same weight.", True, flags=("--mean/--no-mean",)
+    )
     intervals: bool = setting(
-        "Bootstrap intervals, small below each value.", False, flags=("--intervals/--no-intervals",)
+        "Add bootstrap intervals, in small print below each value.", False, flags=("--intervals/--no-intervals",)
     )
-    siunitx: bool = setting("LaTeX: columns of siunitx, which align at the decimal point.", False)
+    siunitx: bool = setting("LaTeX: use columns of siunitx, which align at the decimal point.", False)
     label: str | None = setting(
-        "LaTeX: what \\ref names [default: tab: and the coefficient].", None, parse=_check_label, metavar="LABEL"
+        "LaTeX: the label for \\ref [default: tab: and the coefficient].", None, parse=_check_label, metavar="LABEL"
     )
-    caption: str | None = setting("What the caption begins with; n and method follow.", None, metavar="TEXT")
+    caption: str | None = setting("The beginning of the caption; n and method follow.", None, metavar="TEXT")
 
     @property
     def coefficient(self) -> str:

@@ -41,9 +41,9 @@ class Criterion(Settings):
     """
 
     positive: str | None = setting(
-        "Which labels mean yes, such as 'label>=2' [default: the higher of two].", None, metavar="RULE"
+        "The labels that mean yes, such as 'label>=2' [default: the higher of two].", None, metavar="RULE"
     )
-    measure: str = setting("What a threshold is chosen by.", OPTIMISED[0], choices=OPTIMISED)
+    measure: str = setting("The measure by which a threshold is chosen.", OPTIMISED[0], choices=OPTIMISED)
     precision: float | None = setting(
         "Choose the threshold with the highest recall that has this precision.", None, metavar="SHARE"
     )
@@ -51,7 +51,9 @@ class Criterion(Settings):
         "Choose the threshold with the highest precision that has this recall.", None, metavar="SHARE"
     )
     cost: str | Mapping[str, float] | None = setting(
-        "Choose the cheapest threshold: fp=5,fn=1, what a false yes and a false no cost.", None, metavar="fp=A,fn=B"
+        "Choose the cheapest threshold: fp=5,fn=1 are the costs of a false yes and a false no.",
+        None,
+        metavar="fp=A,fn=B",
     )
 
     @property
@@ -91,23 +93,26 @@ class ThresholdSettings(MetricsOfRun, DatasetsOfRun, Criterion, Resampling):
     """
 
     folds: int | None = setting(
-        "Cross-validate in this many folds [default: 5, unless the pairs are parted in another way].", None, at_least=2
+        "Cross-validate in this many folds [default: 5, unless the pairs are split in another way].", None, at_least=2
     )
-    repeats: int = setting("How often the pairs are dealt to folds anew.", 1, at_least=1)
+    repeats: int = setting("How often cross-validation is repeated with new folds.", 1, at_least=1)
     split_by: str | None = setting(
-        "Test each value of a column with the threshold of the others.", None, metavar="COLUMN"
+        "Test the pairs of each value of a column by the threshold of the others.", None, metavar="COLUMN"
     )
     tune: str | None = setting("Find the threshold on this dataset of the run.", None, metavar="DATASET")
-    test: str | None = setting("Test it on this one.", None, metavar="DATASET")
+    test: str | None = setting("Test it on this dataset.", None, metavar="DATASET")
     at: float | None = setting(
-        "Test this threshold rather than find one, such as 0.5 where the score is a probability.", None, metavar="SCORE"
+        "Test this threshold instead of finding one, such as 0.5 for a score that is a probability.",
+        None,
+        metavar="SCORE",
     )
     each: str | None = setting(
-        "Show agreement on the pairs of each value of a column, too, such as each system.", None, metavar="COLUMN"
+        "Also show agreement on the pairs of each value of a column, such as each system.", None, metavar="COLUMN"
     )
-    same_pairs: bool = setting("Find and test on the same pairs; the values are too good.", False)
+    same_pairs: bool = setting("Find and test the threshold on the same pairs; the values are then too good.", False)
     group_by: str | None = setting(
-        "Never part the pairs of one value of a column, and resample them together [default: the run's groups].",
+        "Keep pairs with the same value of a column in one fold, and resample them together [default: the run's "
+        "groups].",
         None,
         metavar="COLUMN",
     )

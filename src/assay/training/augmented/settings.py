@@ -24,13 +24,13 @@ class AugmentedSettings(PairLearning, TrainingSettings, FromBase):
 
     entities: str | Path | None = setting("A file with the columns name and aliases (a|b).", None)
     labeller: str | None = setting(
-        "The cross-encoder that labels random pairs, as after cross-encoder:; without one there are only alias pairs "
-        "and number pairs.",
+        "The cross-encoder that labels random pairs, named as after cross-encoder:; without one, only alias "
+        "pairs and number pairs are made.",
         None,
     )
     random_pairs: int = setting("Random pairs for each entity.", 1, at_least=1)
     numbers: str | None = setting("Languages of pairs of digits and number words, such as en,de.", None)
-    number_range: str = setting("The lowest and the highest of these numbers.", "0,1000", metavar="LOW,HIGH")
+    number_range: str = setting("The lowest and highest of these numbers.", "0,1000", metavar="LOW,HIGH")
 
     def __post_init__(self) -> None:
         if self.entities is not None:

@@ -41,12 +41,12 @@ class MidTuningSettings(OwnColumns, Learning, TrainingSettings, _OnForms, FromBa
         (),
     )
     queries: str | None = setting(
-        "A file with a sentence a line, whose nearest neighbours are shown [default: five of dev].", None
+        "A file with one sentence per line, whose nearest neighbours are shown [default: five of dev].", None
     )
     # the paper does not say its own; of embeddings of length 1, squared distances go from 0 to 4
-    margin: float = setting("Of the triplets, in squared distance (the epsilon of equation 1).", 1.0, above=0)
+    margin: float = setting("Margin of the triplets, in squared distance (epsilon in equation 1).", 1.0, above=0)
     epochs: int = setting("Passes over the sentences.", 1, at_least=1)
-    batch_size: int = setting("Sentences a step; with classification, with a form each.", 64, at_least=1)
+    batch_size: int = setting("Sentences per step; with classification, each with one form.", 64, at_least=1)
 
     def check(self) -> None:
         """Check that there are sources, and the columns of those that are tables."""

@@ -48,11 +48,9 @@ class _OfKind(Settings):
 class LabelledPairs(HeldOut, Passes, TrainingSettings, OnPairs, FromBase, _OfKind):
     """The labelled pairs that a bi-encoder or cross-encoder learns from, and what it learns of them."""
 
-    classes: str | None = setting(
-        "A column with classes, such as entailment: learn to tell these apart, in place of the label.", None
-    )
+    classes: str | None = setting("A column with classes, such as entailment, to learn instead of the label.", None)
     scale: str | None = setting(
-        "Lowest and highest label, where the data does not say them [default: 0,1].",
+        "Lowest and highest label, if the data does not declare them [default: 0,1].",
         None,
         parse=parse_scale,
         metavar="LOW,HIGH",
@@ -63,7 +61,7 @@ class LabelledPairs(HeldOut, Passes, TrainingSettings, OnPairs, FromBase, _OfKin
         None,
     )
     question: bool = setting(
-        "Put the question of a pair, where it has one, before both texts, as the metric does with question=true.", False
+        "Put the question of a pair, if it has one, before both texts, as the metric does with question=true.", False
     )
     drop_shared_texts: bool = setting("Leave out training pairs that share a text with a held-out set.", False)
 
@@ -102,7 +100,7 @@ class PairLearning(Learning):
         "",
     )
     batches: str = setting(
-        "length (pairs of like length together), or by the annotation graph: base, node, edge-1, edge-2.",
+        "length (pairs of similar length together), or by the annotation graph: base, node, edge-1, edge-2.",
         "length",
         choices=BATCHES,
     )

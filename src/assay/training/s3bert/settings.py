@@ -26,16 +26,16 @@ class S3BertSettings(HeldOut, TrainingSettings, _OnGraphs, FromBase):
 
     vectors: str | None = setting("A file of word vectors, such as GloVe's, for the aspects that compare words.", None)
     epochs: int = setting("Passes over the pairs.", 8, at_least=1)
-    batch_size: int = setting("Pairs a step.", 64, at_least=2)
-    learning_rate: float = setting("After the warm-up.", 1e-5, above=0)
+    batch_size: int = setting("Pairs per step.", 64, at_least=2)
+    learning_rate: float = setting("Learning rate after the warm-up.", 1e-5, above=0)
     warmup: int = setting("Steps over which the learning rate rises from 0.", 100, at_least=0)
-    eval_steps: int = setting("Steps between evaluations, each a checkpoint.", 1000, at_least=1)
+    eval_steps: int = setting("Steps between evaluations, each with a checkpoint.", 1000, at_least=1)
     layers: int = setting("Train the last N layers.", 2, at_least=1)
     alpha: float = setting("Weight of the decomposition (equation 6).", 1.0, above=0)
     width: int = setting("Dimensions of each aspect's sub-embedding.", 16, at_least=1)
-    negatives: int = setting("Shuffled pairs for each pair.", 1, at_least=0)
-    decomposition: bool = setting("Learn the aspects.", True)
-    consistency: bool = setting("Stay near the base.", True)
+    negatives: int = setting("Shuffled negative pairs per pair.", 1, at_least=0)
+    decomposition: bool = setting("Train the decomposition into aspects.", True)
+    consistency: bool = setting("Train consistency with the base model.", True)
 
     def check(self) -> None:
         """Check the columns and the parts of the loss."""

@@ -190,26 +190,28 @@ class TuneSettings(LabelledPairs):
     """
 
     space: str | Path | None = setting(
-        "A TOML file of what is searched [default: batch size, epochs, warm-up].", None, metavar="FILE"
+        "A TOML file with the search space [default: batch size, epochs, warm-up].", None, metavar="FILE"
     )
-    trials: int = setting("Complete or pruned trials, with those that the study has already.", 5, at_least=1)
+    trials: int = setting(
+        "Number of complete or pruned trials, including those that the study already has.", 5, at_least=1
+    )
     objective: str | None = setting(
-        "spearman, pearson, kendall; accuracy of classes [default: the first that fits].", None
+        "spearman, pearson, kendall; accuracy for classes [default: the first that fits].", None
     )
-    prune: bool = setting("End trials early that are worse than the median of those before, epoch by epoch.", True)
+    prune: bool = setting("End trials early that are worse than the median of earlier trials at the same epoch.", True)
     storage: str | None = setting(
         "A database to share between processes and machines, such as sqlite:///study.db [default: a file of this "
         "search alone].",
         None,
     )
-    study: str | None = setting("Its name in the database [default: that of the folder].", None)
-    jobs: int = setting("Trials at a time, each in a process of its own.", 1, at_least=1)
-    loss: str | None = setting("Of every trial, as for assay train.", None)
-    batches: str | None = setting("Of every trial, as for assay train [default: length].", None, choices=BATCHES)
-    epochs: int | None = setting("Where the space has none [default: 4].", None, at_least=1)
-    batch_size: int | None = setting("Where the space has none [default: 16].", None, at_least=1)
-    learning_rate: float | None = setting("Where the space has none [default: 2e-05].", None, above=0)
-    warmup: float | None = setting("Where the space has none [default: 0.1].", None)
+    study: str | None = setting("The name of the study in the database [default: that of the folder].", None)
+    jobs: int = setting("Trials at a time, each in its own process.", 1, at_least=1)
+    loss: str | None = setting("For every trial, as in assay train.", None)
+    batches: str | None = setting("For every trial, as in assay train [default: length].", None, choices=BATCHES)
+    epochs: int | None = setting("If the space has none [default: 4].", None, at_least=1)
+    batch_size: int | None = setting("If the space has none [default: 16].", None, at_least=1)
+    learning_rate: float | None = setting("If the space has none [default: 2e-05].", None, above=0)
+    warmup: float | None = setting("If the space has none [default: 0.1].", None)
     layers: int | None = setting("Train the last N layers [default: all of the model].", None, at_least=1)
 
     def training(self) -> PairSettings:
