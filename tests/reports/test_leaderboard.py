@@ -29,7 +29,7 @@ from assay.reports.recommend import Limits, advise
 from assay.reports.settings import PairedTests
 from assay.statistics.comparison import summarise
 from assay.statistics.draws import draw_all
-from assay.statistics.ranks import front_of, rank
+from assay.statistics.ranks import pareto_front, rank
 from tests.reports.page_run import edit
 
 SETTINGS = PairedTests(statistics=("pearson", "spearman", "kendall"), resamples=200)
@@ -266,7 +266,7 @@ def test_labels_that_no_people_gave_rank_nothing(tmp_path):
 
 def front(**points):
     """Return the front of metrics of one cost each."""
-    return front_of({name: ((cost,), value) for name, (cost, value) in points.items()})
+    return pareto_front({name: ((cost,), value) for name, (cost, value) in points.items()})
 
 
 def test_an_unknown_cost_leaves_open_what_it_could_beat_and_nothing_else():
@@ -275,14 +275,14 @@ def test_an_unknown_cost_leaves_open_what_it_could_beat_and_nothing_else():
     assert found == {"best": True, "worse": False, "fast": None, "rec": None}
     assert front(one=(10.0, 0.9), rec=(None, 0.9)) == {"one": None, "rec": None}, "as good, maybe faster"
     assert front(one=(10.0, 0.9), same=(10.0, 0.9)) == {"one": True, "same": True}
-    assert front_of({}) == {}
+    assert pareto_front({}) == {}
 
 
 def test_a_metric_that_is_cheaper_is_on_the_front_though_another_is_better_and_faster():
     points = {"judge": ((30.0, -0.4), 0.9), "local": ((20.0, 0.0), 0.8), "dear": ((30.0, -0.5), 0.9)}
-    assert front_of(points) == {"judge": True, "local": True, "dear": False}
+    assert pareto_front(points) == {"judge": True, "local": True, "dear": False}
     points["unpriced"] = ((40.0, None), 0.85)
-    assert front_of(points) == {"judge": True, "local": None, "dear": False, "unpriced": None}
+    assert pareto_front(points) == {"judge": True, "local": None, "dear": False, "unpriced": None}
 
 
 def _with_speeds(run, speeds):

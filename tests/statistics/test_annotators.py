@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from assay.statistics.annotators import LEVELS, each_with_the_others, krippendorff_alpha
+from assay.statistics.annotators import LEVELS, agreements_with_other_annotators, krippendorff_alpha
 
 NONE = np.nan
 #: Krippendorff (2011), section C: four observers, twelve units, labels 1 to 5, some missing.
@@ -80,7 +80,7 @@ def test_each_annotator_with_the_mean_of_the_others():
     # the third is careless, and the last gave few labels
     annotations = truth[:, None] + rng.normal(size=(200, 4)) * [0.5, 0.5, 3, 0.5]
     annotations[rng.random(200) < 0.7, 3] = np.nan
-    found = each_with_the_others(annotations)
+    found = agreements_with_other_annotators(annotations)
     for column, one in enumerate(found):
         rows = ~np.isnan(annotations[:, column])
         others = np.nanmean(np.delete(annotations, column, axis=1)[rows], axis=1)
@@ -92,5 +92,5 @@ def test_each_annotator_with_the_mean_of_the_others():
 
 def test_columns_of_sorted_labels_are_nobodys():
     annotations = np.random.default_rng(3).normal(size=(40, 3))
-    assert len(each_with_the_others(annotations)) == 3
-    assert each_with_the_others(np.sort(annotations, axis=1)) == []
+    assert len(agreements_with_other_annotators(annotations)) == 3
+    assert agreements_with_other_annotators(np.sort(annotations, axis=1)) == []

@@ -21,8 +21,8 @@ def drawn(levels=2, seed=0):
 
 
 def learned_by(name, inputs, labels, are_metrics=(True, True, True, False)):
-    targets = Targets.of(labels)
-    functions = Recipe(name, (0, 1, 2, 3), are_metrics).learn(inputs, targets)
+    targets = Targets.of_labels(labels)
+    functions = Recipe(name, (0, 1, 2, 3), are_metrics).fit_steps(inputs, targets)
     return Learned(targets.levels, labels.min(), labels.max(), tuple(Step(function) for function in functions))
 
 
@@ -127,11 +127,11 @@ def test_calibration_gives_back_the_probabilities():
 def test_contributions_add_up_to_the_margin(name, levels):
     needs(name)
     inputs, labels = drawn(levels)
-    targets = Targets.of(labels)
-    functions = Recipe(name, (0, 1, 2), (True, True, True, False)).learn(inputs, targets)
+    targets = Targets.of_labels(labels)
+    functions = Recipe(name, (0, 1, 2), (True, True, True, False)).fit_steps(inputs, targets)
     learned = Learned(targets.levels, 0, 1, tuple(Step(function, 0.3, 1.2) for function in functions))
     moved, base = learned.contributions(inputs, inputs.mean(axis=0))
-    margins = np.mean([step.calibrated(inputs) for step in learned.steps], axis=0)
+    margins = np.mean([step.calibrated_margins(inputs) for step in learned.steps], axis=0)
     assert base + moved.sum(axis=1) == pytest.approx(margins)
     assert not moved[:, 3].any()
 
@@ -145,6 +145,6 @@ def test_trees_find_what_no_sum_does():
     recipes = {name: Recipe(name, (0, 1, 2), (True, True, False)) for name in ("linear", "trees")}
     errors = {}
     for name, recipe in recipes.items():
-        (function,) = recipe.learn(inputs[:1000], Targets.of(labels[:1000]))
+        (function,) = recipe.fit_steps(inputs[:1000], Targets.of_labels(labels[:1000]))
         errors[name] = np.mean((function.margin(inputs[1000:]) > 0) != labels[1000:])
     assert errors["trees"] < 0.05 < 0.2 < errors["linear"]

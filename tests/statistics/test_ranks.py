@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from assay.statistics.ranks import Rank, groups_of_places, letters, rank
+from assay.statistics.ranks import Rank, letters, rank, rank_groups
 
 
 def compared_by(names, better):
@@ -55,7 +55,7 @@ def test_letters_begin_with_the_best():
 
 def test_groups_end_where_all_above_beat_all_below():
     better = compared_by("abcd", {("a", "c"), ("a", "d"), ("b", "d"), ("c", "d")})
-    assert groups_of_places("abcd", better) == {"a": (1, 3), "b": (1, 3), "c": (1, 3), "d": (4, 4)}
+    assert rank_groups("abcd", better) == {"a": (1, 3), "b": (1, 3), "c": (1, 3), "d": (4, 4)}
     clear = compared_by("abc", set(itertools.combinations("abc", 2)))
-    assert groups_of_places("abc", clear) == {"a": (1, 1), "b": (2, 2), "c": (3, 3)}
-    assert groups_of_places("", {}) == {}
+    assert rank_groups("abc", clear) == {"a": (1, 1), "b": (2, 2), "c": (3, 3)}
+    assert rank_groups("", {}) == {}

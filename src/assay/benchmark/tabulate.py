@@ -19,7 +19,7 @@ from assay.errors import InputError
 from assay.manifest import AgreementRow, AnnotatorReliability, BucketRecord
 from assay.progress import Progress
 from assay.statistics.agreement import Estimate, agreement
-from assay.statistics.annotators import LEVELS, each_with_the_others, krippendorff_alpha
+from assay.statistics.annotators import LEVELS, agreements_with_other_annotators, krippendorff_alpha
 from assay.statistics.reliability import are_means, split_half_reliability, tie_free_ceiling, tie_share
 from assay.statistics.resampling import seed_of
 
@@ -305,7 +305,7 @@ def _annotator_reliability(
     reliability = split_half_reliability(annotations)
     if reliability is None:
         return None
-    each = each_with_the_others(annotations) if columns_are_annotators else []
+    each = agreements_with_other_annotators(annotations) if columns_are_annotators else []
     return AnnotatorReliability(
         **asdict(reliability) | {"lengths": list(reliability.lengths)},
         alpha={level: krippendorff_alpha(annotations, level) for level in LEVELS},

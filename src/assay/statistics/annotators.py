@@ -1,4 +1,4 @@
-"""Agreement among annotators: Krippendorff's alpha, and the correlation of each with the mean of the others."""
+"""Agreement among annotators: Krippendorff's alpha, and each annotator's correlation with the mean of the others."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LEVELS = ("nominal", "ordinal", "interval")
 
 
 def krippendorff_alpha(annotations: Floats, level: str) -> float | None:
-    """Return Krippendorff's alpha: 1 less the ratio of observed to expected disagreement within pairs, at most 1.
+    """Return Krippendorff's alpha: 1 less the ratio of observed to expected disagreement within_pairs pairs, at most 1.
 
     Labels may be missing; a pair with a single label is left out. Source: Krippendorff, Computing Krippendorff's
     Alpha-Reliability (2011). The coincidence matrix is not built: the ordinal difference of two labels is the
@@ -30,7 +30,7 @@ def krippendorff_alpha(annotations: Floats, level: str) -> float | None:
         Alpha; None if no pair has two labels, or all labels are equal.
 
     Raises:
-        ValueError: there is no such level.
+        ValueError: an unknown level.
     """
     if level not in LEVELS:
         raise ValueError(f"{level}: there is no such level of measurement")
@@ -43,20 +43,21 @@ def krippendorff_alpha(annotations: Floats, level: str) -> float | None:
     pair_of_label = np.nonzero(known)[0]
     counts = known.sum(axis=1)
     if level == "nominal":
+        # two labels differ by 1 unless they are equal_labels, so the squared differences are a count
         codes = np.unique(labels, return_inverse=True)[1]
-        cells, times = np.unique(np.stack([pair_of_label, codes]), axis=1, return_counts=True)
-        equal = np.bincount(cells[0], weights=times**2.0, minlength=len(counts))
-        within: Floats = counts.astype(np.float64) ** 2 - equal
+        pairs_and_codes, occurrences = np.unique(np.stack([pair_of_label, codes]), axis=1, return_counts=True)
+        equal_labels = np.bincount(pairs_and_codes[0], weights=occurrences**2.0, minlength=len(counts))
+        within_pairs: Floats = counts.astype(np.float64) ** 2 - equal_labels
         overall = len(labels) ** 2 - float((np.bincount(codes) ** 2.0).sum())
     else:
         values = _mid_ranks(labels) if level == "ordinal" else labels
         # centred, so that the difference of large sums keeps its digits
         values = values - values.mean()
-        within = _squared_differences(values, pair_of_label, counts)
+        within_pairs = _squared_differences(values, pair_of_label, counts)
         overall = float(_squared_differences(values, np.zeros(len(values), dtype=np.intp), np.array([len(values)]))[0])
     if overall <= 0:
         return None
-    observed = float((within / (counts - 1)).sum()) / len(labels)
+    observed = float((within_pairs / (counts - 1)).sum()) / len(labels)
     expected = overall / (len(labels) * (len(labels) - 1))
     return 1 - observed / expected
 
@@ -69,7 +70,13 @@ def _mid_ranks(labels: Floats) -> Floats:
 
 
 def _squared_differences(values: Floats, rows: NDArray[np.intp], counts: NDArray[np.intp]) -> Floats:
-    """Return the sum of squared differences of all ordered pairs of values of each row, shape (rows,)."""
+    """Return the sum of squared differences over all ordered pairs of values in each row, shape (rows,).
+
+    Args:
+        values: the values of all rows, shape (values,).
+        rows: the row index of each value, shape (values,).
+        counts: the number of values in each row, shape (rows,).
+    """
     sums = np.bincount(rows, weights=values, minlength=len(counts))
     squares = np.bincount(rows, weights=values**2, minlength=len(counts))
     total = 2 * (counts * squares - sums**2)
@@ -77,12 +84,12 @@ def _squared_differences(values: Floats, rows: NDArray[np.intp], counts: NDArray
 
 
 @dataclass(frozen=True)
-class OneAnnotator:
+class AnnotatorAgreement:
     """The agreement of one annotator with the mean of the others, over the pairs that have both.
 
     Attributes:
         pearson, spearman: the correlations; None if undefined.
-        n: the number of such pairs.
+        n: the number of pairs with both.
     """
 
     pearson: float | None
@@ -90,7 +97,7 @@ class OneAnnotator:
     n: int
 
 
-def each_with_the_others(annotations: Floats) -> list[OneAnnotator]:
+def agreements_with_other_annotators(annotations: Floats) -> list[AnnotatorAgreement]:
     """Return the agreement of each annotator with the mean label of the others.
 
     Args:
@@ -108,11 +115,11 @@ def each_with_the_others(annotations: Floats) -> list[OneAnnotator]:
     for column in range(annotations.shape[1]):
         rows = known[:, column] & (counts >= 2)
         if not rows.any():
-            agreements.append(OneAnnotator(None, None, 0))
+            agreements.append(AnnotatorAgreement(None, None, 0))
             continue
         own = annotations[rows, column]
         others = (sums[rows] - own) / (counts[rows] - 1)
         coefficients = measure_all({"one": own}, others, statistics=("pearson", "spearman"), resamples=0, seed=(0,))
         r, rho = (None if np.isnan(value) else float(value) for value in coefficients["one"].values)
-        agreements.append(OneAnnotator(r, rho, int(rows.sum())))
+        agreements.append(AnnotatorAgreement(r, rho, int(rows.sum())))
     return agreements

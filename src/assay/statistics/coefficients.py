@@ -203,7 +203,7 @@ def register(statistic: Statistic) -> Statistic:
     """Add *statistic* to :data:`STATISTICS`, so that all verbs support it, and return it.
 
     Raises:
-        ValueError: a duplicate name.
+        ValueError: the name is already registered.
     """
     if statistic.name in STATISTICS:
         raise ValueError(f"there are two statistics called {statistic.name}")
@@ -300,17 +300,17 @@ def is_by_influence(interval: str, pairs: int) -> bool:
 
 
 def is_permuted(interval: str, pairs: int) -> bool:
-    """Tell whether to make permutation tests: for few enough pairs, or if the bootstrap was requested."""
+    """Tell whether to run permutation tests: below :data:`MIN_INFLUENCE_PAIRS` pairs, or if the bootstrap was requested."""
     return interval == "bootstrap" or pairs < MIN_INFLUENCE_PAIRS
 
 
 def influence_signature(interval: str, resamples: int, sizes: Sequence[int]) -> dict[str, str]:
-    """Return the part of a signature that says which intervals come from influence values; empty if none do.
+    """Return the signature entry that says which intervals come from influence values; empty if none do.
 
     Args:
         interval: one of :data:`INTERVALS`.
         resamples: the number of resamples; 0 for no intervals.
-        sizes: the number of pairs of each bucket.
+        sizes: the number of pairs in each bucket.
     """
     by_influence = [is_by_influence(interval, pairs) for pairs in sizes]
     if not resamples or not any(by_influence):
@@ -319,7 +319,7 @@ def influence_signature(interval: str, resamples: int, sizes: Sequence[int]) -> 
 
 
 def interval_method(names: Sequence[str]) -> str:
-    """Return the interval methods of statistics for a signature, such as ``expanded-percentile,auc=Newcombe``."""
+    """Return the interval methods of some statistics for a signature, such as ``expanded-percentile,auc=Newcombe``."""
     own = [f",{name}={STATISTICS[name].interval_name}" for name in names if STATISTICS[name].interval is not None]
     return PERCENTILE + "".join(own)
 
@@ -328,8 +328,8 @@ def interval_words(method: str) -> str:
     """Return the result of :func:`interval_method` in words, such as ``expanded percentile; AUC: Newcombe``."""
     percentile, *own = method.split(",")
     words = [percentile.replace("-", " ")]
-    for part in own:
-        name, _, interval = part.partition("=")
+    for assignment in own:
+        name, _, interval = assignment.partition("=")
         words.append(f"{title_of(name)}: {interval}")
     return "; ".join(words)
 
@@ -355,10 +355,10 @@ register(Statistic("pearson", "Pearson r", "r", "product-moment correlation", _p
 
 
 def _spearman(score: ResampledScore) -> Floats:
-    return _rho(score.ranks)
+    return _rho_of_ranks(score.ranks)
 
 
-def _rho(ranks: Comparisons) -> Floats:
+def _rho_of_ranks(ranks: Comparisons) -> Floats:
     """Return Pearson's r of mid-ranks."""
     import numpy as np
 
@@ -374,10 +374,10 @@ register(
 
 
 def _kendall(score: ResampledScore) -> Floats:
-    return _tau_b(score.ranks)
+    return _tau_b_of_ranks(score.ranks)
 
 
-def _tau_b(ranks: Comparisons) -> Floats:
+def _tau_b_of_ranks(ranks: Comparisons) -> Floats:
     """Return tau-b: concordant less discordant comparisons, over the geometric mean of the comparisons without a tie in
     the score and of those without a tie in the labels.
     """
@@ -431,10 +431,10 @@ register(
 
 
 def _pairwise_accuracy(score: ResampledScore) -> Floats:
-    return _share_that_agrees(score.ranks)
+    return _share_of_agreements(score.ranks)
 
 
-def _share_that_agrees(ranks: Comparisons) -> Floats:
+def _share_of_agreements(ranks: Comparisons) -> Floats:
     """Return the share of comparisons on which score and label agree about larger, smaller or tied."""
     import numpy as np
 
@@ -554,7 +554,7 @@ register(
 # With calibrated ties: small differences of the score are ties, as in tie_calibration.py.
 
 
-def _acc_eq(score: ResampledScore) -> Floats:
+def _calibrated_pairwise_accuracy(score: ResampledScore) -> Floats:
     """Return acc-eq, the share of agreements with calibrated ties; NaN for a constant label.
 
     With a constant label the largest threshold would always be right.
@@ -563,7 +563,7 @@ def _acc_eq(score: ResampledScore) -> Floats:
 
     ranks = score.calibrated
     label_varies = ranks.label.tied < ranks.comparisons
-    return np.where(label_varies, _share_that_agrees(ranks), np.nan)
+    return np.where(label_varies, _share_of_agreements(ranks), np.nan)
 
 
 def _chance_of_acc_eq(label_ties: float, score_ties: float) -> float:
@@ -582,7 +582,7 @@ register(
         "pairwise accuracy (ties calibrated)",
         "acc-eq",
         "share of comparisons of two items with the same outcome, where differences up to a threshold are ties",
-        _acc_eq,
+        _calibrated_pairwise_accuracy,
         lowest=0.0,
         chance=_chance_of_acc_eq,
         calibrates="pairwise-accuracy",
@@ -590,8 +590,8 @@ register(
 )
 
 
-def _kendall_eq(score: ResampledScore) -> Floats:
-    return _tau_b(score.calibrated)
+def _calibrated_kendall(score: ResampledScore) -> Floats:
+    return _tau_b_of_ranks(score.calibrated)
 
 
 register(
@@ -600,14 +600,14 @@ register(
         "Kendall τ-b (ties calibrated)",
         "τ-b eq",
         "τ-b where differences up to the threshold of acc-eq are ties",
-        _kendall_eq,
+        _calibrated_kendall,
         calibrates="kendall",
     )
 )
 
 
-def _spearman_eq(score: ResampledScore) -> Floats:
-    return _rho(score.calibrated)
+def _calibrated_spearman(score: ResampledScore) -> Floats:
+    return _rho_of_ranks(score.calibrated)
 
 
 register(
@@ -616,7 +616,7 @@ register(
         "Spearman ρ (ties calibrated)",
         "ρ eq",
         "ρ where differences up to the threshold of acc-eq are ties",
-        _spearman_eq,
+        _calibrated_spearman,
         calibrates="spearman",
     )
 )

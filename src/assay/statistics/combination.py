@@ -174,8 +174,8 @@ def _learn_combination(inputs: Inputs, options: Options) -> Combination:
     search = _Search(inputs, options)
     additions = search.metrics()
     recipe, learner, tried = search.learner([inputs.names.index(addition.name) for addition in additions])
-    targets = Targets.of(inputs.labels)
-    functions: Sequence[Linear | Trees] = recipe.learn(inputs.values, targets)
+    targets = Targets.of_labels(inputs.labels)
+    functions: Sequence[Linear | Trees] = recipe.fit_steps(inputs.values, targets)
     steps = []
     for function, margins, target in zip(functions, search.out_of_fold(recipe), targets.columns, strict=True):
         steps.append(Step(function, *calibrate(margins, target, is_class=targets.are_classes)))
@@ -190,13 +190,13 @@ class _Search:
         self._inputs, self._options = inputs, options
         units = len(np.unique(inputs.codes))
         self._folds = make_folds(inputs.codes, min(FOLDS, units), np.random.default_rng([options.seed, 1]))
-        self._targets = Targets.of(inputs.labels)
+        self._targets = Targets.of_labels(inputs.labels)
 
     def out_of_fold(self, recipe: Recipe) -> list[Floats]:
         """Return the held-out margins of each step, shape (n,): each pair's from the fold that tests it."""
         margins = [np.empty(len(self._inputs.labels)) for _ in self._targets.columns]
         for fold in self._folds:
-            functions = recipe.learn(self._inputs.values[fold.train], self._targets.take(fold.train))
+            functions = recipe.fit_steps(self._inputs.values[fold.train], self._targets.take(fold.train))
             for step, function in zip(margins, functions, strict=True):
                 step[fold.test] = function.margin(self._inputs.values[fold.test])
         return margins

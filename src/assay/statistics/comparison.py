@@ -62,8 +62,8 @@ class Difference:
         """Return the smallest difference that this many pairs detect with probability :data:`POWER`.
 
         The test is the two-sided t-test at *level*, the level of a single test: for several corrected tests, the
-        level of the family divided by their number. None without the test, or if the standard error is 0, which says
-        nothing about detectable sizes.
+        level of the family divided by the number of tests. None without the test, or if the standard error is 0, which
+        says nothing about detectable sizes.
         """
         from scipy.special import stdtrit
 
@@ -100,11 +100,15 @@ def compare_all(
 
 
 def average(parts: Sequence[Coefficients]) -> Coefficients:
-    """Return the unweighted mean of each coefficient over independent datasets."""
+    """Return the unweighted mean of each coefficient over independent datasets.
+
+    The result has resamples only if all datasets have them; otherwise a jackknife variance, if all datasets have
+    intervals.
+    """
     units_of_parts = [part.units for part in parts]
     # the dataset with the fewest units decides whether a mean has an interval
     fewest_units = tuple(min(units) for units in zip(*units_of_parts, strict=True))
-    resampled = _mean_or_none([part.resampled for part in parts])
+    resampled = _mean_if_complete([part.resampled for part in parts])
     variance = None
     if resampled is None and all(part.has_intervals for part in parts):
         variance = JackknifeVariance.of_mean([part.variance_with_degrees for part in parts])
@@ -125,10 +129,10 @@ def average_drawn(parts: Sequence[Drawn]) -> Drawn:
     second = average([part.second for part in parts])
     variances = [part.variance for part in parts if part.variance is not None]
     variance = JackknifeVariance.of_mean(variances) if len(variances) == len(parts) else None
-    return Drawn(first, second, _mean_or_none([part.permuted for part in parts]), np.nan, variance)
+    return Drawn(first, second, _mean_if_complete([part.permuted for part in parts]), np.nan, variance)
 
 
-def _mean_or_none(arrays: Sequence[Floats | None]) -> Floats | None:
+def _mean_if_complete(arrays: Sequence[Floats | None]) -> Floats | None:
     """Return the mean of arrays of one shape; None if one of them is missing."""
     present = [array for array in arrays if array is not None]
     return np.mean(present, axis=0) if len(present) == len(arrays) else None
@@ -136,11 +140,14 @@ def _mean_or_none(arrays: Sequence[Floats | None]) -> Floats | None:
 
 def summarise(drawn: Drawn, statistics: Sequence[str], confidence: float) -> list[Difference]:
     """Return one :class:`Difference` per statistic, with intervals at a level in (0, 1)."""
-    return [_summarised_difference(name, index, drawn, confidence) for index, name in enumerate(statistics)]
+    return [_test_difference(name, index, drawn, confidence) for index, name in enumerate(statistics)]
 
 
-def _summarised_difference(name: str, index: int, drawn: Drawn, confidence: float) -> Difference:
-    """Return the difference of two scores in the statistic *name*, whose position in the draws is *index*."""
+def _test_difference(name: str, index: int, drawn: Drawn, confidence: float) -> Difference:
+    """Return the difference of two scores in the statistic *name*, whose position in the draws is *index*.
+
+    Tests and interval are added step by step, as far as the draws allow; a note says why one is missing.
+    """
     first, second = drawn.first.values[index], drawn.second.values[index]
     difference = Difference(
         statistic=name,
@@ -173,9 +180,9 @@ def _summarised_difference(name: str, index: int, drawn: Drawn, confidence: floa
         low, high = percentile_interval(resampled, units, confidence) or (None, None)
         difference = replace(difference, low=low, high=high)
     elif drawn.first.has_intervals and difference.degrees is not None and drawn.variance is not None:
-        reach = drawn.variance.reach(index, confidence)
+        half_width = drawn.variance.reach(index, confidence)
         value = difference.value or 0.0
-        difference = replace(difference, low=value - reach, high=value + reach)
+        difference = replace(difference, low=value - half_width, high=value + half_width)
     return difference
 
 
@@ -191,15 +198,15 @@ def _with_t_test(difference: Difference, variance: JackknifeVariance, index: int
     if np.isnan(squared_error):
         return replace(difference, note="no t-test: undefined without one of the pairs or groups")
     assert difference.value is not None  # noqa: S101 - the caller returns undefined differences as they are
-    observed = abs(difference.value)
+    magnitude = abs(difference.value)
     error = float(np.sqrt(squared_error))
     if error > NOISE:
-        p = float(2 * stdtr(degrees, -observed / error))
+        p = float(2 * stdtr(degrees, -magnitude / error))
     else:
         # No unit changes the difference, so that t is infinite, as for a perfect metric and a perfectly wrong one. The
         # p-value is then that of a two-sided sign test in which all units, degrees + 1 of them, have the same sign.
         error = 0.0
-        p = 1.0 if observed <= NOISE else float(2.0**-degrees)
+        p = 1.0 if magnitude <= NOISE else float(2.0**-degrees)
     return replace(difference, p_jackknife=p, error=error, degrees=degrees)
 
 
@@ -213,11 +220,11 @@ def _p_permutation(observed: float, permuted: Floats) -> float | None:
     Returns:
         A value in (0, 1]; None if all permuted differences are undefined.
     """
-    null = permuted[~np.isnan(permuted)]
-    if not len(null):
+    null_differences = permuted[~np.isnan(permuted)]
+    if not len(null_differences):
         return None
-    as_extreme = np.abs(null) >= abs(observed) - NOISE
-    return float(1 + as_extreme.sum()) / (1 + len(null))
+    is_as_extreme = np.abs(null_differences) >= abs(observed) - NOISE
+    return float(1 + is_as_extreme.sum()) / (1 + len(null_differences))
 
 
 def _none_if_nan(value: float) -> float | None:

@@ -48,8 +48,8 @@ def codes_of_groups(names: Iterable[Hashable]) -> Rows:
     code_of: dict[Hashable, int] = {}
     named_codes = []
     for name in names:
-        unnamed = name in (None, "")
-        named_codes.append(-1 if unnamed else code_of.setdefault(name, len(code_of)))
+        is_single = name in (None, "")
+        named_codes.append(-1 if is_single else code_of.setdefault(name, len(code_of)))
     codes = np.array(named_codes, dtype=np.intp)
     is_unnamed = codes < 0
     codes[is_unnamed] = len(code_of) + np.arange(int(is_unnamed.sum()))
@@ -57,38 +57,38 @@ def codes_of_groups(names: Iterable[Hashable]) -> Rows:
 
 
 def make_folds(codes: Rows, k: int, rng: np.random.Generator) -> list[Fold]:
-    """Return k folds that test every pair once; pairs with one code are never on both sides.
+    """Return k folds that test every pair once; pairs with the same code are never on both sides.
 
     Codes are shuffled and divided among the folds; the numbers of codes of two folds differ by at most one.
 
     Args:
-        codes: shape (n,), integers: pairs with the same code stay together.
-        k: number of folds.
-        rng: shuffles the codes.
+        codes: the code of each pair, shape (n,); pairs with the same code stay together.
+        k: the number of folds.
+        rng: the random generator that shuffles the codes.
 
     Raises:
         InputError: there are fewer codes than folds.
     """
-    units = np.unique(codes)
-    if len(units) < 2:
-        raise InputError(f"`folds={k}`: there are too few pairs or groups that differ ({len(units)}; at least 2)")
-    if not 2 <= k <= len(units):
-        raise InputError(f"`folds={k}`: expected 2 to {len(units):,}, the number of pairs or groups that differ")
+    distinct = np.unique(codes)
+    if len(distinct) < 2:
+        raise InputError(f"`folds={k}`: there are too few pairs or groups that differ ({len(distinct)}; at least 2)")
+    if not 2 <= k <= len(distinct):
+        raise InputError(f"`folds={k}`: expected 2 to {len(distinct):,}, the number of pairs or groups that differ")
     folds = []
-    for number, tested_units in enumerate(np.array_split(rng.permutation(units), k), 1):
-        is_tested = np.isin(codes, tested_units)
+    for number, tested_codes in enumerate(np.array_split(rng.permutation(distinct), k), 1):
+        is_tested = np.isin(codes, tested_codes)
         folds.append(Fold(f"fold {number}", np.flatnonzero(~is_tested), np.flatnonzero(is_tested)))
     return folds
 
 
 def leave_one_out(values: Sequence[str], codes: Rows) -> list[Fold]:
-    """Return a fold for each value: its pairs are tested, all others trained on.
+    """Return one fold per value, which tests the pairs with that value and trains on all others.
 
-    A pair that shares its code with a tested one is not trained on there.
+    A pair that shares its code with a tested pair is left out of the training rows of that fold.
 
     Args:
-        values: such as the source of each pair, n of them.
-        codes: shape (n,), integers: what must not be on both sides.
+        values: the value of each pair, such as its source, n strings.
+        codes: the code of each pair, shape (n,); pairs with the same code are never on both sides.
     """
     value_codes = codes_of(values)
     folds = []
@@ -100,19 +100,21 @@ def leave_one_out(values: Sequence[str], codes: Rows) -> list[Fold]:
 
 
 def join_codes(first: Rows, second: Rows) -> Rows:
-    """Return codes under which pairs that share a code of either stay together, shape (n,).
+    """Return joint codes, shape (n,), equal for pairs that share their first or their second code, directly or through
+    other pairs.
 
     These are the connected components of the graph whose nodes are the codes and whose edges are the pairs.
 
     Args:
-        first: codes, shape (n,), integers.
-        second: others, shape (n,).
+        first: the first code of each pair, shape (n,), such as the code of its source.
+        second: the second code of each pair, shape (n,).
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
     n = len(first)
     first_nodes = np.unique(first, return_inverse=True)[1]
+    # the second codes are numbered after all possible first codes, so that no node is shared by accident
     second_nodes = np.unique(second, return_inverse=True)[1] + n
     edges = coo_array((np.ones(n), (first_nodes, second_nodes)), shape=(2 * n, 2 * n))
     _, components = connected_components(edges, directed=False)
@@ -155,11 +157,12 @@ class Average:
     folds: tuple[tuple[str, Estimate], ...]
 
     @classmethod
-    def of(cls, folds: Sequence[tuple[str, Estimate]]) -> Average:
-        """Average the coefficient over named folds."""
+    def of_folds(cls, folds: Sequence[tuple[str, Estimate]]) -> Average:
+        """Return the average of a coefficient over named folds."""
         defined = [estimate.value for _, estimate in folds if estimate.value is not None]
         mean = float(np.mean(defined)) if defined else None
-        return cls(mean, float(np.std(defined, ddof=1)) if len(defined) > 1 else None, tuple(folds))
+        deviation = float(np.std(defined, ddof=1)) if len(defined) > 1 else None
+        return cls(mean, deviation, tuple(folds))
 
     @property
     def undefined(self) -> dict[str, str]:
@@ -246,21 +249,21 @@ def _estimates_of_scores(scores: Floats, labels: Floats, statistics: Sequence[st
 def _averages_over_folds(
     scores: Floats, labels: Floats, folds: Sequence[Fold], rows: Rows, statistics: Sequence[str]
 ) -> dict[str, Average]:
-    """Return the average of each statistic over folds, computed in each fold on the tested pairs among *rows*."""
-    folds_of: dict[str, list[tuple[str, Estimate]]] = {statistic: [] for statistic in statistics}
+    """Return the average of each statistic over folds, computed in each fold on the tested_rows pairs among *rows*."""
+    estimates_by_statistic: dict[str, list[tuple[str, Estimate]]] = {statistic: [] for statistic in statistics}
     for fold in folds:
-        tested = np.intersect1d(fold.test, rows)
-        for statistic, estimate in _estimates_of_scores(scores[tested], labels[tested], statistics).items():
-            folds_of[statistic].append((fold.name, estimate))
-    return {statistic: Average.of(estimates) for statistic, estimates in folds_of.items()}
+        tested_rows = np.intersect1d(fold.test, rows)
+        for statistic, estimate in _estimates_of_scores(scores[tested_rows], labels[tested_rows], statistics).items():
+            estimates_by_statistic[statistic].append((fold.name, estimate))
+    return {statistic: Average.of_folds(estimates) for statistic, estimates in estimates_by_statistic.items()}
 
 
 def _held_out_scores(n: int, folds: Sequence[Fold], scores_of: ScoresOf) -> Floats:
-    """Return the score of each pair from the fold that tests it, shape (n,), NaN where none does."""
+    """Return the score of each pair from the fold that tests it, shape (n,), NaN if no fold does."""
     scores = np.full(n, np.nan)
     for fold in folds:
-        returned = np.asarray(scores_of(fold.train, fold.test), dtype=np.float64)
-        if returned.shape != fold.test.shape:
-            raise ValueError(f"{fold.name}: {returned.shape} scores for {len(fold.test)} pairs")
-        scores[fold.test] = returned
+        fold_scores = np.asarray(scores_of(fold.train, fold.test), dtype=np.float64)
+        if fold_scores.shape != fold.test.shape:
+            raise ValueError(f"{fold.name}: {fold_scores.shape} scores for {len(fold.test)} pairs")
+        scores[fold.test] = fold_scores
     return scores

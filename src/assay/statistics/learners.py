@@ -20,29 +20,30 @@ from numpy.typing import NDArray
 from assay.statistics.concordance import Floats
 from assay.statistics.trees import Trees, import_lightgbm, trees_of
 
-#: Labels with more distinct values are predicted as a number, others step by step.
-MOST_STEPS = 6
-#: Rounds of boosting, leaves of a tree, and the fewest pairs in a leaf, as a number and as a share of all pairs.
-ROUNDS, LEAVES, LEAF, LEAF_SHARE = 200, 7, 10, 0.01
+#: Labels with at most this many distinct values are predicted step by step, others as a number.
+MAX_CLASS_LEVELS = 6
+#: The number of boosted trees, the leaves of each tree, and the fewest pairs in a leaf: as a number, and as a share of
+#: all pairs.
+BOOSTING_ROUNDS, LEAVES_PER_TREE, MIN_PAIRS_PER_LEAF, MIN_SHARE_PER_LEAF = 200, 7, 10, 0.01
 #: The learning rate of boosting.
-RATE = 0.05
+LEARNING_RATE = 0.05
 
 
 class Margin(Protocol):
     """A function of inputs, before calibration."""
 
     def margin(self, inputs: Floats) -> Floats:
-        """Return its values, shape (n,), of inputs of shape (n, m)."""
+        """Return the value of the function for each pair, shape (n,), from inputs of shape (n, m)."""
         ...
 
 
 @dataclass(frozen=True)
 class Linear:
-    """A weighted sum.
+    """A linear function: a weighted sum of the inputs plus a constant.
 
     Attributes:
-        intercept: added to it.
-        weights: of the inputs, 0 or more for a metric, shape (m,).
+        intercept: the constant term.
+        weights: the weight of each input, m numbers; 0 or more for a metric.
     """
 
     intercept: float
@@ -70,7 +71,7 @@ class Step:
     offset: float = 0.0
     slope: float = 1.0
 
-    def calibrated(self, inputs: Floats) -> Floats:
+    def calibrated_margins(self, inputs: Floats) -> Floats:
         """Return the calibrated margins, shape (n,)."""
         return self.offset + self.slope * self.function.margin(inputs)
 
@@ -95,7 +96,7 @@ class Learned:
         """Return the score of each pair, shape (n,), between *low* and *high*; NaN where an input is NaN.
 
         Args:
-            inputs: shape (n, m).
+            inputs: the inputs, shape (n, m).
         """
         from scipy.special import expit
 
@@ -103,11 +104,12 @@ class Learned:
         values: Floats = np.full(len(inputs), np.nan)
         inputs = inputs[known]
         if not self.levels:
-            values[known] = np.clip(self.steps[0].calibrated(inputs), self.low, self.high)
+            values[known] = np.clip(self.steps[0].calibrated_margins(inputs), self.low, self.high)
             return values
+        # the expected label: each step adds the distance to the next level times the probability of a higher label
         total: Floats = np.full(len(inputs), float(self.low))
         for below, above, step in zip(self.levels[:-1], self.levels[1:], self.steps, strict=True):
-            total += (above - below) * expit(step.calibrated(inputs))
+            total += (above - below) * expit(step.calibrated_margins(inputs))
         values[known] = total
         return values
 
@@ -129,16 +131,17 @@ class Learned:
                 contributions += share * step.slope * weights * (inputs - means)
                 base += share * (step.offset + step.slope * (function.intercept + weights @ means))
             else:
-                parts = function.contributions(inputs)
-                contributions[:, function.columns] += share * step.slope * parts[:, :-1]
-                base += share * (step.offset + step.slope * parts[:, -1])
+                # SHAP values of the inputs that the trees read, with the mean margin in the last column
+                shap_values = function.contributions(inputs)
+                contributions[:, function.columns] += share * step.slope * shap_values[:, :-1]
+                base += share * (step.offset + step.slope * shap_values[:, -1])
         return contributions, base
 
 
 # Learning.
 
 Name = Literal["mean", "linear", "trees"]
-#: From the simplest to the most flexible.
+#: The learners, from the simplest to the most flexible.
 NAMES: tuple[Name, ...] = ("mean", "linear", "trees")
 
 
@@ -147,22 +150,24 @@ class Targets:
     """The targets of learning: one column of 0 and 1 for each step, or a single column of numbers.
 
     Attributes:
-        levels: as for :class:`Learned`.
-        labels: shape (n,).
+        levels: the distinct labels, ascending, if each step predicts a probability; otherwise empty, as in
+            :class:`Learned`.
+        labels: the labels, shape (n,).
     """
 
     levels: tuple[float, ...]
     labels: Floats
 
     @classmethod
-    def of(cls, labels: Floats) -> Targets:
+    def of_labels(cls, labels: Floats) -> Targets:
         """Return the targets of labels with two or more levels."""
         levels = np.unique(labels)
-        return cls(tuple(levels.tolist()) if len(levels) <= MOST_STEPS else (), labels)
+        are_classes = len(levels) <= MAX_CLASS_LEVELS
+        return cls(tuple(levels.tolist()) if are_classes else (), labels)
 
     @property
     def are_classes(self) -> bool:
-        """Whether each step is a probability."""
+        """Whether each step predicts a probability."""
         return bool(self.levels)
 
     @cached_property
@@ -194,18 +199,25 @@ class Recipe:
     seed: int = 0
 
     def fit(self, inputs: Floats, target: Floats, *, is_class: bool) -> Linear | Trees:
-        """Return the function of all m inputs that fits a target of shape (n,), which is 0 or 1 for a class."""
+        """Return the function of all m inputs that fits a target best.
+
+        Args:
+            inputs: the inputs, shape (n, m), finite.
+            target: the target, shape (n,), 0 or 1 for a class.
+            is_class: whether the logistic of the function is a probability.
+        """
         columns = list(self.columns)
-        own = inputs[:, columns]
+        own_inputs = inputs[:, columns]
         if len(np.unique(target)) < 2:
             # a constant target: the function is a constant, for a class the log odds of a rate inside (0, 1)
             rate = np.clip(target.mean(), 0.5 / len(target), 1 - 0.5 / len(target)) if is_class else target.mean()
             return Linear(float(np.log(rate / (1 - rate)) if is_class else rate), (0.0,) * inputs.shape[1])
         if self.name == "trees":
-            return self._trees_of_target(own, target, is_class=is_class)
-        middle, spread = own.mean(axis=0), own.std(axis=0)
-        spread[spread == 0] = 1.0
-        standard = (own - middle) / spread
+            return self._fit_trees(own_inputs, target, is_class=is_class)
+        # standardised, so that the same prior suits every input; the weights are converted back at the end
+        means, spreads = own_inputs.mean(axis=0), own_inputs.std(axis=0)
+        spreads[spreads == 0] = 1.0
+        standard = (own_inputs - means) / spreads
         if self.name == "mean":
             share = 1 / len(columns)
             intercept, (slope,) = fit_linear(standard.mean(axis=1, keepdims=True), target, (True,), is_class=is_class)
@@ -214,28 +226,28 @@ class Recipe:
             bounded = tuple(self.are_metrics[column] for column in columns)
             intercept, standard_weights = fit_linear(standard, target, bounded, is_class=is_class)
         weights = np.zeros(inputs.shape[1])
-        weights[columns] = standard_weights / spread
-        return Linear(float(intercept - weights[columns] @ middle), tuple(weights.tolist()))
+        weights[columns] = standard_weights / spreads
+        return Linear(float(intercept - weights[columns] @ means), tuple(weights.tolist()))
 
-    def _trees_of_target(self, inputs: Floats, target: Floats, *, is_class: bool) -> Trees:
+    def _fit_trees(self, inputs: Floats, target: Floats, *, is_class: bool) -> Trees:
         lightgbm = import_lightgbm()
         settings = {
             "objective": "binary" if is_class else "regression",
             "monotone_constraints": [int(self.are_metrics[column]) for column in self.columns],
-            "num_leaves": LEAVES,
-            "min_data_in_leaf": max(LEAF, int(LEAF_SHARE * len(target))),
-            "learning_rate": RATE,
+            "num_leaves": LEAVES_PER_TREE,
+            "min_data_in_leaf": max(MIN_PAIRS_PER_LEAF, int(MIN_SHARE_PER_LEAF * len(target))),
+            "learning_rate": LEARNING_RATE,
             "seed": self.seed,
             "deterministic": True,
             "force_row_wise": True,
             "num_threads": 1,
             "verbosity": -1,
         }
-        booster = lightgbm.train(settings, lightgbm.Dataset(inputs, target), num_boost_round=ROUNDS)
+        booster = lightgbm.train(settings, lightgbm.Dataset(inputs, target), num_boost_round=BOOSTING_ROUNDS)
         return Trees(trees_of(booster), self.columns)
 
-    def learn(self, inputs: Floats, targets: Targets) -> tuple[Linear | Trees, ...]:
-        """Return a function for each step."""
+    def fit_steps(self, inputs: Floats, targets: Targets) -> tuple[Linear | Trees, ...]:
+        """Return one fitted function per step of the targets."""
         return tuple(self.fit(inputs, target, is_class=targets.are_classes) for target in targets.columns)
 
 
@@ -259,29 +271,29 @@ def fit_linear(
     n, m = inputs.shape
     scale = 1.0 if is_class else float(target.std()) or 1.0
     shift = 0.0 if is_class else float(target.mean())
-    goal = (target - shift) / scale
+    standard_target = (target - shift) / scale
 
     def loss(parameters: Floats) -> tuple[float, Floats]:
         margin = parameters[0] + inputs @ parameters[1:]
         weights = parameters[1:]
         if is_class:
-            # log(1 + exp(margin)) - goal · margin
-            value = np.logaddexp(0.0, margin).mean() - (goal * margin).mean()
-            error = expit(margin) - goal
+            # log(1 + exp(margin)) - standard_target · margin
+            value = np.logaddexp(0.0, margin).mean() - (standard_target * margin).mean()
+            residuals = expit(margin) - standard_target
         else:
-            error = margin - goal
-            value = (error**2).mean() / 2
+            residuals = margin - standard_target
+            value = (residuals**2).mean() / 2
         value += prior / (2 * n) * (weights @ weights)
-        gradient = np.concatenate([[error.mean()], inputs.T @ error / n + prior / n * weights])
+        gradient = np.concatenate([[residuals.mean()], inputs.T @ residuals / n + prior / n * weights])
         return float(value), gradient
 
     bounds: list[tuple[float | None, None]] = [
         (None, None),
         *((0.0 if at_least_0 else None, None) for at_least_0 in bounded),
     ]
-    minimum = minimize(loss, np.zeros(m + 1), jac=True, method="L-BFGS-B", bounds=bounds)
-    weights: Floats = minimum.x[1:] * scale
-    return float(minimum.x[0] * scale + shift), weights
+    optimum = minimize(loss, np.zeros(m + 1), jac=True, method="L-BFGS-B", bounds=bounds)
+    weights: Floats = optimum.x[1:] * scale
+    return float(optimum.x[0] * scale + shift), weights
 
 
 def calibrate(margins: Floats, target: Floats, *, is_class: bool) -> tuple[float, float]:
@@ -295,8 +307,8 @@ def calibrate(margins: Floats, target: Floats, *, is_class: bool) -> tuple[float
     spread = float(margins.std())
     if spread == 0 or len(np.unique(target)) < 2:
         return 0.0, 1.0
-    middle = float(margins.mean())
-    standard = ((margins - middle) / spread)[:, None]
+    mean = float(margins.mean())
+    standard = ((margins - mean) / spread)[:, None]
     offset, (slope,) = fit_linear(standard, target, (True,), is_class=is_class, prior=0.0 if not is_class else 1e-3)
     slope = float(slope) / spread
-    return offset - slope * middle, slope
+    return offset - slope * mean, slope

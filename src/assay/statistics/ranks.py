@@ -43,30 +43,31 @@ def rank(values: Mapping[str, float], better: Mapping[MetricPair, int]) -> dict[
     the tests are those of the tables.)
 
     Args:
-        values: agreement by metric.
-        better: for each pair of these metrics 1 where the first is better by a corrected test, -1 where the second is,
-            0 where they cannot be told apart.
+        values: the agreement of each metric.
+        better: the test result of each pair of these metrics: 1 if the first is significantly better after correction,
+            -1 if the second is, 0 if the test cannot tell them apart.
     """
-    sign = _both_ways(better)
+    sign_of = _signs_in_both_orders(better)
     ranks = {}
     for name in sorted(values, key=lambda name: -values[name]):
         others = [other for other in values if other != name]
         higher = sum(values[other] > values[name] for other in others)
-        better_ones = sum(sign[other, name] > 0 for other in others)
-        worse_ones = sum(sign[other, name] < 0 for other in others)
+        better_ones = sum(sign_of[other, name] > 0 for other in others)
+        worse_ones = sum(sign_of[other, name] < 0 for other in others)
         ranks[name] = Rank(1 + higher, 1 + better_ones, len(values) - worse_ones)
     return ranks
 
 
 def letters(order: Sequence[str], better: Mapping[MetricPair, int]) -> dict[str, str]:
-    """Return letters for each metric: two of them share a letter exactly where the tests cannot tell them apart.
+    """Return letters for each metric: two metrics share a letter exactly if the tests cannot tell them apart.
 
-    Source: Piepho, An algorithm for a letter-based representation of all-pairwise comparisons (2004): one letter for
-    all, which every difference splits into two; what another letter's metrics contain is absorbed.
+    Source: Piepho, An algorithm for a letter-based representation of all-pairwise comparisons (2004): all metrics
+    start with one letter, each significant difference splits the letters that both metrics have into two, and a letter
+    whose metrics all have another letter in common is dropped.
 
     Args:
         order: the metrics, the best first.
-        better: as for :func:`rank`.
+        better: the test results, see :func:`rank`.
     """
     columns = [frozenset(order)]
     for (first, second), sign in better.items():
@@ -74,37 +75,42 @@ def letters(order: Sequence[str], better: Mapping[MetricPair, int]) -> dict[str,
             columns = _split_columns(columns, first, second)
     position = {name: index for index, name in enumerate(order)}
     columns.sort(key=lambda column: sorted(position[name] for name in column))
-    of_metric = dict.fromkeys(order, "")
+    letters_of = dict.fromkeys(order, "")
     for index, column in enumerate(columns):
         for name in column:
-            of_metric[name] += ascii_letters[index] if index < len(ascii_letters) else f"({index + 1})"
-    return of_metric
+            letters_of[name] += ascii_letters[index] if index < len(ascii_letters) else f"({index + 1})"
+    return letters_of
 
 
 def _split_columns(columns: Sequence[frozenset[str]], first: str, second: str) -> list[frozenset[str]]:
-    """Return columns of which none contains both names and none is a subset of another."""
+    """Return the columns, split so that none contains both names, without those that are subsets of another column."""
     split = []
     for column in columns:
-        both = first in column and second in column
-        split += [column - {first}, column - {second}] if both else [column]
+        if first in column and second in column:
+            split += [column - {first}, column - {second}]
+        else:
+            split.append(column)
     kept: list[frozenset[str]] = []
     for column in sorted(set(split), key=len, reverse=True):
+        # the larger columns come first, so that a subset is always found among the kept ones
         if not any(column <= larger for larger in kept):
             kept.append(column)
     return kept
 
 
-def groups_of_places(order: Sequence[str], better: Mapping[MetricPair, int]) -> dict[str, tuple[int, int]]:
-    """Return the first and the last place of each metric's group; one ends where all above are better than all below.
+def rank_groups(order: Sequence[str], better: Mapping[MetricPair, int]) -> dict[str, tuple[int, int]]:
+    """Return the first and the last rank of each metric's group.
+
+    A group ends where all metrics above are significantly better than all metrics below.
 
     Args:
         order: the metrics, the best first.
-        better: as for :func:`rank`.
+        better: the test results, see :func:`rank`.
     """
-    sign = _both_ways(better)
+    sign_of = _signs_in_both_orders(better)
     starts = []
     for index in range(len(order)):
-        if all(sign[above, below] > 0 for above in order[:index] for below in order[index:]):
+        if all(sign_of[above, below] > 0 for above in order[:index] for below in order[index:]):
             starts.append(index)
     groups = {}
     for start, end in pairwise([*starts, len(order)]):
@@ -113,21 +119,21 @@ def groups_of_places(order: Sequence[str], better: Mapping[MetricPair, int]) -> 
     return groups
 
 
-def _both_ways(better: Mapping[MetricPair, int]) -> dict[MetricPair, int]:
+def _signs_in_both_orders(better: Mapping[MetricPair, int]) -> dict[MetricPair, int]:
     """Return the test results of each pair in both orders; the second order has the opposite sign."""
     return {**better, **{(second, first): -sign for (first, second), sign in better.items()}}
 
 
-def front_of(points: Mapping[str, tuple[tuple[float | None, ...], float]]) -> dict[str, bool | None]:
+def pareto_front(points: Mapping[str, tuple[tuple[float | None, ...], float]]) -> dict[str, bool | None]:
     """Tell which metrics are on the Pareto front: no other is at least as good in everything, and better in something.
 
     Args:
-        points: by metric, what counts beside agreement, a higher number being better, such as pairs per second, with
-            None for what is not known; and its agreement.
+        points: the costs and the agreement of each metric. A cost is a number where higher is better, such as pairs per
+            second, or None if unknown.
 
     Returns:
-        By metric: False where one of known cost beats it; else None where an unknown cost leaves it open, its own or
-        that of a metric with at least its agreement; else True.
+        For each metric: False if a metric with known costs dominates it; else None if an unknown cost leaves this open,
+        either its own cost or the cost of a metric with at least its agreement; else True.
     """
     known: dict[str, tuple[float, ...]] = {}
     highest_unknown = -math.inf
@@ -139,13 +145,13 @@ def front_of(points: Mapping[str, tuple[tuple[float | None, ...], float]]) -> di
             highest_unknown = max(highest_unknown, value)
     on_front: dict[str, bool | None] = {}
     for name, (_, value) in points.items():
-        if name in known and any(_dominates(other, known[name]) for other in known.values()):
+        if name in known and any(_dominates_point(other, known[name]) for other in known.values()):
             on_front[name] = False
         else:
             on_front[name] = None if name not in known or highest_unknown >= value else True
     return on_front
 
 
-def _dominates(other: Sequence[float], own: Sequence[float]) -> bool:
+def _dominates_point(other: Sequence[float], own: Sequence[float]) -> bool:
     """Tell whether one point is at least as good as another in everything, and better in something."""
     return other != own and all(theirs >= mine for theirs, mine in zip(other, own, strict=True))

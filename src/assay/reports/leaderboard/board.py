@@ -24,7 +24,7 @@ from assay.statistics.agreement import Coefficients, measure_all
 from assay.statistics.comparison import Difference, average, average_drawn, summarise
 from assay.statistics.draws import Drawn, MetricPair, draw_all
 from assay.statistics.random_effects import RandomEffects, random_effects_mean
-from assay.statistics.ranks import Rank, front_of, rank
+from assay.statistics.ranks import Rank, pareto_front, rank
 from assay.statistics.significance import adjust
 from assay.statistics.winners import could_be_best
 from assay.tables import NOT_BY_PEOPLE
@@ -207,8 +207,8 @@ class Line:
         rank: the rank and its confidence set; None if the ranking coefficient is undefined, or if the metric lacks a
             dataset or some of the pairs.
         on_front: whether the metric has a value and no other metric is both better and faster (or cheaper, if pairs
-            cost money). None if an unknown cost leaves that open, see :func:`~assay.statistics.ranks.front_of`, or if
-            nothing is ranked.
+            cost money). None if an unknown cost leaves that open, see :func:`~assay.statistics.ranks.pareto_front`, or
+            if nothing is ranked.
         missing: the datasets on which the metric has no score.
         reservations: caveats on the intervals.
         ties: the share of the comparisons of two pairs that the metric ties; NaN without comparisons.
@@ -569,7 +569,7 @@ def _ranked_board(
     compared = better(differences, settings)
     ranks = rank(ranked_values, compared)
     costs = _costs_by_metric(lines)
-    front = front_of({name: (costs[name], value) for name, value in values.items()})
+    front = pareto_front({name: (costs[name], value) for name, value in values.items()})
     ordered = []
     for line in sorted(lines, key=lambda line: -ranked_values.get(line.metric, -np.inf)):
         ordered.append(replace(line, rank=ranks.get(line.metric), on_front=front.get(line.metric, False)))

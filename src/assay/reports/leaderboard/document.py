@@ -13,7 +13,7 @@ from assay.reports.leaderboard.ties import threshold_note, tie_note
 from assay.reports.settings import CORRECTIONS, PairedTests
 from assay.reports.sheets import Column, Document, Sheet, number_columns
 from assay.statistics.coefficients import OF_TWO_LABELS, WHY_AUC, interval_method, title_of
-from assay.statistics.ranks import groups_of_places, letters
+from assay.statistics.ranks import letters, rank_groups
 
 #: The head of the price column.
 PRICE_HEAD = "price per 1,000"
@@ -150,7 +150,7 @@ def _random_sheet(board: Board, by: str) -> Sheet:
 def _board_records(board: Board, by: str) -> Iterator[dict[str, Any]]:
     """Yield one flat record per metric of a board; undefined or unknown values are None."""
     ranked = _ranked_names(board)
-    alike, groups = letters(ranked, board.compared), groups_of_places(ranked, board.compared)
+    alike, groups = letters(ranked, board.compared), rank_groups(ranked, board.compared)
     for line in board.lines:
         record: dict[str, Any] = {
             "dataset": board.title,

@@ -14,7 +14,7 @@ from assay.reports.plots import CHARACTER_WIDTH, Figure, Scale, drawing, element
 from assay.reports.sheets import Column, Sheet, number_columns
 from assay.reports.units import Unit
 from assay.statistics.coefficients import title_of
-from assay.statistics.ranks import front_of
+from assay.statistics.ranks import pareto_front
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ def _cost_points(
         amount = amounts[metric]
         if value is not None:
             costs[metric] = ((None if amount is None else axis.sign * amount,), value)
-    front = front_of(costs)
+    front = pareto_front(costs)
     for metric, amount in amounts.items():
         value = values[metric]
         if amount is not None and value is not None:
