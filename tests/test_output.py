@@ -120,6 +120,31 @@ def test_a_folder_takes_the_place_of_an_older_one(tmp_path: Path, monkeypatch: p
     assert (tmp_path / "run/table.md").read_text() == "new"
 
 
+def test_a_reader_that_moves_the_older_folder_back_meanwhile_does_not_stop_the_writer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("assay.output._swapped", lambda *_: False)
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run/table.md").write_text("old")
+    replace, moves = Path.replace, []
+
+    def replace_with_reader(path: Path, target: Path) -> Path:
+        moved = replace(path, target)
+        moves.append((path.name, target.name))
+        if len(moves) == 1:
+            restore(tmp_path / "run")
+        return moved
+
+    monkeypatch.setattr(Path, "replace", replace_with_reader)
+    with unfinished_folder(tmp_path / "run") as scratch:
+        (scratch / "table.md").write_text("new")
+        put_folder(scratch, tmp_path / "run")
+
+    assert [path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*")] == ["run", "run/table.md"]
+    assert (tmp_path / "run/table.md").read_text() == "new"
+    assert [target for _, target in moves].count("run") == 2
+
+
 def test_an_older_folder_that_a_kill_left_aside_is_put_back_but_not_over_a_new_one(tmp_path: Path) -> None:
     command = """
 import os, sys

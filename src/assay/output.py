@@ -139,12 +139,18 @@ def put_folder(scratch: Path, folder: Path) -> None:
         return
     if _swapped(scratch, folder):
         return
-    aside = folder.with_name(f"{_aside_prefix(folder)}{uuid.uuid4().hex}")
-    folder.replace(aside)
-    try:
-        scratch.replace(folder)
-    finally:
-        restore(folder)
+    while True:
+        aside = folder.with_name(f"{_aside_prefix(folder)}{uuid.uuid4().hex}")
+        folder.replace(aside)
+        try:
+            scratch.replace(folder)
+            return
+        except OSError:
+            # a reader that found no folder just then has moved the older one back: once more
+            if aside.exists() or not folder.exists():
+                raise
+        finally:
+            restore(folder)
 
 
 def restore(folder: Path) -> None:

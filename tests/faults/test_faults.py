@@ -32,7 +32,7 @@ def test_runs():
 @pytest.mark.slow
 def test_trainings():
     pytest.importorskip("optuna", reason="optuna is absent: pip install assay[train]")
-    table = struck("kill -9", "--work", "train", "--kills", "4", "--minutes", "5")
+    table = struck("kill -9", "--work", "train", "--kills", "8", "--minutes", "5")
     assert len(table.splitlines()) == 2
 
 

@@ -300,7 +300,7 @@ def is_by_influence(interval: str, pairs: int) -> bool:
 
 
 def is_permuted(interval: str, pairs: int) -> bool:
-    """Tell whether to run permutation tests: below :data:`MIN_INFLUENCE_PAIRS` pairs, or if the bootstrap was requested."""
+    """Tell whether to run permutation tests: for few enough pairs, or if the bootstrap was requested."""
     return interval == "bootstrap" or pairs < MIN_INFLUENCE_PAIRS
 
 
