@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,7 +13,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from assay.metrics import load_metric
-from tests.cli.calling import process
 
 MODULE = """
 from pathlib import Path
@@ -46,6 +48,22 @@ sources = [{ kind = "path" }]
 files = ["pairs.csv"]
 """
 NAME = "evaluate:module"
+#: A run with the module, its verification without trust, and with it; one JSON line each, with whether the module ran.
+COMMANDS = f"""
+import dataclasses, json
+from pathlib import Path
+from tests.cli.calling import call
+
+commands = [
+    ["run", "-d", "pairs.csv", "-m", "f1", "-m", "{NAME}", "--resamples", 0, "--quiet", "--out", "RUN"],
+    ["verify", "RUN", "--quiet", "--format", "json"],
+    ["verify", "RUN", "--quiet", "--format", "json", "--trust", "{NAME}"],
+]
+for command in commands:
+    Path("ran").unlink(missing_ok=True)
+    done = call(*command)
+    print(json.dumps(dataclasses.asdict(done) | {{"ran": Path("ran").exists()}}))
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -75,22 +93,25 @@ def rename_dataset(old: str, new: str) -> None:
 def test_a_module_that_the_run_names_is_not_run(tmp_path):
     pytest.importorskip("evaluate")
 
-    def assay(*args):
-        # evaluate imports the copies that it makes, and knows one folder of them a process
-        return process(*args, HF_MODULES_CACHE=str(tmp_path / "modules"))
-
     Path("module").mkdir()
     Path("module/module.py").write_text(MODULE, encoding="utf-8")
-    done = assay("run", "-d", "pairs.csv", "-m", "f1", "-m", NAME, "--resamples", 0, "--quiet", "--out", "RUN")
-    assert done.code == 0 and Path("ran").exists(), done.err
-    Path("ran").unlink()
-    metrics = {one["metric"]: one for one in verified(assay, code=1)["metrics"]}
-    assert not Path("ran").exists()
+    # a process of its own, since evaluate imports the copies that it makes, from one folder per process; one for all
+    # three commands, since to import evaluate takes longer than they do
+    environment = os.environ | {"HF_MODULES_CACHE": str(tmp_path / "modules"), "PYTHONPATH": os.pathsep.join(sys.path)}
+    ended = subprocess.run(
+        [sys.executable, "-c", COMMANDS], env=environment, capture_output=True, text=True, timeout=120
+    )
+    assert ended.returncode == 0, ended.stderr
+    run, distrusted, trusted = map(json.loads, ended.stdout.splitlines())
+    assert run["code"] == 0 and run["ran"], run["err"]
+    assert distrusted["code"] == 1, distrusted["err"]
+    assert not distrusted["ran"]
+    metrics = {one["metric"]: one for one in json.loads(distrusted["out"])["metrics"]}
     assert metrics["f1"]["outcome"] == "same"
     scores = metrics[NAME]["scores"]
     assert scores["outcome"] == "not recomputed" and "outside of the installed packages (module)" in scores["reason"]
     assert scores["remedy"] == f"if you trust it: --trust {NAME}"
-    assert verified(assay, "--trust", NAME, code=0)["same"] and Path("ran").exists()
+    assert trusted["code"] == 0 and json.loads(trusted["out"])["same"] and trusted["ran"]
 
 
 def test_a_card_that_the_run_names_is_not_read(assay):

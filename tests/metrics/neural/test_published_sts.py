@@ -33,12 +33,11 @@ def test_the_sts_benchmark(real_models: Any) -> None:
     encoder, scorer = real_models / "minilm", real_models / "cross-encoder"
     sentences = f"bi-encoder:{encoder}"
     poolings = [f"pooled:{encoder},pooling={pooling}" for pooling in ("mean", "max", "cls")]
-    one_way, both_ways = f"cross-encoder:{scorer}", f"cross-encoder:{scorer},order=mean"
-    found = agreement("stsb:test", [sentences, *poolings, one_way, both_ways])
+    one_way = f"cross-encoder:{scorer}"
+    found = agreement("stsb:test", [sentences, *poolings, one_way])
     assert found[sentences, "spearman"] == pytest.approx(0.8203, abs=2e-4)
     assert found[sentences, "pearson"] == pytest.approx(0.8274, abs=2e-4)
     assert found[one_way, "spearman"] == pytest.approx(0.7859, abs=2e-4)
-    assert found[both_ways, "spearman"] == pytest.approx(0.8075, abs=2e-4)
     # a model that was trained with a mean agrees most by its mean; STR-2022 found the same order of its encoders
     mean, highest, first = (found[pooling, "spearman"] for pooling in poolings)
     assert mean == pytest.approx(0.8203, abs=2e-4), "what the sentence-transformers files do"
@@ -74,3 +73,9 @@ def test_minilm(dataset: str, spearman: float, real_models: Any) -> None:
 def test_other_bi_encoders(folder: str, options: str, spearman: float, real_models: Any) -> None:
     name = f"bi-encoder:{real_models / folder}{options}"
     assert agreement("stsb:test", [name])[name, "spearman"] == pytest.approx(spearman, abs=2e-4)
+
+
+@LONG
+def test_a_cross_encoder_in_both_orders(real_models: Any) -> None:
+    name = f"cross-encoder:{real_models / 'cross-encoder'},order=mean"
+    assert agreement("stsb:test", [name])[name, "spearman"] == pytest.approx(0.8075, abs=2e-4)
