@@ -119,7 +119,8 @@ def test_scores_of_a_study_are_of_combinations_that_did_not_see_the_pair():
     inputs = inputs_of(n=200, strengths=(0.0,) * 4, properties=20)
     found = learn_and_test(inputs, Options("auc", learners=("linear",)))
     assert agreement_of(found.scores, inputs.labels, "auc") < 0.56
-    (function,) = Recipe("linear", tuple(range(24)), inputs.are_metrics).learn(inputs.values, Targets.of(inputs.labels))
+    recipe = Recipe("linear", tuple(range(24)), inputs.are_metrics)
+    (function,) = recipe.fit_steps(inputs.values, Targets.of_labels(inputs.labels))
     assert agreement_of(function.margin(inputs.values), inputs.labels, "auc") > 0.6
 
 
@@ -154,13 +155,13 @@ def test_learning_uses_one_thread_of_blas_and_leaves_the_others_as_they_were(mon
         return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
 
     while_learning = []
-    recipe_learn = Recipe.learn
+    recipe_learn = Recipe.fit_steps
 
     def learn_and_look(self, inputs, targets):
         while_learning.append(threads())
         return recipe_learn(self, inputs, targets)
 
-    monkeypatch.setattr(Recipe, "learn", learn_and_look)
+    monkeypatch.setattr(Recipe, "fit_steps", learn_and_look)
     with threadpool_limits(limits=2, user_api="blas"):
         before = threads()
         learn_combination(inputs_of(n=60), Options("auc", learners=("linear",)))
