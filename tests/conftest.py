@@ -27,12 +27,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """One worker more than cores, up to eight: at any time some test waits for a server or another process."""
+    """Return one worker more than cores, up to eight: at any time some test waits for a server or another process."""
     return min(8, 1 + (os.cpu_count() or 1))
 
 
 def find_shared_data() -> Path | None:
-    """Return the folder of public data beside the checkout, or None."""
+    """Return the folder of public data, ``$ASSAY_SHARED_DATA`` or beside the checkout; None if it is absent."""
     chosen = os.environ.get("ASSAY_SHARED_DATA")
     folder = Path(chosen) if chosen else REPOSITORY.parent / "shared" / "data"
     return folder if (folder / "README.md").exists() else None
@@ -40,7 +40,7 @@ def find_shared_data() -> Path | None:
 
 @pytest.fixture
 def old_objects_are_not_searched() -> Iterator[None]:
-    """To look for circles among all that torch and transformers hold takes longer than most tests of them."""
+    """Keep the garbage collector from searching old objects: those of torch take longer than most tests of it."""
     gc.freeze()
     yield
     gc.unfreeze()
@@ -67,7 +67,7 @@ class RealModels:
 
 @pytest.fixture(scope="session")
 def real_models() -> RealModels:
-    """See the class; known names: minilm, mpnet, cross-encoder, e5-small, bge-small, glove."""
+    """Return the real models, by name: minilm, mpnet, cross-encoder, e5-small, bge-small, glove."""
     return RealModels()
 
 

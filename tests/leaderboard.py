@@ -1,10 +1,10 @@
-"""docs/leaderboard.md: every metric that costs nothing, on every dataset that is at hand, by bucket, with its speed.
+"""docs/leaderboard.md: every free metric on every available dataset, by bucket, with its speed.
 
 python -m tests.leaderboard FOLDER
 
-scores docs/leaderboard.toml and docs/leaderboard-large.toml into FOLDER, or takes the runs that are there, and writes
-docs/leaderboard.md and the page FOLDER/page/index.html. Datasets and models that this machine lacks are left out; the
-document names them.
+scores docs/leaderboard.toml and docs/leaderboard-large.toml into FOLDER, unless the runs exist there, and writes
+docs/leaderboard.md and the page FOLDER/page/index.html. Datasets and models that are unavailable on this machine are
+left out, and the document lists them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ TITLES = {"auc": "AUC", "spearman": "Spearman ρ"}
 
 
 def records_of(run: Path, dataset: str) -> pd.DataFrame:
-    """Return what ``assay leaderboard`` says of a dataset of a run."""
+    """Return the records of ``assay leaderboard`` for a dataset of a run."""
     by = STATISTICS.get(dataset.partition("@")[0], OTHERS)
     board = assay.leaderboard(run, datasets=[dataset], buckets=BUCKETS, statistics=[by], by=by)
     return board.records
@@ -51,7 +51,7 @@ def cell(record: pd.Series, by: str) -> str:
 
 
 def table(records: pd.DataFrame) -> Iterator[str]:
-    """Yield the lines of a dataset's table: a metric a row, the best on all pairs first."""
+    """Yield the lines of a dataset's table: one row per metric, the best on all pairs first."""
     by = records["by"].iloc[0]
     in_bucket = {bucket: part.set_index("metric") for bucket, part in records.groupby("bucket", sort=False)}
     buckets = [bucket for bucket in BUCKETS if bucket in in_bucket]
@@ -67,7 +67,7 @@ def table(records: pd.DataFrame) -> Iterator[str]:
 
 def lines(runs: Sequence[Path]) -> Iterator[str]:
     """Yield the lines of the document."""
-    # what stands above the first dataset is written by hand
+    # the text above the first dataset is written by hand
     yield DOCUMENT.read_text(encoding="utf-8").partition("\n## ")[0].rstrip()
     failures: dict[str, None] = {}
     for run in runs:
@@ -76,7 +76,7 @@ def lines(runs: Sequence[Path]) -> Iterator[str]:
         for dataset in manifest.datasets:
             yield from ("", f"## {dataset.name}", "", *table(records_of(run, dataset.name)))
     if failures:
-        yield from ("", "## Not at hand", "", *[f"- {line}" for line in failures])
+        yield from ("", "## Unavailable", "", *[f"- {line}" for line in failures])
 
 
 def main(folder: Path) -> None:

@@ -44,12 +44,13 @@ class Results:
         self.outcomes: dict[str, list[str]] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keep the outcome of a call, or of a setup or teardown that did not pass."""
         if report.when == "call" or report.outcome != "passed":
             self.outcomes.setdefault(report.nodeid.partition("[")[0], []).append(report.outcome)
 
 
 def main() -> int:
-    """Run the tests of all promises and print a line for each; the exit code of pytest."""
+    """Run the tests of all promises, print the outcomes of each, and return the exit code of pytest."""
     promises = list(read_promises())
     names = sorted({name for promise in promises for name in promise.tests})
     results = Results()
@@ -58,8 +59,8 @@ def main() -> int:
         print(f"\n{promise.matter}: {promise.text}")
         for name in promise.tests:
             outcomes = results.outcomes.get(name, [])
-            counted = ", ".join(f"{outcomes.count(word)} {word}" for word in sorted(set(outcomes)))
-            print(f"    {name}: {counted or 'not run'}")
+            counts = ", ".join(f"{outcomes.count(word)} {word}" for word in sorted(set(outcomes)))
+            print(f"    {name}: {counts or 'not run'}")
     return int(code)
 
 

@@ -10,21 +10,33 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 class Site:
-    """What the server offers and how it misbehaves."""
+    """What the server offers, how it misbehaves, and which requests it got.
+
+    Attributes:
+        files: the content by path.
+        headers: further headers of the answer, by path.
+        requests: the method, the path and the header ``Range`` of each request.
+        cut_after: the number of bytes after which each of the next answers is cut.
+        ranges: whether the server answers requests for ranges.
+        status: the statuses of the next answers; 0 for a normal answer.
+        url: the address of the server.
+        lock: held while lists are changed, since each request has a thread.
+    """
 
     def __init__(self) -> None:
         self.files: dict[str, bytes] = {}
         self.headers: dict[str, dict[str, str]] = {}
         self.requests: list[tuple[str, str, str | None]] = []
-        self.cut_after: list[int] = []  # bytes after which the next answers are cut
+        self.cut_after: list[int] = []
         self.ranges = True
-        self.status: list[int] = []  # statuses of the next answers
+        self.status: list[int] = []
         self.url = ""
         self.lock = threading.Lock()
 
 
 @contextmanager
 def serve() -> Iterator[Site]:
+    """Yield a site without files, which is served on this machine while the block runs."""
     site = Site()
 
     class Handler(BaseHTTPRequestHandler):
@@ -41,9 +53,9 @@ def serve() -> Iterator[Site]:
 
         def _answer(self, *, body: bool) -> None:
             path = self.path.split("?")[0]
-            asked = self.headers.get("Range")
+            requested_range = self.headers.get("Range")
             with site.lock:
-                site.requests.append((self.command, path, asked))
+                site.requests.append((self.command, path, requested_range))
                 status = site.status.pop(0) if site.status else 0
                 cut = site.cut_after.pop(0) if body and site.cut_after else None
             content = site.files.get(path)
@@ -52,8 +64,8 @@ def serve() -> Iterator[Site]:
                 return
             extra = dict(site.headers.get(path, {}))
             start, code = 0, 200
-            if asked and site.ranges:
-                start, code = int(asked.removeprefix("bytes=").split("-")[0]), 206
+            if requested_range and site.ranges:
+                start, code = int(requested_range.removeprefix("bytes=").split("-")[0]), 206
                 if start >= len(content):
                     self._head(416, {"Content-Length": "0"})
                     return

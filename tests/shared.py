@@ -1,4 +1,4 @@
-"""What is made once a session, also where several pytest-xdist workers want it."""
+"""Folders that are filled once per session, even if several pytest-xdist workers need them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 
-def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
-    """Return the folder *name* of the session, which the first worker to ask fills while the others wait."""
+def make_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
+    """Return the folder *name* of the session, which the first worker fills with *make* while the others wait."""
     root = factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:  # each worker has a folder of its own below that of the session
         root = root.parent

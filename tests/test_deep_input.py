@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,12 +18,13 @@ DIGITS = "9" * 5000
 ROWS = [{"reference": "a", "candidate": "b", "label": 1}, {"reference": "a", "candidate": "a", "label": 2}]
 
 
-def refusal(file: Path, text: str, work) -> str:
+def refusal(file: Path, text: str, read: Callable[[], object]) -> str:
+    """Return the one-line message with which *read* refuses a file that contains *text*."""
     file.parent.mkdir(exist_ok=True)
     file.write_text(text, encoding="utf-8")
-    with pytest.raises(InputError) as told:
-        work()
-    message = str(told.value)
+    with pytest.raises(InputError) as caught:
+        read()
+    message = str(caught.value)
     assert file.name in message and "\n" not in message and len(message) < 500
     return message
 
@@ -34,9 +36,9 @@ def test_toml(tmp_path, value):
     refusal(suite, f"x = {value}", lambda: assay.run(str(suite), ["f1"], resamples=0))
     from assay.metrics.judge.prompts import Prompt
     from assay.metrics.judge.spending import read_prices
-    from assay.training.tuning.settings import _parsed
+    from assay.training.tuning.settings import _parse_space_file
 
-    refusal(space, f"x = {value}", lambda: _parsed(space))
+    refusal(space, f"x = {value}", lambda: _parse_space_file(space))
     refusal(tmp_path / "prompt.toml", f"x = {value}", lambda: Prompt.load(str(tmp_path / "prompt.toml")))
     refusal(tmp_path / "prices.toml", f"x = {value}", lambda: read_prices(tmp_path / "prices.toml"))
 

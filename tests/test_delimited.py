@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.output import write_records, write_rows
-from assay.reports.formats import write
+from assay.reports.formats import format_document
 from assay.reports.sheets import Document
 
 #: Everything that means something in CSV or ends a line somewhere.
@@ -34,4 +34,4 @@ def test_lines_end_alike_and_nothing_is_an_empty_cell() -> None:
 
 def test_records_of_a_report() -> None:
     document = Document((), ({"reference": "a\rb", "more": ["c"]}, {"reference": "d"}))
-    assert write(document, "csv") == 'reference,more\n"a\rb","[""c""]"\nd,\n'
+    assert format_document(document, "csv") == 'reference,more\n"a\rb","[""c""]"\nd,\n'

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import assay
-from assay.errors import MissingExtraError, install_extra, suggest, unknown_name
+from assay.errors import MissingExtraError, install_command, suggestion_for, unknown_name
 
 
 @pytest.mark.parametrize(
@@ -26,8 +26,8 @@ def test_an_unknown_name_is_answered_with_the_nearest_and_with_all(name: str, ch
 
 
 def test_near_names_come_nearest_first() -> None:
-    assert suggest("F1", ["f10", "f1", "bleu"]) == " Did you mean 'f1' or 'f10'?"
-    assert suggest("chrf", []) == ""
+    assert suggestion_for("F1", ["f10", "f1", "bleu"]) == " Did you mean 'f1' or 'f10'?"
+    assert suggestion_for("chrf", []) == ""
 
 
 class _Installed:
@@ -65,10 +65,10 @@ def test_an_extra_is_installed_from_where_assay_was(
     origin: dict[str, Any] | None, command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(metadata, "distribution", lambda name: _Installed(origin))
-    install_extra.cache_clear()
-    assert install_extra("neural") == f"pip install {command}"
+    install_command.cache_clear()
+    assert install_command("neural") == f"pip install {command}"
     assert MissingExtraError("torch", "neural").remedy == f"pip install {command}"
-    install_extra.cache_clear()
+    install_command.cache_clear()
 
 
 def test_a_checkout_on_the_path_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,10 +76,10 @@ def test_a_checkout_on_the_path_is_named(monkeypatch: pytest.MonkeyPatch) -> Non
         raise metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(metadata, "distribution", absent)
-    install_extra.cache_clear()
+    install_command.cache_clear()
     root = Path(assay.__path__[0]).parents[1]
-    assert install_extra("amr") == f"pip install -e '{root}[amr]'"
-    install_extra.cache_clear()
+    assert install_command("amr") == f"pip install -e '{root}[amr]'"
+    install_command.cache_clear()
 
 
 def test_no_page_tells_to_install_from_an_index() -> None:

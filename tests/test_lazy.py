@@ -28,10 +28,10 @@ def test_a_name_that_a_package_lacks_is_an_attribute_error_that_names_both(packa
 
 def test_packages_import_nothing_heavy_before_a_name_is_used() -> None:
     names = ", ".join(PACKAGES)
-    imports = f"import sys, {names}; print([one for one in ('numpy', 'pandas', 'pyarrow') if one in sys.modules])"
-    found = subprocess.run([sys.executable, "-c", imports], capture_output=True, text=True, check=True)
+    imports = f"import sys, {names}; print([name for name in ('numpy', 'pandas', 'pyarrow') if name in sys.modules])"
+    completed = subprocess.run([sys.executable, "-c", imports], capture_output=True, text=True, check=True)
 
-    assert found.stdout.strip() == "[]"
+    assert completed.stdout.strip() == "[]"
 
 
 @pytest.fixture
@@ -40,11 +40,11 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     folder.mkdir()
     (folder / "__init__.py").write_text(
         "from typing import TYPE_CHECKING\n"
-        "from assay.lazy import on_first_use\n"
+        "from assay.lazy import lazy_attributes\n"
         "if TYPE_CHECKING:\n"
         "    from colours_on_first_use.paint import red, green as grün\n"
         "else:\n"
-        "    __getattr__, __dir__ = on_first_use(__name__)\n"
+        "    __getattr__, __dir__ = lazy_attributes(__name__)\n"
         "__all__ = ['red', 'grün', 'blue']\n"
         "blue = 'in the package itself'\n",
         encoding="utf-8",

@@ -38,7 +38,7 @@ def written(tmp_path):
 
 def test_a_folder_that_is_read_gives_its_own_text(written):
     run = read_run(written)
-    texts = {"run.json": run.manifest.plain(), "agreement.json": [row.plain() for row in run.agreement]}
+    texts = {"run.json": run.manifest.plain_values(), "agreement.json": [row.plain_values() for row in run.agreement]}
     for name, values in texts.items():
         # key by key, in the same order
         assert json.dumps(values, indent=1) + "\n" == (written / name).read_text(), name
@@ -85,7 +85,7 @@ def test_a_metric_without_scores_declares_nothing():
     record = MetricRecord.without_scores("data", "x", "unavailable", "no torch", "pip install torch")
     values = record.model_dump()
     assert (values["declared"], values["cost"], values["signature"]) == ({}, {}, {})
-    assert record.why_missing == "unavailable, no torch -> pip install torch"
+    assert record.missing_reason == "unavailable, no torch -> pip install torch"
 
 
 def _with_unknown_keys(value):

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from assay.output import is_unfinished, json_text, put_folder, restore, unfinished_folder, written_whole
+from assay.output import atomic_write, is_unfinished, json_text, put_folder, restore_folder, unfinished_folder
 
 WRITING = """
 import sys, time
 from pathlib import Path
-from assay.output import written_whole
+from assay.output import atomic_write
 
-with written_whole(Path(sys.argv[1])) as scratch:
+with atomic_write(Path(sys.argv[1])) as scratch:
     scratch.write_text("ne")
     print("begun", flush=True)
     time.sleep(60)
@@ -27,7 +27,7 @@ with written_whole(Path(sys.argv[1])) as scratch:
 def test_a_file_takes_its_place_when_it_is_written_and_not_before(tmp_path: Path) -> None:
     path = tmp_path / "table.csv"
     path.write_text("old")
-    with written_whole(path) as scratch:
+    with atomic_write(path) as scratch:
         scratch.write_text("new")
         assert path.read_text() == "old"
 
@@ -36,7 +36,7 @@ def test_a_file_takes_its_place_when_it_is_written_and_not_before(tmp_path: Path
 
 def test_a_name_may_be_as_long_as_a_name_can_be(tmp_path: Path) -> None:
     path = tmp_path / ("x" * 251 + ".csv")
-    with written_whole(path) as scratch:
+    with atomic_write(path) as scratch:
         scratch.write_text("new")
 
     assert path.read_text() == "new" and list(tmp_path.iterdir()) == [path]
@@ -46,7 +46,7 @@ def test_a_name_may_be_as_long_as_a_name_can_be(tmp_path: Path) -> None:
 def test_where_writing_fails_the_old_file_stays_and_nothing_else(tmp_path: Path, begun: bool) -> None:
     path = tmp_path / "table.csv"
     path.write_text("old")
-    with pytest.raises(OSError, match="disk"), written_whole(path) as scratch:
+    with pytest.raises(OSError, match="disk"), atomic_write(path) as scratch:
         if begun:
             scratch.write_text("ne")
         raise OSError("disk")
@@ -55,7 +55,7 @@ def test_where_writing_fails_the_old_file_stays_and_nothing_else(tmp_path: Path,
 
 
 def test_a_block_that_wrote_nothing_is_an_error_and_not_an_empty_file(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError), written_whole(tmp_path / "table.csv"):
+    with pytest.raises(FileNotFoundError), atomic_write(tmp_path / "table.csv"):
         pass
 
     assert not list(tmp_path.iterdir())
@@ -65,7 +65,7 @@ def test_a_file_may_be_read_by_those_whom_the_umask_lets(tmp_path: Path) -> None
     path = tmp_path / "table.csv"
     before = os.umask(0o027)
     try:
-        with written_whole(path) as scratch:
+        with atomic_write(path) as scratch:
             scratch.write_text("new")
     finally:
         os.umask(before)
@@ -85,12 +85,12 @@ def test_what_a_killed_process_left_is_removed_by_the_next_and_what_a_live_one_w
     command = [sys.executable, "-c", WRITING, str(tmp_path / "other.csv")]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         assert process.stdout and process.stdout.readline() == b"begun\n"
-        with written_whole(tmp_path / "table.csv") as scratch:
+        with atomic_write(tmp_path / "table.csv") as scratch:
             scratch.write_text("new")
         (left,) = (path for path in tmp_path.iterdir() if is_unfinished(path))
         assert (left / "file").read_text() == "ne"
         process.kill()
-    with written_whole(tmp_path / "table.csv") as scratch:
+    with atomic_write(tmp_path / "table.csv") as scratch:
         scratch.write_text("newer")
 
     assert [path.name for path in tmp_path.iterdir()] == ["table.csv"]
@@ -110,7 +110,7 @@ def test_an_unfinished_folder_has_the_permissions_of_the_umask(tmp_path: Path) -
 @pytest.mark.parametrize("swaps", [True, False])
 def test_a_folder_takes_the_place_of_an_older_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, swaps: bool) -> None:
     if not swaps:
-        monkeypatch.setattr("assay.output._swapped", lambda *_: False)
+        monkeypatch.setattr("assay.output._swap_folders", lambda *_: False)
     for text in ("old", "new"):
         with unfinished_folder(tmp_path / "run") as scratch:
             (scratch / "table.md").write_text(text)
@@ -123,7 +123,7 @@ def test_a_folder_takes_the_place_of_an_older_one(tmp_path: Path, monkeypatch: p
 def test_a_reader_that_moves_the_older_folder_back_meanwhile_does_not_stop_the_writer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("assay.output._swapped", lambda *_: False)
+    monkeypatch.setattr("assay.output._swap_folders", lambda *_: False)
     (tmp_path / "run").mkdir()
     (tmp_path / "run/table.md").write_text("old")
     replace, moves = Path.replace, []
@@ -132,7 +132,7 @@ def test_a_reader_that_moves_the_older_folder_back_meanwhile_does_not_stop_the_w
         moved = replace(path, target)
         moves.append((path.name, target.name))
         if len(moves) == 1:
-            restore(tmp_path / "run")
+            restore_folder(tmp_path / "run")
         return moved
 
     monkeypatch.setattr(Path, "replace", replace_with_reader)
@@ -150,7 +150,7 @@ def test_an_older_folder_that_a_kill_left_aside_is_put_back_but_not_over_a_new_o
 import os, sys
 from pathlib import Path
 import assay.output
-assay.output._swapped = lambda one, other: False
+assay.output._swap_folders = lambda one, other: False
 replace = Path.replace
 Path.replace = lambda self, target: os._exit(9) if self.name == "new" else replace(self, target)
 assay.output.put_folder(Path("new"), Path("run"))
@@ -161,6 +161,6 @@ assay.output.put_folder(Path("new"), Path("run"))
     assert subprocess.run([sys.executable, "-c", command], cwd=tmp_path, check=False).returncode == 9
     assert not (tmp_path / "run").exists()
 
-    restore(tmp_path / "run")
+    restore_folder(tmp_path / "run")
     assert (tmp_path / "run/table.md").read_text() == "old"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["new", "run"]

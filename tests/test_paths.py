@@ -8,7 +8,7 @@ import pytest
 
 import assay
 from assay.errors import InputError
-from assay.paths import exists, user_path
+from assay.paths import path_exists, user_path
 from tests.cli.calling import call
 
 PAIRS = [{"reference": "a", "candidate": "b" * number, "label": number % 2} for number in range(1, 7)]
@@ -26,7 +26,7 @@ def test_what_is_no_path(text):
     with pytest.raises(InputError, match=NO_PATHS[text]) as caught:
         user_path(text)
     assert len(str(caught.value).splitlines()) == 1
-    assert not exists(text)
+    assert not path_exists(text)
 
 
 def test_home_and_names_that_begin_with_a_tilde(tmp_path, monkeypatch):

@@ -32,17 +32,17 @@ def pairs(n, noise=0.6):
     return rows
 
 def score(references, candidates):
-    return [float(one) for one in references]
+    return [float(reference) for reference in references]
 
 def blurred(references, candidates):
     draw = random.Random(1)
-    return [float(one) + draw.gauss(0, 2) for one in references]
+    return [float(reference) + draw.gauss(0, 2) for reference in references]
 """
 
 
 @pytest.fixture(scope="module")
 def loaded(tmp_path_factory):
-    """What a run imports: an inner session forgets what it imported, and NumPy cannot be imported twice."""
+    """Import what a run imports, since inner sessions forget their imports, and NumPy cannot be imported twice."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ASSAY_CACHE", str(tmp_path_factory.mktemp("cache")))
         rows = [("a b", "a b", 2), ("a b", "a c", 1), ("a b", "c d", 0)] * 5
@@ -54,7 +54,7 @@ def loaded(tmp_path_factory):
 
 @pytest.fixture
 def project(pytester, monkeypatch, loaded):
-    """Run the body of a test of a project with the plugin, and no other plugin of this machine."""
+    """Return a function that runs the body of a test of a project with the plugin, and no other plugin."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     pytester.makepyfile(mine=DATA)
 
@@ -241,7 +241,7 @@ def test_it(assert_agreement):
 
 @pytest.fixture
 def two_files(pytester, monkeypatch, loaded):
-    """Run two test files of one name in two folders, with a metric of their own each."""
+    """Return a function that runs two test files with the same name in two folders, each with its own metric."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
 
     def run(scored, asked, *args):
@@ -284,28 +284,27 @@ def test_two_tests_do_not_write_one_baseline(two_files, pytester):
 
 @pytest.fixture
 def other_speed_every_time(monkeypatch):
-    """As where the store had the scores of the first only."""
+    """Give each baseline other speeds, as if the store had had the scores of the first only."""
     speeds = iter(range(10, 90, 10))
 
-    def take(run):
+    def take_with_other_speeds(run):
         baseline = take_baseline(run)
-        datasets = {
-            name: replace(
-                one,
-                metrics={
-                    metric: replace(held, pairs_per_second=float(next(speeds))) for metric, held in one.metrics.items()
-                },
-            )
-            for name, one in baseline.datasets.items()
-        }
+        datasets = {}
+        for name, dataset in baseline.datasets.items():
+            metrics = {
+                metric: replace(kept, pairs_per_second=float(next(speeds))) for metric, kept in dataset.metrics.items()
+            }
+            datasets[name] = replace(dataset, metrics=metrics)
         return replace(baseline, datasets=datasets)
 
-    monkeypatch.setattr("assay.reports.check.baseline.take_baseline", take)
+    monkeypatch.setattr("assay.reports.check.baseline.take_baseline", take_with_other_speeds)
 
 
 @pytest.mark.slow
 def test_tests_that_differ_by_margin_alone_share_a_baseline(project, pytester, other_speed_every_time):
-    first, second = (f"assert_agreement(score, pairs(60), against='kept.json', margin={one})" for one in (0.1, 0.2))
+    first, second = (
+        f"assert_agreement(score, pairs(60), against='kept.json', margin={margin})" for margin in (0.1, 0.2)
+    )
     project(f"{first}\n\ndef test_too(assert_agreement):\n    {second}", "--assay-update").assert_outcomes(passed=2)
     assert '"pairs_per_second": 10.0' in pytester.path.joinpath("kept.json").read_text()
     third = second.replace("0.2", "0.2, seed=1")
@@ -332,7 +331,7 @@ def test_as_a_function(project):
 
 
 def test_it_is_an_entry_point_and_light():
-    (point,) = [one for one in metadata.entry_points(group="pytest11") if one.name == "assay"]
+    (point,) = [point for point in metadata.entry_points(group="pytest11") if point.name == "assay"]
     assert point.value == "assay.pytest_plugin"
     code = "import sys, assay.pytest_plugin; print({'numpy', 'pandas', 'pyarrow', 'typer'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

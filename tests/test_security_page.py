@@ -8,13 +8,13 @@ from tests.promises import REPOSITORY, Promise, read_promises
 
 
 def names_in(path: str) -> set[str]:
-    """Return the tests of a file, those of a class with its name before."""
+    """Return the names of the tests in a file; those in a class begin with ``CLASS::``."""
     names = set()
     for node in ast.parse((REPOSITORY / path).read_text(encoding="utf-8")).body:
         if isinstance(node, ast.FunctionDef):
             names.add(node.name)
         if isinstance(node, ast.ClassDef):
-            names.update(f"{node.name}::{one.name}" for one in node.body if isinstance(one, ast.FunctionDef))
+            names.update(f"{node.name}::{item.name}" for item in node.body if isinstance(item, ast.FunctionDef))
     return {name for name in names if name.rpartition("::")[2].startswith("test_")}
 
 

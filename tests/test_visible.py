@@ -11,11 +11,11 @@ import pytest
 from markupsafe import Markup
 
 from assay.cli.guard import print_data, print_grid
-from assay.reports.formats import escape_latex, escape_markdown, write
+from assay.reports.formats import escape_latex, escape_markdown, format_document
 from assay.reports.page.render import template_environment
 from assay.reports.plots import element
 from assay.reports.sheets import Column, Document, Provenance, Sheet
-from assay.visible import LONGEST_LINE, LONGEST_WORD, brief, visible
+from assay.visible import LONGEST_LINE, LONGEST_WORD, brief_text, visible_text
 from tests.cli.calling import call, command
 
 HOSTILE = "a\x1b[2J\x9b\u202e\udc80\x00"
@@ -33,16 +33,16 @@ SPELT = r"a\x1b[2J\x9b\u202e\udc80\x00"
     ],
 )
 def test_what_acts_is_spelt_out(text, shown):
-    assert visible(text) == shown
-    assert brief(text) == shown
+    assert visible_text(text) == shown
+    assert brief_text(text) == shown
 
 
 def test_length_is_bounded_and_the_end_stays():
-    line = brief(f"{'x' * 5000}.csv: there is no such file")
+    line = brief_text(f"{'x' * 5000}.csv: there is no such file")
     assert len(line) < LONGEST_WORD + 40
     assert line.endswith(".csv: there is no such file") and "more]" in line
-    assert len(brief("word " * 100_000)) <= LONGEST_LINE
-    assert brief("word " * 300) == "word " * 300
+    assert len(brief_text("word " * 100_000)) <= LONGEST_LINE
+    assert brief_text("word " * 300) == "word " * 300
 
 
 @pytest.mark.parametrize("form", ["md", "latex", "html"])
@@ -50,8 +50,8 @@ def test_no_format_for_people_keeps_it(form):
     sheet = Sheet(HOSTILE, [Column(HOSTILE)], [[HOSTILE]], facts=[HOSTILE], notes=[HOSTILE], warnings=[HOSTILE])
     made = Provenance(HOSTILE, HOSTILE, {HOSTILE: HOSTILE})
     document = Document([sheet], [], notes=[HOSTILE], warnings=[HOSTILE], hints=[HOSTILE], provenance=made)
-    text = write(document, form)
-    assert visible(text, keep="\n") == text
+    text = format_document(document, form)
+    assert visible_text(text, keep="\n") == text
     assert "x1b" in text
 
 
@@ -83,7 +83,7 @@ def test_a_drawing_stays_well_formed():
 )
 def test_an_error_is_one_line_of_bounded_length(args):
     line = call(*args).complaint
-    assert visible(line) == line
+    assert visible_text(line) == line
     assert len(line) <= 1000
 
 
@@ -96,7 +96,7 @@ def test_cells_and_heads_of_a_file(tmp_path):
         done = call(*arguments)
         assert done.code == 0 and done.out
         for line in (done.out + done.err).splitlines():
-            assert visible(line) == line and len(line) <= LONGEST_LINE
+            assert visible_text(line) == line and len(line) <= LONGEST_LINE
             assert not line.startswith("assay: forged")
 
 
@@ -123,20 +123,20 @@ def test_names_on_a_terminal(tmp_path):
     rows = "".join(f"a {number},b\x1b]0;owned,{number % 3},\x9b{number % 2}\n" for number in range(30))
     (tmp_path / "p.csv").write_text(f"reference,candidate,label,col[/y]\x1b]0;owned\n{rows}", encoding="utf-8")
     line = ("run", "p.csv", "-m", f"static:{vectors}", "-m", "f1", "--resamples", "0", "--out", "out[/z]")
-    code, text = on_terminal(command(*line), tmp_path)
+    code, text = run_on_terminal(command(*line), tmp_path)
     assert code == 0 and "static:" in text, text
     assert "\x1b]0" not in text and "\x9b" not in text
 
 
-def on_terminal(line, folder):
-    """Return the exit code of a command, and what it wrote to a terminal of its own."""
+def run_on_terminal(line, folder):
+    """Run a command on a pseudo-terminal of its own, and return its exit code and what it wrote there."""
     host, guest = os.openpty()
     env = {**os.environ, "TERM": "xterm", "COLUMNS": "80", "ASSAY_CACHE": str(folder / "cache")}
     job = subprocess.Popen(line, stdin=guest, stdout=guest, stderr=guest, cwd=folder, env=env)
     os.close(guest)
-    said = []
+    chunks = []
     with suppress(OSError):  # the terminal is closed when the last process on it ends
         while chunk := os.read(host, 65536):
-            said.append(chunk)
+            chunks.append(chunk)
     os.close(host)
-    return job.wait(60), b"".join(said).decode("utf-8", "surrogateescape")
+    return job.wait(60), b"".join(chunks).decode("utf-8", "surrogateescape")

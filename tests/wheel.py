@@ -25,17 +25,17 @@ _EPOCH = {"SOURCE_DATE_EPOCH": "1700000000"}
 
 
 def build(source: Path, folder: Path) -> dict[str, str]:
-    """Build sdist and wheel of a checkout into a folder; their SHA-256 by name."""
+    """Build the sdist and the wheel of a checkout in a folder, and return their SHA-256 by name."""
     command = [sys.executable, "-m", "hatchling", "build", "-d", str(folder)]
     subprocess.run(command, cwd=source, check=True, capture_output=True, env=os.environ | _EPOCH)
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.iterdir())}
 
 
 def build_twice(folder: Path) -> Path:
-    """Build here and in a copy of other times and permissions, and return the wheel.
+    """Build the checkout and a copy with other times and permissions, and return the wheel of the checkout.
 
     Raises:
-        SystemExit: the bytes differ.
+        SystemExit: the two builds differ in some byte.
     """
     copy = folder / "copy"
     shutil.copytree(REPOSITORY, copy, ignore=_BESIDE, copy_function=shutil.copy)
@@ -48,31 +48,40 @@ def build_twice(folder: Path) -> Path:
 
 
 def quickstart(wheel: Path, extra: str) -> str:
-    """Return the first command of the README with a wheel in the place of the checkout."""
+    """Return the first command of the README with a wheel in the place of the checkout.
+
+    Args:
+        wheel: the path of the wheel.
+        extra: the extra to install; without one, the command runs two string metrics.
+
+    Raises:
+        SystemExit: the README begins with another command.
+    """
     text = (REPOSITORY / "README.md").read_text(encoding="utf-8")
-    found = re.search(r"```sh\n(.*?)\n```", text, re.DOTALL)
-    command = "" if found is None else found[1]
+    first_block = re.search(r"```sh\n(.*?)\n```", text, re.DOTALL)
+    command = "" if first_block is None else first_block[1]
     if '".[neural]"' not in command or not command.endswith("assay run quickstart"):
         raise SystemExit(f"the first command of the README is another one: {command}")
     command = command.replace("constraints.txt", f"'{REPOSITORY / 'constraints.txt'}'")
-    command = command.replace('".[neural]"', f"'{wheel}{f'[{extra}]' if extra else ''}'")
+    requirement = f"{wheel}[{extra}]" if extra else str(wheel)
+    command = command.replace('".[neural]"', f"'{requirement}'")
     return command if extra else f"{command} -m f1 -m chrf"
 
 
 def main() -> None:
-    """Build, install and run."""
+    """Build the wheel twice, install it in an empty environment and run the first command of the README."""
     parser = argparse.ArgumentParser(prog="python -m tests.wheel", description=main.__doc__)
     parser.add_argument("--extra", default="", help="neural for the whole command of the README, with torch")
     parser.add_argument("--build-only", action="store_true", help="install nothing")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         wheel = build_twice(folder)
-        if asked.build_only:
+        if arguments.build_only:
             return
         elsewhere = folder / "elsewhere"
         elsewhere.mkdir()
-        command = quickstart(wheel, asked.extra)
+        command = quickstart(wheel, arguments.extra)
         print(f"+ {command}", flush=True)
         environment = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "HF_HUB_OFFLINE")}
         environment |= {"ASSAY_CACHE": str(folder / "cache")}

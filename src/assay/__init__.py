@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from assay.lazy import on_first_use
+from assay.lazy import lazy_attributes
 
 if TYPE_CHECKING:
     from assay.api.best_worst import best_worst
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from assay.errors import AssayError, InputError, UnavailableError
     from assay.metrics import Batch, Metric, MetricName, as_evaluate, list_metrics, load_metric, metric
 else:
-    __getattr__, __dir__ = on_first_use(__name__)
+    __getattr__, __dir__ = lazy_attributes(__name__)
 
 __version__ = "0.1.0"
 

@@ -6,7 +6,7 @@ import gzip
 import logging
 import re
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -91,29 +91,31 @@ def parse_graph(text: str) -> Graph:
     logging.getLogger("penman").setLevel(logging.ERROR)
     _check_nesting_depth(text)
     try:
-        tree = penman.decode(text)
+        penman_graph = penman.decode(text)
     except penman.PenmanError as error:
-        raise InputError(f"not a graph in Penman notation ({_message_on_one_line(error)})") from None
+        raise InputError(f"not a graph in Penman notation ({_one_line_message(error)})") from None
     _check_nothing_follows(text)
-    if tree.top is None:
+    if penman_graph.top is None:
         raise InputError("not a graph in Penman notation: it has no root")
-    concepts = _concepts_by_variable(tree.triples)
+    concepts = _concepts_by_variable(penman_graph.triples)
     node_of = {variable: index for index, variable in enumerate(concepts)}
-    relations, attributes = _split_relations_and_attributes(tree.triples, node_of, Model())
+    relations, attributes = _split_relations_and_attributes(penman_graph.triples, node_of, Model())
     return Graph(
         variables=tuple(concepts),
         concepts=tuple(concepts.values()),
         relations=tuple(relations),
         attributes=tuple(attributes),
-        root=node_of[tree.top],
+        root=node_of[penman_graph.top],
     )
 
 
 def _check_nesting_depth(text: str) -> None:
-    """Raise InputError for text nested deeper than :data:`MAX_NESTING_DEPTH`: penman would exhaust the stack on it."""
-    depth = 0
-    for mark in _MARKS.finditer(text):
-        depth += {"(": 1, ")": -1}.get(mark.group(), 0)
+    """Check that a text is not nested so deeply that penman would exhaust the stack.
+
+    Raises:
+        InputError: it is nested deeper than :data:`MAX_NESTING_DEPTH`.
+    """
+    for _, depth in _parentheses_with_depth(text):
         if depth > MAX_NESTING_DEPTH:
             raise InputError(f"not a graph that is compared: its nodes are nested more than {MAX_NESTING_DEPTH} deep")
 
@@ -156,6 +158,7 @@ def _split_relations_and_attributes(
             raise InputError(f"the relation {role} of {source} has no target")
         if target in node_of:
             relations.append((node_of[source], role_name, node_of[target]))
+        # penman leaves a role inverted if its target is no variable of the graph
         elif model.is_role_inverted(role) and role != _INSTANCE_OF and _VARIABLE.fullmatch(target):
             raise InputError(f"the relation {role} of {source} leads from {target}, which is no variable of the graph")
         else:
@@ -164,18 +167,29 @@ def _split_relations_and_attributes(
 
 
 def _check_nothing_follows(text: str) -> None:
-    """Raise InputError for text after the first graph, which penman would ignore."""
-    depth = 0
-    for mark in _MARKS.finditer(text):
-        depth += {"(": 1, ")": -1}.get(mark.group(), 0)
-        if depth == 0 and mark.group() == ")":
-            following_words = _COMMENT.sub("", text[mark.end() :]).split()
+    """Check that no text follows the first graph; penman would ignore it.
+
+    Raises:
+        InputError: something but comments and white space follows.
+    """
+    for parenthesis, depth in _parentheses_with_depth(text):
+        if depth == 0 and parenthesis.group() == ")":
+            following_words = _COMMENT.sub("", text[parenthesis.end() :]).split()
             if following_words:
                 raise InputError(f"not a graph in Penman notation: {following_words[0]!r} follows its end")
             return
 
 
-def _message_on_one_line(error: Exception) -> str:
+def _parentheses_with_depth(text: str) -> Iterator[tuple[re.Match[str], int]]:
+    """Yield each parenthesis of a text outside of comments and constants, and the depth of nesting after it."""
+    depth = 0
+    for mark in _MARKS.finditer(text):
+        if mark.group() in ("(", ")"):
+            depth += 1 if mark.group() == "(" else -1
+            yield mark, depth
+
+
+def _one_line_message(error: Exception) -> str:
     return " ".join(str(error).split())
 
 
@@ -234,7 +248,7 @@ class GraphBlock:
 def read_graph_file(path: Path) -> list[GraphBlock]:
     """Return the graphs of a UTF-8 file, or of a gzipped one (``.gz``), in order; blocks of only comments are skipped.
 
-    The graphs are not parsed; see :func:`check_block`.
+    The graphs are not parsed; see :func:`parse_block`.
 
     Raises:
         InputError: the file cannot be read, or has no graph.
@@ -242,15 +256,17 @@ def read_graph_file(path: Path) -> list[GraphBlock]:
     try:
         if path.suffix == ".gz":
             with gzip.open(path, "rt", encoding="utf-8-sig") as stream:
-                graphs = _parse_blocks(path, stream.read().split("\n"))
+                text = stream.read()
         else:
-            graphs = _parse_blocks(path, path.read_text(encoding="utf-8-sig").split("\n"))
+            text = path.read_text(encoding="utf-8-sig")
     except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
-        reason = error.strerror or str(error) if isinstance(error, OSError) else str(error)
+        # the text of an OSError would repeat the path
+        reason = getattr(error, "strerror", None) or str(error)
         raise InputError(f"{path}: cannot be read as a file of graphs ({reason})") from error
-    if not graphs:
+    blocks = _parse_blocks(path, text.split("\n"))
+    if not blocks:
         raise InputError(f"{path}: has no graph")
-    return graphs
+    return blocks
 
 
 def _parse_blocks(path: Path, lines: Sequence[str]) -> list[GraphBlock]:
@@ -285,7 +301,7 @@ def _parse_metadata(comment: str) -> dict[str, str]:
     return values
 
 
-def check_block(block: GraphBlock) -> Graph:
+def parse_block(block: GraphBlock) -> Graph:
     """Return the parsed graph of a block.
 
     Raises:

@@ -37,8 +37,8 @@ DIGEST = np.dtype("V16")
 _MAPPED: weakref.WeakSet[mmap.mmap] = weakref.WeakSet()
 
 
-def held(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> pa.Table:
-    """Return a table of record batches, memory-mapped from a file in the cache if larger than :data:`LARGE` bytes.
+def table_of_batches(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> pa.Table:
+    """Return a table of record batches; beyond :data:`LARGE` bytes it is memory-mapped from a file in the cache.
 
     The file is already unlinked when this returns: the system frees its space with the table, or with the process.
 
@@ -48,20 +48,21 @@ def held(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> pa.Table:
     import pyarrow as pa
 
     collected: deque[pa.RecordBatch] = deque()
-    size, source = 0, iter(batches)
-    for batch in source:
+    size = 0
+    remaining = iter(batches)
+    for batch in remaining:
         collected.append(batch)
         size += batch.nbytes
         if size > LARGE:
-            return _memory_mapped_table(schema, _drain_source(collected, source))
+            return _memory_mapped_table(schema, _drain_batches(collected, remaining))
     return pa.Table.from_batches(collected, schema)
 
 
-def _drain_source(collected: deque[pa.RecordBatch], source: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield the collected batches, dropping each so that its memory is freed, and then the rest of the source."""
+def _drain_batches(collected: deque[pa.RecordBatch], remaining: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield the collected batches, dropping each so that its memory is freed, and then the remaining ones."""
     while collected:
         yield collected.popleft()
-    yield from source
+    yield from remaining
 
 
 def _memory_mapped_table(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> pa.Table:
@@ -98,48 +99,56 @@ def release_pages() -> None:
     import pyarrow as pa
 
     pa.default_memory_pool().release_unused()
-    for mapped in _MAPPED:
-        if hasattr(mmap, "MADV_DONTNEED"):
+    # Windows has no such advice: there the system drops pages by itself
+    if hasattr(mmap, "MADV_DONTNEED"):
+        for mapped in _MAPPED:
             mapped.madvise(mmap.MADV_DONTNEED)
 
 
-def take_rows(column: pa.ChunkedArray, rows: NDArray[np.integer[Any]]) -> pa.Array:
+def take_cells(column: pa.ChunkedArray, rows: NDArray[np.integer[Any]]) -> pa.Array:
     """Return the cells at *rows*, in that order, as one array; only chunks with such rows are read."""
     import pyarrow as pa
 
     starts = np.cumsum([0, *(len(chunk) for chunk in column.chunks)])
     chunk_of = np.searchsorted(starts, rows, side="right") - 1
     order = np.argsort(chunk_of, kind="stable")
-    ends = np.searchsorted(chunk_of[order], np.arange(len(starts)))
+    # the rows of a chunk are order[bounds[chunk] : bounds[chunk + 1]]
+    bounds = np.searchsorted(chunk_of[order], np.arange(len(starts)))
     parts = []
-    for number in np.unique(chunk_of).tolist():
-        chunk_rows = rows[order[ends[number] : ends[number + 1]]]
-        parts.append(column.chunk(number).take(pa.array(chunk_rows - starts[number])))
-    taken = pa.concat_arrays(parts) if parts else pa.array([], column.type)
-    if (order[1:] > order[:-1]).all():
-        return taken
+    for chunk in np.unique(chunk_of).tolist():
+        chunk_rows = rows[order[bounds[chunk] : bounds[chunk + 1]]]
+        parts.append(column.chunk(chunk).take(pa.array(chunk_rows - starts[chunk])))
+    cells = pa.concat_arrays(parts) if parts else pa.array([], column.type)
+    is_in_requested_order = (order[1:] > order[:-1]).all()
+    if is_in_requested_order:
+        return cells
     # the cells are sorted by chunk: invert the permutation to get the requested order
     inverse = np.empty(len(order), dtype=np.int64)
     inverse[order] = np.arange(len(order))
-    return taken.take(pa.array(inverse))
+    return cells.take(pa.array(inverse))
 
 
-def take_table(table: pa.Table, rows: NDArray[np.integer[Any]]) -> pa.Table:
-    """Return the rows of a table at *rows*, in that order, in memory or in a mapped file as for :func:`held`."""
+def take_table_rows(table: pa.Table, rows: NDArray[np.integer[Any]]) -> pa.Table:
+    """Return the rows of a table at *rows*, in that order; a large result is memory-mapped from a file."""
     import pyarrow as pa
 
-    def parts() -> Iterator[pa.RecordBatch]:
+    if not table.num_columns:
+        # record batches without columns have no number of rows
+        return table.take(pa.array(rows))
+
+    def batches() -> Iterator[pa.RecordBatch]:
         for start in range(0, len(rows), ROWS):
             part = rows[start : start + ROWS]
-            yield pa.RecordBatch.from_arrays([take_rows(column, part) for column in table.columns], schema=table.schema)
+            columns = [take_cells(column, part) for column in table.columns]
+            yield pa.RecordBatch.from_arrays(columns, schema=table.schema)
 
-    return held(table.schema, parts()) if table.num_columns else table.take(pa.array(rows))
+    return table_of_batches(table.schema, batches())
 
 
-def converted(
+def converted_column(
     column: pa.ChunkedArray, kind: pa.DataType, convert: Callable[[list[Any], int], list[Any]]
 ) -> pa.ChunkedArray:
-    """Return a column converted to another type chunk by chunk, in memory or in a mapped file as for :func:`held`.
+    """Return a column converted to another type, chunk by chunk; a large result is memory-mapped from a file.
 
     Args:
         column: the cells.
@@ -151,12 +160,12 @@ def converted(
 
     schema = pa.schema([("cells", kind)])
 
-    def parts() -> Iterator[pa.RecordBatch]:
+    def batches() -> Iterator[pa.RecordBatch]:
         for start in range(0, len(column), ROWS):
             cells = convert(column.slice(start, ROWS).to_pylist(), start)
             yield pa.RecordBatch.from_arrays([pa.array(cells, kind)], schema=schema)
 
-    return held(schema, parts()).column(0)
+    return table_of_batches(schema, batches()).column(0)
 
 
 # Rows are told apart by digests of 16 bytes per row, however long the texts are.
@@ -174,36 +183,45 @@ def row_digests(columns: Sequence[pa.ChunkedArray | None], rows: int) -> NDArray
         size = min(SLICE, rows - start)
         cells = [[""] * size if column is None else cell_texts(column.slice(start, size)) for column in columns]
         for row, texts in enumerate(zip(*cells, strict=True), start):
-            digests[row] = np.void(digest_of(texts))
+            digests[row] = np.void(digest_of_texts(texts))
     return digests.view("S16")
 
 
 def cell_texts(column: pa.ChunkedArray) -> list[str]:
-    """Return the cells as strings; a list of texts becomes JSON, a missing cell an empty string."""
+    """Return the cells as strings: a list of texts becomes JSON, a missing cell an empty string."""
     import pyarrow as pa
 
     cells = column.to_pylist()
     if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
         # JSON keeps lists of different lengths apart, as joining would not
-        return [json.dumps(several) for several in cells]
+        return [json.dumps(texts) for texts in cells]
     return ["" if text is None else text for text in cells]
 
 
-def digest_of(texts: Sequence[str]) -> bytes:
+def digest_of_texts(texts: Sequence[str]) -> bytes:
     """Return a digest of 16 bytes for a sequence of texts: BLAKE2 of their lengths and contents."""
     # lengths keep ("ab", "c") and ("a", "bc") apart
     lengths = ",".join(str(len(text)) for text in texts)
     content = f"{lengths}:{''.join(texts)}"
+    # texts from Python may contain lone surrogates, which strict UTF-8 refuses
     return blake2b(content.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def distinct_rows(digests: NDArray[np.bytes_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the first row of each distinct digest, ascending, and for each row the index of its digest there."""
+    """Return the first row of each distinct digest, ascending, and the index in it of the digest of each row.
+
+    Args:
+        digests: the digests of the n rows, shape (n,), of which d are distinct.
+
+    Returns:
+        The first rows, shape (d,), and the indices, shape (n,).
+    """
     _, first_rows, sorted_index = np.unique(digests, return_index=True, return_inverse=True)
+    # NumPy sorts by digest: renumber by first row
     order = np.argsort(first_rows)
     new_index = np.empty(len(order), dtype=np.intp)
     new_index[order] = np.arange(len(order))
-    return first_rows[order], new_index[sorted_index.reshape(-1)]
+    return first_rows[order], new_index[sorted_index]
 
 
 def codes_of_names(column: pa.ChunkedArray, *, stripped: bool = False) -> NDArray[np.intp]:
@@ -215,11 +233,11 @@ def codes_of_names(column: pa.ChunkedArray, *, stripped: bool = False) -> NDArra
         column: a column of text.
         stripped: whether leading and trailing blanks are ignored, so that a cell of blanks has no name.
     """
-    digests, named = _digests_of_names(column, stripped)
+    digests, has_name = _digests_of_names(column, stripped)
     first_rows, index = distinct_rows(digests)
     codes = np.empty(len(column), dtype=np.intp)
-    codes[named] = index
-    codes[~named] = len(first_rows) + np.arange(len(column) - len(index))
+    codes[has_name] = index
+    codes[~has_name] = len(first_rows) + np.arange(len(column) - len(index))
     return codes
 
 
@@ -227,20 +245,25 @@ def counts_of_names(column: pa.ChunkedArray, *, stripped: bool = False) -> NDArr
     """Return the number of rows per code of :func:`codes_of_names`, in any order, with a third of its memory."""
     digests, _ = _digests_of_names(column, stripped)
     digests.sort()
-    starts = np.flatnonzero(np.append(True, digests[1:] != digests[:-1])) if len(digests) else np.empty(0, np.intp)
-    return np.append(np.diff(np.append(starts, len(digests))), np.ones(len(column) - len(digests), dtype=np.intp))
+    # equal digests are adjacent now: each run of them starts at 0 or where a digest differs from the one before
+    is_start = np.ones(len(digests), dtype=bool)
+    is_start[1:] = digests[1:] != digests[:-1]
+    name_counts = np.diff(np.append(np.flatnonzero(is_start), len(digests)))
+    # each row without a name has a code of its own
+    unnamed_counts = np.ones(len(column) - len(digests), dtype=np.intp)
+    return np.append(name_counts, unnamed_counts)
 
 
 def _digests_of_names(column: pa.ChunkedArray, stripped: bool) -> tuple[NDArray[np.bytes_], NDArray[np.bool_]]:
     """Return the digests of the m names in a column, shape (m,), and which of its n rows have a name, shape (n,)."""
     digests = np.empty(len(column), dtype=DIGEST)
-    named = np.empty(len(column), dtype=bool)
+    has_name = np.empty(len(column), dtype=bool)
     count = 0
     for start in range(0, len(column), SLICE):
         for row, cell in enumerate(cell_texts(column.slice(start, SLICE)), start):
             name = cell.strip() if stripped else cell
-            named[row] = bool(name)
+            has_name[row] = bool(name)
             if name:
-                digests[count] = np.void(digest_of((name,)))
+                digests[count] = np.void(digest_of_texts((name,)))
                 count += 1
-    return digests[:count].view("S16"), named
+    return digests[:count].view("S16"), has_name

@@ -31,17 +31,18 @@ class Configuration:
     file: Path
     values: dict[str, Any] = field(default_factory=dict)
 
-    def table(self, *verb: str) -> str:
-        """Return the header of a verb's table in this file, such as ``[run]``; without a verb, of the top level.
+    def table_header(self, *verb: str) -> str:
+        """Return the header of a verb's table in this file, such as ``[run]``; without a verb, that of the top level.
 
         The top level of ``assay.toml`` has no header: the result is empty.
         """
-        words = (*(("tool", "assay") if self.file.name == PYPROJECT else ()), *verb)
-        return f"[{'.'.join(words)}]" if words else ""
+        top_level = ("tool", "assay") if self.file.name == PYPROJECT else ()
+        keys = (*top_level, *verb)
+        return f"[{'.'.join(keys)}]" if keys else ""
 
     @property
     def line(self) -> str:
-        """The keys and values in one line."""
+        """The keys and values in one line, such as ``resamples = 0, seed = 1``."""
         return ", ".join(f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in self.values.items())
 
 
@@ -50,9 +51,10 @@ APPLIED: ContextVar[Configuration | None] = ContextVar("configuration", default=
 
 
 def find_configuration(start: Path) -> Configuration | None:
-    """Return the nearest configuration in a folder or its parents, up to the root of its repository or the home folder.
+    """Return the nearest configuration in a folder or its parents; None if there is none.
 
-    If the folder is in neither, only the folder itself is searched, since its parents may belong to someone else.
+    The search ends at the root of the repository or at the home folder. If the folder is in neither, only the folder
+    itself is searched, since its parents may belong to someone else.
 
     Raises:
         InputError: a file cannot be read, or is not TOML.
@@ -62,7 +64,7 @@ def find_configuration(start: Path) -> Configuration | None:
     except FileNotFoundError:
         # the working directory was removed
         return None
-    for folder in _searched_folders(start):
+    for folder in _folders_to_search(start):
         for name in (NAME, PYPROJECT):
             file = folder / name
             # unlike the methods of Path, access does not raise if a parent folder may not be read
@@ -73,13 +75,15 @@ def find_configuration(start: Path) -> Configuration | None:
     return None
 
 
-def _searched_folders(start: Path) -> list[Path]:
-    folders = [start, *start.parents]
-    # stays "~", which matches no folder, if the user has no home
-    home = Path(os.path.realpath(os.path.expanduser("~")))  # noqa: PTH111  Path.home raises then
-    for i, folder in enumerate(folders):
+def _folders_to_search(start: Path) -> list[Path]:
+    """Return a folder and its parents up to its repository or the home folder; only itself if it is in neither."""
+    # without a home, "~" is not expanded, and the result is no parent of *start*; Path.home would raise
+    home = Path(os.path.realpath(os.path.expanduser("~")))  # noqa: PTH111
+    folders: list[Path] = []
+    for folder in (start, *start.parents):
+        folders.append(folder)
         if folder == home or os.access(folder / ".git", os.F_OK):
-            return folders[: i + 1]
+            return folders
     return [start]
 
 
@@ -93,6 +97,7 @@ def _read_toml(file: Path) -> dict[str, Any] | None:
 
     try:
         text = file.read_text(encoding="utf-8")
+        # a file of another project is not parsed, so that a mistake in it is no error here
         if file.name == PYPROJECT and "assay" not in text:
             return None
         values = tomllib.loads(text)

@@ -17,7 +17,9 @@ PATIENCE = 60.0
 
 
 class Database:
-    """A SQLite file whose tables a subclass declares; use it as a context manager, and not across processes.
+    """A SQLite file whose tables a subclass declares.
+
+    Use it as a context manager, and do not pass it to another process.
 
     Args:
         path: the path of the file. If it does not exist, it is created with its folder, readable by the user alone.
@@ -37,12 +39,13 @@ class Database:
         try:
             private_folder(path.parent)
             with suppress(FileExistsError):
-                # created here, since SQLite gives its further files the same permissions
+                # created here with these permissions, which SQLite gives its further files as well
                 path.touch(0o600, exist_ok=False)
             # judges write from the thread of an event loop, but only one statement at a time
             self._connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
             self._open_database()
         except (OSError, sqlite3.Error) as error:
+            # only an OSError has a strerror, which may be None
             reason = getattr(error, "strerror", None) or error
             raise InputError(
                 f"{path}: cannot be used as {self.title} ({reason}); set ASSAY_CACHE to a folder that can be "
@@ -50,7 +53,11 @@ class Database:
             ) from error
 
     def _open_database(self) -> None:
-        """Turn on WAL and create the tables, retrying: SQLite's timeout does not cover two processes turning it on."""
+        """Turn on WAL and create the tables, retrying while another process has the file locked.
+
+        Raises:
+            sqlite3.Error: the file is not a database, or was locked for longer than :data:`PATIENCE`.
+        """
         deadline = time.monotonic() + PATIENCE
         while True:
             try:
@@ -59,6 +66,7 @@ class Database:
                 self._connection.executescript(self.schema)
                 return
             except sqlite3.OperationalError as error:
+                # SQLite's own timeout does not cover two processes that turn on WAL
                 if "locked" not in str(error) or time.monotonic() > deadline:
                     raise
                 time.sleep(0.05)
@@ -74,36 +82,51 @@ class Database:
         self._connection.close()
 
     @contextmanager
-    def _writing(self) -> Iterator[None]:
-        """Run the block in a transaction, which is rolled back if the block raises."""
-        with self._explaining():
+    def _transaction(self) -> Iterator[None]:
+        """Run the block in a transaction, which is rolled back if the block raises.
+
+        Raises:
+            StoreError: the file cannot be written, or is damaged.
+        """
+        with self._translated_errors():
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield
             except BaseException:
+                # SQLite has rolled back by itself after some errors, such as a full disk
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
                 raise
             self._connection.execute("COMMIT")
 
     @contextmanager
-    def _explaining(self) -> Iterator[None]:
-        """Turn SQLite errors in the block into errors that say what the user can do."""
+    def _translated_errors(self) -> Iterator[None]:
+        """Turn SQLite errors in the block into errors that say what the user can do.
+
+        Raises:
+            StoreError: the file cannot be written, or is damaged.
+        """
         try:
             yield
         except sqlite3.OperationalError as error:
-            raise self.unwritten(error, is_full="full" in str(error)) from error
+            # "database or disk is full"
+            raise self.write_error(error, is_full="full" in str(error)) from error
         except sqlite3.Error as error:
-            raise self.damaged(str(error)) from error
+            raise self.damage_error(str(error)) from error
 
-    def unwritten(self, error: Exception, *, is_full: bool) -> StoreError:
-        """Return the error to raise for a failed write; the message says what to do."""
+    def write_error(self, error: Exception, *, is_full: bool) -> StoreError:
+        """Return the error to raise for a failed write; its message says what to do.
+
+        Args:
+            error: the error of SQLite or of the system.
+            is_full: whether the disk is full.
+        """
         if is_full:
             return StoreFullError(f"{self.path}: the disk is full; free some space and run the same command again")
         return StoreError(f"{self.path}: {error}; the {self.kind} so far are kept, run the same command again")
 
-    def damaged(self, reason: str) -> DamagedStoreError:
-        """Return the error to raise for a damaged file; the message says how to remove it."""
+    def damage_error(self, reason: str) -> DamagedStoreError:
+        """Return the error to raise for a damaged file; its message says how to remove it."""
         return DamagedStoreError(
             f"{self.path}: the {self.title} is damaged ({reason}); move the file away, or remove it with: "
             f"assay cache prune {self.kind}"

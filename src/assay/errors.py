@@ -61,23 +61,29 @@ class UnavailableError(AssayError):
 
 
 class MissingExtraError(UnavailableError):
-    """An optional package is not installed."""
+    """An optional package is not installed.
+
+    Attributes:
+        package: the name of the package.
+        extra: the extra of assay that installs it.
+    """
 
     def __init__(self, package: str, extra: str) -> None:
-        super().__init__(f"the package {package} is not installed", install_extra(extra))
+        super().__init__(f"the package {package} is not installed", install_command(extra))
         self.package = package
         self.extra = extra
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """See :meth:`UnavailableError.__reduce__`."""
+        """Return the class and its arguments for pickling, since *args* has only the message."""
         return type(self), (self.package, self.extra)
 
 
 @functools.cache
-def install_extra(extra: str) -> str:
-    """Return the command that installs an extra, from the source of this installation: a checkout, a wheel or an index.
+def install_command(extra: str) -> str:
+    """Return the pip command that installs an extra of assay from the origin of this installation.
 
-    The source is in ``direct_url.json`` of the installed package (PEP 610), which pip writes unless it used an index.
+    The origin is a checkout, a wheel, a repository or an index. It is in ``direct_url.json`` of the installed package
+    (PEP 610), which pip writes unless it used an index.
     """
     # imported here to keep assay --help fast
     import json
@@ -88,12 +94,14 @@ def install_extra(extra: str) -> str:
         direct_url = metadata.distribution("assay").read_text("direct_url.json")
     except metadata.PackageNotFoundError:
         # not installed: the folder src of a checkout is on the path
-        return f"pip install -e {shlex.quote(f'{Path(__file__).parents[2]}[{extra}]')}"
-    return f"pip install {_requirement_of_extra(extra, json.loads(direct_url or '{}'))}"
+        checkout = Path(__file__).parents[2]
+        return "pip install -e " + shlex.quote(f"{checkout}[{extra}]")
+    origin = json.loads(direct_url or "{}")
+    return f"pip install {_requirement_of_extra(extra, origin)}"
 
 
 def _requirement_of_extra(extra: str, origin: Mapping[str, Any]) -> str:
-    """Return the pip requirement for assay with an extra, quoted for a shell.
+    """Return the pip requirement for assay with an extra, quoted for a shell; with ``-e`` for an editable checkout.
 
     Args:
         extra: the name of the extra, such as ``neural``.
@@ -104,64 +112,74 @@ def _requirement_of_extra(extra: str, origin: Mapping[str, Any]) -> str:
     from urllib.request import url2pathname
 
     url = str(origin.get("url", ""))
-    if url.startswith("file:") and "vcs_info" not in origin:
+    repository = origin.get("vcs_info")
+    if not url:
+        # double quotes, which every shell of Windows accepts as well
+        return f'"assay[{extra}]"'
+    if repository is not None:
+        url = f"{repository.get('vcs', 'git')}+{url}@{repository.get('commit_id', 'HEAD')}"
+    elif url.startswith("file:"):
         path = url2pathname(urlsplit(url).path)
         editable = "-e " if origin.get("dir_info", {}).get("editable") else ""
         return editable + shlex.quote(f"{path}[{extra}]")
-    if "vcs_info" in origin:
-        url = f"{origin['vcs_info'].get('vcs', 'git')}+{url}@{origin['vcs_info'].get('commit_id', 'HEAD')}"
-    return shlex.quote(f"assay[{extra}] @ {url}") if url else f'"assay[{extra}]"'
+    return shlex.quote(f"assay[{extra}] @ {url}")
 
 
 def summary_of(error: BaseException, limit: int = 300, *, skip: str | None = None) -> str:
-    """Return an error of another library as one line, such as ``ValueError: unexpected key``.
+    """Return the type and the message of an error as one line, such as ``ValueError: unexpected key``.
 
     Args:
         error: the exception.
-        limit: the maximum number of characters of its message.
+        limit: the maximum number of characters of its message, of which the first line is shown.
         skip: a prefix of lines to ignore if the message has other lines.
     """
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    informative = [line for line in lines if skip is None or not line.startswith(skip)]
-    text = (informative or lines or ["no reason given"])[0]
-    return f"{type(error).__name__}: {text[:limit]}"
+    informative_lines = [line for line in lines if skip is None or not line.startswith(skip)]
+    message = (informative_lines or lines or ["no reason given"])[0]
+    return f"{type(error).__name__}: {message[:limit]}"
 
 
 @contextmanager
-def code_of_others(what: str, remedy: str = "") -> Iterator[None]:
-    """Turn every exception from the code of another package, even SystemExit, into an UnavailableError.
+def unavailable_on_error(failure: str, remedy: str = "") -> Iterator[None]:
+    """Turn every exception from code of another package inside the block, even SystemExit, into an UnavailableError.
 
     Args:
-        what: the beginning of the message, which says what could not be done.
+        failure: the beginning of the message, which says what could not be done.
         remedy: the instruction for the user; may be empty.
+
+    Raises:
+        UnavailableError: the block raised anything but KeyboardInterrupt.
     """
     try:
         yield
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        raise UnavailableError(f"{what} ({summary_of(error)})", remedy) from error
+        raise UnavailableError(f"{failure} ({summary_of(error)})", remedy) from error
 
 
-def raised_at(error: BaseException) -> str:
+def error_location(error: BaseException) -> str:
     """Return the line of code that raised an error, as ``FILE, line 7``; ``nowhere`` without a traceback."""
     frames = traceback.extract_tb(error.__traceback__)
     return f"{frames[-1].filename}, line {frames[-1].lineno}" if frames else "nowhere"
 
 
-def suggest(word: str, choices: Iterable[str], limit: int = 3) -> str:
-    """Return `` Did you mean 'a' or 'b'?`` with the choices most similar to *word*; empty if none is similar."""
-    near = difflib.get_close_matches(word.lower(), list(choices), n=limit, cutoff=0.5)
-    if not near:
+def suggestion_for(word: str, choices: Iterable[str], limit: int = 3) -> str:
+    """Return `` Did you mean 'a' or 'b'?`` with the choices most similar to *word*; empty if none is similar.
+
+    The text begins with a blank, so that it can follow a sentence.
+    """
+    similar = difflib.get_close_matches(word.lower(), list(choices), n=limit, cutoff=0.5)
+    if not similar:
         return ""
-    return " Did you mean " + " or ".join(repr(name) for name in near) + "?"
+    return " Did you mean " + " or ".join(repr(name) for name in similar) + "?"
 
 
-def unknown_name(lack: str, name: str, choices: Iterable[str]) -> str:
+def unknown_name(problem: str, name: str, choices: Iterable[str]) -> str:
     """Return the message for an unknown name, with similar names and the list of valid ones.
 
     Args:
-        lack: the beginning of the message, to which the name is appended, such as ``runs/a: has no bucket``.
+        problem: the beginning of the message, to which the name is appended, such as ``runs/a: has no bucket``.
         name: the unknown name.
         choices: the valid names, in the order to show them.
 
@@ -170,4 +188,5 @@ def unknown_name(lack: str, name: str, choices: Iterable[str]) -> str:
         "there is no suite 'defalt'. Did you mean 'default'? Valid: default, quick."
     """
     valid = list(choices)
-    return f"{lack} {name!r}.{suggest(name, valid)} " + (f"Valid: {', '.join(valid)}." if valid else "There is none.")
+    listing = f"Valid: {', '.join(valid)}." if valid else "There is none."
+    return f"{problem} {name!r}.{suggestion_for(name, valid)} {listing}"

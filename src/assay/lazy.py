@@ -13,7 +13,7 @@ from importlib.resources import files
 from typing import Any
 
 
-def on_first_use(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+def lazy_attributes(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return ``__getattr__`` and ``__dir__`` for a package that imports its names only under ``if TYPE_CHECKING:``.
 
     ``__getattr__`` imports the module of a name on first use. It looks the module up in that same block, which type
@@ -25,19 +25,26 @@ def on_first_use(package: str) -> tuple[Callable[[str], Any], Callable[[], list[
             ``from assay.metrics.base import Metric``.
     """
 
-    def load(name: str) -> Any:
+    def load_attribute(name: str) -> Any:
         try:
             module, original_name = _imports_for_type_checkers(package)[name]
         except KeyError:
             raise AttributeError(f"module {package!r} has no attribute {name!r}") from None
         return getattr(import_module(module), original_name)
 
-    return load, lambda: sorted(sys.modules[package].__all__)
+    def list_names() -> list[str]:
+        return sorted(sys.modules[package].__all__)
+
+    return load_attribute, list_names
 
 
 @functools.cache
 def _imports_for_type_checkers(package: str) -> dict[str, tuple[str, str]]:
-    """Return the module, and the name in that module, of each name that a package imports for type checkers."""
+    """Return the module, and the name in that module, of each name that a package imports for type checkers.
+
+    Raises:
+        ImportError: the package has no source, such as one of compiled files alone.
+    """
     source = pkgutil.get_data(package, "__init__.py")
     if source is None:
         raise ImportError(f"the source of {package} is not at hand: its names cannot be found")
@@ -52,19 +59,20 @@ def _imports_for_type_checkers(package: str) -> dict[str, tuple[str, str]]:
     return imports
 
 
-def declared_in(package: str, pattern: re.Pattern[str]) -> dict[str, str]:
-    """Return the declarations in the modules of a package, from name to ``module:attribute``, found by text search.
+def find_declarations(package: str, pattern: re.Pattern[str]) -> dict[str, str]:
+    """Return ``module:attribute`` of each declaration in the modules of a package, by the name that it declares.
 
-    This way a built-in metric or reader is a single file, and listing them imports none of them.
+    Declarations are found by text search. This way a built-in metric or reader is a single file, and listing them
+    imports none of them.
 
     Args:
         package: the dotted name of the package; subpackages are not searched.
         pattern: a pattern of a declaration, with the groups ``name`` and ``attribute``.
     """
-    declared = {}
+    declarations = {}
     for source in sorted(files(package).iterdir(), key=lambda item: item.name):
         if source.name.endswith(".py"):
             module = f"{package}.{source.name.removesuffix('.py')}"
             for match in pattern.finditer(source.read_text(encoding="utf-8")):
-                declared[match["name"]] = f"{module}:{match['attribute']}"
-    return declared
+                declarations[match["name"]] = f"{module}:{match['attribute']}"
+    return declarations

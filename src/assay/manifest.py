@@ -29,6 +29,8 @@ Status = Literal["done", "failed", "unavailable", "not applicable"]
 
 
 class _Record(BaseModel):
+    """A frozen object of a run folder, whose fields are the keys of a JSON object; unknown keys are ignored."""
+
     # strict, since a number written as text was edited by hand
     model_config = ConfigDict(extra="ignore", frozen=True, strict=True, allow_inf_nan=False)
 
@@ -44,8 +46,12 @@ class RequestedDataset(_Record):
     other_columns: str | None = None
 
 
-def _registered_statistic(name: str) -> str:
-    """Return the name of a statistic, checked, since a run of a newer assay may have one that this assay lacks."""
+def _check_statistic_name(name: str) -> str:
+    """Return the name of a statistic unchanged if this assay has it; a run of a newer assay may have others.
+
+    Raises:
+        PydanticCustomError: this assay has no such statistic.
+    """
     try:
         check_statistics((name,))
     except InputError as error:
@@ -54,7 +60,9 @@ def _registered_statistic(name: str) -> str:
 
 
 class RequestRecord(_Record):
-    """The request of the run; see :class:`assay.benchmark.request.Request`.
+    """The request of the run: what was to be scored, and how agreement was to be computed.
+
+    Fields that are not listed have the meaning that they have in :class:`assay.benchmark.request.Request`.
 
     Attributes:
         unavailable: the reason for each dataset that could not be loaded, by name.
@@ -77,7 +85,7 @@ class RequestRecord(_Record):
     recorded_files: dict[str, str] = {}
     buckets: list[str]
     controls: list[str] = []
-    statistics: list[Annotated[str, AfterValidator(_registered_statistic)]] = Field(min_length=1)
+    statistics: list[Annotated[str, AfterValidator(_check_statistic_name)]] = Field(min_length=1)
     resamples: int
     interval: Literal["auto", "bootstrap", "influence"] = "bootstrap"
     confidence: float
@@ -157,12 +165,18 @@ class RecordedDeclaration(_Record):
     whole: str = ""
 
     @model_serializer(mode="wrap")
-    def _only_declared(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _serialize_given_fields(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        # a record without a declaration stays empty, rather than declare the defaults
         return {name: value for name, value in serialize(self).items() if name in self.model_fields_set}
 
 
 class Asymmetry(_Record):
-    """The mean and largest difference between scores in both orders of the texts, over `pairs` distinct pairs."""
+    """The difference between the scores of a pair in both orders of its texts.
+
+    Attributes:
+        mean, largest: the mean and the largest absolute difference.
+        pairs: the number of distinct pairs that were scored in both orders.
+    """
 
     mean: float
     largest: float
@@ -202,16 +216,18 @@ class Cost(_Record):
         if not isinstance(values, dict) or values.keys() <= cls.model_fields.keys():
             return values
         known = {key: value for key, value in values.items() if key in cls.model_fields}
-        return known | {"details": {key: value for key, value in values.items() if key not in known}}
+        details = {key: value for key, value in values.items() if key not in known}
+        return known | {"details": details}
 
     @model_serializer
-    def _flatten(self) -> dict[str, Any]:
+    def _flatten_details(self) -> dict[str, Any]:
+        """Return what was measured, with `details` at the same level, in the order in which runs write the keys."""
         before = {"pairs_per_second": self.pairs_per_second, "price_per_1000": self.price_per_1000}
         after = {"peak_memory_mb": self.peak_memory_mb, "asymmetry": self.asymmetry, "shared_with": self.shared_with}
-        return _present(before) | self.details | _present(after)
+        return _without_empty_values(before) | self.details | _without_empty_values(after)
 
 
-def _present(values: dict[str, Any]) -> dict[str, Any]:
+def _without_empty_values(values: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in values.items() if value not in (None, [])}
 
 
@@ -228,23 +244,26 @@ _DIGESTS = frozenset({"digest", "vectors"})
 def identity_of(
     signature: Mapping[str, str], *, weights: bool = True, versions: bool = False
 ) -> tuple[tuple[str, str], ...]:
-    """Return the parts of a signature that are equal for the same metric in two runs, sorted.
+    """Return the parts of a signature that are equal for the same metric in two runs, as sorted (key, value) pairs.
 
-    Package versions are left out, and paths of files whose digest is in the signature.
+    Paths of files whose digest is in the signature are left out, and package versions unless *versions*.
 
     Args:
         signature: the signature of the metric.
         weights: whether digests count; without them, metrics that differ only in model weights are the same.
         versions: whether package versions count as well.
     """
+    # a preset of several models has keys such as "1.digest"
     keys = {key.rpartition(".")[2] for key in signature}
     parts = []
     for key, value in signature.items():
         part = key.rpartition(".")[2]
-        is_path = part == "subject" and keys & _DIGESTS
+        is_path_of_digested_file = part == "subject" and not keys.isdisjoint(_DIGESTS)
         is_version = _VERSION.fullmatch(value) is not None
-        if not is_path and (versions or not is_version) and (weights or part not in _DIGESTS):
-            parts.append((key, value))
+        is_digest = part in _DIGESTS
+        if is_path_of_digested_file or (is_version and not versions) or (is_digest and not weights):
+            continue
+        parts.append((key, value))
     return tuple(sorted(parts))
 
 
@@ -285,7 +304,7 @@ class MetricRecord(_Record):
 
     @classmethod
     def without_scores(cls, dataset: str, metric: str, status: Status, reason: str, remedy: str = "") -> MetricRecord:
-        """Return the record of a metric that returned no scores."""
+        """Return the record of a metric that has no scores on a dataset, with the reason and the remedy."""
         return cls(
             dataset=dataset,
             metric=metric,
@@ -304,18 +323,20 @@ class MetricRecord(_Record):
     @property
     def price_per_1000(self) -> float | None:
         """The price of 1,000 distinct pairs as recorded, or 0 if it ran on the machine of the run; None if unknown."""
-        if self.cost.price_per_1000 is None and self.declared.kind in _LOCAL_KINDS and "calls" not in self.cost.details:
-            return 0.0
-        return self.cost.price_per_1000
+        if self.cost.price_per_1000 is not None:
+            return self.cost.price_per_1000
+        is_local = self.declared.kind in _LOCAL_KINDS and "calls" not in self.cost.details
+        return 0.0 if is_local else None
 
     @property
-    def why_missing(self) -> str:
-        """The status, reason and remedy of a metric without scores, as text."""
-        return f"{self.status}, {self.reason}" + (f" -> {self.remedy}" if self.remedy else "")
+    def missing_reason(self) -> str:
+        """The status, the reason and, if there is one, the remedy of a metric without scores, as text."""
+        remedy = f" -> {self.remedy}" if self.remedy else ""
+        return f"{self.status}, {self.reason}{remedy}"
 
 
 class AnnotatorReliability(_Record):
-    """Split-half reliability of the mean label in a bucket; see :mod:`assay.statistics.reliability`.
+    """The split-half reliability of the mean label in a bucket, from :mod:`assay.statistics.reliability`.
 
     Attributes:
         pearson, spearman: the reliability; None if it cannot be estimated.
@@ -415,7 +436,7 @@ class Manifest(_Record):
     seconds: dict[str, float] = {}
     environment: Environment = Environment()
 
-    def plain(self) -> dict[str, Any]:
+    def plain_values(self) -> dict[str, Any]:
         """Return the manifest as plain values, as in ``run.json``."""
         return self.model_dump(by_alias=True)
 
@@ -446,7 +467,7 @@ class AgreementRow(_Record):
     n: int = Field(ge=0)
     note: str
 
-    def plain(self) -> dict[str, Any]:
+    def plain_values(self) -> dict[str, Any]:
         """Return the row as plain values, by column of the agreement table."""
         return self.model_dump()
 

@@ -41,13 +41,13 @@ def unfinished_folder(beside: Path) -> Iterator[Path]:
     Args:
         beside: the final path of what is being written; its parent folder exists.
     """
-    sweep(beside.parent)
-    # not derived from the name of *beside*, which may already have the maximum length of a name
+    remove_leftovers(beside.parent)
+    # the name is not derived from that of *beside*, which may already have the maximum length of a name
     name = uuid.uuid4().hex
     unlocked, temporary = beside.with_name(f".{name}.new"), beside.with_name(f".{name}.part")
     unlocked.mkdir()
-    lock = _lock(unlocked)
-    # renamed only once it is locked, since other processes remove unlocked folders with this ending
+    lock = _acquire_lock(unlocked)
+    # renamed only once it is locked, since other processes remove unlocked folders that end in .part
     unlocked.rename(temporary)
     try:
         yield temporary
@@ -58,7 +58,7 @@ def unfinished_folder(beside: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def written_whole(path: Path) -> Iterator[Path]:
+def atomic_write(path: Path) -> Iterator[Path]:
     """Yield the path of a temporary file, which replaces *path* when the block ends.
 
     A reader finds either the old or the new file, never a part, even if the process is killed. If the block raises,
@@ -74,27 +74,32 @@ def written_whole(path: Path) -> Iterator[Path]:
         temporary.replace(path)
 
 
-def sweep(folder: Path) -> None:
+def remove_leftovers(folder: Path) -> None:
     """Remove the unfinished files and folders that killed processes left in a folder."""
     for path in folder.iterdir():
-        if path.suffix == ".part" and is_unfinished(path) and (lock := _lock(path)) is not None:
-            if path.is_dir():
-                shutil.rmtree(path, ignore_errors=True)
-            else:
-                path.unlink(missing_ok=True)
-            os.close(lock)
+        # a folder that ends in .new is not locked yet, but may belong to a running process
+        if path.suffix != ".part" or not is_unfinished(path):
+            continue
+        lock = _acquire_lock(path)
+        if lock is None:
+            continue
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
+        os.close(lock)
 
 
 @contextmanager
-def one_at_a_time(folder: Path) -> Iterator[None]:
-    """Wait until no other process or thread is in such a block for the same folder, and keep others out meanwhile.
+def exclusive_lock(folder: Path) -> Iterator[None]:
+    """Hold the lock of a folder inside the block, so that no other process or thread is in such a block for it.
 
-    Without effect on systems that cannot lock folders.
+    Waits for the lock. On systems that cannot lock folders this has no effect.
 
     Args:
         folder: the folder to lock, which must exist.
     """
-    lock = _lock(folder, wait=True)
+    lock = _acquire_lock(folder, wait=True)
     try:
         yield
     finally:
@@ -102,7 +107,7 @@ def one_at_a_time(folder: Path) -> Iterator[None]:
             os.close(lock)
 
 
-def _lock(path: Path, *, wait: bool = False) -> int | None:
+def _acquire_lock(path: Path, *, wait: bool = False) -> int | None:
     """Lock a file or folder and return the descriptor that holds the lock; closing it releases the lock.
 
     Returns None if another process or thread has the lock (unless *wait*), if the path is gone, or if the system has no
@@ -111,11 +116,13 @@ def _lock(path: Path, *, wait: bool = False) -> int | None:
     try:
         import fcntl
 
-        descriptor = os.open(path, os.O_RDONLY | (0 if wait else os.O_NOFOLLOW))
-    except (ImportError, OSError):  # Windows has no such locks; or the path is gone by now
+        # a leftover must not be a link to something else; a folder of the user's may be a link
+        descriptor = os.open(path, os.O_RDONLY if wait else os.O_RDONLY | os.O_NOFOLLOW)
+    except (ImportError, OSError):
+        # Windows has no such locks; or the path is gone by now
         return None
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         os.close(descriptor)
         return None
@@ -129,7 +136,7 @@ def put_folder(scratch: Path, folder: Path) -> None:
     """Rename the folder *scratch* to *folder*, replacing an older one, in one step if the system can swap names.
 
     After a swap the older folder is at *scratch*. Other systems move the older folder aside for a moment; if the
-    process is killed then, :func:`restore` moves it back.
+    process is killed then, :func:`restore_folder` moves it back.
 
     Raises:
         OSError: the folder cannot be renamed; the older one is back in its place, or the text says where it is.
@@ -137,7 +144,7 @@ def put_folder(scratch: Path, folder: Path) -> None:
     if not folder.exists():
         scratch.replace(folder)
         return
-    if _swapped(scratch, folder):
+    if _swap_folders(scratch, folder):
         return
     while True:
         aside = folder.with_name(f"{_aside_prefix(folder)}{uuid.uuid4().hex}")
@@ -146,15 +153,15 @@ def put_folder(scratch: Path, folder: Path) -> None:
             scratch.replace(folder)
             return
         except OSError:
-            # a reader that found no folder just then has moved the older one back: once more
+            # a reader that found no folder just then has moved the older one back: try again
             if aside.exists() or not folder.exists():
                 raise
         finally:
-            restore(folder)
+            restore_folder(folder)
 
 
-def restore(folder: Path) -> None:
-    """Move back an older folder that was moved aside, or remove it if a new folder has taken its place.
+def restore_folder(folder: Path) -> None:
+    """Move back an older folder that :func:`put_folder` moved aside, or remove it if a new one has taken its place.
 
     Raises:
         OSError: the older folder cannot be moved back; the message says where it is.
@@ -176,17 +183,21 @@ def restore(folder: Path) -> None:
 
 
 def _aside_prefix(folder: Path) -> str:
+    """Return how the names begin under which older folders with this path are moved aside."""
     # a digest, since the name of the folder may already have the maximum length
     return f".{hashlib.sha256(os.fsencode(folder.name)).hexdigest()[:16]}.old."
 
 
-def _swapped(first: Path, second: Path) -> bool:
-    """Swap the names of two folders in one step; return False if the system or file system cannot."""
+def _swap_folders(first: Path, second: Path) -> bool:
+    """Swap the names of two folders in one step, and return True; return False if the system cannot do this."""
+    # Python has no function for this system call
     renameat2 = getattr(ctypes.CDLL(None), "renameat2", None) if sys.platform == "linux" else None
     if renameat2 is None:
         return False
     at_working_folder, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE of Linux
-    return not renameat2(at_working_folder, os.fsencode(first), at_working_folder, os.fsencode(second), exchange)
+    status = renameat2(at_working_folder, os.fsencode(first), at_working_folder, os.fsencode(second), exchange)
+    # another number is an error, such as that the file system cannot swap names
+    return not status
 
 
 @dataclass(frozen=True)
@@ -194,32 +205,36 @@ class FileKind:
     """A kind of file that assay may overwrite if it wrote it itself.
 
     Attributes:
-        what: the name of the kind in messages.
+        name: the name of the kind in messages, such as ``a baseline``.
         option: the setting with the path, as messages write it.
-        holds: a function that tells whether a file is of this kind, from this or an earlier version of assay.
+        recognizes: a function that tells whether a file is of this kind, from this or an earlier version of assay.
     """
 
-    what: str
+    name: str
     option: str
-    holds: Callable[[Path], bool]
+    recognizes: Callable[[Path], bool]
 
 
 def check_replaceable(path: Path, kind: FileKind) -> None:
-    """Raise InputError if *path* exists and is not an earlier file of this kind, since it would be overwritten.
+    """Check that writing to *path* overwrites nothing but an earlier file of this kind.
 
-    Empty files, and devices such as ``/dev/stdout``, may be written.
+    Empty files, and devices such as ``/dev/stdout``, may be written as well.
+
+    Raises:
+        InputError: there is another file or a folder at the path, or the file cannot be opened.
     """
     try:
         status = path.stat()
         if stat.S_ISDIR(status.st_mode):
             raise InputError(f"{path}: is a folder; give {kind.option} another name")
-        if not stat.S_ISREG(status.st_mode) or not status.st_size or kind.holds(path):
+        is_device = not stat.S_ISREG(status.st_mode)
+        if is_device or status.st_size == 0 or kind.recognizes(path):
             return
     except (FileNotFoundError, NotADirectoryError):
         return
     except OSError as error:
         raise InputError(f"{path}: cannot be opened ({error.strerror or error})") from error
-    raise InputError(f"{path}: holds something else than {kind.what}; give {kind.option} another name or remove it")
+    raise InputError(f"{path}: holds something else than {kind.name}; give {kind.option} another name or remove it")
 
 
 def json_text(value: object) -> str:
@@ -232,13 +247,13 @@ def json_text(value: object) -> str:
 
 
 class _Stream(Protocol):
-    """A stream that the csv module writes to."""
+    """A stream that the csv module writes to; the result of ``write`` is ignored."""
 
     def write(self, text: str, /) -> object: ...
 
 
-class _EndedByNewline:
-    """A stream that writes the rows of a csv writer with ``\\n`` in place of ``\\r\\n`` at their ends.
+class _NewlineStream:
+    """A stream that passes on the rows of a csv writer with ``\\n`` in place of ``\\r\\n`` at their ends.
 
     The writer itself must use ``\\r\\n``: before Python 3.13 it quotes only the line ends in its own terminator, while
     readers also end a row at a bare ``\\r``. Every call of ``write`` is one whole row.
@@ -252,23 +267,24 @@ class _EndedByNewline:
 
 
 #: Characters at which a spreadsheet begins a formula, or which it drops before one.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-_NUMBER = re.compile(r"[+-](\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+#: A number with a sign, which begins like a formula.
+_SIGNED_NUMBER = re.compile(r"[+-](\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
-def shown_by_spreadsheet(cell: Any) -> Any:
-    """Return a cell that a spreadsheet shows instead of running: a text that looks like a formula gets a leading ``'``.
+def escape_formula(cell: Any) -> Any:
+    """Return a cell that no spreadsheet runs: text that looks like a formula gets a leading ``'``.
 
-    Numbers, also as text, are returned unchanged.
+    Other text, numbers, also as text, and values of other types are returned unchanged.
     """
-    if isinstance(cell, str) and cell.startswith(_FORMULA) and not _NUMBER.fullmatch(cell):
+    if isinstance(cell, str) and cell.startswith(_FORMULA_STARTS) and not _SIGNED_NUMBER.fullmatch(cell):
         return f"'{cell}"
     return cell
 
 
 def write_rows(stream: _Stream, rows: Iterable[Iterable[Any]], *, delimiter: str = ",") -> None:
     """Write rows of cells, including a header, as delimited lines that end in ``\\n``; None becomes an empty cell."""
-    csv.writer(_EndedByNewline(stream), delimiter=delimiter, lineterminator="\r\n").writerows(rows)
+    csv.writer(_NewlineStream(stream), delimiter=delimiter, lineterminator="\r\n").writerows(rows)
 
 
 def write_records(stream: _Stream, heads: Sequence[str], records: Iterable[Mapping[str, Any]]) -> None:
@@ -277,6 +293,6 @@ def write_records(stream: _Stream, heads: Sequence[str], records: Iterable[Mappi
     Raises:
         ValueError: a record has a key that is not in the header.
     """
-    writer = csv.DictWriter(_EndedByNewline(stream), heads, lineterminator="\r\n")
+    writer = csv.DictWriter(_NewlineStream(stream), heads, lineterminator="\r\n")
     writer.writeheader()
     writer.writerows(records)

@@ -10,7 +10,7 @@ from assay.errors import InputError
 
 
 def cache_dir() -> Path:
-    """Return the folder for downloads and stored scores: ``$ASSAY_CACHE`` or the platform's cache folder.
+    """Return the folder for downloads and stored scores: ``$ASSAY_CACHE``, or assay's folder in the platform's cache.
 
     The folder need not exist yet.
     """
@@ -28,6 +28,7 @@ def private_folder(path: Path) -> Path:
     Raises:
         OSError: the folder cannot be created.
     """
+    # one by one, since Path.mkdir gives its mode to the last folder only
     if not path.parent.exists():
         private_folder(path.parent)
     path.mkdir(mode=0o700, exist_ok=True)
@@ -35,39 +36,43 @@ def private_folder(path: Path) -> Path:
 
 
 def data_dirs() -> list[Path]:
-    """Return the folders of ``$ASSAY_DATA`` (separated as in ``$PATH``), in order."""
+    """Return the folders of ``$ASSAY_DATA`` (separated as in ``$PATH``), in order; none if it is not set."""
     value = os.environ.get("ASSAY_DATA", "")
     return [user_path(part) for part in value.split(os.pathsep) if part]
 
 
 #: Local copies of files that a cluster node lacks, by the path that the user typed.
-_copies: dict[str, Path] = {}
+_local_copies: dict[str, Path] = {}
 
 
-def use_copy(named: str, path: Path) -> None:
-    """Make :func:`user_path` return another path for a path that a user typed, in this process."""
-    _copies[named] = path
+def use_local_copy(typed_path: str, copy: Path) -> None:
+    """Make :func:`user_path` return the path of a local copy for a path that a user typed, in this process."""
+    _local_copies[typed_path] = copy
 
 
 def user_path(path: str | Path) -> Path:
     """Return a path that a user typed, with ``~`` and ``~name`` expanded to home folders.
 
+    On a cluster node it is the path of the local copy, if there is one. Nothing needs to exist at the path.
+
     Raises:
         InputError: no file can have this name: it is too long, contains NUL or half a character (a lone surrogate), or
-            begins with ``~name`` for an unknown user.
+            begins with ``~name`` for an unknown user and is no existing file.
     """
     text = os.fspath(path)
-    if text in _copies:
-        return _copies[text]
+    if text in _local_copies:
+        return _local_copies[text]
     try:
-        named = Path(text).expanduser()
+        expanded = Path(text).expanduser()
     except RuntimeError:
-        if exists(text):
+        # there is no such user, but a name may begin with ~
+        if path_exists(text):
             return Path(text)
         unknown = f"there is no user {Path(text).parts[0].removeprefix('~')!r} on this machine"
         raise InputError(f"{text}: {unknown}; write the path in full, or ./{text} if that is its name") from None
     try:
-        named.lstat()
+        # only to find out whether the system accepts the name
+        expanded.lstat()
     except ValueError as error:
         reason = "holds NUL" if "\0" in text else "holds half a character"
         raise InputError(f"{text!r}: no path can be this ({reason})") from error
@@ -76,9 +81,9 @@ def user_path(path: str | Path) -> Path:
             raise InputError(
                 f"{text}: is longer than the name of a file can be ({len(text):,} characters); give a shorter one"
             ) from error
-    return named
+    return expanded
 
 
-def exists(text: str | Path) -> bool:
+def path_exists(text: str | Path) -> bool:
     """Tell whether a file or folder with this path exists; False for a text that cannot be a path."""
     return os.path.exists(text)  # noqa: PTH110  Path.exists raises for a name that is too long

@@ -1,7 +1,8 @@
-"""Worker processes that survive the death of one of them, which affects only the item that it was working on.
+"""Worker processes that survive the death of one of them, and the peak memory of this process.
 
-A pool of the standard library breaks as a whole when one of its processes is killed, and does not tell which item was
-the cause. Therefore each worker is a pool of one process.
+The death of a worker affects only the item that it was working on. A pool of the standard library breaks as a whole
+when one of its processes is killed, and does not tell which item was the cause. Therefore each worker is a pool of one
+process.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import wait as wait_for
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from assay.errors import AssayError, WorkerDiedError
@@ -42,8 +44,8 @@ class NotForWorkersError(AssayError):
 
 
 @dataclass
-class _Sent(Generic[T]):
-    """An item in work or waiting, with its pickled bytes and the number of workers that it has killed."""
+class _PickledItem(Generic[T]):
+    """An item that waits or is at a worker, with its pickled bytes and the number of workers that it has killed."""
 
     item: T
     content: bytes
@@ -55,38 +57,39 @@ class _Worker(Generic[T]):
 
     def __init__(self) -> None:
         # spawned: a fork would copy locks that other threads hold, such as those of torch, SQLite or a progress bar
-        self._pool = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), initializer=_set_up)
+        self._pool = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), initializer=_initialize_worker)
         # the pool does not expose its process, so it is found as the new child
         others = set(multiprocessing.active_children())
         with _isolated_start():
             self._started = self._pool.submit(os.getpid)
         self._process = next(iter(set(multiprocessing.active_children()) - others), None)
-        self.sent: dict[Future[bytes], _Sent[T]] = {}
+        self.sent: dict[Future[bytes], _PickledItem[T]] = {}
 
     @property
     def is_ready(self) -> bool:
         """Whether the process has started and answered."""
         return self._started.done() and self._started.exception() is None
 
-    def send(self, function: Callable[[Any], Any], sent: _Sent[T]) -> None:
-        """Let the process call a function with an item."""
+    def send(self, function: Callable[[Any], Any], pickled: _PickledItem[T]) -> None:
+        """Let the process call a function with an item; its future in :attr:`sent` gets the outcome, pickled."""
+        future: Future[bytes]
         try:
-            self.sent[self._pool.submit(_call, function, sent.content)] = sent
+            future = self._pool.submit(_call_with_pickled, function, pickled.content)
         except BrokenProcessPool as error:
             # the process died while idle: the item gets a future with the error, as if it had died later
-            future: Future[bytes] = Future()
+            future = Future()
             future.set_exception(error)
-            self.sent[future] = sent
+        self.sent[future] = pickled
 
-    def ending(self) -> str:
-        """Wait for the end of the process, and describe it: by which signal, or with which exit code."""
-        code = self._exit_code()
+    def await_end(self) -> str:
+        """Wait for the end of the process, and return how it ended: by which signal, or with which exit code."""
+        code = self._await_exit_code()
         if code is None:
             return "unexpectedly"
         return f"by signal {-code}" if code < 0 else f"with exit code {code}"
 
-    def _exit_code(self) -> int | None:
-        """Wait for the end of the process, and return its exit code; None if it is unknown."""
+    def _await_exit_code(self) -> int | None:
+        """Wait for the end of the process, and return its exit code; None if it is unknown or takes too long."""
         deadline = time.monotonic() + SECONDS_TO_END
         # polled: the thread of the pool waits for the process as well, and only one of the two gets the code at once
         while self._process is not None and self._process.exitcode is None and time.monotonic() < deadline:
@@ -94,14 +97,14 @@ class _Worker(Generic[T]):
         return None if self._process is None else self._process.exitcode
 
     def kill(self) -> None:
-        """End the process at once."""
+        """End the process at once, without waiting for its end."""
         if self._process is not None:
             self._process.kill()
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def join(self) -> None:
         """Wait for the end of a process that was killed."""
-        self._exit_code()
+        self._await_exit_code()
 
 
 class Crew(Generic[T]):
@@ -116,7 +119,7 @@ class Crew(Generic[T]):
         self.size = size
         self._function = function
         self._workers: list[_Worker[T]] = []
-        self._waiting: deque[_Sent[T]] = deque()
+        self._waiting: deque[_PickledItem[T]] = deque()
 
     def start(self) -> None:
         """Start the missing processes without waiting for them.
@@ -150,24 +153,26 @@ class Crew(Generic[T]):
         try:
             while True:
                 self.start()
+                # the worker with the fewest items; None if no process could be started
                 worker = min(self._workers, key=lambda worker: len(worker.sent), default=None)
-                if not self._waiting and not is_exhausted and (worker is None or len(worker.sent) < AHEAD):
+                has_room = worker is None or len(worker.sent) < AHEAD
+                if not self._waiting and not is_exhausted and has_room:
                     try:
                         item = next(source)
                     except StopIteration:
                         is_exhausted = True
                         continue
-                    packed = _packed(item)
-                    if worker is None or packed is None:
+                    content = _pickled(item)
+                    if worker is None or content is None:
                         yield item, NotForWorkersError("no worker can take it")
                     else:
-                        self._waiting.append(_Sent(item, packed))
+                        self._waiting.append(_PickledItem(item, content))
                 elif worker is None and self._waiting:
                     yield self._waiting.popleft().item, NotForWorkersError("no worker could be started")
-                elif worker is not None and self._waiting and len(worker.sent) < AHEAD:
+                elif worker is not None and self._waiting and has_room:
                     worker.send(self._function, self._waiting.popleft())
-                elif worker is not None and any(worker.sent for worker in self._workers):
-                    yield from self._outcomes()
+                elif any(worker.sent for worker in self._workers):
+                    yield from self._completed_items()
                 else:
                     return
         finally:
@@ -175,8 +180,11 @@ class Crew(Generic[T]):
                 # the caller stopped early: items in work need not be finished
                 self.close()
 
-    def _outcomes(self) -> Iterator[tuple[T, Any]]:
-        """Wait until an item is completed, and yield all completed ones; requeue the items of dead workers."""
+    def _completed_items(self) -> Iterator[tuple[T, Any]]:
+        """Wait until an item is completed, and yield all completed ones, each with its outcome.
+
+        The items of dead workers are requeued.
+        """
         done, _ = wait([future for worker in self._workers for future in worker.sent], return_when=FIRST_COMPLETED)
         for worker in list(self._workers):
             for future in [future for future in worker.sent if future in done]:
@@ -186,8 +194,11 @@ class Crew(Generic[T]):
                 yield worker.sent.pop(future).item, pickle.loads(future.result())
 
     def _replace_dead(self, worker: _Worker[T]) -> Iterator[tuple[T, Any]]:
-        """Remove a dead worker and requeue its items; yield the one that it was working on if that is given up."""
-        ending = worker.ending()
+        """Remove a dead worker and requeue its items; yield the one that it was working on if that is given up.
+
+        The next pass of :meth:`map` starts a new process in its place.
+        """
+        ending = worker.await_end()
         worker.kill()
         self._workers.remove(worker)
         in_work, *queued = worker.sent.values()
@@ -207,7 +218,7 @@ class Crew(Generic[T]):
             yield in_work.item, WorkerDiedError(f"ended {in_work.deaths} processes that scored it, the last {ending}")
 
     def close(self) -> None:
-        """End all processes at once."""
+        """End all processes at once; items that are waiting or in work are dropped."""
         self._waiting.clear()
         ended, self._workers = self._workers, []
         for worker in ended:
@@ -237,9 +248,10 @@ def _isolated_start() -> Iterator[None]:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _set_up() -> None:
+def _initialize_worker() -> None:
     """Prepare a worker process: ignore Ctrl-C, send prints to stderr, and end when the parent process ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # stdout belongs to the results of the command; either descriptor may be closed
     with suppress(OSError):
         os.dup2(2, 1)
     parent = multiprocessing.parent_process()
@@ -253,8 +265,11 @@ def _end_with_parent(sentinel: int) -> None:
     os._exit(1)
 
 
-def _call(function: Callable[[Any], Any], content: bytes) -> bytes:
-    """Call a function with an item inside a worker, and return its result or exception, pickled."""
+def _call_with_pickled(function: Callable[[Any], Any], content: bytes) -> bytes:
+    """Call a function with a pickled item inside a worker, and return its result or exception, pickled.
+
+    An item that cannot be unpickled here gives a NotForWorkersError, an outcome that cannot be pickled an AssayError.
+    """
     try:
         item = pickle.loads(content)
     except Exception as error:  # noqa: BLE001 - whatever the import of a module raises
@@ -265,17 +280,50 @@ def _call(function: Callable[[Any], Any], content: bytes) -> bytes:
         outcome = AssayError(f"called exit({error.code!r})")
     except Exception as error:  # noqa: BLE001 - it is raised where the item came from
         outcome = error
-    packed = _packed(outcome)
-    return pickle.dumps(AssayError(f"{type(outcome).__name__}: {outcome}")) if packed is None else packed
+    pickled_outcome = _pickled(outcome)
+    if pickled_outcome is None:
+        return pickle.dumps(AssayError(f"{type(outcome).__name__}: {outcome}"))
+    return pickled_outcome
 
 
-def _packed(value: Any) -> bytes | None:
-    """Return a value pickled; None if it cannot be pickled and read back."""
+def _pickled(value: Any) -> bytes | None:
+    """Return a value pickled; None if it cannot be pickled, or if it is an exception that cannot be unpickled."""
     try:
-        packed = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
+        content = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
         if isinstance(value, Exception):
             # an exception whose constructor needs other arguments can be pickled but not unpickled
-            pickle.loads(packed)
+            pickle.loads(content)
     except Exception:  # noqa: BLE001 - whatever the class of a metric raises when it is copied
         return None
-    return packed
+    return content
+
+
+# The memory of this process.
+
+
+def reset_peak_memory() -> None:
+    """Reset the peak memory of this process if the system supports it."""
+    try:
+        # Linux resets the peak resident size (VmHWM) when 5 is written here
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+    except OSError:
+        # unsupported or forbidden: the peak then counts from the start of the process
+        return
+
+
+def peak_memory() -> int:
+    """Return the peak memory of this process in MB (10⁶ bytes).
+
+    On Linux it is the peak since :func:`reset_peak_memory`, elsewhere the peak since the process started.
+    """
+    try:
+        status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
+        kibibytes = int(status.partition("VmHWM:")[2].split()[0])
+        return round(kibibytes * 1024 / 1e6)
+    except (OSError, IndexError, ValueError):
+        # no such file or field: not Linux, or a container that hides it
+        import resource
+
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        # macOS reports bytes, other systems KiB
+        return round(peak / 1e6 if sys.platform == "darwin" else peak * 1024 / 1e6)

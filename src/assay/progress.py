@@ -20,15 +20,20 @@ class Progress(Protocol):
     """Receives the steps of a run, a training or a download."""
 
     def begin(self, what: str, total: int) -> None:
-        """Start a step of *total* units, which ends the previous step; 0 if the number is unknown."""
+        """Start a step, which ends the previous one.
+
+        Args:
+            what: what the step does or works on, as shown to the user.
+            total: the number of units of the step; 0 if it is unknown.
+        """
         ...
 
     def advance(self, units: int) -> None:
-        """Report that further units of the current step are done."""
+        """Report that so many further units of the current step are done."""
         ...
 
     def say(self, line: str) -> None:
-        """Report one line of text."""
+        """Show one line of text to the user, such as a note on a step."""
         ...
 
 
@@ -36,13 +41,13 @@ class Silent:
     """A progress that shows nothing."""
 
     def begin(self, what: str, total: int) -> None:
-        """See :meth:`Progress.begin`."""
+        """Ignore the start of a step."""
 
     def advance(self, units: int) -> None:
-        """See :meth:`Progress.advance`."""
+        """Ignore that units are done."""
 
     def say(self, line: str) -> None:
-        """See :meth:`Progress.say`."""
+        """Drop a line of text."""
 
 
 #: Functions that receive the share of a unit of work that is done; only the last one, the innermost, is called.
@@ -50,8 +55,8 @@ _listeners: list[Callable[[float], None]] = []
 
 
 @contextmanager
-def shares_told_to(listener: Callable[[float], None]) -> Iterator[None]:
-    """Pass the shares that are reported inside the block, from 0 to 1, to a function."""
+def share_listener(listener: Callable[[float], None]) -> Iterator[None]:
+    """Pass the shares that are reported inside the block, from 0 to 1, to a function, and to no outer listener."""
     _listeners.append(listener)
     try:
         yield
@@ -59,30 +64,33 @@ def shares_told_to(listener: Callable[[float], None]) -> Iterator[None]:
         _listeners.remove(listener)
 
 
-def tell_share(share: float) -> None:
+def report_share(share: float) -> None:
     """Report the share of the current unit of work that is done, from 0 to 1, to the innermost listener."""
     if _listeners:
         _listeners[-1](share)
 
 
 @contextmanager
-def portion(start: float, stop: float) -> Iterator[None]:
-    """Scale shares reported inside the block, from 0 to 1, to the part of the work from *start* to *stop*."""
+def scaled_shares(start: float, stop: float) -> Iterator[None]:
+    """Map shares reported inside the block, from 0 to 1, to the part of the work from *start* to *stop*.
+
+    *stop* is reported when the block ends. Without a listener, nothing happens.
+    """
     if not _listeners:
         yield
         return
     outer = _listeners[-1]
-    with shares_told_to(lambda share: outer(start + share * (stop - start))):
+    with share_listener(lambda share: outer(start + share * (stop - start))):
         yield
     outer(stop)
 
 
-def counted(items: Iterable[Item], total: int) -> Iterator[Item]:
+def track_progress(items: Iterable[Item], total: int) -> Iterator[Item]:
     """Yield items, and regularly report the share of *total* that is done."""
-    reported = time.monotonic()
+    last_report = time.monotonic()
     for done, item in enumerate(items, start=1):
         yield item
         # not at every item: a report takes about as long as a fast metric takes for a pair
-        if _listeners and time.monotonic() - reported > SECONDS_BETWEEN_REPORTS:
-            reported = time.monotonic()
-            _listeners[-1](done / total)
+        if _listeners and time.monotonic() - last_report > SECONDS_BETWEEN_REPORTS:
+            last_report = time.monotonic()
+            report_share(done / total)

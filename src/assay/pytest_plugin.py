@@ -33,7 +33,7 @@ ScoreFunction = Callable[[list[str], list[str]], Sequence[float]]
 
 
 class AgreementWarning(UserWarning):
-    """There is too little data to tell whether an assertion holds; it passes."""
+    """There is too little data to tell whether an assertion holds; the assertion passes."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -44,8 +44,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 @pytest.fixture(name="assert_agreement")
-def _fixture(request: pytest.FixtureRequest) -> Callable[..., None]:
-    """The function :func:`assay.pytest_plugin.assert_agreement`, with its *update* set by ``--assay-update``."""
+def _assert_agreement_fixture(request: pytest.FixtureRequest) -> Callable[..., None]:
+    """Return :func:`assay.pytest_plugin.assert_agreement`, which with ``--assay-update`` writes baselines."""
     if not request.config.getoption("--assay-update"):
         return assert_agreement
     written = request.session.stash.setdefault(_WRITTEN, {})
@@ -53,7 +53,7 @@ def _fixture(request: pytest.FixtureRequest) -> Callable[..., None]:
 
 
 def _write_once(written: dict[Path, tuple[str, str]], test: str, path: Path, text: str) -> None:
-    """Write the baseline of a test, once per session and path.
+    """Write the baseline of a test if none was written to its path in this session.
 
     Args:
         written: the baselines of this session: the id of the test and the text, by path.
@@ -66,7 +66,7 @@ def _write_once(written: dict[Path, tuple[str, str]], test: str, path: Path, tex
             of the tests would be compared with the scores of the other.
     """
     from assay.errors import InputError
-    from assay.reports.check.baseline import without_speeds
+    from assay.reports.check.baseline import values_without_speeds
     from assay.reports.check.document import write_file
 
     resolved = path.resolve()
@@ -74,7 +74,7 @@ def _write_once(written: dict[Path, tuple[str, str]], test: str, path: Path, tex
         write_file(path, text)
         written[resolved] = test, text
     first_test, first_text = written[resolved]
-    if without_speeds(first_text) != without_speeds(text):
+    if values_without_speeds(first_text) != values_without_speeds(text):
         raise InputError(f"{path}: holds the baseline of {first_test}; give {test} one of its own")
 
 
@@ -153,17 +153,18 @@ def assert_agreement(
         raise InputError(f"against={str(against)!r}: a baseline is a file that ends in .json")
     if baseline is not None and update:
         check_replaceable(baseline, replace(BASELINE, option="against="))
-    pairs, first = _with_scores(pairs, metric)
-    metrics = [first]
+    pairs, runnable_metric = _prepare_metric(pairs, metric)
+    metrics = [runnable_metric]
+    metric_name = str(runnable_metric)
     if against is not None and baseline is None:
-        pairs, second = _with_scores(pairs, against, taken=str(first))
-        metrics.append(second)
-        if str(first) == str(second):
-            raise InputError(f"against={str(second)!r}: is the metric itself")
+        pairs, rival = _prepare_metric(pairs, against, other_metric=metric_name)
+        metrics.append(rival)
+        if str(rival) == metric_name:
+            raise InputError(f"against={metric_name!r}: is the metric itself")
     settings = CheckSettings(
         margin=margin,
         strict=strict,
-        metrics=(str(first),),
+        metrics=(metric_name,),
         datasets=(pairs.name,),
         buckets=(bucket,),
         statistics=(statistic,),
@@ -184,18 +185,19 @@ def assert_agreement(
             seed=seed,
             out=run_folder,
             # scores of code that may change between sessions must not be read from the shared store
-            store=Path(folder) / "scores.sqlite" if any(map(_is_of_tests, metrics)) else None,
+            store=Path(folder) / "scores.sqlite" if any(map(_is_defined_in_tests, metrics)) else None,
         )
         if result.failures:
             raise AssertionError("; ".join(result.failures))
         run = read_run(run_folder)
-        known = list(read_datasets(run)[0].buckets)
-        if bucket not in known:
-            raise InputError(f"bucket {bucket!r}: names no single bucket; take one of {', '.join(known)}")
+        buckets = list(read_datasets(run)[0].buckets)
+        if bucket not in buckets:
+            raise InputError(f"bucket {bucket!r}: names no single bucket; take one of {', '.join(buckets)}")
         if at_least is not None:
-            _check_bar(run, str(first), settings, at_least)
+            _check_bar(run, metric_name, settings, at_least)
         if baseline is not None and update:
-            (write_file if update is True else update)(baseline, to_text(_follow_chain(take_baseline(run), baseline)))
+            write = write_file if update is True else update
+            write(baseline, to_text(_follow_chain(take_baseline(run), baseline)))
         elif baseline is not None:
             _check_baseline(run, baseline, settings)
         elif against is not None:
@@ -203,7 +205,7 @@ def assert_agreement(
 
 
 def _follow_chain(new: Baseline, path: Path) -> Baseline:
-    """Return a new baseline, with the first one of the chain added if the file to replace belongs to a chain."""
+    """Return a new baseline; if the one at *path* belongs to a chain, with the first baseline of that chain added."""
     from assay.errors import InputError
     from assay.reports.check.baseline import continue_chain, read_baseline
 
@@ -215,13 +217,15 @@ def _follow_chain(new: Baseline, path: Path) -> Baseline:
     return new if old.origin is None else continue_chain(new, old)
 
 
-def _with_scores(pairs: Pairs, metric: Any, taken: str = "") -> tuple[Pairs, Any]:
-    """Return the pairs and the metric to run on them; the scores of a function are added to the pairs as a column.
+def _prepare_metric(pairs: Pairs, metric: Any, other_metric: str = "") -> tuple[Pairs, Any]:
+    """Return the pairs and a metric or name that can be run on them.
+
+    The scores of a function are added to the pairs as a column, which the returned metric reads.
 
     Args:
         pairs: the data.
         metric: a function of references and candidates; or a metric or its name, which is returned unchanged.
-        taken: the name of another metric, which the column must not have.
+        other_metric: the name of the other metric of the run, which the returned one must not have.
 
     Raises:
         AssertionError: the function does not return one finite number for each pair of texts.
@@ -234,17 +238,18 @@ def _with_scores(pairs: Pairs, metric: Any, taken: str = "") -> tuple[Pairs, Any
         return pairs, metric
     references, candidates, _ = pairs.texts()
     # one entry per gold answer, each with the candidate of its pair
-    golds: list[str] = []
+    gold_answers: list[str] = []
     paired_candidates: list[str] = []
     starts: list[int] = []
     for reference, candidate in zip(references, candidates, strict=True):
-        answers = [reference] if isinstance(reference, str) else list(reference)
-        starts.append(len(golds))
-        golds += answers
-        paired_candidates += [candidate] * len(answers)
+        gold_answers_of_pair = [reference] if isinstance(reference, str) else list(reference)
+        starts.append(len(gold_answers))
+        gold_answers += gold_answers_of_pair
+        paired_candidates += [candidate] * len(gold_answers_of_pair)
+    # an object with __call__ has no name of its own
     name = f"{getattr(metric, '__name__', type(metric).__name__)}()"
-    column = f"against {name}" if taken == str(Recorded(subject=name)) else name
-    returned = metric(golds, paired_candidates)
+    column = f"against {name}" if other_metric == str(Recorded(subject=name)) else name
+    returned = metric(gold_answers, paired_candidates)
     try:
         scores = np.asarray([float(score) for score in returned])
     except (TypeError, ValueError) as error:
@@ -253,13 +258,14 @@ def _with_scores(pairs: Pairs, metric: Any, taken: str = "") -> tuple[Pairs, Any
         ) from error
     if len(scores) != len(paired_candidates):
         raise AssertionError(f"{name} gave {len(scores):,} scores for {len(paired_candidates):,} pairs")
-    if not np.isfinite(scores).all():
-        raise AssertionError(f"{name} gave {scores[~np.isfinite(scores)][0]}, which is no score")
+    invalid_scores = scores[~np.isfinite(scores)]
+    if len(invalid_scores):
+        raise AssertionError(f"{name} gave {invalid_scores[0]}, which is no score")
     best_of_pair = np.maximum.reduceat(scores, starts)
     return pairs.with_column(column, best_of_pair), Recorded(subject=column)
 
 
-def _is_of_tests(metric: Any) -> bool:
+def _is_defined_in_tests(metric: Any) -> bool:
     """Tell whether the class of a metric comes from no installed package, such as from a test file.
 
     The functions that it calls may change without a change of its signature. Two test files with the same name may even
@@ -272,9 +278,19 @@ def _is_of_tests(metric: Any) -> bool:
 
 
 def _check_bar(run: RunFolder, metric: str, settings: CheckSettings, bar: float) -> None:
-    """Raise AssertionError if the whole interval of the coefficient is below the bar; warn if it contains the bar.
+    """Check that the interval of the coefficient is not below the bar.
 
-    An undefined coefficient fails, too.
+    Args:
+        run: a run with one dataset.
+        metric: the name of the metric.
+        settings: the settings, with one bucket and one statistic.
+        bar: the lowest coefficient that is enough.
+
+    Raises:
+        AssertionError: the whole interval is below the bar, or the coefficient is undefined.
+
+    Warns:
+        AgreementWarning: the interval contains the bar, or there is none.
     """
     from assay.reports.layout import Cell
     from assay.statistics.coefficients import title_of
@@ -294,26 +310,38 @@ def _check_bar(run: RunFolder, metric: str, settings: CheckSettings, bar: float)
 
 
 def _check_baseline(run: RunFolder, path: Path, settings: CheckSettings) -> None:
-    """Raise AssertionError if the run is worse than its baseline or has none; warn if there is too little data."""
+    """Check that a run is not worse than the baseline at *path*.
+
+    Raises:
+        AssertionError: the run is worse, or there is no baseline.
+
+    Warns:
+        AgreementWarning: there is too little data to tell.
+    """
     from assay.reports.check.baseline import read_baseline
     from assay.reports.check.cells import Verdict
-    from assay.reports.check.checking import check
+    from assay.reports.check.checking import check_run
     from assay.reports.check.document import headline, missed_loss_line, to_document
-    from assay.reports.formats import write
+    from assay.reports.formats import format_document
 
     if not path.exists():
         raise AssertionError(f"{path}: there is no such baseline yet; write it with: pytest --assay-update")
-    report = check(run, read_baseline(path), settings)
+    report = check_run(run, read_baseline(path), settings)
     if not report.passed:
-        raise AssertionError(f"against {path} {headline(report)}\n\n{write(to_document(report), 'md')}")
+        raise AssertionError(f"against {path} {headline(report)}\n\n{format_document(to_document(report), 'md')}")
     if any(cell.verdict is Verdict.too_little for cell in report.judged):
         _warn_too_little(settings, f"against {path}: {headline(report)}; {missed_loss_line(report)}")
 
 
 def _check_rival(run: RunFolder, settings: CheckSettings) -> None:
-    """Raise AssertionError if the first metric of the run agrees less than the second by more than the margin.
+    """Check that the first metric of a run does not agree less than the second by more than the margin.
 
-    Warn if the interval of the paired difference is too wide to decide.
+    Raises:
+        AssertionError: the whole interval of the paired difference is below the negative margin, or the difference is
+            undefined.
+
+    Warns:
+        AgreementWarning: the interval is too wide to decide.
     """
     from assay.reports.check.cells import Verdict, judge
     from assay.reports.data import read_datasets
@@ -322,11 +350,11 @@ def _check_rival(run: RunFolder, settings: CheckSettings) -> None:
     from assay.statistics.comparison import compare
 
     (data,), (bucket,), (statistic,) = read_datasets(run), settings.buckets, settings.statistics
-    pairs = data.within(bucket, settings.seed)
+    pairs = data.pairs_in_bucket(bucket, settings.seed)
     first, second = data.scores
     (comparison,) = compare(
-        pairs.take(data.oriented(first)),
-        pairs.take(data.oriented(second)),
+        pairs.take(data.oriented_scores(first)),
+        pairs.take(data.oriented_scores(second)),
         pairs.labels,
         statistics=(statistic,),
         permutations=0,
@@ -349,7 +377,7 @@ def _check_rival(run: RunFolder, settings: CheckSettings) -> None:
 
 
 def _warn_too_little(settings: CheckSettings, result: str) -> None:
-    """Warn that there is too little data to decide, or raise AssertionError if the assertion is strict."""
+    """Warn that there is too little data to decide; if the assertion is strict, raise AssertionError instead."""
     text = f"too little data to tell: {result}"
     if settings.strict:
         raise AssertionError(text)

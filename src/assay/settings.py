@@ -44,7 +44,7 @@ KEY = "assay"
 
 
 @dataclass(frozen=True)
-class Declared:
+class SettingDeclaration:
     """The declaration of a setting, apart from its type and default.
 
     Attributes:
@@ -84,13 +84,22 @@ def setting(
     metavar: str | None = None,
     python_only: bool = False,
 ) -> Any:
-    """Return a field of a settings dataclass; see :class:`Declared` for the arguments."""
-    declaration = Declared(help, argument, tuple(flags), tuple(choices), at_least, above, parse, metavar, python_only)
+    """Return a dataclass field that declares a setting, for the command line as well as for Python.
+
+    Args:
+        help: the description of the setting.
+        default: the default value; a setting without one must be given.
+        argument, flags, choices, at_least, above, parse, metavar, python_only: as the attributes of
+            :class:`SettingDeclaration`.
+    """
+    declaration = SettingDeclaration(
+        help, argument, tuple(flags), tuple(choices), at_least, above, parse, metavar, python_only
+    )
     return dataclasses.field(default=default, metadata={KEY: declaration})
 
 
-def declared(kind: type) -> dict[str, Declared]:
-    """Return the declaration of each setting of a class, by name.
+def declarations_of(kind: type) -> dict[str, SettingDeclaration]:
+    """Return the declaration of each setting of a class, by name, in the order to show them.
 
     First come settings that Python users may pass by position, then the other settings of the class itself, then those
     of its base classes, in method resolution order.
@@ -115,16 +124,19 @@ class Settings:
 
     def __post_init__(self) -> None:
         """Make sequences tuples, check each value against its declaration, then call :meth:`check`."""
-        for name, declaration in declared(type(self)).items():
+        for name, declaration in declarations_of(type(self)).items():
             value = getattr(self, name)
             if self._is_sequence(name):
-                value = sequence_of(value)
+                value = to_tuple(value)
+                # the dataclass is frozen
                 object.__setattr__(self, name, value)
             for item in value if isinstance(value, tuple) else (value,):
                 if self._is_text(name) and not isinstance(item, str | None):
                     raise InputError(f"`{name}={item!r}`: expected text, not {type(item).__name__}")
                 check_value(name, item, declaration)
         self.check()
+
+    # The types of fields are strings, since all modules with settings postpone annotations.
 
     @classmethod
     def _is_sequence(cls, name: str) -> bool:
@@ -141,25 +153,32 @@ class Settings:
             InputError: settings contradict each other.
         """
 
-    def plain(self) -> dict[str, Any]:
-        """Return the settings as plain values, by name, without those for Python alone."""
-        return {name: getattr(self, name) for name, item in declared(type(self)).items() if not item.python_only}
+    def plain_values(self) -> dict[str, Any]:
+        """Return the value of each setting, by name, without the settings for Python alone."""
+        declarations = declarations_of(type(self))
+        return {name: getattr(self, name) for name, item in declarations.items() if not item.python_only}
 
     def values_of(self, *groups: type[Settings]) -> dict[str, Any]:
-        """Return the values of the settings that some base classes declare, to pass them to another function."""
-        return {name: getattr(self, name) for group in groups for name in declared(group)}
+        """Return the values of the settings that some base classes declare, by name, to pass them on."""
+        return {name: getattr(self, name) for group in groups for name in declarations_of(group)}
 
     def words(self, leave_out: Sequence[str] = ()) -> list[str]:
-        """Return these settings as words of a command line, without those that have their default or are left out."""
+        """Return these settings as words of a command line, such as ``["--seed", "1"]``.
+
+        Settings for Python alone and those that have their default are left out.
+
+        Args:
+            leave_out: the names of further settings to leave out.
+        """
         words = []
         defaults = {field.name: field.default for field in dataclasses.fields(self)}
-        for name, declaration in declared(type(self)).items():
+        for name, declaration in declarations_of(type(self)).items():
             value = getattr(self, name)
             if name in leave_out or declaration.python_only or value == defaults[name]:
                 continue
             flag = flag_of(name, declaration)
             if isinstance(value, bool):
-                words.append(flag if value else _opposite(flag, declaration))
+                words.append(flag if value else _off_flag(flag, declaration))
                 continue
             for item in value if isinstance(value, tuple) else (value,):
                 words += [str(item)] if declaration.argument else [flag, str(item)]
@@ -170,28 +189,35 @@ class Settings:
         return shlex.join(["assay", *verb, *self.words()])
 
 
-def sequence_of(value: Any) -> tuple[Any, ...]:
+def to_tuple(value: Any) -> tuple[Any, ...]:
     """Return a sequence as a tuple; a single text or object becomes a tuple of one, None an empty tuple."""
     if value is None:
         return ()
-    return tuple(value) if isinstance(value, Iterable) and not isinstance(value, str) else (value,)
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        return (value,)
+    return tuple(value)
 
 
-def is_whole(value: object) -> bool:
+def is_whole_number(value: object) -> bool:
     """Tell whether a value is an integer of Python or NumPy; False for a bool."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
-def check_value(name: str, value: Any, declaration: Declared) -> None:
-    """Raise InputError for a value out of range, outside the choices, or that cannot be parsed; None is allowed."""
+def check_value(name: str, value: Any, declaration: SettingDeclaration) -> None:
+    """Check a value, or one item of a sequence, against the declaration of its setting; None is allowed.
+
+    Raises:
+        InputError: the value is out of range or not among the choices, or it cannot be parsed.
+    """
     if value is None:
         return
     if declaration.choices and value not in declaration.choices:
         *others, last = declaration.choices
         raise InputError(f"`{name}={value}`: must be {', '.join(others)} or {last}")
-    if is_whole(value) and abs(value) > sys.float_info.max:
+    # such a number cannot be converted to a float, which some later computation does
+    if is_whole_number(value) and abs(value) > sys.float_info.max:
         raise InputError(f"`{name}`: this number is too large")
-    if declaration.at_least is not None and not (is_whole(value) and value >= declaration.at_least):
+    if declaration.at_least is not None and not (is_whole_number(value) and value >= declaration.at_least):
         raise InputError(f"`{name}={value!r}`: must be a whole number, at least {declaration.at_least}")
     above = declaration.above
     if above is not None and not (isinstance(value, Real) and math.isfinite(value) and float(value) > above):
@@ -200,7 +226,7 @@ def check_value(name: str, value: Any, declaration: Declared) -> None:
         declaration.parse(value)
 
 
-def flag_of(name: str, declaration: Declared | None = None) -> str:
+def flag_of(name: str, declaration: SettingDeclaration | None = None) -> str:
     """Return the first flag of a setting; for an argument without flags, its placeholder in ``--help``."""
     if declaration is not None and declaration.argument:
         return declaration.metavar or name.upper()
@@ -209,13 +235,14 @@ def flag_of(name: str, declaration: Declared | None = None) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def _opposite(flag: str, declaration: Declared) -> str:
-    """Return the flag that turns a switch off."""
+def _off_flag(flag: str, declaration: SettingDeclaration) -> str:
+    """Return the flag that turns a switch off, which *flag* turns on: a declared one, or ``--no-NAME``."""
     on_and_off = declaration.flags[0] if declaration.flags else ""
-    return on_and_off.partition("/")[2] or flag.replace("--", "--no-", 1)
+    _, _, off = on_and_off.partition("/")
+    return off or flag.replace("--", "--no-", 1)
 
 
-class _TakesSettings(Protocol[P, S]):
+class _SettingsDecorator(Protocol[P, S]):
     """The type of the decorator that :func:`takes_settings` returns, for functions of up to three subjects."""
 
     @overload
@@ -228,7 +255,7 @@ class _TakesSettings(Protocol[P, S]):
     def __call__(self, function: Callable[[A, B, C, S], R], /) -> Callable[Concatenate[A, B, C, P], R]: ...
 
 
-def takes_settings(kind: Callable[P, S]) -> _TakesSettings[P, S]:
+def takes_settings(kind: Callable[P, S]) -> _SettingsDecorator[P, S]:
     """Return a decorator that replaces the last parameter of a function, ``settings``, by one argument per setting.
 
     The signature and the docstring of the function then list every setting as if they were written out, also for type
@@ -242,55 +269,63 @@ def takes_settings(kind: Callable[P, S]) -> _TakesSettings[P, S]:
     settings_class: Any = kind
 
     def decorate(function: Callable[..., R]) -> Callable[..., R]:
-        written = inspect.signature(function)
-        subjects = [parameter for name, parameter in written.parameters.items() if name != "settings"]
-        parameters = sorted([*subjects, *_parameters(settings_class)], key=lambda parameter: parameter.kind)
-        signature = written.replace(parameters=parameters)
+        written_signature = inspect.signature(function)
+        subjects = [parameter for name, parameter in written_signature.parameters.items() if name != "settings"]
+        # sorted by kind, since those for keywords must come last
+        parameters = sorted([*subjects, *_setting_parameters(settings_class)], key=lambda parameter: parameter.kind)
+        signature = written_signature.replace(parameters=parameters)
 
         @functools.wraps(function)
-        def call(*args: Any, **kwargs: Any) -> R:
+        def call_with_settings(*args: Any, **kwargs: Any) -> R:
             try:
                 values = signature.bind(*args, **kwargs).arguments
             except TypeError as error:
+                # the message of bind lacks the name of the function
                 raise TypeError(f"{function.__name__}() {error}") from None
-            own = {parameter.name: values.pop(parameter.name) for parameter in subjects if parameter.name in values}
-            return function(**own, settings=settings_class(**values))
+            subject_values = {subject.name: values.pop(subject.name) for subject in subjects if subject.name in values}
+            return function(**subject_values, settings=settings_class(**values))
 
-        call.__signature__ = signature  # type: ignore[attr-defined]
-        call.__doc__ = _with_settings(inspect.getdoc(function) or "", settings_class)
-        return call
+        # mypy does not know this attribute of functions, which inspect.signature reads
+        call_with_settings.__signature__ = signature  # type: ignore[attr-defined]
+        call_with_settings.__doc__ = _docstring_with_settings(inspect.getdoc(function) or "", settings_class)
+        return call_with_settings
 
     return decorate
 
 
-def _parameters(kind: type) -> list[inspect.Parameter]:
-    """Return the settings as parameters of a Python function."""
+def _setting_parameters(kind: type) -> list[inspect.Parameter]:
+    """Return the settings of a class as parameters of a Python function."""
     fields = {field.name: field for field in dataclasses.fields(kind)}
     parameters = []
-    for name in declared(kind):
+    for name in declarations_of(kind):
         field = fields[name]
-        by_keyword = inspect.Parameter.KEYWORD_ONLY if field.kw_only else inspect.Parameter.POSITIONAL_OR_KEYWORD
+        passing = inspect.Parameter.KEYWORD_ONLY if field.kw_only else inspect.Parameter.POSITIONAL_OR_KEYWORD
         default = inspect.Parameter.empty if field.default is dataclasses.MISSING else field.default
-        parameters.append(inspect.Parameter(name, by_keyword, default=default, annotation=field.type))
+        parameters.append(inspect.Parameter(name, passing, default=default, annotation=field.type))
     return parameters
 
 
-def _with_settings(docstring: str, kind: type) -> str:
-    """Return a docstring with a description of every setting under ``Args:``."""
-    head, found, rest = docstring.partition("Args:\n")
-    if not found:
+def _docstring_with_settings(docstring: str, kind: type) -> str:
+    """Return a docstring with a description of every setting of a class under ``Args:``.
+
+    Args:
+        docstring: the docstring without indentation; its section ``Args:`` may be absent, or describe some settings.
+        kind: the class of the settings.
+    """
+    head, args_heading, rest = docstring.partition("Args:\n")
+    if not args_heading:
         head, rest = f"{docstring.rstrip()}\n\n", ""
     arguments, blank, after = rest.partition("\n\n")
     described = set(re.findall(r"^    (\w+):", arguments, flags=re.MULTILINE))
     lines = arguments.splitlines()
-    for name, declaration in declared(kind).items():
+    for name, declaration in declarations_of(kind).items():
         if name not in described:
             text = f"{name}: {declaration.help}"
             lines += textwrap.wrap(text, 110, initial_indent="    ", subsequent_indent="        ")
     return "\n".join([f"{head}Args:", *lines]) + blank + after
 
 
-def with_flags(message: str, flags: Mapping[str, str]) -> str:
+def message_with_flags(message: str, flags: Mapping[str, str]) -> str:
     """Return a message with settings, written `` `name` `` or `` `name=value` ``, replaced by command-line flags.
 
     Args:
@@ -298,12 +333,12 @@ def with_flags(message: str, flags: Mapping[str, str]) -> str:
         flags: the flag of each setting whose flag is not derived from its name.
     """
 
-    def flag(match: re.Match[str]) -> str:
+    def flag_with_value(match: re.Match[str]) -> str:
         name, value = match["name"], match["value"]
-        shown = flags.get(name, flag_of(name))
-        return shown if value is None else f"{shown} {value}"
+        flag = flags.get(name, flag_of(name))
+        return flag if value is None else f"{flag} {value}"
 
-    return re.sub(r"`(?P<name>[a-z][a-z0-9_]*)(?:=(?P<value>[^`]*))?`", flag, message)
+    return re.sub(r"`(?P<name>[a-z][a-z0-9_]*)(?:=(?P<value>[^`]*))?`", flag_with_value, message)
 
 
 #: Minimum number of draws for an interval or a test; with fewer, each tail has only two or three.
@@ -314,47 +349,55 @@ DRAWS_BEYOND = 2.5
 
 
 def check_seed(seed: int) -> None:
-    """Raise InputError for a seed that is not a whole number of 0 or more."""
-    if not is_whole(seed):
+    """Raise InputError for a seed that is not an integer, or is negative."""
+    if not is_whole_number(seed):
         raise InputError(f"`seed={seed}`: must be a whole number")
     if seed < 0:
         raise InputError(f"`seed={seed}`: must not be negative")
 
 
 def check_level(confidence: float, resamples: int = 0) -> None:
-    """Raise InputError for a confidence level outside (0.5, 1), or too high for the number of draws.
+    """Check a confidence level.
 
     Args:
         confidence: the level.
         resamples: the number of draws whose percentiles are the bounds of the interval; 0 for no such interval.
+
+    Raises:
+        InputError: the level is not in (0.5, 1), or it is too high for the number of draws.
     """
     if not isinstance(confidence, Real) or not 0.5 < confidence < 1:
         raise InputError(f"`confidence={confidence}`: must lie between 0.5 and 1, such as 0.95")
     # rounded, since 1 - .9 is slightly less than .1 in floating point, which would demand one draw too many
     needed = math.ceil(round(2 * DRAWS_BEYOND / (1 - confidence), 3))
     if 0 < resamples < needed:
+        draws_beyond = resamples * (1 - confidence) / 2
         raise InputError(
-            f"`confidence={confidence}`: {resamples:,} resamples leave {resamples * (1 - confidence) / 2:.1g} beyond "
-            f"each bound, too few to place it; take `resamples={needed}` or more, or a lower level"
+            f"`confidence={confidence}`: {resamples:,} resamples leave {draws_beyond:.1g} beyond each bound, too few "
+            f"to place it; take `resamples={needed}` or more, or a lower level"
         )
 
 
 def check_resamples(
     resamples: int, *, none_allowed: bool = False, most: int | None = None, option: str = "resamples"
 ) -> None:
-    """Raise InputError for a number of draws that is not a whole number, below :data:`FEWEST_DRAWS`, or too high.
+    """Check a number of draws.
 
     Args:
         resamples: the number of draws.
         none_allowed: whether 0 is allowed.
         most: the highest number allowed; None for no limit.
         option: the name of the setting in messages.
+
+    Raises:
+        InputError: the number is not an integer, is below :data:`FEWEST_DRAWS`, or is too high.
     """
-    if not is_whole(resamples):
+    if not is_whole_number(resamples):
         raise InputError(f"`{option}={resamples}`: must be a whole number")
     if resamples < FEWEST_DRAWS and not (none_allowed and resamples == 0):
-        none = "; 0 for none" if none_allowed else ""
-        raise InputError(f"`{option}={resamples}`: an interval or a test needs at least {FEWEST_DRAWS} draws{none}")
+        alternative = "; 0 for none" if none_allowed else ""
+        needs = f"an interval or a test needs at least {FEWEST_DRAWS} draws"
+        raise InputError(f"`{option}={resamples}`: {needs}{alternative}")
     if most is not None and resamples > most:
         raise InputError(f"`{option}={resamples}`: more than {most:,} draws tell no more")
 
@@ -369,6 +412,7 @@ def parse_scale(text: str) -> tuple[float, float]:
         low, high = (float(part) for part in text.split(","))
     except ValueError:
         raise InputError(f"`scale={text}`: must be two numbers with a comma between them, such as 0,5") from None
+    # not low >= high, which NaN would pass
     if not low < high:
         raise InputError(f"`scale={text}`: the first number must be below the second")
     if math.isinf(low) or math.isinf(high):
@@ -381,7 +425,7 @@ def parse_scale(text: str) -> tuple[float, float]:
 
 @dataclass(frozen=True, kw_only=True)
 class OwnColumns(Settings):
-    """How a table of the user's own is read: its columns and cells."""
+    """The settings that tell how a table of the user's own is read: its columns and cells."""
 
     columns: str | Mapping[str, str] | None = setting(
         "The columns: reference=answer1,candidate=answer2,label=a1+a2,question=q", None
@@ -399,14 +443,14 @@ class OwnColumns(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class OwnData(OwnColumns):
-    """How data of the user's own is read, with its language."""
+    """The settings that tell how data of the user's own is read, with its language."""
 
     language: str | None = setting("Language of your own data, such as en or de.", None)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Graphs(Settings):
-    """AMR graphs of the texts."""
+    """The setting with the AMR graphs of the texts."""
 
     graphs: str | Mapping[str, Sequence[str | Path]] | None = setting(
         "AMR graphs of the texts, by row or ::id: reference=A.amr[+B.amr],candidate=C.amr", None
@@ -415,26 +459,26 @@ class Graphs(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class Limited(Settings):
-    """How much of the data is used."""
+    """The setting that limits how much of the data is used."""
 
     limit: int | None = setting("Only the first N pairs of each dataset.", None, at_least=1, metavar="N")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Seeded(Settings):
-    """Work that draws at random; the same seed draws the same again."""
+    """The seed of work that draws at random; the same seed gives the same draws."""
 
     seed: int = setting("Seed of every random draw.", 0)
 
     def check(self) -> None:
-        """Raise InputError for a seed that is not a whole number of 0 or more."""
+        """Raise InputError for a seed that is not an integer, or is negative."""
         super().check()
         check_seed(self.seed)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Resampling(Seeded):
-    """How intervals are drawn.
+    """The settings of intervals that are drawn by resampling.
 
     Attributes:
         NONE_ALLOWED: whether 0 resamples are allowed, for no intervals.
@@ -452,7 +496,7 @@ class Resampling(Seeded):
     confidence: float = setting("Level of the intervals.", 0.95)
 
     def check(self) -> None:
-        """Raise InputError for an invalid level, or for too few draws for the level."""
+        """Raise InputError for an invalid number of resamples, level or seed, or too few resamples for the level."""
         check_resamples(self.resamples, none_allowed=self.NONE_ALLOWED)
         check_level(self.confidence, self.resamples)
         super().check()
@@ -460,7 +504,7 @@ class Resampling(Seeded):
 
 @dataclass(frozen=True, kw_only=True)
 class AgreementIntervals(Resampling):
-    """How intervals of agreement, and of its differences, are made."""
+    """The settings of intervals of agreement, and of its differences."""
 
     interval: Literal["auto", "bootstrap", "influence"] = setting(
         f"Intervals from resamples, or from the influence of each pair, in one pass; auto: influence from "
@@ -472,7 +516,7 @@ class AgreementIntervals(Resampling):
 
 @dataclass(frozen=True, kw_only=True)
 class ChosenRows(Settings):
-    """Which pairs of the data are used, and which of them belong together."""
+    """The settings that tell which pairs of the data are used, and which of them belong together."""
 
     group_by: str | None = setting(
         "Resample whole groups of this column [default: the data's own groups]; none for single pairs.",
@@ -489,7 +533,7 @@ class ChosenRows(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class AgreementSettings(ChosenRows, AgreementIntervals):
-    """How the agreement of scores with labels is computed."""
+    """The settings of the agreement of scores with labels."""
 
     buckets: Sequence[str] = setting(
         "f1, f1:0,0.5,1, label<2, subset, length, number, any column; a+b combines; none.",
@@ -502,7 +546,7 @@ class AgreementSettings(ChosenRows, AgreementIntervals):
 
 @dataclass(frozen=True, kw_only=True)
 class AdjustedAgreement(AgreementSettings):
-    """What agreement is adjusted for, beside how it is computed."""
+    """The settings of agreement, with what it is adjusted for."""
 
     controls: Sequence[str] = setting(
         "Also show agreement with length, f1, number or a column held constant; a+b holds both.",
@@ -513,15 +557,15 @@ class AdjustedAgreement(AgreementSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunFolderToo(Settings):
-    """Where a run folder is written beside what a verb prints."""
+class RunFolderOutput(Settings):
+    """The setting of a verb that may write a run folder beside what it prints."""
 
     out: str | Path | None = setting("Also write a run folder.", None, flags=("--out", "-o"), metavar="FOLDER")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Hardware(Settings):
-    """Where models run."""
+    """The settings of the hardware that models run on."""
 
     device: str = setting("Where models run: auto, cpu, cuda, cuda:N, mps, all (every GPU).", "auto")
     threads: int | None = setting("CPU threads for models [default: the number of free cores].", None, at_least=1)
@@ -529,21 +573,21 @@ class Hardware(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class Offline(Settings):
-    """Whether anything may be downloaded."""
+    """The setting that forbids downloads."""
 
     offline: bool = setting("Download nothing.", False)
 
 
 @dataclass(frozen=True, kw_only=True)
 class WithProgress(Settings):
-    """Work that reports its progress."""
+    """The setting of work that reports its progress."""
 
     progress: Progress | None = setting("Receives the progress of the work.", None, python_only=True)
 
 
 @dataclass(frozen=True, kw_only=True)
 class GoldAnswers(Settings):
-    """How several gold answers become one score."""
+    """The setting that tells how several gold answers become one score."""
 
     references: Literal["best", "mean"] = setting(
         "Several gold answers: the best score, or the mean.", "best", choices=("best", "mean")
@@ -556,7 +600,7 @@ ENGINES = ("local", "ray")
 
 @dataclass(frozen=True, kw_only=True)
 class Scoring(GoldAnswers, Hardware, Offline, WithProgress):
-    """How pairs are scored."""
+    """The settings of scoring pairs: by which engine, on which hardware, with how many processes."""
 
     workers: int | None = setting(
         "At most N processes score, and models use N threads; small work starts none [default: the number of free "
@@ -580,7 +624,7 @@ class Scoring(GoldAnswers, Hardware, Offline, WithProgress):
         return self.threads or self.workers
 
     def check(self) -> None:
-        """Raise InputError for an address without the engine that connects to it."""
+        """Raise InputError for an address of a Ray cluster without the engine ``ray``."""
         super().check()
         if self.address is not None and self.engine != "ray":
             raise InputError(f"`address={self.address}`: is for a Ray cluster; add `engine=ray`")
@@ -588,7 +632,7 @@ class Scoring(GoldAnswers, Hardware, Offline, WithProgress):
 
 @dataclass(frozen=True, kw_only=True)
 class Prices(Settings):
-    """What the tokens of judges at an endpoint cost."""
+    """The setting with the prices of the tokens of judges at an endpoint."""
 
     prices: str | Path | None = setting(
         'TOML with prices of a million tokens: a table ["NAME"] per model, with input and output.', None, metavar="FILE"
@@ -597,14 +641,14 @@ class Prices(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class Paid(Prices):
-    """What judges at an endpoint may cost."""
+    """The settings that tell what judges at an endpoint cost, and may cost in all."""
 
     budget: float | None = setting("The highest total cost of judges; needs the prices of their tokens.", None, above=0)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreStore(Settings):
-    """Which scores are read from earlier runs."""
+    """The settings of the score store, from which scores of earlier runs are read."""
 
     fresh: bool = setting("Compute scores again that the score store already has.", False)
     store: str | Path | None = setting("File of the score store; the shared one by default.", None, python_only=True)

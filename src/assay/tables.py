@@ -31,8 +31,8 @@ NOT_BY_PEOPLE: Final = {
 RUN_SCHEMA: Final = 1
 
 
-#: The largest whole number up to which all whole numbers are exact as 64-bit floats.
-MOST_EXACT: Final = 2**53
+#: The largest integer up to which all integers are exact as 64-bit floats.
+MAX_EXACT_INTEGER: Final = 2**53
 
 # Types. A Parquet file may have columns of any Arrow type, but most functions of Arrow support only some types.
 
@@ -57,28 +57,29 @@ def with_known_types(table: pa.Table, where: str) -> tuple[pa.Table, dict[str, s
     columns: dict[str, Any] = {}
     left_out: dict[str, str] = {}
     for name in table.column_names:
-        known = _known_column(table, name, where)
-        if known is None:
+        column = _known_column(table, name, where)
+        if column is None:
             left_out[name] = str(table.schema.field(name).type)
         else:
-            columns[name] = known
+            columns[name] = column
+    # pa.table without columns would lose the number of rows
     known_columns = pa.table(columns) if columns else table.select([])
     return known_columns.replace_schema_metadata(table.schema.metadata), left_out
 
 
-def known_table(table: pa.Table, where: str, before: int = 0) -> pa.Table:
-    """Return a part of a table with its columns converted as :func:`with_known_types` does, unless that needs all rows.
+def part_with_known_types(table: pa.Table, where: str, before: int = 0) -> pa.Table:
+    """Return some rows of a table with each column converted as by :func:`with_known_types` if these rows determine it.
 
-    Columns of unsigned 64-bit integers, whose type depends on their values, and columns of unsupported types stay
-    unchanged.
+    Columns of unsigned 64-bit integers, whose type depends on all their values, and columns of unsupported types are
+    kept as they are.
 
     Args:
-        table: some consecutive rows of a larger table.
+        table: consecutive rows of a larger table.
         where: the name of the whole table in messages.
         before: the number of rows before these, for row numbers in messages.
 
     Raises:
-        InputError: as for :func:`with_known_types`.
+        InputError: a text is not UTF-8, or a column is damaged.
     """
     import pyarrow as pa
 
@@ -90,7 +91,7 @@ def known_table(table: pa.Table, where: str, before: int = 0) -> pa.Table:
 
 
 def _known_column(table: pa.Table, name: str, where: str, before: int = 0) -> pa.ChunkedArray | None:
-    """Return a column converted as by :func:`with_known_types`; None if its type is not supported.
+    """Return the column *name* in a type of :func:`with_known_types`; None if its type is not supported.
 
     Raises:
         InputError: a text is not UTF-8, or the column is damaged.
@@ -99,17 +100,18 @@ def _known_column(table: pa.Table, name: str, where: str, before: int = 0) -> pa
 
     column = table.column(name)
     try:
+        # a file may claim what its bytes do not hold, and such cells could crash Arrow later
         column.validate(full=True)
-        return _in_known_type(column)
+        return _cast_to_known_type(column)
     except pa.ArrowException as error:
         row = _first_non_utf8_row(column)
         if row is not None:
             raise InputError(f"{where}, column {name}: the text in row {before + row + 1} is no UTF-8") from None
-        raise InputError(f"{where}, column {name}: cannot be read ({damage(error)})") from None
+        raise InputError(f"{where}, column {name}: cannot be read ({damage_message(error)})") from None
 
 
-def _in_known_type(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """Return a column converted as by :func:`with_known_types`; None if its type is not supported.
+def _cast_to_known_type(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    """Return a column as text, 64-bit numbers, truth values, or lists of text or numbers; None if it is none of these.
 
     Raises:
         pa.ArrowException: a value cannot be converted.
@@ -124,35 +126,40 @@ def _in_known_type(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
     if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
         column, kind = column.cast(kind.value_type), kind.value_type
     if _is_list(kind):
-        value = _known_scalar(kind.value_type)
-        if value is None or value == pa.bool_():
+        value_type = _known_scalar_type(kind.value_type)
+        if value_type is None or value_type == pa.bool_():
             return None
-        return pc.cast(column, pa.list_(pa.float64() if value == pa.int64() else value), safe=value == pa.string())
-    known = _known_scalar(kind)
+        if value_type == pa.int64():
+            # lists hold the labels of annotators, which are floats everywhere
+            value_type = pa.float64()
+        # numbers may lose precision; text must not, so that bytes that are no UTF-8 raise
+        return pc.cast(column, pa.list_(value_type), safe=value_type == pa.string())
+    known = _known_scalar_type(kind)
     if known is None:
         return None
     if known == pa.int64() and pa.types.is_uint64(kind):
         try:
             return column.cast(known)
         except pa.ArrowInvalid:
+            # a value does not fit in 64 bits with a sign
             return column.cast(pa.string())
     return column if known == kind else column.cast(known)
 
 
 def _is_list(kind: pa.DataType) -> bool:
     names = ("list", "large_list", "fixed_size_list", "list_view", "large_list_view")
-    return any(_is(kind, name) for name in names)
+    return any(_is_type(kind, name) for name in names)
 
 
-def _is(kind: pa.DataType, name: str) -> bool:
-    """Tell whether a type is of the kind *name*; False for kinds that the installed Arrow does not have yet."""
+def _is_type(kind: pa.DataType, name: str) -> bool:
+    """Tell whether a type is the one that Arrow calls *name*; False for types that the installed Arrow lacks."""
     import pyarrow as pa
 
     check = getattr(pa.types, f"is_{name}", None)
     return check is not None and bool(check(kind))
 
 
-def _known_scalar(kind: pa.DataType) -> pa.DataType | None:
+def _known_scalar_type(kind: pa.DataType) -> pa.DataType | None:
     """Return the supported type to which a type of single values is converted; None if there is none."""
     import pyarrow as pa
 
@@ -166,15 +173,16 @@ def _known_scalar(kind: pa.DataType) -> pa.DataType | None:
     if types.is_duration(kind) or types.is_interval(kind):
         return None
     texts = ("string", "large_string", "string_view", "binary", "large_binary", "binary_view")
-    is_text = any(_is(kind, name) for name in texts)
+    is_text = any(_is_type(kind, name) for name in texts)
     return pa.string() if is_text or types.is_temporal(kind) else None
 
 
 def _first_non_utf8_row(column: pa.ChunkedArray) -> int | None:
-    """Return the index of the first row of a text column that is not UTF-8; None if there is none."""
+    """Return the index of the first row of a text column that is not UTF-8; None if there is none or it is not text."""
     import pyarrow as pa
 
     try:
+        # as bytes, since text would have to be decoded to be read
         cells = column.cast(pa.binary()).to_pylist()
     except pa.ArrowException:
         return None
@@ -187,31 +195,32 @@ def _first_non_utf8_row(column: pa.ChunkedArray) -> int | None:
 
 
 def has_exact_floats(column: pa.ChunkedArray) -> bool:
-    """Tell whether all whole numbers in a column, also as text, are exact as floats; long identifiers are not."""
+    """Tell whether all integers in a column, also as text, are exact as 64-bit floats; long identifiers are not."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     if pa.types.is_integer(column.type):
         ends = pc.min_max(column).as_py()
-        return all(end is None or abs(end) <= MOST_EXACT for end in ends.values())
-    cells = [cell for cell in column.to_pylist() if isinstance(cell, str) and cell.isdecimal()]
-    return all(len(cell) < 16 or float(cell) <= MOST_EXACT for cell in cells)
+        return all(end is None or abs(end) <= MAX_EXACT_INTEGER for end in ends.values())
+    integers = [cell for cell in column.to_pylist() if isinstance(cell, str) and cell.isdecimal()]
+    # the length is checked first, since it is faster: the largest exact integer has 16 digits
+    return all(len(integer) < 16 or float(integer) <= MAX_EXACT_INTEGER for integer in integers)
 
 
-def damage(error: Exception) -> str:
-    """Return the first line of PyArrow's error about a file or a column."""
+def damage_message(error: Exception) -> str:
+    """Return the reason why PyArrow cannot read a file or a column: the first line of its error, or its type."""
     if isinstance(error, UnicodeDecodeError):
         return "the name of a column is no UTF-8"
     return (str(error) or type(error).__name__).splitlines()[0]
 
 
-def repeated(names: Sequence[str]) -> str | None:
+def first_repeated(names: Sequence[str]) -> str | None:
     """Return the first name that occurs more than once, or None."""
     return next((name for name, count in Counter(names).items() if count > 1), None)
 
 
 def finite_number(cell: str) -> float | None:
-    """Return a text as a number; None if it is not a finite number. ``1_000``, which only Python accepts, is none."""
+    """Return a text as a number; None if it is not finite, or not a number outside of Python, such as ``1_000``."""
     try:
         number = float(cell)
     except ValueError:
@@ -220,7 +229,7 @@ def finite_number(cell: str) -> float | None:
 
 
 #: The suffix with the run that tells metrics of several runs apart, such as in ``f1 [runs/two]``.
-_MARK = re.compile(r" \[[^\[\]]*\]$")
+_RUN_SUFFIX = re.compile(r" \[[^\[\]]*\]$")
 
 
 def short_names(metrics: Iterable[str]) -> dict[str, str]:
@@ -229,24 +238,26 @@ def short_names(metrics: Iterable[str]) -> dict[str, str]:
     A path or hub id, in the subject or an option, is shortened to its last part, or to the last parts that are needed
     to tell the metrics apart. A name that would not get shorter is kept.
     """
-    shown = dict.fromkeys(metrics, "")
-    unnamed = list(shown)
-    parts = 1
+    short_name_of = dict.fromkeys(metrics, "")
+    unnamed = list(short_name_of)
+    part_count = 1
+    # metrics whose names are equal so far keep one part more of their paths in the next round
     while unnamed:
-        names = {metric: _with_last_parts(metric, parts) for metric in unnamed}
+        names = {metric: _shorten_paths(metric, part_count) for metric in unnamed}
         counts = Counter(names.values())
         for metric, name in names.items():
             if counts[name] == 1:
-                shown[metric] = name if len(name) <= len(metric) else metric
-        unnamed = [metric for metric in unnamed if not shown[metric]]
-        parts += 1
-    return shown
+                short_name_of[metric] = name if len(name) <= len(metric) else metric
+        unnamed = [metric for metric in unnamed if not short_name_of[metric]]
+        part_count += 1
+    return short_name_of
 
 
-def _with_last_parts(metric: str, parts: int) -> str:
-    """Return a metric name with each path, in the subject or an option, shortened to its last *parts* parts."""
-    mark = _MARK.search(metric)
-    name, end = (metric[: mark.start()], mark.group()) if mark else (metric, "")
-    last = r"[^,=/\\]+[/\\]" * (parts - 1)
+def _shorten_paths(metric: str, part_count: int) -> str:
+    """Return a metric name with each path, in the subject or an option, shortened to its last *part_count* parts."""
+    suffix_match = _RUN_SUFFIX.search(metric)
+    suffix = "" if suffix_match is None else suffix_match.group()
+    name = metric.removesuffix(suffix)
+    kept_folders = r"[^,=/\\]+[/\\]" * (part_count - 1)
     # a value begins at the first colon of its comma-separated part, which keeps the search linear
-    return re.sub(rf"((?:^|,)[^,=:]*:|=)[^,=]*[/\\](?={last}[^,/\\])", r"\1…/", name) + end
+    return re.sub(rf"((?:^|,)[^,=:]*:|=)[^,=]*[/\\](?={kept_folders}[^,/\\])", r"\1…/", name) + suffix

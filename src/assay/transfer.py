@@ -18,14 +18,20 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from assay.errors import InputError, summary_of
 from assay.paths import private_folder
 
+if TYPE_CHECKING:
+    import requests
+
+#: Bytes per piece of a body.
 CHUNK = 1 << 16
+#: Number of attempts to complete a file before a download fails.
 ATTEMPTS = 4
-TIMEOUT = (10, 60)  # seconds to connect, and between two pieces
+#: Seconds to wait for a connection, and between two pieces of a body.
+TIMEOUT = (10, 60)
 #: Seconds to wait for a download by pip before giving up.
 WHEEL_TIMEOUT = 300
 #: The only form of requirement that is passed to pip. It would also accept addresses, files and options here, and run
@@ -56,7 +62,7 @@ ARCHIVE_ERRORS = (
     RuntimeError,  # an encrypted zip; its subclass NotImplementedError: an unknown compression
 )
 
-#: Called as progress(file, bytes done, bytes in all or None).
+#: Called as progress(name of the file, bytes received, bytes in all); the last is None if unknown.
 DownloadProgress = Callable[[str, int, int | None], None]
 
 
@@ -66,8 +72,8 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def describe_mismatch(path: Path, expected: str, got: str) -> str:
-    """Return the message about a file whose checksum is wrong."""
+def mismatch_message(path: Path, expected: str, got: str) -> str:
+    """Return the message that a file has another SHA-256 than expected."""
     return f"{path} has the SHA-256 {got}; expected {expected}"
 
 
@@ -89,7 +95,11 @@ class DownloadError(Exception):
 
 @contextmanager
 def disk_errors(target: Path) -> Iterator[None]:
-    """Turn errors of a full or read-only disk inside the block into an InputError about *target*."""
+    """Turn errors of a full or read-only disk inside the block into an InputError about *target*.
+
+    Raises:
+        InputError: the block raised such an error; others pass unchanged.
+    """
     try:
         yield
     except OSError as error:
@@ -118,7 +128,7 @@ def download(
         target: the path of the file.
         size: its size in bytes, if known.
         sha256: its checksum, if known.
-        progress: called as progress(file, bytes done, bytes in all or None).
+        progress: called after each piece, see :data:`DownloadProgress`; None to report nothing.
 
     Raises:
         DownloadError: the download failed, or the file is not the expected one.
@@ -138,6 +148,7 @@ def download(
                     _check_sha256(url, part, stream, sha256)
                 part.replace(target)
             except OSError as error:
+                # what was received would keep the disk full
                 if error.errno in (errno.ENOSPC, errno.EDQUOT):
                     part.unlink(missing_ok=True)
                 raise
@@ -145,42 +156,46 @@ def download(
 
 
 def _check_sha256(url: str, part: Path, stream: IO[bytes], sha256: str) -> None:
-    """Delete a complete file if its checksum is wrong.
+    """Check a complete part file.
 
     Raises:
-        DownloadError: the checksum is wrong.
+        DownloadError: its checksum is wrong; the file has been deleted.
     """
-    got = sha256_of(part)
-    if got != sha256:
+    actual = sha256_of(part)
+    if actual != sha256:
+        # truncated first, since a process that opened the file before its removal could resume it
         _truncate_file(stream)
         part.unlink(missing_ok=True)
-        raise DownloadError(f"{url} gives a file with the SHA-256 {got}; expected {sha256}", mismatch=True)
+        raise DownloadError(f"{url} gives a file with the SHA-256 {actual}; expected {sha256}", mismatch=True)
 
 
 @contextmanager
 def _open_part(target: Path, checksum: str) -> Iterator[tuple[Path, IO[bytes]]]:
     """Yield the path and stream of a part file: the shared one, or a private one if another process is using that."""
-    shared = target.with_name(f"{target.name}.{checksum[:12] or 'new'}.part")
-    stream = _open_locked(shared)
+    shared_path = target.with_name(f"{target.name}.{checksum[:12] or 'new'}.part")
+    stream = _open_locked(shared_path)
     if stream is not None:
         with stream:
             try:
-                yield shared, stream
+                yield shared_path, stream
             finally:
                 # nothing was received, so that there is nothing to resume
                 if not os.fstat(stream.fileno()).st_size:
-                    shared.unlink(missing_ok=True)
+                    shared_path.unlink(missing_ok=True)
         return
-    private = target.with_name(f"{target.name}.{uuid.uuid4().hex[:12]}.part")
+    private_path = target.with_name(f"{target.name}.{uuid.uuid4().hex[:12]}.part")
     try:
-        with private.open("w+b") as stream:
-            yield private, stream
+        with private_path.open("w+b") as stream:
+            yield private_path, stream
     finally:
-        private.unlink(missing_ok=True)
+        private_path.unlink(missing_ok=True)
 
 
 def _open_locked(path: Path) -> IO[bytes] | None:
-    """Open a part file under a lock; None if another process is writing it, or if files cannot be locked."""
+    """Open a part file for appending and lock it; None if another process has the lock, or if files cannot be locked.
+
+    The lock is held until the file is closed.
+    """
     try:
         import fcntl
     except ImportError:  # Windows: without the lock each download has its own name and starts afresh
@@ -192,6 +207,7 @@ def _open_locked(path: Path) -> IO[bytes] | None:
         if os.fstat(stream.fileno()).st_ino == path.stat().st_ino:
             return stream
     except OSError:
+        # another process has the lock, or the file is gone
         pass
     stream.close()
     return None
@@ -212,13 +228,15 @@ def _download_rest(url: str, stream: IO[bytes], name: str, size: int | None, pro
     for attempt in range(ATTEMPTS):
         if attempt:
             time.sleep(0.2 * attempt)
-        problem = _fill_once(url, stream, name, size, progress)
+        problem = _attempt_download(url, stream, name, size, progress)
         if not problem:
             return
     raise DownloadError(f"{url}: {problem} ({ATTEMPTS} attempts)")
 
 
-def _fill_once(url: str, stream: IO[bytes], name: str, size: int | None, progress: DownloadProgress | None) -> str:
+def _attempt_download(
+    url: str, stream: IO[bytes], name: str, size: int | None, progress: DownloadProgress | None
+) -> str:
     """Append to *stream* in one attempt; return why another one is needed, or an empty string if the file is complete.
 
     Raises:
@@ -231,6 +249,7 @@ def _fill_once(url: str, stream: IO[bytes], name: str, size: int | None, progres
     if size is not None and received == size:
         return ""
     if size is not None and received > size:
+        # it is the start of another file
         _truncate_file(stream)
         received = 0
     headers = {"Accept-Encoding": "identity"}  # so that sizes and ranges mean bytes of the file
@@ -239,6 +258,7 @@ def _fill_once(url: str, stream: IO[bytes], name: str, size: int | None, progres
     try:
         with requests.get(url, headers=headers, stream=True, timeout=TIMEOUT) as response:
             if response.status_code == 416:
+                # range not satisfiable: the file of the server is shorter than the part
                 _truncate_file(stream)
                 return "the server has no such range"
             if response.status_code >= 500:
@@ -248,23 +268,29 @@ def _fill_once(url: str, stream: IO[bytes], name: str, size: int | None, progres
             if received and not _resumes_at(response, received):
                 _truncate_file(stream)
                 received = 0
-            _append(response, stream, name, received, size, progress)
+            _append_body(response, stream, name, received, size, progress)
     except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
-        return _cause_text(error)
+        # requests lets some errors of urllib3 pass while a body is read
+        return _explanation_of(error)
     if size is None or stream.tell() == size:
         return ""
     return f"{stream.tell()} of {size} bytes came"
 
 
-def _resumes_at(response: object, offset: int) -> bool:
+def _resumes_at(response: requests.Response, offset: int) -> bool:
     """Tell whether a response begins at byte *offset*; a server may ignore the range and send the whole file."""
-    status = getattr(response, "status_code", 0)
-    content_range = str(getattr(response, "headers", {}).get("Content-Range", ""))
-    return status == 206 and content_range.replace(" ", "").startswith(f"bytes{offset}-")
+    content_range = str(response.headers.get("Content-Range", ""))
+    is_partial = response.status_code == 206
+    return is_partial and content_range.replace(" ", "").startswith(f"bytes{offset}-")
 
 
-def _append(
-    response: object, stream: IO[bytes], name: str, received: int, size: int | None, progress: DownloadProgress | None
+def _append_body(
+    response: requests.Response,
+    stream: IO[bytes],
+    name: str,
+    received: int,
+    size: int | None,
+    progress: DownloadProgress | None,
 ) -> None:
     """Write the body of a response to *stream*, which has *received* bytes already, and report progress.
 
@@ -272,7 +298,7 @@ def _append(
         DownloadError: the body makes the file longer than *size*, so that it is another file.
     """
     done = received
-    for piece in response.iter_content(CHUNK):  # type: ignore[attr-defined]
+    for piece in response.iter_content(CHUNK):
         if size is not None and done + len(piece) > size:
             _truncate_file(stream)
             raise DownloadError(f"the server sends more than the {size} bytes of {name}", mismatch=True)
@@ -283,7 +309,7 @@ def _append(
     stream.flush()
 
 
-def _cause_text(error: Exception) -> str:
+def _explanation_of(error: Exception) -> str:
     """Return the cause of a connection error in a few words, or a summary of an unknown error."""
     text = str(error)
     for pattern, explanation in _CAUSES.items():
@@ -299,7 +325,7 @@ def download_wheel(requirement: str, folder: Path) -> Path:
     no code of the package runs.
 
     Raises:
-        WheelError: the requirement is not of this form, or pip is missing or failed.
+        WheelError: the requirement is not of this form, pip is missing or failed, or it downloaded no wheel.
     """
     if not PINNED.fullmatch(requirement):
         raise WheelError(f"{requirement!r} is not NAME==VERSION")
@@ -314,10 +340,16 @@ def download_wheel(requirement: str, folder: Path) -> Path:
     if completed.returncode:
         if "No module named pip" in completed.stderr:
             raise WheelError("this Python has no pip to download it with; install it with: python -m ensurepip")
-        errors = [line.strip() for line in completed.stderr.splitlines() if line.strip().startswith("ERROR")]
-        reason = errors[0].removeprefix("ERROR: ") if errors else f"exit code {completed.returncode}"
+        reason = _first_pip_error(completed.stderr) or f"exit code {completed.returncode}"
         raise WheelError(f"pip says: {reason}")
     wheels = sorted(folder.glob("*.whl"))
     if not wheels:
         raise WheelError(f"pip downloaded no wheel for {requirement}")
     return wheels[0]
+
+
+def _first_pip_error(stderr: str) -> str | None:
+    for line in stderr.splitlines():
+        if line.strip().startswith("ERROR"):
+            return line.strip().removeprefix("ERROR: ")
+    return None

@@ -14,12 +14,12 @@ LONGEST_WORD = 260
 #: The longest line, in characters, that is shown unshortened.
 LONGEST_LINE = 2_000
 #: Unicode categories to escape: control and format characters, surrogates, and line and paragraph separators.
-_ACTING = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp"))
+_ESCAPED_CATEGORIES = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp"))
 #: Format characters that emoji and some scripts need, which are not escaped.
 _JOINERS = "\N{ZERO WIDTH JOINER}\N{ZERO WIDTH NON-JOINER}"
 
 
-def visible(text: str, *, keep: str = "") -> str:
+def visible_text(text: str, *, keep: str = "") -> str:
     r"""Return text with control characters escaped as in Python: ``\x1b``, ``\n``.
 
     Args:
@@ -29,34 +29,42 @@ def visible(text: str, *, keep: str = "") -> str:
     if text.isprintable():
         return text
     return "".join(
-        _escape_letter(letter) if _must_be_escaped(letter) and letter not in keep else letter for letter in text
+        _escape_character(character) if character not in keep and _must_be_escaped(character) else character
+        for character in text
     )
 
 
-def _must_be_escaped(letter: str) -> bool:
-    if letter in _JOINERS:
+def _must_be_escaped(character: str) -> bool:
+    if character in _JOINERS:
         return False
     # the last two code points of each plane are noncharacters, which XML cannot contain
-    return unicodedata.category(letter) in _ACTING or ord(letter) & 0xFFFE == 0xFFFE
+    is_noncharacter = ord(character) & 0xFFFE == 0xFFFE
+    return is_noncharacter or unicodedata.category(character) in _ESCAPED_CATEGORIES
 
 
-def _escape_letter(letter: str) -> str:
-    return letter.encode("unicode_escape", errors="backslashreplace").decode("ascii")
+def _escape_character(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")
 
 
-def brief(text: str) -> str:
-    """Return text escaped as by :func:`visible`, with the middle of overlong words and of an overlong line left out."""
+def brief_text(text: str) -> str:
+    """Return text as one line of limited length: control characters are escaped, and overlong words are shortened.
+
+    Args:
+        text: the text, from any source; line ends are escaped as well.
+    """
     if text.isprintable() and len(text) <= LONGEST_WORD:
         return text
     # shortened first, so that escaping a text of a gigabyte does not multiply its size
-    text = visible(_cut_text(text, 10 * LONGEST_LINE))
-    return _cut_text(
-        re.sub(rf"\S{{{LONGEST_WORD + 1},}}", lambda word: _cut_text(word[0], LONGEST_WORD), text), LONGEST_LINE
-    )
+    line = visible_text(_shorten(text, 10 * LONGEST_LINE))
+    overlong_word = rf"\S{{{LONGEST_WORD + 1},}}"
+    line = re.sub(overlong_word, lambda word: _shorten(word[0], LONGEST_WORD), line)
+    return _shorten(line, LONGEST_LINE)
 
 
-def _cut_text(text: str, most: int) -> str:
-    if len(text) <= most:
+def _shorten(text: str, limit: int) -> str:
+    """Return text with its middle replaced by the number of omitted characters if it is longer than *limit*."""
+    if len(text) <= limit:
         return text
-    half = most // 2 - 10
+    # the note between the halves takes up to 20 characters
+    half = limit // 2 - 10
     return f"{text[:half]}…[{len(text) - 2 * half:,} more]…{text[-half:]}"

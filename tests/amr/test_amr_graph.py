@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from assay.amr import check_block, normalized, parse_graph, read_graph_file
+from assay.amr import normalized, parse_block, parse_graph, read_graph_file
 from assay.errors import InputError
 
 BOY = """(w / want-01
@@ -76,9 +76,9 @@ def test_a_broken_graph_names_its_file_and_line(tmp_path):
     file = tmp_path / "bad.amr"
     file.write_text(f"{BOY}\n\n# ::id 2\n(b / boy\n  :ARG0 (g\n", encoding="utf-8")
     good, bad = read_graph_file(file)
-    assert check_block(good).concepts[0] == "want-01"
+    assert parse_block(good).concepts[0] == "want-01"
     with pytest.raises(InputError, match=re.escape(f"{file}, line 8: not a graph")):
-        check_block(bad)
+        parse_block(bad)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_every_gold_graph_of_the_little_prince_can_be_read(shared_data):
     assert len(blocks) == 143
     assert blocks[0].identifier == "lpp_1943.146"
     assert blocks[0].sentence == "Chapter 4 ."
-    graphs = [check_block(block) for block in blocks]
+    graphs = [parse_block(block) for block in blocks]
     assert graphs[0].concepts == ("chapter",)
     assert graphs[0].attributes == ((0, "mod", "4"),)
     assert all(all(graph.concepts) for graph in graphs)

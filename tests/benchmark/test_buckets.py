@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from assay import load_dataset, run, verify
-from assay.benchmark.buckets import MAX_VALUES, check_rules, reads_texts, split_into_buckets
+from assay.benchmark.buckets import MAX_VALUES, check_rules, first_rule_of_texts, split_into_buckets
 from assay.errors import InputError
 
 ROWS = [
@@ -132,7 +132,7 @@ def test_a_dataset_has_one_language_or_a_column_of_them(pairs):
     ],
 )
 def test_rules_that_read_the_texts(rules, first):
-    assert reads_texts(rules) == first
+    assert first_rule_of_texts(rules) == first
 
 
 def test_rules_that_would_mislead_are_refused(pairs):

@@ -36,7 +36,7 @@ def written(tmp_path):
 @pytest.fixture
 def no_swap(monkeypatch):
     """A file system that cannot swap two folders in one step."""
-    monkeypatch.setattr("assay.output._swapped", lambda *_: False)
+    monkeypatch.setattr("assay.output._swap_folders", lambda *_: False)
 
 
 def unwritable(monkeypatch, *targets):
@@ -95,8 +95,8 @@ def killed(code, cwd):
 def test_a_run_killed_while_its_page_is_written_can_be_run_again(written, tmp_path):
     outcome, folder = written
     killed(
-        "from assay.output import written_whole\n"
-        "with written_whole(Path('run/report.html')) as scratch:\n"
+        "from assay.output import atomic_write\n"
+        "with atomic_write(Path('run/report.html')) as scratch:\n"
         "    scratch.write_text('<html>')\n"
         "    die()",
         tmp_path,
@@ -111,7 +111,7 @@ def test_a_run_killed_between_its_renames_is_read_and_run_again(written, tmp_pat
     outcome, folder = written
     killed(
         "import assay.output\n"
-        "assay.output._swapped = lambda *_: False\n"
+        "assay.output._swap_folders = lambda *_: False\n"
         "replace = Path.replace\n"
         "Path.replace = lambda self, target: die() if target.name == 'run' else replace(self, target)\n"
         "Path('new').mkdir()\n"
@@ -127,7 +127,7 @@ def test_a_run_killed_between_its_renames_is_read_and_run_again(written, tmp_pat
 @pytest.mark.parametrize("swaps", [True, False])
 def test_runs_that_write_one_folder_at_once_all_end_well(written, monkeypatch, swaps):
     if not swaps:
-        monkeypatch.setattr("assay.output._swapped", lambda *_: False)
+        monkeypatch.setattr("assay.output._swap_folders", lambda *_: False)
     outcome, folder = written
 
     def save(_):

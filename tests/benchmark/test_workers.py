@@ -19,7 +19,7 @@ import assay
 from assay.benchmark import executor, scoring
 from assay.errors import InputError, MissingExtraError, UnavailableError, WorkerDiedError
 from assay.metrics.amr.session import SmatchppEngine
-from assay.processes import Crew, _packed
+from assay.processes import Crew, _pickled
 from tests.benchmark.dying import Dying
 
 WORDS = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa"]
@@ -137,7 +137,7 @@ def test_what_no_worker_can_take_is_scored_here(eager, monkeypatch):
 
 def test_errors_come_through_whole():
     for error in (UnavailableError("no words", "pip install words"), MissingExtraError("torch", "neural")):
-        copy = pickle.loads(_packed(error))
+        copy = pickle.loads(_pickled(error))
         assert type(copy) is type(error)
         assert (copy.reason, copy.remedy, str(copy)) == (error.reason, error.remedy, str(error))
 

@@ -270,8 +270,8 @@ def test_every_option_with_text_was_thought_of():
     unknown = set()
     for _, command in COMMANDS.items():
         for option in options_of(command).values():
-            is_path = "str | Path" in option._hint or option.kind is Path
-            if option.kind is str and not option.choices and not is_path:
+            is_path = "str | Path" in option._annotation_text or option.value_type is Path
+            if option.value_type is str and not option.choices and not is_path:
                 unknown.add(option.name)
     unknown -= PLAIN_TEXT | OPTIONS_WITH_PATHS | REFUSED.keys()
     assert not unknown, (
@@ -284,7 +284,7 @@ def test_paths_that_may_be_set_are_read_only():
     paths = set()
     for _, command in COMMANDS.items():
         for option in options_of(command).values():
-            if "str | Path" in option._hint or option.kind is Path:
+            if "str | Path" in option._annotation_text or option.value_type is Path:
                 paths.add(option.name)
     assert paths - REFUSED.keys() == {
         *("against", "baseline_of", "corrected", "entities", "graphs", "prices", "space", "threshold", "vectors")

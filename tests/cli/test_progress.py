@@ -9,7 +9,7 @@ from rich.console import Console
 import assay
 from assay import progress as shares
 from assay.cli import guard
-from assay.progress import Silent, portion, shares_told_to, tell_share
+from assay.progress import Silent, report_share, scaled_shares, share_listener
 from tests.cli.calling import COLUMNS, OWN, process
 
 
@@ -29,7 +29,7 @@ class Counting(Silent):
 @pytest.mark.parametrize("name", ["static:v[/x].txt on tq, pairs", "x" * 300])
 def test_a_bar_shows_figures_beside_any_name(name):
     console = Console(file=io.StringIO(), force_terminal=True, width=80, color_system=None)
-    with guard._progress_bar(console) as bar:
+    with guard._make_progress_bar(console) as bar:
         shown = guard._ProgressBars(bar)
         shown.begin(name, 1200)
         shown.advance(64)
@@ -97,11 +97,11 @@ def test_pairs_are_counted_while_a_unit_of_work_is_under_way(monkeypatch):
 
 def test_shares_of_parts():
     told = []
-    with shares_told_to(told.append):
-        with portion(0.5, 1.0):
-            tell_share(0.5)
-        tell_share(1.0)
-    tell_share(0.3)
+    with share_listener(told.append):
+        with scaled_shares(0.5, 1.0):
+            report_share(0.5)
+        report_share(1.0)
+    report_share(0.3)
     assert told == [0.75, 1.0, 1.0]
 
 

@@ -14,10 +14,10 @@ import typer
 import assay
 from assay.cli import app, verbs
 from assay.errors import InputError
-from assay.settings import Resampling, Settings, declared, setting, takes_settings
+from assay.settings import Resampling, Settings, declarations_of, setting, takes_settings
 
 #: What a command may take beside its settings: subjects by position, and what concerns the terminal or a file beside.
-SUBJECTS = {"run", "runs", "against", "results", "tuples", "name", "recipe"}
+SUBJECTS = {"run", "runs", "against", "results", "tuples_file", "name", "recipe"}
 TERMINAL = {"output", "explain", "traceback", "verbose", "quiet", "out", "svg", "junit", "summary"} | {"dry_run"}
 #: Verbs that list what there is, or copy a run: they have nothing to set.
 WITHOUT_SETTINGS = {"baseline", "doctor", "metrics", "models", "datasets", "cache"}
@@ -44,7 +44,7 @@ def test_every_option_is_a_setting_and_every_setting_has_help(path):
     command = WITH_SETTINGS[path]
     kind = command.callback.settings_class
     fields = {field.name for field in dataclasses.fields(kind)}
-    settings = declared(kind)
+    settings = declarations_of(kind)
     assert fields == set(settings), "a field without a declaration"
     assert all(item.help.strip() for item in settings.values())
     options = {parameter.name: parameter for parameter in command.params}

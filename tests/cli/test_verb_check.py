@@ -165,13 +165,13 @@ def test_a_spoilt_baseline(assay, runs, spoil, said):
 
 @pytest.mark.slow
 def test_one_score_changed_by_hand(assay, runs):
-    from assay.reports.check.baseline import pack, unpack
+    from assay.reports.check.baseline import pack_scores, unpack_scores
 
     held = json.loads(Path("baseline.json").read_text())
     metric = held["datasets"]["pairs"]["metrics"]["recorded:mine"]
-    scores = unpack(metric["scores"], 201)
+    scores = unpack_scores(metric["scores"], 201)
     scores[5] += 0.5
-    metric["scores"] = pack(scores)
+    metric["scores"] = pack_scores(scores)
     Path("baseline.json").write_text(json.dumps(held))
     assert "was changed by hand" in assay("check", "same", "--against", "baseline.json").complaint
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from assay.amr import ASPECTS
-from assay.errors import install_extra
+from assay.errors import install_command
 from assay.metrics import base
 from assay.metrics.provenance import ABSENT
 from tests.cli.calling import command, process
@@ -190,7 +190,7 @@ def test_a_metric_without_its_packages_is_not_here(assay, monkeypatch):
     rows = json.loads(assay("metrics", "list", "--format", "json").out)
     listed = {row["name"].partition(":")[0]: row["here"] for row in rows}
     for name, extra in extras.items():
-        line = install_extra(extra)
+        line = install_command(extra)
         assert (metrics[name]["here"], metrics[name]["remedy"], listed[name]) == (False, line, line), name
     assert metrics["f1"]["here"] and metrics["static"]["here"] and listed["static"] == "yes"
 

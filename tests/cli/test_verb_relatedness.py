@@ -12,7 +12,7 @@ from scipy import stats
 
 import assay as package
 from assay.api.relatedness import relatedness
-from assay.errors import InputError, MissingExtraError, install_extra
+from assay.errors import InputError, MissingExtraError, install_command
 from assay.metrics.words.features import SpacyReader, Word
 
 NOUNS, VERBS = [f"n{i}" for i in range(30)], [f"v{i}" for i in range(10)]
@@ -148,7 +148,7 @@ def test_without_a_pipeline_or_spacy_there_are_two_features_and_a_note(assay, pa
 
     report = relatedness("pairs.csv", "vectors.txt", pipeline="any", resamples=0, read_with=absent)
     assert len(by_name(report)) == 6
-    assert install_extra("spacy") in "\n".join(report.document.sheets[0].notes)
+    assert install_command("spacy") in "\n".join(report.document.sheets[0].notes)
 
 
 @pytest.mark.parametrize(

@@ -91,16 +91,16 @@ def test_intervals_are_of_groups(pairs):
 
 @pytest.mark.slow
 def test_thresholds_are_those_that_were_learned_without_the_pair(pairs, tmp_path):
-    from assay.reports.data import read_datasets, same_pairs
+    from assay.reports.data import pair_codes, read_datasets
     from assay.reports.folder import read_run
     from assay.reports.stress.effects import learned_thresholds
-    from assay.reports.thresholds.planning import out_of_fold
+    from assay.reports.thresholds.planning import out_of_fold_thresholds
     from assay.reports.thresholds.settings import ThresholdSettings
 
     package.run("pairs.csv", ["rouge-1"], resamples=0, out=tmp_path / "run", page=False)
     (data,) = read_datasets(read_run(tmp_path / "run"))
-    theirs, _ = out_of_fold(data, "rouge-1", "label>=1", ThresholdSettings(seed=3))
-    ours = learned_thresholds("a", data.scores["rouge-1"], data.labels > 0, same_pairs(data), data.groups, 3)
+    theirs, _ = out_of_fold_thresholds(data, "rouge-1", "label>=1", ThresholdSettings(seed=3))
+    ours = learned_thresholds("a", data.scores["rouge-1"], data.labels > 0, pair_codes(data), data.groups, 3)
     np.testing.assert_array_equal(ours, theirs)
 
 

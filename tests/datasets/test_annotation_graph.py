@@ -37,7 +37,7 @@ def test_the_graph_of_figure_2() -> None:
     # Squared distances from 14/6: 25/9 and five times 1/9, together 10/3; over five.
     assert made.deviation == pytest.approx(math.sqrt(10 / 3 / 5))
     assert made.variation == pytest.approx(math.sqrt(2 / 3) / (14 / 6))
-    rows = made.edges_of(made.texts.index("V3"))
+    rows = made.rows_of(made.texts.index("V3"))
     neighbours = {made.texts[node] for row in rows for node in (made.first[row], made.second[row])}
     assert neighbours - {"V3"} == {"V1", "V2"}
     assert (
@@ -72,7 +72,7 @@ def test_what_an_edge_is(rows: Any, directed: bool, expected: dict[str, int], ed
 
 def test_the_rows_of_a_node_are_all_there_and_each_once() -> None:
     made = graph([("a", "b"), ("b", "a"), ("a", "a"), ("c", "b")])
-    rows = {text: made.edges_of(node).tolist() for node, text in enumerate(made.texts)}
+    rows = {text: made.rows_of(node).tolist() for node, text in enumerate(made.texts)}
     assert rows == {"a": [0, 1, 2], "b": [0, 1, 3], "c": [3]}
 
 
@@ -84,11 +84,11 @@ def test_random_graphs_against_sets(rows: list[tuple[int, int]], directed: bool)
     assert len(made) == len(rows) and len(made.edges) == len(edges)
     for node, text in enumerate(made.texts):
         assert made.degrees[node] == sum((a == int(text)) + (b == int(text)) for a, b in edges)
-        assert made.edges_of(node).tolist() == [row for row, ends in enumerate(rows) if int(text) in ends]
+        assert made.rows_of(node).tolist() == [row for row, ends in enumerate(rows) if int(text) in ends]
     for row, ends in enumerate(zip(made.first, made.second, strict=True)):
         for side, node in enumerate(ends):
-            place = made.places[row, side]
-            assert made.incident[place] == row and made.starts[node] <= place < made.starts[node + 1]
+            place = made.positions[row, side]
+            assert made.incident_rows[place] == row and made.starts[node] <= place < made.starts[node + 1]
 
 
 def test_some_rows_alone() -> None:

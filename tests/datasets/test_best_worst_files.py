@@ -24,7 +24,8 @@ def test_csv(tmp_path):
     assert found.shown.tolist() == [[0, 1, 2, 3], [0, 1, 2, 3], [3, 2, 1, 0]]
     assert (found.best.tolist(), found.worst.tolist()) == ([0, 1, 3], [3, 3, 0])
     assert found.tuples.tolist() == [0, 0, 1]
-    assert (len(found), found.annotators, found.per_tuple.tolist(), found.per_item.tolist()) == (3, 2, [2, 1], [2] * 4)
+    counts = found.annotations_per_tuple.tolist(), found.tuples_per_item.tolist()
+    assert (len(found), found.annotators, *counts) == (3, 2, [2, 1], [2] * 4)
     assert found.warnings == ()
 
 

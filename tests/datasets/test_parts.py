@@ -61,7 +61,7 @@ def test_parts_are_the_pairs_of_one_file(parts, tmp_path, mapped):
     in_memory = load_dataset(TABLE, columns=OWN)
     for spec in (tmp_path / "one.parquet", parts, f"{parts}/", f"memory={parts}"):
         pairs = load_dataset(spec, columns=OWN)
-        assert (pairs.digest, pairs.other_digest) == (in_memory.digest, in_memory.other_digest)
+        assert (pairs.digest, pairs.other_columns_digest) == (in_memory.digest, in_memory.other_columns_digest)
         assert pairs.table.equals(in_memory.table)
     assert is_own_file(f"{parts}/")
     assert not is_own_file("parts")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from assay.datasets import load_dataset
-from assay.datasets.card import card_from
+from assay.datasets.card import card_from_fields
 from assay.datasets.readers.base import ReaderResult, built_in_readers, load_reader, pairs_of
 from assay.errors import InputError, UnavailableError
 
@@ -35,7 +35,7 @@ def test_a_dotted_path_is_no_reader(card_of: MakeCard, tmp_path: Path, name: str
     content = card_of(reader=name, sources=[{"kind": "path", "path": str(tmp_path / "{name}")}])
     (tmp_path / "d.csv").write_bytes(b"reference,candidate,label\nNone,007,1\n,x,2\n")
     with pytest.raises(InputError, match="there is no reader") as caught:
-        load_dataset(card_from(content, "test"))
+        load_dataset(card_from_fields(content, "test"))
     assert "\n" not in str(caught.value)
 
 
@@ -46,7 +46,7 @@ def test_a_reader_of_an_installed_package(card_of: MakeCard, tmp_path: Path, reg
         sources=[{"kind": "path", "path": str(tmp_path / "{name}")}],
     )
     (tmp_path / "d.csv").write_bytes(b"reference,candidate,label\nNone,007,1\n,x,2\n")
-    pairs = load_dataset(card_from(content, "test"))
+    pairs = load_dataset(card_from_fields(content, "test"))
     assert pairs.texts()[:2] == (["A"], ["B"]) and "shouted" in pairs.notes
     with pytest.raises(InputError, match="Did you mean 'shouted'"):
         load_reader("shoutet")
@@ -88,6 +88,6 @@ def test_what_a_card_says_of_its_reader_is_checked(
     )
     (tmp_path / "d.csv").write_bytes(b"reference,candidate,label\nNone,007,1\n,x,2\n")
     with pytest.raises(InputError, match=words) as caught:
-        load_dataset(card_from(content, "test"))
+        load_dataset(card_from_fields(content, "test"))
     assert len(str(caught.value).splitlines()) == 1
     assert not reader.startswith("table") or "small@1, split test" in str(caught.value)

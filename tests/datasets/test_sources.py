@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from assay.datasets import check_dataset, fetch_dataset, is_here, load_card, load_card_splits, load_dataset
-from assay.datasets.card import Card, card_from
+from assay.datasets.card import Card, card_from_fields
 from assay.errors import ChecksumError, InputError, OfflineError, UnavailableError
 from assay.transfer import WheelError, download_wheel
 
@@ -28,7 +28,7 @@ MakeCard = Callable[..., dict[str, Any]]
 
 
 def make(card_of: MakeCard, *sources: dict[str, Any], **changes: Any) -> Card:
-    return card_from(card_of(sources=list(sources), **changes), "test")
+    return card_from_fields(card_of(sources=list(sources), **changes), "test")
 
 
 def test_sources_are_asked_in_order(card_of: MakeCard, site: Any, own_cache: Path) -> None:
@@ -166,7 +166,7 @@ path = "data/{name}"
 )
 def test_cards_are_validated(card_of: MakeCard, changes: dict[str, Any], words: str) -> None:
     with pytest.raises(InputError, match=words):
-        card_from(card_of(**changes), "test")
+        card_from_fields(card_of(**changes), "test")
 
 
 def test_rows_are_held_against_the_card(card_of: MakeCard, tmp_path: Path) -> None:
@@ -301,8 +301,8 @@ def test_the_sts_benchmark_comes_from_the_package_index() -> None:
 HUB = """
 import json, sys
 from assay.datasets import load_dataset
-from assay.datasets.card import card_from
-pairs = load_dataset(card_from(json.loads(sys.argv[1]), "test"))
+from assay.datasets.card import card_from_fields
+pairs = load_dataset(card_from_fields(json.loads(sys.argv[1]), "test"))
 print(len(pairs), pairs.source)
 """
 

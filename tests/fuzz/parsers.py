@@ -62,9 +62,9 @@ def parse_labels(text: str) -> None:
     from assay.datasets.reading import Reading
 
     reading = Reading(labels=text, columns=None)
-    numbers = reading.numbers_of_words()
+    numbers = reading.configured_numbers()
     assert all(math.isfinite(number) for number in numbers.values())
-    assert Reading(labels=reading.record()["labels"]).numbers_of_words().keys() == numbers.keys()
+    assert Reading(labels=reading.record()["labels"]).configured_numbers().keys() == numbers.keys()
 
 
 def parse_scale(text: str) -> None:
@@ -75,15 +75,15 @@ def parse_scale(text: str) -> None:
 
 
 def parse_cost(text: str) -> None:
-    from assay.reports.thresholds.settings import costs_of
+    from assay.reports.thresholds.settings import parse_costs
 
-    assert all(0 <= cost < math.inf for cost in costs_of(text))
+    assert all(0 <= cost < math.inf for cost in parse_costs(text))
 
 
 def parse_positive(text: str) -> None:
-    from assay.reports.thresholds.planning import read_positive
+    from assay.reports.thresholds.planning import positive_labels_of
 
-    read_positive(scored(), text)
+    positive_labels_of(scored(), text)
 
 
 def parse_dataset(text: str) -> None:
@@ -114,9 +114,9 @@ def parse_verdict(text: str) -> None:
 
     for name in ("yes-no", "0-2", "1-5"):
         scale = scale_of(name)
-        worth = scale.read(text)
+        worth = scale.score_in(text)
         assert worth is None or scale.low <= worth <= scale.high
-        scale.begun_by(text)
+        scale.verdict_begun_by(text)
 
 
 @functools.cache

@@ -123,10 +123,10 @@ GRAPH_WORDS = (
 
 def read_graphs(path: Path) -> None:
     """Read the graphs of a file and compare the first two that are whole with themselves and each other."""
-    from assay.amr import check_block, normalized, read_graph_file
+    from assay.amr import normalized, parse_block, read_graph_file
 
     for block in read_graph_file(path)[:5]:
-        normalized(check_block(block))
+        normalized(parse_block(block))
 
 
 #: Aspects that need no word vectors.
@@ -320,9 +320,9 @@ def read_suite(path: Path) -> None:
 
 
 def read_space(path: Path) -> None:
-    from assay.training.tuning.settings import _parsed
+    from assay.training.tuning.settings import _parse_space_file
 
-    _parsed(path)
+    _parse_space_file(path)
 
 
 def read_prompt(path: Path) -> None:

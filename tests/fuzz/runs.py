@@ -86,7 +86,7 @@ def make_run_file(random: Random) -> bytes:
 def read_run_folder(content: bytes, folder: Path) -> None:
     """Put a file into a run folder and read it as reports do."""
     from assay.reports.data import cells_of, group_codes, pair_keys, read_datasets
-    from assay.reports.folder import check_strays, read_run
+    from assay.reports.folder import check_tables_match_manifest, read_run
 
     name, _, data = content.partition(b"\0")
     copy = folder / "run"
@@ -105,7 +105,7 @@ def read_run_folder(content: bytes, folder: Path) -> None:
                     cells_of(dataset, column)
                 except InputError:
                     continue
-        check_strays(run, copy)
+        check_tables_match_manifest(run, copy)
     finally:
         shutil.copyfile(run_folder() / name.decode(), changed)
 

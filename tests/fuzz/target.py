@@ -9,7 +9,7 @@ from pathlib import Path
 from random import Random
 
 from assay.errors import AssayError
-from assay.visible import brief
+from assay.visible import brief_text
 from tests.fuzz import making
 
 Check = Callable[[bytes, Path], None]
@@ -71,6 +71,6 @@ def one_line(error: AssayError, content: bytes = b"\n") -> None:
     """Check that a message is shown as one line of bounded length, and is not the many lines of a library."""
     message = str(error)
     assert message.strip(), "an empty message"
-    assert len(brief(message).splitlines()) == 1
-    assert len(brief(message)) < 2_100
+    assert len(brief_text(message).splitlines()) == 1
+    assert len(brief_text(message)) < 2_100
     assert "\n" not in message or b"\n" in content or b"\\n" in content, f"several lines: {message[:200]!r}"

@@ -8,7 +8,7 @@ import unicodedata
 import numpy as np
 import pyarrow as pa
 
-from assay.lexicon.texts import has_number, laid_flat
+from assay.lexicon.texts import flattened_texts, has_number
 
 GOLDS = [["a", "b 7"], ["c²"], ["one"], ["d", "e"], ["Ⅷ"], ["½ cup", "half"], ["٣"]]
 EXPECTED = [True, True, False, False, True, True, True]
@@ -24,9 +24,9 @@ def test_numbers_in_gold_answers_of_any_form():
 def test_a_part_of_a_column_has_rows_of_its_own():
     column = pa.chunked_array([GOLDS])
     assert has_number(column.slice(2)).tolist() == EXPECTED[2:]
-    ((texts, rows),) = laid_flat(column.slice(5))
+    ((texts, rows),) = flattened_texts(column.slice(5))
     assert (texts.to_pylist(), rows.tolist()) == (["½ cup", "half", "٣"], [0, 0, 1])
-    chunks = laid_flat(pa.chunked_array([GOLDS[:6], GOLDS[6:]]))
+    chunks = flattened_texts(pa.chunked_array([GOLDS[:6], GOLDS[6:]]))
     assert [rows.tolist() for _, rows in chunks][1] == [6]
 
 

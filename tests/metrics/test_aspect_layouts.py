@@ -34,7 +34,7 @@ FEATURE_DIM = 16
 def test_an_even_layout_gives_ranges_side_by_side():
     layout = even_layout(["negation", "srl"], 16, 40)
     assert layout.aspects == (("negation", 0, 16), ("srl", 16, 32))
-    assert layout.residual == (32, 40)
+    assert layout.residual_range == (32, 40)
     assert layout.parts == ("negation", "srl", "residual")
     assert layout.range_of("srl") == (16, 32)
     assert even_layout(["a", "b"], 4, 8).parts == ("a", "b")
@@ -99,10 +99,10 @@ def test_the_published_settings_are_read(tmp_path):
     assert layout.range_of("negation") == (48, 64)
     assert layout.range_of("coreference") == (64, 80)
     assert layout.range_of("quantifiers") == (192, 208)
-    assert layout.residual == (240, 384)
+    assert layout.residual_range == (240, 384)
     assert set(layout.names) == set(ASPECTS)
     # mpnet: the same settings, more dimensions
-    assert read_layout_file(path, 768).residual == (240, 768)
+    assert read_layout_file(path, 768).residual_range == (240, 768)
 
 
 @pytest.mark.parametrize(

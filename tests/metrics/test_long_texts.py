@@ -10,7 +10,7 @@ from rouge_score.rouge_scorer import RougeScorer
 
 import assay
 from assay.metrics import Batch, load_metric
-from assay.metrics.edit import MOST_CHARACTERS
+from assay.metrics.edit import MAX_CHARACTERS
 from assay.metrics.work import Flag
 
 
@@ -37,7 +37,7 @@ def test_rouge_l_of_ten_thousand_words():
 
 @pytest.mark.parametrize("name", ["levenshtein", "jaro-winkler"])
 def test_characters_beyond_a_limit_are_not_compared_and_the_run_says_so(name):
-    long = "ab" * (MOST_CHARACTERS // 2)
+    long = "ab" * (MAX_CHARACTERS // 2)
     batch = Batch([long + "x" * 9, "a"], [long + "y" * 5, "a"])
     metric = load_metric(name)
     assert metric.score(batch).tolist() == [1, 1]

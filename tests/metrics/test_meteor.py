@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from nltk.tokenize import NLTKWordTokenizer
 from nltk.translate.meteor_score import single_meteor_score
 
-from assay.errors import MissingExtraError, UnavailableError, install_extra
+from assay.errors import MissingExtraError, UnavailableError, install_command
 from assay.lexicon import wordnet
 from assay.metrics import Batch, load_metric, meteor
 from assay.metrics import meteor as treebank
@@ -109,7 +109,7 @@ def test_it_is_not_available_for_german():
 
 
 def test_without_wordnet_the_remedy_is_named(monkeypatch):
-    monkeypatch.setattr(wordnet, "_SYSTEM", ())
+    monkeypatch.setattr(wordnet, "_SYSTEM_FOLDERS", ())
     monkeypatch.setattr("nltk.data.path", [])
     monkeypatch.delenv("WNSEARCHDIR", raising=False)
     metric = load_metric("meteor")
@@ -136,9 +136,9 @@ def test_a_folder_that_nltk_refuses_is_named(monkeypatch):
 def test_without_punkt_the_extra_is_named(monkeypatch, paper):
     monkeypatch.setattr(treebank, "version_of", lambda package: treebank.ABSENT)
     monkeypatch.setattr("nltk.data.path", [])
-    with pytest.raises(MissingExtraError, match=re.escape(install_extra("paper"))):
+    with pytest.raises(MissingExtraError, match=re.escape(install_command("paper"))):
         sentence_splitter()
-    with pytest.raises(MissingExtraError, match=re.escape(install_extra("paper"))):
+    with pytest.raises(MissingExtraError, match=re.escape(install_command("paper"))):
         paper.check_available()
     load_metric("meteor").check_available()
     assert paper.signature()["punkt"] == "absent"
@@ -168,12 +168,12 @@ def test_a_folder_of_assay_data_comes_first(monkeypatch, tmp_path, paper):
 def test_the_short_way_of_splitting_changes_nothing(paper, text):
     sentences = sentence_splitter()
     short = treebank_tokens(text, sentences)
-    touched = treebank._TOUCHED
-    treebank._TOUCHED = treebank.re.compile("")
+    touched = treebank._NEEDS_RULES
+    treebank._NEEDS_RULES = treebank.re.compile("")
     try:
         assert treebank_tokens(text, sentences) == short
     finally:
-        treebank._TOUCHED = touched
+        treebank._NEEDS_RULES = touched
 
 
 #: The word rules changed after NLTK 3.9; with an older one the derived rules are its own.
@@ -198,8 +198,8 @@ def test_the_rules_are_those_of_the_old_version(paper, text, old, same_today):
 
 
 def test_memory_is_bounded():
-    assert meteor._WORDS <= 1 << 17
-    assert meteor._TEXTS <= 1 << 13
+    assert meteor._WORD_CACHE_SIZE <= 1 << 17
+    assert meteor._TEXT_CACHE_SIZE <= 1 << 13
 
 
 @pytest.mark.slow

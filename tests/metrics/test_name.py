@@ -56,6 +56,12 @@ def test_parts(text, parts):
     assert pickle.loads(pickle.dumps(name)) == name
 
 
+@pytest.mark.parametrize("alias", [" ", "a b", "a=b", "-a", "é"])
+def test_bad_aliases_are_refused(alias):
+    with pytest.raises(InputError, match="cannot be read back"):
+        MetricName("f1", alias=alias)
+
+
 @pytest.mark.parametrize("text", ["", " f1", "f1 ", "f1:", "f1,", "f1,paper", ":x", "f1:,a=b", "f1,a=1,a=2"])
 def test_bad_names_are_refused(text):
     with pytest.raises(InputError):

@@ -85,7 +85,7 @@ def test_any_real_numbers_are_scores(make):
 def test_seconds_are_those_of_all_pairs_without_loading(monkeypatch):
     clock = Clock()
     monkeypatch.setattr(work, "time", clock)
-    monkeypatch.setattr(work, "_warm", set())
+    monkeypatch.setattr(work, "_warm_metrics", set())
     metric = SlowToStart(clock)
     found = OwnSession().score([metric], BATCH)
     assert found.values[:, 0].tolist() == [1.0, 3.0, 1.0]

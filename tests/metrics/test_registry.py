@@ -11,7 +11,7 @@ import pytest
 from assay import __version__
 from assay.errors import InputError, UnavailableError
 from assay.metrics import Batch, Declaration, Metric, MetricName, PairMetric, list_metrics, load_metric, option
-from assay.metrics.name import describe_options, format_value, read_value
+from assay.metrics.name import convert_value, format_value, options_of
 from assay.metrics.registry import Entry, Registry, _declaration_lines, describe_metric
 
 BUILT_IN = [
@@ -192,9 +192,9 @@ def test_languages():
 
 
 def test_values_are_read_as_they_are_written():
-    level = describe_options(Local)["level"]
+    level = options_of(Local)["level"]
     for value in (None, 0.0, 0.1, 1e-12, 1e30):
-        assert read_value("local", level, format_value(value)) == value
+        assert convert_value("local", level, format_value(value)) == value
 
 
 def test_a_metric_without_a_score_cannot_be_made():

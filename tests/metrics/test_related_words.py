@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assay.metrics.words.features import PARTS, Word, related_words
+from assay.metrics.words.features import PARTS, Word, word_kind_features
 from assay.metrics.words.vectors import open_vectors
 
 VECTORS = {"dog": (1, 0), "cat": (1, 1), "barks": (0, 2), "the": (3, 4), "she": (-1, 0), "nil": (0, 0), "paris": (0, 1)}
@@ -25,7 +25,7 @@ def sentence(text):
 
 def features(vectors, *pairs, roles=True):
     first, second = ([sentence(texts[side]) for texts in pairs] for side in (0, 1))
-    return {one.name: one for one in related_words(first, second, vectors, roles=roles)}
+    return {one.name: one for one in word_kind_features(first, second, vectors, roles=roles)}
 
 
 def test_cosines_by_hand(vectors):

@@ -35,9 +35,9 @@ def test_every_format_gives_the_same_vectors(tmp_path, name):
         folder_of(path, values=values)
     table = open_vectors(path)
     assert (len(table), table.dimensions, table.digest) == (10, 3, source_digest(path))
-    found = table.lookup([*reversed(WORDS), "unknown", "THE", ""])
+    found = table.find_rows([*reversed(WORDS), "unknown", "THE", ""])
     assert found.tolist() == [9, 8, 7, 6, 5, 4, 3, 2, 1, 0, -1, -1, -1]
-    rows = table.rows(found[:10])
+    rows = table.vectors_at(found[:10])
     assert rows.dtype == np.float32
     np.testing.assert_array_equal(rows, VALUES[::-1])
 
@@ -60,7 +60,7 @@ def test_more_rows_than_a_block(tmp_path, header):
     files = {"a.txt": header + text_of(words, values), "b.bin": binary_of(words, values)}
     for name, content in files.items():
         table = open_vectors(write(tmp_path, name, content))
-        np.testing.assert_array_equal(table.rows(table.lookup(words)), values)
+        np.testing.assert_array_equal(table.vectors_at(table.find_rows(words)), values)
 
 
 def test_a_binary_file_longer_than_what_is_read_at_a_time(tmp_path):
@@ -68,7 +68,7 @@ def test_a_binary_file_longer_than_what_is_read_at_a_time(tmp_path):
     words = ["é" * (number % 40 + 1) + str(number) for number in range(1500)]
     for end in (b"\n", b""):
         table = open_vectors(write(tmp_path, "long.bin", binary_of(words, values, end)))
-        np.testing.assert_array_equal(table.rows(table.lookup(words)), values)
+        np.testing.assert_array_equal(table.vectors_at(table.find_rows(words)), values)
 
 
 def test_of_a_word_that_stands_there_twice_the_first_counts(tmp_path):
@@ -76,19 +76,19 @@ def test_of_a_word_that_stands_there_twice_the_first_counts(tmp_path):
     folder_of(tmp_path / "folder", ["a", "b", "a"], np.array([[1, 2], [3, 4], [5, 6]], dtype=np.float32))
     for source in (path, tmp_path / "folder"):
         table = open_vectors(source)
-        assert table.lookup(["a", "b", "a"]).tolist() == [0, 1, 0]
+        assert table.find_rows(["a", "b", "a"]).tolist() == [0, 1, 0]
         assert len(table) == 3
 
 
 def test_words_with_spaces(tmp_path):
     table = open_vectors(write(tmp_path, "840b.txt", b"the 1 2\n. . . 3 4\nat name@domain.com 5 6\n"))
-    assert table.lookup([". . .", "at name@domain.com", "."]).tolist() == [1, 2, -1]
-    assert table.rows(table.lookup([". . ."])).tolist() == [[3, 4]]
+    assert table.find_rows([". . .", "at name@domain.com", "."]).tolist() == [1, 2, -1]
+    assert table.vectors_at(table.find_rows([". . ."])).tolist() == [[3, 4]]
 
 
 def test_a_word_that_is_a_number(tmp_path):
     table = open_vectors(write(tmp_path, "numbers.txt", b"7 1 2\n1944 3 4\n"))
-    assert (table.dimensions, table.lookup(["7", "1944"]).tolist()) == (2, [0, 1])
+    assert (table.dimensions, table.find_rows(["7", "1944"]).tolist()) == (2, [0, 1])
 
 
 def test_a_word_that_is_not_utf8_keeps_its_row(tmp_path):
@@ -98,19 +98,19 @@ def test_a_word_that_is_not_utf8_keeps_its_row(tmp_path):
     }.items():
         table = open_vectors(write(tmp_path, name, content))
         assert len(table) == 3
-        assert table.lookup(["a", "b", "b\udcc3", "b�", "c"]).tolist() == [0, -1, -1, -1, 2]
+        assert table.find_rows(["a", "b", "b\udcc3", "b�", "c"]).tolist() == [0, -1, -1, -1, 2]
 
 
 def test_words_with_the_same_key_are_told_apart(glove, monkeypatch):
     # A key of two bits makes every word collide with others.
     monkeypatch.setattr(vectors, "_hash_word", lambda word: sum(word) % 4)
     table = open_vectors(glove)
-    assert table.lookup([*WORDS, "god", "tac"]).tolist() == [*range(10), -1, -1]
+    assert table.find_rows([*WORDS, "god", "tac"]).tolist() == [*range(10), -1, -1]
 
 
 def test_an_unknown_word_has_no_row(glove):
     with pytest.raises(IndexError, match="unknown word"):
-        open_vectors(glove).rows(np.array([-1]))
+        open_vectors(glove).vectors_at(np.array([-1]))
 
 
 def test_the_second_opening_reads_no_more_than_the_digest(glove, own_cache):
@@ -120,7 +120,7 @@ def test_the_second_opening_reads_no_more_than_the_digest(glove, own_cache):
         "import sys; from pathlib import Path; from assay.metrics.words import formats, vectors\n"
         "def refuse(*_): raise SystemExit('the source is read again')\n"
         "vectors.read_blocks = refuse\n"
-        "print(vectors.open_vectors(Path(sys.argv[1])).lookup(['dog']))"
+        "print(vectors.open_vectors(Path(sys.argv[1])).find_rows(['dog']))"
     )
     done = subprocess.run([sys.executable, "-c", code, str(glove)], capture_output=True, text=True, timeout=60)
     assert (done.stdout.strip(), done.stderr) == ("[3]", "")
@@ -133,7 +133,7 @@ def test_another_content_under_the_same_name_is_another_table(glove):
     signature = before.signature()
     assert signature["vectors"] == source_digest(glove)[:16]
     glove.write_bytes(text_of(["lion", *WORDS[1:]]))
-    assert open_vectors(glove).lookup(["lion", "the"]).tolist() == [0, -1]
+    assert open_vectors(glove).find_rows(["lion", "the"]).tolist() == [0, -1]
     assert before.signature()["vectors"] != signature["vectors"]
 
 
@@ -158,7 +158,7 @@ def test_a_conversion_killed_half_way_leaves_nothing_that_is_taken_for_whole(tmp
     assert not (own_cache / "vectors" / source_digest(path)).exists()
     table = open_vectors(path)
     assert len(table) == 5000
-    assert table.lookup(["w4999"]).tolist() == [4999]
+    assert table.find_rows(["w4999"]).tolist() == [4999]
 
 
 @pytest.mark.slow
@@ -169,8 +169,8 @@ def test_two_processes_at_once_do_no_harm(tmp_path, own_cache):
     code = (
         "import sys, time; from pathlib import Path; from assay.metrics.words.vectors import open_vectors\n"
         "while not Path(sys.argv[2]).exists(): time.sleep(0.001)\n"
-        "table = open_vectors(Path(sys.argv[1])); print(len(table), table.lookup(['w3999']),"
-        " table.rows(table.lookup(['w3999'])).sum())"
+        "table = open_vectors(Path(sys.argv[1])); print(len(table), table.find_rows(['w3999']),"
+        " table.vectors_at(table.find_rows(['w3999'])).sum())"
     )
     start = [sys.executable, "-c", code, str(path), str(go)]
     running = [subprocess.Popen(start, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(3)]

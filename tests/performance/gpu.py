@@ -306,7 +306,7 @@ def loop_of_generate(folder: Path, metric: Any, batch_of: Callable[..., Any], de
     tokenizer = AutoTokenizer.from_pretrained(folder)
     scale, most = metric.scale_used, metric.loaded_prompt.reply_tokens
     pieces = enumerate(tokenizer.convert_ids_to_tokens(list(range(len(tokenizer)))))
-    begins = {number: piece for number, piece in pieces if scale.begun_by(piece) is not None}
+    begins = {number: piece for number, piece in pieces if scale.verdict_begun_by(piece) is not None}
 
     def score(rows: Sequence[Any]) -> Scores:
         found = []
@@ -317,7 +317,7 @@ def loop_of_generate(folder: Path, metric: Any, batch_of: Callable[..., Any], de
                 **inputs, max_new_tokens=most, do_sample=False, output_logits=True, return_dict_in_generate=True
             )
             tokens = output.logits[0][0].float().softmax(-1)[list(begins)].tolist()
-            expected = scale.expected(dict(zip(begins.values(), tokens, strict=True)))
+            expected = scale.expected_score(dict(zip(begins.values(), tokens, strict=True)))
             found.append(np.nan if expected is None else expected)
         return np.array(found)
 
@@ -366,7 +366,7 @@ def share(kind: str, given: argparse.Namespace, pairs: list[Pair], peak: float) 
     left, right = ([*column] for column in zip(*pairs, strict=True))
     limit = int(config["max_position_embeddings"])
     lists = (
-        tokenize(loaded.tokenizer, left, limit, right, types=True)
+        tokenize(loaded.tokenizer, left, limit, right, with_types=True)
         if kind == "cross-encoder"
         else tokenize(loaded.tokenizer, [*left, *right], limit)
     )
@@ -377,7 +377,7 @@ def share(kind: str, given: argparse.Namespace, pairs: list[Pair], peak: float) 
         import torch
 
         with torch.inference_mode():
-            body.logits(batch) if kind == "cross-encoder" else body.hidden(batch, {depth})
+            body.logits(batch) if kind == "cross-encoder" else body.hidden_states(batch, {depth})
 
     def run(some: Sequence[Any]) -> Scores:
         Packer(int(loaded.tokenizer.pad_token_id or 0), Runtime().batch_tokens(given.device)).run(

@@ -143,8 +143,8 @@ def watch(path, stage):
 
 settings = json.loads(sys.argv[1])
 from assay.cli import main
-import assay.benchmark.memory
-assay.benchmark.memory.reset_peak = lambda: None
+import assay.processes
+assay.processes.reset_peak_memory = lambda: None
 for path, stage in settings["stages"]:
     watch(path, stage)
 peaks.start()

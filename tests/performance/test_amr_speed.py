@@ -18,9 +18,15 @@ import pytest
 from assay.amr import normalized, parse_graph
 from assay.metrics import Batch, load_metric
 from assay.metrics.amr.kernels import wlk, wwlk
-from assay.metrics.amr.node_vectors import NodeVectors, max_degree, max_indegree, max_outdegree, root_similarity
+from assay.metrics.amr.node_vectors import (
+    NodeVectors,
+    max_degree_similarity,
+    max_indegree_similarity,
+    max_outdegree_similarity,
+    root_similarity,
+)
 from assay.metrics.amr.session import AmrEngine
-from assay.metrics.amr.smatch import quantifiers
+from assay.metrics.amr.smatch import quantifier_overlap
 from tests.metrics.amr.amr_data import bamboo
 
 STEP = 4
@@ -97,11 +103,11 @@ def plain_aspects(vectors):
         "srl": lambda one, other: aligned(
             *(part(read(text), lambda triple: bool(re.match(r":arg\d+$", triple[1]))) for text in (one, other))
         ),
-        "max-indegree": parsed(max_indegree, vectors),
-        "max-outdegree": parsed(max_outdegree, vectors),
-        "max-degree": parsed(max_degree, vectors),
+        "max-indegree": parsed(max_indegree_similarity, vectors),
+        "max-outdegree": parsed(max_outdegree_similarity, vectors),
+        "max-degree": parsed(max_degree_similarity, vectors),
         "root": parsed(root_similarity, vectors),
-        "quantifiers": parsed(quantifiers),
+        "quantifiers": parsed(quantifier_overlap),
     }
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from assay.statistics.significance import almost_stochastic_order, resampled
+from assay.statistics.significance import almost_stochastic_order, draw_resamples
 from tests.performance.ratio import medians
 
 COUPLES, SEEDS, RESAMPLES, CONFIDENCE = 20, 10, 1000, 0.99
@@ -36,7 +36,7 @@ def loop(samples):
 
 
 def at_once(samples):
-    drawn = [resampled(values, RESAMPLES, (0, place)) for place, values in enumerate(samples)]
+    drawn = [draw_resamples(values, RESAMPLES, (0, place)) for place, values in enumerate(samples)]
     couples = [(couple, COUPLES + couple) for couple in range(COUPLES)]
     orders = almost_stochastic_order(samples, drawn, couples, confidence=CONFIDENCE, comparisons=COUPLES)
     return [one.better for one in orders]

@@ -78,7 +78,7 @@ def test_the_processor_around_a_model(kind, pairs, real_models, monkeypatch, cap
         session = open_session(metric.needs())
     library = of_library(kind, folder, pairs)
 
-    def hidden(self, batch, layers):
+    def hidden_states(self, batch, layers):
         return dict.fromkeys(layers, nothing(*batch.ids.shape))
 
     def encode(self, input_ids=None, return_dict=True, **given):
@@ -90,7 +90,7 @@ def test_the_processor_around_a_model(kind, pairs, real_models, monkeypatch, cap
     def classify(self, input_ids=None, **given):
         return SequenceClassifierOutput(logits=nothing(*input_ids.shape)[:, 0, :1])
 
-    monkeypatch.setattr(body.TorchBody, "hidden", hidden)
+    monkeypatch.setattr(body.TorchBody, "hidden_states", hidden_states)
     monkeypatch.setattr(body.TorchScorerBody, "logits", lambda self, batch: nothing(*batch.ids.shape)[:, 0, :1])
     monkeypatch.setattr(modeling_bert.BertModel, "forward", encode)
     monkeypatch.setattr(modeling_bert.BertForSequenceClassification, "forward", classify)

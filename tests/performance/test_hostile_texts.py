@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import pytest
 
-from assay.amr import check_block, read_graph_file
+from assay.amr import parse_block, read_graph_file
 from assay.datasets import read_table_file
 from assay.errors import InputError
 from assay.reports.categories import Tagger
@@ -48,7 +48,7 @@ def test_reading_a_graph(tmp_path, name):
         file.write_text(text + "\n(a / b)\n", encoding="utf-8")
         for block in read_graph_file(file):
             with contextlib.suppress(InputError):
-                check_block(block)
+                parse_block(block)
 
     assert growth(read, GRAPHS[name]) < 80
 

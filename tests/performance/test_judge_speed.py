@@ -59,7 +59,7 @@ def test_judge(real_models: Any, shared_data: Path, monkeypatch: pytest.MonkeyPa
             said["loop"].append(tokenizer.decode(reply, skip_special_tokens=True))
             probabilities = output.logits[0][0].softmax(-1)
             found = {piece: float(probabilities[number]) for number, piece in verdict_tokens}
-            yes.append(first.scale_used.expected(found))
+            yes.append(first.scale_used.expected_score(found))
 
     def probability() -> None:
         said["scores"] = session.score([first], batch).values[:, 0].tolist()
@@ -68,7 +68,9 @@ def test_judge(real_models: Any, shared_data: Path, monkeypatch: pytest.MonkeyPa
         said["text"] = [orders[0][0].text for orders in session.replies(text, batch)]
 
     pieces = tokenizer.convert_ids_to_tokens(list(range(len(tokenizer))))
-    verdict_tokens = [(number, piece) for number, piece in enumerate(pieces) if first.scale_used.begun_by(piece)]
+    verdict_tokens = [
+        (number, piece) for number, piece in enumerate(pieces) if first.scale_used.verdict_begun_by(piece)
+    ]
     before = session.cost()
     times = medians({"loop": loop, "probability": probability, "text": written}, rounds=3)
     after = session.cost()

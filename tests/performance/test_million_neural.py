@@ -47,7 +47,7 @@ opened = executor.open_session
 def watched(engine, *, keep=False):
     global most
     session = opened(engine, keep=keep)
-    most = max(most, len(work._open))
+    most = max(most, len(work._open_sessions))
     return session
 
 executor.open_session = watched

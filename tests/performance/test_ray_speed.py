@@ -28,7 +28,7 @@ def units(number: int, pairs: int) -> Iterator[Unit]:
     metric = Chained()
     for unit in range(number):
         texts = [f"{unit} {row}" for row in range(pairs)]
-        yield Unit(unit, None, (metric,), Batch(texts, texts[::-1]), left=MIN_PAIRS)
+        yield Unit(unit, None, (metric,), Batch(texts, texts[::-1]), pairs_left=MIN_PAIRS)
 
 
 def scored(executor: Executor, number: int, pairs: int) -> dict[int, list[float]]:

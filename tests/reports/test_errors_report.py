@@ -15,13 +15,20 @@ import assay
 from assay.errors import InputError
 from assay.lexicon.texts import has_number
 from assay.reports.data import choose_datasets, read_datasets
-from assay.reports.errors.categories import Category, Share, Tagged, categories_of_people, frequencies_of, tag_all
+from assay.reports.errors.categories import (
+    Category,
+    Share,
+    TaggedPairs,
+    categories_of_people,
+    categorise_pairs,
+    frequencies_of,
+)
 from assay.reports.errors.divergence import Divergence, find_divergence, label_scale
 from assay.reports.errors.document import error_document
-from assay.reports.errors.report import analyse, by_number, compare_labels, errors_of, records
+from assay.reports.errors.report import agreement_by_number, analyse_dataset, compare_labels, error_reports, records
 from assay.reports.errors.settings import Rule
 from assay.reports.folder import read_run
-from assay.reports.formats import write
+from assay.reports.formats import format_document
 from assay.settings import Resampling
 
 NO_RESAMPLES = Resampling(resamples=0)
@@ -145,14 +152,14 @@ def test_a_number_that_no_metric_is_looked_at_by_is_refused(run_of):
 def test_that_number_is_refused_before_anything_is_drawn(run_of, monkeypatch):
     data = run_of({"label": [2, 0, 1, 0], "s": [1, 2, 3, 4]}, ["recorded:s"])
     monkeypatch.setattr(
-        "assay.reports.errors.report.analyse", lambda *given, **settings: pytest.fail("it was analysed")
+        "assay.reports.errors.report.analyse_dataset", lambda *given, **settings: pytest.fail("it was analysed")
     )
     with pytest.raises(InputError, match=r"^`low=0\.1`: counts by threshold, and here pairs diverge by rank"):
-        errors_of(data.run, rule=Rule(low=0.1))
+        error_reports(data.run, rule=Rule(low=0.1))
 
 
 def tagged(names):
-    return Tagged([tuple(Category(name, "", "rules") for name in given) for given in names], [])
+    return TaggedPairs([tuple(Category(name, "", "rules") for name in given) for given in names], [])
 
 
 def divergence(n, rows, too_low):
@@ -173,16 +180,16 @@ def test_frequency_among_errors_is_held_against_frequency_anywhere():
     assert (numeric.diverging.count, numeric.diverging.of) == (3, 4)
     assert (numeric.everywhere.count, numeric.everywhere.of) == (5, 20)
     assert numeric.ratio == pytest.approx(3)
-    assert numeric.few and numeric.low is None
+    assert numeric.has_too_few_pairs and numeric.low is None
     assert by_name["alias"].ratio == pytest.approx((1 / 4) / (15 / 20))
     assert [row.category for row in rows] == ["numeric", "alias"]
 
 
 def test_wilson_intervals():
     # z = 1.959964: centre (.75 + z²/8) / (1 + z²/4) = .62755, half width z sqrt(.75 * .25 / 4 + z²/64) / (1 + z²/4)
-    share = Share.count_in(np.array([1, 1, 1, 0], dtype=bool), np.ones(4, dtype=bool), 0.95)
+    share = Share.from_masks(np.array([1, 1, 1, 0], dtype=bool), np.ones(4, dtype=bool), 0.95)
     assert (share.low, share.high) == pytest.approx((0.300642, 0.954413), abs=1e-6)
-    assert Share.count_in(np.zeros(3, dtype=bool), np.zeros(3, dtype=bool), 0.95).value is None
+    assert Share.from_masks(np.zeros(3, dtype=bool), np.zeros(3, dtype=bool), 0.95).value is None
 
 
 def test_the_interval_of_the_ratio_is_that_of_a_plain_bootstrap():
@@ -219,7 +226,7 @@ def test_the_ratio_of_few_groups_has_no_interval(units):
     names = tagged([["negation"] if one else [] for one in has])
     (row,) = frequencies_of(names, found, np.arange(n) % units, Resampling(resamples=200), (0,))
     assert row.ratio is not None
-    assert (row.low is None, row.high is None, row.few) == (units < 10,) * 3
+    assert (row.low is None, row.high is None, row.has_too_few_pairs) == (units < 10,) * 3
 
 
 @pytest.mark.slow
@@ -241,11 +248,11 @@ def test_intervals_are_those_of_the_run(tmp_path):
     held = {(row.bucket, row.metric): (row.n, row.low, row.high) for row in run.agreement}
 
     def bounds(part, metric):
-        one = part.of(metric, "kendall")
+        one = part.estimate_of(metric, "kendall")
         return part.n, one.low, one.high
 
     for bucket in ("all", "label>=1"):
-        (report,) = errors_of(run, bucket=bucket, statistics=["kendall"], drawing=Resampling(resamples=200, seed=3))
+        (report,) = error_reports(run, bucket=bucket, statistics=["kendall"], drawing=Resampling(resamples=200, seed=3))
         for metric in metrics:
             assert bounds(report.everywhere, metric) == held[bucket, metric]
             for name, every, without, rest in report.numbers if bucket == "all" else ():
@@ -272,7 +279,7 @@ def test_categories_come_from_people_where_they_gave_them(run_of):
         ["recorded:s"],
     )
     assert categories_of_people(data) == ["medical term", ""]
-    first, second = tag_all(data).categories
+    first, second = categorise_pairs(data).categories
     assert first == (Category("medical term", "annotated in the data", "people"),)
     assert [(one.name, one.source) for one in second] == [("numeric", "rules")]
 
@@ -286,7 +293,9 @@ def test_categories_without_a_diverging_pair_are_spare_and_long_texts_are_cut(ru
         "s": [0.1, 0.0, 0.2, 0.9],
     }
     data = run_of(frame, ["recorded:s"])
-    report = analyse(data, [], rule=Rule(by="threshold"), statistics=["kendall"], drawing=Resampling(resamples=0))
+    report = analyse_dataset(
+        data, [], rule=Rule(by="threshold"), statistics=["kendall"], drawing=Resampling(resamples=0)
+    )
     shares, worst, _ = error_document([report]).sheets[:3]
     assert [row[0] for row in shares.rows] == ["numeric", "names", "alias"] and shares.spare_rows == 2
     assert {len(row[4]) for row in worst.rows} == {1, 60}
@@ -301,7 +310,7 @@ def test_the_nearest_gold_answer_and_the_language_of_the_pair_are_looked_at(run_
         "s": 1.0,
     }
     data = run_of(frame, ["recorded:s"])
-    names = [{one.name for one in given} for given in tag_all(data).categories]
+    names = [{one.name for one in given} for given in categorise_pairs(data).categories]
     assert "different levels of precision" not in names[0]
     assert "date and temporal" in names[1]
 
@@ -312,14 +321,14 @@ def test_agreement_inside_and_without_a_category_is_that_of_the_pairs_themselves
     labels, scores = rng.integers(0, 3, n), rng.random(n)
     names = np.where(rng.random(n) < 0.4, "alias", "numeric")
     data = run_of({"label": labels, "s": scores, "category": names}, ["recorded:s"])
-    report = analyse(data, ["recorded:s"], rule=Rule(), statistics=["kendall"], drawing=NO_RESAMPLES)
+    report = analyse_dataset(data, ["recorded:s"], rule=Rule(), statistics=["kendall"], drawing=NO_RESAMPLES)
     ((number_in, number_out), (alias_in, alias_out)) = report.categories
     is_alias = names == "alias"
     assert (number_in.name, alias_in.name, alias_in.n) == ("numeric", "alias", is_alias.sum())
     inside = kendalltau(labels[is_alias], scores[is_alias])[0]
-    assert alias_in.of("recorded:s", "kendall").value == pytest.approx(inside)
-    assert number_out.of("recorded:s", "kendall").value == pytest.approx(inside)
-    assert alias_out.of("recorded:s", "kendall").value == number_in.of("recorded:s", "kendall").value
+    assert alias_in.estimate_of("recorded:s", "kendall").value == pytest.approx(inside)
+    assert number_out.estimate_of("recorded:s", "kendall").value == pytest.approx(inside)
+    assert alias_out.estimate_of("recorded:s", "kendall").value == number_in.estimate_of("recorded:s", "kendall").value
 
 
 def test_pairs_without_numbers(run_of):
@@ -327,10 +336,10 @@ def test_pairs_without_numbers(run_of):
         {"label": [0, 1, 2, 0, 2], "reference": ["a", "b 7", "c²", "d", "e"], "s": [1, 2, 3, 4, 5]}, ["recorded:s"]
     )
     assert has_number(data.table.column("reference")).tolist() == [False, True, True, False, False]
-    ((bucket, every, without, rest),) = by_number(data, ["all"], ["recorded:s"], ["kendall"], NO_RESAMPLES)
+    ((bucket, every, without, rest),) = agreement_by_number(data, ["all"], ["recorded:s"], ["kendall"], NO_RESAMPLES)
     assert (bucket, every.n, without.n, rest.n) == ("all", 5, 3, 2)
     # labels 0, 0, 2 with scores 1, 4, 5: two couples in order, one tied
-    assert without.of("recorded:s", "kendall").value == pytest.approx(2 / np.sqrt(2 * 3))
+    assert without.estimate_of("recorded:s", "kendall").value == pytest.approx(2 / np.sqrt(2 * 3))
 
 
 def test_the_cleaning_experiment_joins_by_texts(run_of):
@@ -345,7 +354,9 @@ def test_the_cleaning_experiment_joins_by_texts(run_of):
     )  # fmt: skip
     found = compare_labels(first, second, ["recorded:s"], ["kendall"], NO_RESAMPLES)
     assert (found.joined, found.only_first, found.only_second, found.changed) == (4, 1, 1, 1)
-    values = [part.of("recorded:s", "kendall").value for part in (found.first, found.corrected, found.unchanged)]
+    values = [
+        part.estimate_of("recorded:s", "kendall").value for part in (found.first, found.corrected, found.unchanged)
+    ]
     expected = [([0, 0, 2, 2], [1, 2, 3, 4]), ([0, 0, 2, 1], [1, 2, 3, 4]), ([0, 0, 2], [1, 2, 3])]
     assert values == pytest.approx([kendalltau(*one)[0] for one in expected])
     with pytest.raises(InputError, match="no pair of"):
@@ -360,7 +371,7 @@ def test_records_hold_what_the_issue_of_a_reader_needs(run_of):
          "question": "how many", "s": [1.0, 2, 3, 4]},
         ["recorded:s"],
     )  # fmt: skip
-    report = analyse(data, [], rule=Rule(), statistics=["kendall"], drawing=Resampling(resamples=100))
+    report = analyse_dataset(data, [], rule=Rule(), statistics=["kendall"], drawing=Resampling(resamples=100))
     first, second = records(report)
     assert first["categories"] == [
         {"category": "numeric", "reason": "the number 9 is written in two ways", "source": "rules"}
@@ -377,21 +388,21 @@ def test_records_hold_what_the_issue_of_a_reader_needs(run_of):
     assert (second["side"], second["metric"], second["distance"]) == ("too-high", "recorded:s", 0.5)
     assert len(list(records(report, 1))) == 1
     document = error_document([report], top=2)
-    assert "&lt;b&gt;" in write(document, "html") and "<b>" not in write(document, "html")
+    assert "&lt;b&gt;" in format_document(document, "html") and "<b>" not in format_document(document, "html")
     for form in ("json", "csv", "md", "latex"):
-        assert "nine" in write(document, form)
+        assert "nine" in format_document(document, form)
 
 
 def test_rules_that_found_nothing_do_not_say_that_two_texts_are_unrelated(run_of):
     texts = {"reference": ["quickly", "9", "red"], "candidate": ["by accident", "nine", "red"]}
     data = run_of({**texts, "label": [2, 2, 0], "s": [0.0, 0.1, 0.2]}, ["recorded:s"])
     rule = Rule(by="threshold")
-    report = analyse(data, ["recorded:s"], rule=rule, statistics=["kendall"], drawing=NO_RESAMPLES)
-    shown = write(error_document([report]), "md")
+    report = analyse_dataset(data, ["recorded:s"], rule=rule, statistics=["kendall"], drawing=NO_RESAMPLES)
+    shown = format_document(error_document([report]), "md")
     assert "no relation found" in shown and "unrelated" not in shown, "people gave the highest label"
     names = {one["category"] for row in records(report) for one in row["categories"]}
     assert "unrelated" in names, "the name of the paper, as before"
-    by_people = Tagged([(Category("unrelated", "", "people"),), (Category("unrelated", "", "rules"),)], [])
+    by_people = TaggedPairs([(Category("unrelated", "", "people"),), (Category("unrelated", "", "rules"),)], [])
     assert by_people.labels == {"unrelated": "unrelated"}
 
 
@@ -400,12 +411,12 @@ def test_unknown_datasets_buckets_and_metrics_are_named(run_of):
     with pytest.raises(InputError, match=r"no dataset 'answer'\. Did you mean 'answers'"):
         choose_datasets(data.run, ["answer"])
     with pytest.raises(InputError, match="no bucket 'f1=1'"):
-        errors_of(data.run, bucket="f1=1", drawing=NO_RESAMPLES)
+        error_reports(data.run, bucket="f1=1", drawing=NO_RESAMPLES)
     with pytest.raises(InputError, match="no scores of 'recorded:t'"):
-        errors_of(data.run, ["recorded:t"])
+        error_reports(data.run, ["recorded:t"])
     other = run_of({"label": [0, 1, 2], "s": [1, 2, 3]}, ["recorded:s"], name="others")
     with pytest.raises(InputError, match="none of the datasets"):
-        errors_of(data.run, corrected=other.run)
+        error_reports(data.run, corrected=other.run)
 
 
 @pytest.fixture(scope="module")
@@ -442,11 +453,11 @@ def test_without_numbers_the_tables_move_as_in_the_paper(recorded):
     # table 8 (SQuAD): f_BERT f1>0 46.9 to 49.9, bi-encoder f1=0 29.2 to 31.4; table 7 (NQ-open): SAS f1=0 11.3 to 9.7,
     # f_BERT f1=0 10.9 to 13.5, f1>0 7.1 to 22.6. The recorded labels are corrected ones, so only the moves are the same
     moves = {
-        (name, bucket, metric): every.of(f"recorded:{metric}", "kendall").value
-        - without.of(f"recorded:{metric}", "kendall").value
+        (name, bucket, metric): every.estimate_of(f"recorded:{metric}", "kendall").value
+        - without.estimate_of(f"recorded:{metric}", "kendall").value
         for name, data in recorded.items()
         for metric in ("bertvanilla", "bi_encoder", "sas")
-        for bucket, every, without, _ in by_number(
+        for bucket, every, without, _ in agreement_by_number(
             data, ["f1=0", "f1>0"], [f"recorded:{metric}"], ["kendall"], NO_RESAMPLES
         )
     }

@@ -9,7 +9,7 @@ import json
 import pytest
 from rich.console import Console
 
-from assay.reports.formats import write
+from assay.reports.formats import format_document
 from assay.reports.sheets import Column, Document, Sheet
 from assay.reports.terminal import TerminalReport
 
@@ -62,13 +62,13 @@ HTML = (
 
 @pytest.mark.parametrize(("form", "text"), [("md", MARKDOWN), ("latex", LATEX), ("html", HTML)])
 def test_a_table_to_read(form, text):
-    assert write(DOCUMENT, form) == text
+    assert format_document(DOCUMENT, form) == text
 
 
 def test_records_keep_every_digit_and_what_is_undefined():
-    assert json.loads(write(DOCUMENT, "json")) == RECORDS
-    assert json.loads(write(Document([SHEET], RECORDS, value={"all": 1}), "json")) == {"all": 1}
-    assert list(csv.DictReader(io.StringIO(write(DOCUMENT, "csv")))) == [
+    assert json.loads(format_document(DOCUMENT, "json")) == RECORDS
+    assert json.loads(format_document(Document([SHEET], RECORDS, value={"all": 1}), "json")) == {"all": 1}
+    assert list(csv.DictReader(io.StringIO(format_document(DOCUMENT, "csv")))) == [
         {"name": "a|b_c", "value": "0.30000000000000004", "parts": ""},
         {"name": "<script>", "value": "", "parts": '[1, "é"]'},
     ]

@@ -11,7 +11,7 @@ import pytest
 from assay.errors import InputError
 from assay.reports.explain.document import to_document
 from assay.reports.explain.picture import to_svg
-from assay.reports.formats import write
+from assay.reports.formats import format_document
 
 ODD = '<script>alert("x")</script> & ]]> “café”'
 
@@ -132,7 +132,7 @@ def test_records_have_a_row_for_each_item():
 @pytest.mark.parametrize("make", KINDS)
 @pytest.mark.parametrize("form", ["json", "csv", "md", "latex", "html"])
 def test_every_kind_is_written_in_every_format(make, form):
-    text = write(to_document([make()]), form)
+    text = format_document(to_document([make()]), form)
     assert "cat" in text
     assert text.endswith("\n")
 
@@ -152,7 +152,7 @@ def test_texts_are_escaped(make):
         *("svg", "title", "style", "rect", "g", "text", "line", "circle", "path")
     }
     assert any(ODD in (child.text or "") for child in tree.iter())
-    assert "<script" not in write(to_document([odd]), "html")
+    assert "<script" not in format_document(to_document([odd]), "html")
 
 
 def test_several_pairs_stand_below_each_other():

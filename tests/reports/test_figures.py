@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import assay
-from assay.errors import InputError, MissingExtraError, install_extra
+from assay.errors import InputError, MissingExtraError, install_command
 from assay.reports.figure.plots import choose_datasets, draw_agreement, draw_layers, draw_scores
 from assay.reports.figure.settings import FigureSettings
-from assay.reports.figure.style import as_in_print, line_style, metric_labels, panels, save_figure
+from assay.reports.figure.style import create_panels, figure_style, line_style, metric_labels, save_figure
 from assay.reports.figure.write import write_figure
 from assay.reports.folder import read_run
 from tests.reports.page_run import dataset, edit, make_run
@@ -50,7 +50,7 @@ def drawn(panel):
 
 @pytest.mark.slow
 def test_a_forest_plot_shows_the_numbers_of_the_run(run):
-    with as_in_print():
+    with figure_style():
         figure = draw_agreement(choose_datasets(run, [], [], []), "spearman", 6.5)
     values = {(row.bucket, row.metric): row for row in run.agreement if row.statistic == "spearman"}
     assert [panel.get_title(loc="left") for panel in figure.axes] == ["all\nn = 64", "f1=0\nn = 5", "f1>0\nn = 59"]
@@ -80,7 +80,7 @@ def test_a_forest_plot_shows_the_numbers_of_the_run(run):
 def test_what_is_left_out_is_not_drawn(run):
     (chosen,) = choose_datasets(run, [], ["ter", "f1"], ["f1>0"])
     assert [block.bucket for block in chosen.blocks] == ["f1>0"]
-    with as_in_print():
+    with figure_style():
         figure = draw_agreement([chosen], "kendall", 3)
     (panel,) = figure.axes
     assert sorted(label.get_text() for label in panel.get_yticklabels()) == ["f1", "ter"]
@@ -90,7 +90,7 @@ def test_what_is_left_out_is_not_drawn(run):
 def test_layers_are_a_line_a_bucket(folder):
     names = {"f1": "pooled:m,layer=2,pooling=cls", "chrf": "pooled:m,layer=10,pooling=cls"}
     run = renamed(folder, names)
-    with as_in_print():
+    with figure_style():
         figure = draw_layers(choose_datasets(run, [], [], []), "pearson", 6.5)
     (panel,) = figure.axes
     assert panel.get_title(loc="left") == "pooled:m,pooling=cls"
@@ -125,7 +125,7 @@ def renamed(folder, names):
 def test_layers_that_are_left_out(folder):
     layers = {"f1": "pooled:m,layer=1", "chrf": "pooled:m,layer=2", "ter": "pooled:m,layer=3"}
     run = renamed(folder, layers)
-    with as_in_print():
+    with figure_style():
         figure = draw_layers(
             choose_datasets(run, [], ["pooled:m,layer=1", "pooled:m,layer=3"], ["all"]), "pearson", 6.5
         )
@@ -141,7 +141,7 @@ def test_a_run_without_layers_says_what_makes_one(run):
 
 def test_scores_are_spread_by_label(folder, run):
     data = dataset(folder)
-    with as_in_print():
+    with figure_style():
         figure = draw_scores(choose_datasets(run, [], ["f1"], ["all"]), 6.5)
     (panel,) = figure.axes
     labels = [0.0, 1.0, 2.0]
@@ -164,7 +164,7 @@ def test_lower_is_better_and_scores_beyond_the_axis_are_said(tmp_path):
         for i in range(2000)
     ]
     assay.run([rows], ["recorded:far", "ter"], buckets=["none"], resamples=0, out=tmp_path / "run")
-    with as_in_print():
+    with figure_style():
         figure = draw_scores(choose_datasets(read_run(tmp_path / "run"), [], [], ["all"]), 6.5)
     far, ter = figure.axes
     last = [label.get_text() for label in far.get_xticklabels()][-1]
@@ -180,7 +180,7 @@ def test_many_buckets_stand_below_each_other(tmp_path, width):
         for i in range(84)
     ]
     run = run_on(rows, tmp_path, ["f1", "chrf"])
-    with as_in_print():
+    with figure_style():
         figure = draw_agreement(choose_datasets(run, [], [], []), "spearman", width)
         figure.draw_without_rendering()
     # all, seven kinds, and the mean over them
@@ -269,8 +269,8 @@ def test_what_is_text_stays_text(run, tmp_path):
 
 def test_a_name_is_no_formula(tmp_path):
     # matplotlib sets what stands between two dollars as mathematics
-    with as_in_print():
-        figure, ((panel,),) = panels(1, 1, 2, 2)
+    with figure_style():
+        figure, ((panel,),) = create_panels(1, 1, 2, 2)
         panel.set_title("a$x_1$b")
         save_figure(figure, tmp_path / "out.svg")
     assert "a$x_1$b" in texts(tmp_path / "out.svg")
@@ -315,5 +315,5 @@ def test_a_place_that_cannot_be_written(run, tmp_path):
 def test_without_matplotlib_the_line_that_brings_it(run, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(MissingExtraError, match=re.escape(install_extra("plots"))):
+    with pytest.raises(MissingExtraError, match=re.escape(install_command("plots"))):
         written(run, tmp_path / "out.png")

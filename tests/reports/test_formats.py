@@ -10,7 +10,7 @@ from rich.console import Console
 
 from assay.cli.options import ReportFormat
 from assay.errors import InputError
-from assay.reports.formats import FORMATS, escape_latex, escape_markdown, write
+from assay.reports.formats import FORMATS, escape_latex, escape_markdown, format_document
 from assay.reports.layout import short, signed
 from assay.reports.sheets import Column, Document, Provenance, Sheet
 from assay.reports.terminal import TerminalReport
@@ -36,7 +36,7 @@ DOCUMENT = Document((SHEET,), [])
     ],
 )
 def test_the_best_of_a_column_is_bold_and_no_other_cell(form, lines):
-    written = write(DOCUMENT, form)
+    written = format_document(DOCUMENT, form)
 
     assert all(line in written for line in lines), written
 
@@ -53,7 +53,7 @@ def test_a_marked_row_stands_out_whole():
     sheet = Sheet("T", (Column("a"), Column("b")), [["x", "y"], ["z", ""]], marked=frozenset({1}))
 
     assert [sheet.is_emphasised(row, column) for row in (0, 1) for column in (0, 1)] == [False, False, True, True]
-    assert "| x | y |\n| **z** |  |" in write(Document((sheet,), []), "md")
+    assert "| x | y |\n| **z** |  |" in format_document(Document((sheet,), []), "md")
 
 
 GROUPED = Document(
@@ -88,7 +88,7 @@ GROUPED = Document(
 
 def test_markdown_shows_the_group_of_each_row_and_notes_in_their_column():
     assert (
-        write(GROUPED, "md")
+        format_document(GROUPED, "md")
         == """### data
 
 60 pairs
@@ -114,7 +114,7 @@ no intervals. seed:0
 
 def test_print_has_a_heading_for_each_group_and_no_notes_on_rows():
     assert (
-        write(GROUPED, "latex")
+        format_document(GROUPED, "latex")
         == r"""% needs \usepackage{booktabs}
 \begin{table}
 \centering
@@ -152,21 +152,21 @@ def test_a_terminal_has_headings_and_footnotes():
 
 
 def test_html_shows_what_markdown_does():
-    page = write(GROUPED, "html")
+    page = format_document(GROUPED, "html")
     assert '<tr><td>all</td><td><i>ceiling</i></td><td class="number">.9</td><td></td></tr>' in page
     for text in ("<p>f1=0: n = 20</p>", "<p>bleu: failed</p>", "<p>no intervals. seed:0</p>", "<p>f1: f1|v:1</p>"):
         assert text in page
 
 
 def test_columns_of_the_csv_are_there_without_records():
-    assert write(GROUPED, "csv") == "value,note\n1,\n"
-    assert write(Document([], [], columns=("a", "b")), "csv") == "a,b\n"
+    assert format_document(GROUPED, "csv") == "value,note\n1,\n"
+    assert format_document(Document([], [], columns=("a", "b")), "csv") == "a,b\n"
 
 
 def test_the_command_line_has_every_format_and_an_unknown_one_is_named():
     assert [form.value for form in ReportFormat] == ["table", *FORMATS]
     with pytest.raises(InputError, match="Did you mean 'html'"):
-        write(GROUPED, "htm")
+        format_document(GROUPED, "htm")
 
 
 def test_text_stays_text_in_markdown_and_latex():
@@ -190,8 +190,8 @@ def test_a_bound_keeps_its_side_of_nothing():
 def test_formulas_are_data_in_csv_and_text_for_a_spreadsheet():
     cells = ["=1+1", "+a", "-b", "@c", "\t=x", "-1.5e-3", "+2", "-", "a=1"]
     document = Document([], [{"=head": cell, "n": -0.5} for cell in cells])
-    rows = list(csv.reader(io.StringIO(write(document, "csv"))))
+    rows = list(csv.reader(io.StringIO(format_document(document, "csv"))))
     assert [row[0] for row in rows] == ["=head", *cells]
-    rows = list(csv.reader(io.StringIO(write(document, "spreadsheet"))))
+    rows = list(csv.reader(io.StringIO(format_document(document, "spreadsheet"))))
     assert [row[0] for row in rows] == ["'=head", *("'" + cell for cell in cells[:5]), "-1.5e-3", "+2", "'-", "a=1"]
     assert {row[1] for row in rows[1:]} == {"-0.5"}

@@ -14,14 +14,21 @@ from scipy.stats import spearmanr
 
 import assay
 from assay.errors import InputError
-from assay.reports.check.baseline import pack, read_baseline, rounded, take_baseline, to_text, unpack
-from assay.reports.check.cells import Cell, Pairing, Verdict, cells_of, judge, unpaired_interval
-from assay.reports.check.checking import check
+from assay.reports.check.baseline import (
+    pack_scores,
+    read_baseline,
+    round_to_single,
+    take_baseline,
+    to_text,
+    unpack_scores,
+)
+from assay.reports.check.cells import Cell, Pairing, Verdict, judge, judge_pairing, unpaired_interval
+from assay.reports.check.checking import check_run
 from assay.reports.check.document import difference_text, headline, to_document, to_junit
 from assay.reports.check.settings import CheckSettings
 from assay.reports.data import read_datasets
 from assay.reports.folder import read_run
-from assay.reports.formats import write
+from assay.reports.formats import format_document
 from assay.reports.terminal import TerminalReport
 from tests.reports.page_run import edit
 
@@ -105,8 +112,8 @@ def test_a_speed_of_0_is_none(run_of, labels, tmp_path):
 def test_scores_survive_the_line_of_text(n):
     scores = np.random.default_rng(n).normal(size=n)
     scores[::7] = np.nan
-    assert np.array_equal(unpack(pack(scores), n), rounded(scores), equal_nan=True)
-    assert np.allclose(rounded(scores), scores, rtol=1e-7, equal_nan=True)
+    assert np.array_equal(unpack_scores(pack_scores(scores), n), round_to_single(scores), equal_nan=True)
+    assert np.allclose(round_to_single(scores), scores, rtol=1e-7, equal_nan=True)
 
 
 @pytest.mark.parametrize(
@@ -158,10 +165,10 @@ def test_slightly_worse_is_caught_at_large_n(run_of, answers):
     worse = worsened(scores, np.random.default_rng(0))
     # the loss is small: three hundredths to seven
     assert 0.03 < spearmanr(scores, labels)[0] - spearmanr(worse, labels)[0] < 0.07
-    report = check(run_of({"sas": worse}, labels), take_baseline(run_of({"sas": scores}, labels)), CheckSettings())
+    report = check_run(run_of({"sas": worse}, labels), take_baseline(run_of({"sas": scores}, labels)), CheckSettings())
     (cell,) = report.judged
     assert cell.verdict is Verdict.worse
-    assert cell.before == pytest.approx(spearmanr(rounded(scores), labels)[0])
+    assert cell.before == pytest.approx(spearmanr(round_to_single(scores), labels)[0])
     assert cell.high < -0.01
     assert not report.passed
 
@@ -169,7 +176,7 @@ def test_slightly_worse_is_caught_at_large_n(run_of, answers):
 def test_slightly_worse_is_too_little_data_at_small_n(run_of, answers):
     scores, labels = real(answers, 60)
     worse = worsened(scores, np.random.default_rng(0))
-    report = check(run_of({"sas": worse}, labels), take_baseline(run_of({"sas": scores}, labels)), CheckSettings())
+    report = check_run(run_of({"sas": worse}, labels), take_baseline(run_of({"sas": scores}, labels)), CheckSettings())
     (cell,) = report.judged
     assert cell.verdict is Verdict.too_little
     assert cell.low < -0.01 < cell.high
@@ -183,7 +190,7 @@ def test_unchanged_passes_with_a_hundred_seeds(run_of, answers):
     baseline = take_baseline(run_of({"same": scores, "scaled": scores}, labels))
     run = run_of({"same": scores, "scaled": scores * 2 - 1}, labels)
     for seed in range(100):
-        report = check(run, baseline, CheckSettings(seed=seed, resamples=400))
+        report = check_run(run, baseline, CheckSettings(seed=seed, resamples=400))
         same, scaled = report.judged
         assert same.verdict is Verdict.unchanged
         # other scores, the same ranks: resampled, and different by exactly nothing
@@ -202,7 +209,7 @@ def test_noise_without_direction_does_not_fail(run_of, labels):
     (data,) = read_datasets(run_of(now, labels, resamples=0))
     pairings = [Pairing(data, metric, baseline.metrics[metric], "", 0.95, ("spearman",)) for metric in data.scores]
     strict, usual = (
-        [next(cells_of(one, CheckSettings(margin=margin, resamples=400), 1)).verdict for one in pairings]
+        [next(judge_pairing(one, CheckSettings(margin=margin, resamples=400), 1)).verdict for one in pairings]
         for margin in (0, 0.01)
     )
     assert strict.count(Verdict.worse) <= 8  # P(Binomial(100, .025) > 8) < .001
@@ -215,11 +222,11 @@ def test_the_level_is_corrected_for_what_can_fail(run_of, labels):
     scores = {name: noisy(labels, rng, 1) for name in "abcd"}
     baseline = take_baseline(run_of(scores, labels))
     run = run_of({**scores, "a": scores["a"] + rng.normal(0, 0.1, 300), "b": scores["b"] * 2}, labels)
-    report = check(run, baseline, CheckSettings(statistics=("spearman", "pearson")))
+    report = check_run(run, baseline, CheckSettings(statistics=("spearman", "pearson")))
     assert report.family == 4  # two changed metrics, two coefficients; the unchanged ones are no test
     assert {cell.confidence for cell in report.judged} == {1 - 0.05 / 4}
     wide = next(cell for cell in report.judged if cell.metric == "recorded:a" and cell.statistic == "spearman")
-    alone = check(run, baseline, CheckSettings(metrics=("recorded:a",)))
+    alone = check_run(run, baseline, CheckSettings(metrics=("recorded:a",)))
     narrow = alone.judged[0]
     assert narrow.confidence == pytest.approx(0.95)
     assert wide.low < narrow.low < narrow.high < wide.high
@@ -233,8 +240,8 @@ def test_groups_are_resampled_as_in_the_run(run_of, labels):
     drift = rng.normal(0, 1, 30)[group]
     scores = noisy(labels, rng, 1)
     old, new = {"a": scores}, {"a": scores + 0.8 * drift}
-    single = check(run_of(new, labels), take_baseline(run_of(old, labels)), CheckSettings()).judged[0]
-    grouped = check(
+    single = check_run(run_of(new, labels), take_baseline(run_of(old, labels)), CheckSettings()).judged[0]
+    grouped = check_run(
         run_of(new, labels, group=group), take_baseline(run_of(old, labels, group=group)), CheckSettings()
     ).judged[0]
     assert grouped.difference == single.difference
@@ -248,13 +255,13 @@ def test_lower_is_better_is_turned(run_of, labels, tmp_path):
         pairs = assay.load_dataset(frame.assign(distance=-noisy(labels, rng, spread)), name="data")
         assay.run(pairs, ["recorded:distance,lower_is_better=true"], resamples=0, buckets=["none"], out=tmp_path / name)
     good, bad = read_run(tmp_path / "good"), read_run(tmp_path / "bad")
-    assert check(bad, take_baseline(good), CheckSettings()).judged[0].verdict is Verdict.worse
-    assert check(good, take_baseline(bad), CheckSettings()).judged[0].verdict is Verdict.better
+    assert check_run(bad, take_baseline(good), CheckSettings()).judged[0].verdict is Verdict.worse
+    assert check_run(good, take_baseline(bad), CheckSettings()).judged[0].verdict is Verdict.better
 
 
 def test_a_score_that_became_constant_fails(run_of, labels):
     baseline = take_baseline(run_of({"a": noisy(labels, np.random.default_rng(1), 1)}, labels))
-    report = check(run_of({"a": np.ones(300)}, labels), baseline, CheckSettings())
+    report = check_run(run_of({"a": np.ones(300)}, labels), baseline, CheckSettings())
     assert report.judged[0].verdict is Verdict.lost
     assert not report.passed
 
@@ -268,7 +275,7 @@ def test_what_else_differs(run_of, labels):
     run = run_of({"kept": scores["kept"], "fresh": scores["kept"], "holes": holes}, labels, seed=5, references="mean")
     signature = run.manifest.metrics[0].signature | {"assay": "9.9"}
     run = _with_metric(run, 0, cost={"pairs_per_second": 200.0}, signature=signature)
-    report = check(run, baseline, CheckSettings())
+    report = check_run(run, baseline, CheckSettings())
     found = {(one.kind, one.metric): one for one in report.findings}
     assert found["changed settings", ""].text == "references best -> mean"
     assert found["changed signature", "recorded:kept"].text.endswith("-> 9.9")
@@ -281,10 +288,10 @@ def test_what_else_differs(run_of, labels):
         ("missing scores", "recorded:holes"),
     }
     assert not report.passed
-    assert check(run, baseline, CheckSettings(metrics=("recorded:kept",))).passed
+    assert check_run(run, baseline, CheckSettings(metrics=("recorded:kept",))).passed
     with pytest.raises(InputError, match="share no number in all; recorded:fresh is not in the baseline, so that"):
-        check(run, baseline, CheckSettings(metrics=("recorded:fresh",)))
-    fresh = check(run, baseline, CheckSettings(metrics=("recorded:fresh", "recorded:gone")))
+        check_run(run, baseline, CheckSettings(metrics=("recorded:fresh",)))
+    fresh = check_run(run, baseline, CheckSettings(metrics=("recorded:fresh", "recorded:gone")))
     assert ("new", "recorded:fresh") in [(one.kind, one.metric) for one in fresh.findings]
 
 
@@ -294,7 +301,7 @@ def test_a_metric_that_failed_is_missing_with_its_reason(run_of, labels):
     run = _with_metric(
         run_of(scores, labels), 1, status="unavailable", reason="no WordNet", remedy="apt install wordnet"
     )
-    (finding,) = check(run, baseline, CheckSettings()).findings
+    (finding,) = check_run(run, baseline, CheckSettings()).findings
     assert finding.text == "in the baseline, not in the run (unavailable, no WordNet -> apt install wordnet)"
 
 
@@ -305,15 +312,15 @@ def test_other_data_cannot_be_compared(run_of, labels):
     with pytest.raises(
         InputError, match=r"data has other pairs than the baseline \(texts, labels or groups of the 300"
     ):
-        check(run_of(scores, turned), baseline, CheckSettings())
+        check_run(run_of(scores, turned), baseline, CheckSettings())
     run = run_of({"a": scores["a"][:200]}, labels[:200])
     with pytest.raises(InputError, match=r"300 -> 200 pairs.*`allow_changed_data`"):
-        check(run, baseline, CheckSettings())
-    report = check(run, baseline, CheckSettings(allow_changed_data=True))
+        check_run(run, baseline, CheckSettings())
+    report = check_run(run, baseline, CheckSettings(allow_changed_data=True))
     assert report.findings[0].kind == "changed data"
     (cell,) = report.judged
     assert "not paired" in cell.note
-    page = write(to_document(report), "md")
+    page = format_document(to_document(report), "md")
     assert "95% intervals of the difference of two samples" in page and "the paired difference" not in page
     # no narrower than the interval of either sample alone
     low, high = json.loads(to_text(baseline))["datasets"]["data"]["metrics"]["recorded:a"]["agreement"]["all"][
@@ -325,14 +332,16 @@ def test_other_data_cannot_be_compared(run_of, labels):
 def test_other_data_that_is_far_worse_fails_where_it_is_allowed(run_of, labels):
     rng = np.random.default_rng(1)
     baseline = take_baseline(run_of({"a": noisy(labels, rng, 0.5)}, labels, resamples=200))
-    report = check(run_of({"a": rng.normal(size=200)}, labels[:200]), baseline, CheckSettings(allow_changed_data=True))
+    report = check_run(
+        run_of({"a": rng.normal(size=200)}, labels[:200]), baseline, CheckSettings(allow_changed_data=True)
+    )
     assert report.judged[0].verdict is Verdict.worse
 
 
 def test_a_dataset_that_is_not_there_fails(run_of, labels):
     scores = {"a": labels + 0.1}
     baseline = take_baseline(run_of(scores, labels, name="old"))
-    report = check(run_of(scores, labels, name="new"), baseline, CheckSettings())
+    report = check_run(run_of(scores, labels, name="new"), baseline, CheckSettings())
     assert [(one.kind, one.dataset, one.fails) for one in report.findings] == [
         ("new", "new", False),
         ("missing", "old", True),
@@ -350,7 +359,7 @@ def test_a_dataset_that_is_not_there_fails(run_of, labels):
 def test_names_that_neither_has(run_of, labels, settings, said):
     run = run_of({"a": labels + 0.1}, labels)
     with pytest.raises(InputError, match=said):
-        check(run, take_baseline(run), CheckSettings(**settings))
+        check_run(run, take_baseline(run), CheckSettings(**settings))
 
 
 @pytest.mark.parametrize(
@@ -374,14 +383,14 @@ def test_tables_and_junit(run_of, labels):
     scores = {"worse": noisy(labels, rng, 0.5), "same": noisy(labels, rng, 1), evil: labels + 0.1}
     baseline = take_baseline(run_of(scores, labels))
     run = run_of({"worse": noisy(labels, rng, 3), "same": scores["same"]}, labels)
-    report = check(run, baseline, CheckSettings())
+    report = check_run(run, baseline, CheckSettings())
     document = to_document(report)
-    markdown = write(document, "md")
+    markdown = format_document(document, "md")
     assert "FAILED: 1 unchanged, 1 worse, 1 missing" in markdown
     assert "- other numbers: 1 identical" in markdown
     assert "**recorded:worse**" in markdown
     assert r"recorded:a\|\<b\>" in markdown
-    value = json.loads(write(document, "json"))
+    value = json.loads(format_document(document, "json"))
     assert value["passed"] is False
     assert [cell["verdict"] for cell in value["cells"] if cell["judged"]] == ["worse", "unchanged"]
     root = ET.fromstring(to_junit(report))
@@ -406,18 +415,20 @@ def test_a_terminal_of_80_columns_shows_a_long_verdict_beside_both_numbers(run_o
     baseline = take_baseline(run_of({"a-long-name": noisy(labels, rng, 1), "b": labels + 0.1}, labels))
     run = run_of({"a-long-name": noisy(labels, rng, 1), "b": labels + 0.1}, labels)
     shown = StringIO()
-    document = to_document(check(run, baseline, CheckSettings()))
+    document = to_document(check_run(run, baseline, CheckSettings()))
     Console(file=shown, width=80).print(TerminalReport(document, explain=False))
     (line,) = [
         line for line in shown.getvalue().splitlines() if "recorded:a-long-name  " in line and "too little" in line
     ]
-    (cell,) = [cell for cell in check(run, baseline, CheckSettings()).judged if cell.metric == "recorded:a-long-name"]
+    (cell,) = [
+        cell for cell in check_run(run, baseline, CheckSettings()).judged if cell.metric == "recorded:a-long-name"
+    ]
     assert f"{cell.before:.3f} {cell.now:.3f}".replace("0.", ".") in " ".join(line.split())
 
 
 def test_what_is_undefined_in_both_is_counted_as_that(run_of, labels):
     scores = {"a": np.ones(300), "b": labels + 0.1}
-    report = check(run_of(scores, labels), take_baseline(run_of(scores, labels)), CheckSettings())
+    report = check_run(run_of(scores, labels), take_baseline(run_of(scores, labels)), CheckSettings())
     assert to_document(report).warnings == ["other numbers: 1 identical, 1 undefined in both"]
 
 
@@ -425,7 +436,7 @@ def test_junit_skips_what_cannot_be_told(run_of):
     labels = np.tile([0.0, 1.0, 2.0], 7)
     rng = np.random.default_rng(0)
     baseline = take_baseline(run_of({"a": noisy(labels, rng, 1)}, labels))
-    root = ET.fromstring(to_junit(check(run_of({"a": noisy(labels, rng, 1)}, labels), baseline, CheckSettings())))
+    root = ET.fromstring(to_junit(check_run(run_of({"a": noisy(labels, rng, 1)}, labels), baseline, CheckSettings())))
     assert root.find("testsuite").get("skipped") == "1"
     assert root.find("testsuite/testcase/skipped").get("message").startswith("too little data to tell: ")
 
@@ -439,8 +450,8 @@ def test_what_is_undefined_on_both_sides_is_no_pass(run_of, labels):
         run = run_of(now, labels)
         # three levels have no area under a curve
         with pytest.raises(InputError, match=r"auc in all is defined for no metric .*nothing to pass or fail"):
-            check(run, baseline, CheckSettings(statistics=("auc",), resamples=100))
-        report = check(run, baseline, CheckSettings(statistics=("auc", "spearman"), resamples=100, margin=0.5))
+            check_run(run, baseline, CheckSettings(statistics=("auc",), resamples=100))
+        report = check_run(run, baseline, CheckSettings(statistics=("auc", "spearman"), resamples=100, margin=0.5))
         verdicts = [cell.verdict for cell in report.judged if cell.statistic == "auc"]
         assert verdicts == [Verdict.undefined] * 2
         assert report.passed and "2 undefined" in headline(report)
@@ -456,7 +467,9 @@ def test_a_bucket_without_pairs_is_no_pass(run_of, labels):
     held = take_baseline(run).datasets["data"].metrics["recorded:a"]
     settings = CheckSettings(buckets=("empty",))
     (cell,) = [
-        cell for cell in cells_of(Pairing(one, "recorded:a", held, "", 0.95, ("spearman",)), settings, 1) if cell.judged
+        cell
+        for cell in judge_pairing(Pairing(one, "recorded:a", held, "", 0.95, ("spearman",)), settings, 1)
+        if cell.judged
     ]
     assert (cell.verdict, cell.now, cell.n) == (Verdict.undefined, None, 0)
 
@@ -465,7 +478,7 @@ def test_another_version_of_the_same_pairs_is_told_only(run_of, labels):
     scores = {"a": noisy(labels, np.random.default_rng(1), 1)}
     baseline = take_baseline(run_of(scores, labels))
     run = edit(run_of(scores, labels).path, "run.json", lambda manifest: manifest["datasets"][0].update(version="2"))
-    report = check(run, baseline, CheckSettings())
+    report = check_run(run, baseline, CheckSettings())
     assert headline(report) == "passed: 1 unchanged"
     (finding,) = report.findings
     assert (finding.kind, finding.fails) == ("changed version", False)
@@ -476,26 +489,28 @@ def test_labels_of_two_values_are_judged_by_auc_where_the_baseline_has_it(run_of
     two = (labels > 0).astype(float)
     scores = {"a": noisy(two, np.random.default_rng(1), 1)}
     run = run_of(scores, two, statistics=["auc", "spearman"])
-    report = check(run, take_baseline(run), CheckSettings())
+    report = check_run(run, take_baseline(run), CheckSettings())
     assert [cell.statistic for cell in report.judged] == ["auc"]
     facts = to_document(report).sheets[0].facts
     assert facts[0] == "judged: AUC in all (the labels have two values); all else is shown only"
     # an older baseline, of the coefficients that it was written with
     older = take_baseline(run_of(scores, two))
-    assert [cell.statistic for cell in check(run, older, CheckSettings()).judged] == ["spearman"]
-    named = check(run, take_baseline(run), CheckSettings(statistics=("spearman",)))
+    assert [cell.statistic for cell in check_run(run, older, CheckSettings()).judged] == ["spearman"]
+    named = check_run(run, take_baseline(run), CheckSettings(statistics=("spearman",)))
     assert [cell.statistic for cell in named.judged] == ["spearman"]
     ordered = run_of({"a": noisy(labels, np.random.default_rng(1), 1)}, labels, statistics=["spearman", "auc"])
-    assert [cell.statistic for cell in check(ordered, take_baseline(ordered), CheckSettings()).judged] == ["spearman"]
+    assert [cell.statistic for cell in check_run(ordered, take_baseline(ordered), CheckSettings()).judged] == [
+        "spearman"
+    ]
 
 
 def test_a_renamed_dataset_is_told_how_to_be_named(run_of, labels):
     scores = {"a": noisy(labels, np.random.default_rng(1), 1)}
     baseline = take_baseline(run_of(scores, labels, name="old name"))
-    report = check(run_of(scores, labels, name="new"), baseline, CheckSettings())
+    report = check_run(run_of(scores, labels, name="new"), baseline, CheckSettings())
     missing = next(finding for finding in report.findings if finding.kind == "missing")
     assert "(new has the same pairs: give the run --dataset 'old name=" in missing.text
-    other = check(run_of(scores, labels[::-1], name="new"), baseline, CheckSettings())
+    other = check_run(run_of(scores, labels[::-1], name="new"), baseline, CheckSettings())
     missing = next(finding for finding in other.findings if finding.kind == "missing")
     assert missing.text.endswith("a file of another name is run as --dataset 'old name=FILE')")
     assert not any(fact.startswith("judged") for fact in to_document(other).sheets[0].facts), "nothing is judged"
@@ -505,7 +520,7 @@ def test_the_correction_names_the_level_of_all_together(run_of, labels):
     rng = np.random.default_rng(4)
     before = run_of({"a": noisy(labels, rng, 1), "b": noisy(labels, rng, 1), "c": noisy(labels, rng, 1)}, labels)
     now = run_of({"a": noisy(labels, rng, 1), "b": noisy(labels, rng, 1), "c": noisy(labels, rng, 1)}, labels)
-    text = write(to_document(check(now, take_baseline(before), CheckSettings())), "md")
+    text = format_document(to_document(check_run(now, take_baseline(before), CheckSettings())), "md")
     assert "corrected for the 3 numbers whose scores changed (Bonferroni)" in text
     assert "98.3" not in text
 

@@ -53,7 +53,7 @@ def test_anything_else_may_not(tmp_path, kind, name):
     place.write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(InputError) as refused:
         check_replaceable(place, kind)
-    said = f"{place}: holds something else than {kind.what}; give {kind.option} another name or remove it"
+    said = f"{place}: holds something else than {kind.name}; give {kind.option} another name or remove it"
     assert str(refused.value) == said
 
 

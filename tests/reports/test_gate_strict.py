@@ -12,11 +12,11 @@ from scipy.stats import norm
 import assay
 from assay.errors import InputError
 from assay.reports.check.baseline import continue_chain, read_baseline, take_baseline, to_text
-from assay.reports.check.cells import Verdict, detectable_loss, pairs_to_show
-from assay.reports.check.checking import check
+from assay.reports.check.cells import Verdict, detectable_loss, pairs_needed
+from assay.reports.check.checking import check_run
 from assay.reports.check.document import headline, missed_loss_line, to_document, to_junit
 from assay.reports.check.settings import CheckSettings
-from assay.reports.formats import write
+from assay.reports.formats import format_document
 from tests.reports.test_gate import run_of  # noqa: F401 a fixture
 from tests.simulations import gate
 
@@ -46,11 +46,11 @@ def test_a_loss_that_passes_unseen_fails_if_strict(monkeypatch):
 def test_the_pairs_that_strict_asks_for_let_an_equal_score_pass(monkeypatch):
     monkeypatch.setattr(gate, "REPEATS", 80)
     _, few, detectable = gate.losses(150, 0.0, 0.05)
-    needed = pairs_to_show(150, detectable, 0.05)
+    needed = pairs_needed(150, detectable, 0.05)
     assert few < 0.6 and 200 < needed < 600
     # four standard errors of a share of .8 in 80 samples, of which the pilot's error is a part
     assert gate.losses(needed, 0.0, 0.05)[1] == pytest.approx(0.8, abs=0.18)
-    assert pairs_to_show(150, None, 0.05) is None and pairs_to_show(150, 0.1, 0.0) is None
+    assert pairs_needed(150, None, 0.05) is None and pairs_needed(150, 0.1, 0.0) is None
 
 
 @pytest.fixture
@@ -66,15 +66,15 @@ def two_runs(run_of):  # noqa: F811
 @pytest.mark.slow
 def test_strict_fails_what_is_not_shown(two_runs):
     before, now = two_runs
-    lenient = check(now, take_baseline(before), CheckSettings())
-    strict = check(now, take_baseline(before), CheckSettings(strict=True))
+    lenient = check_run(now, take_baseline(before), CheckSettings())
+    strict = check_run(now, take_baseline(before), CheckSettings(strict=True))
     assert [cell.verdict for cell in strict.judged] == [Verdict.too_little, Verdict.unchanged]
     assert lenient.passed and not strict.passed
     assert headline(strict) == "FAILED: 1 unchanged, 1 too little data to tell"
-    needed = pairs_to_show(60, strict.judged[0].detectable, 0.01)
+    needed = pairs_needed(60, strict.judged[0].detectable, 0.01)
     assert f"a score that lost nothing passes in 80% of cases with about {needed:,} pairs" in missed_loss_line(strict)
     # what is within the margin as a whole passes either way
-    assert check(now, take_baseline(before), CheckSettings(strict=True, margin=0.9)).passed
+    assert check_run(now, take_baseline(before), CheckSettings(strict=True, margin=0.9)).passed
     root = ET.fromstring(to_junit(strict))
     assert (root.get("failures"), root[0].get("skipped")) == ("1", "0")
     root = ET.fromstring(to_junit(lenient))
@@ -84,18 +84,20 @@ def test_strict_fails_what_is_not_shown(two_runs):
 @pytest.mark.slow
 def test_the_output_says_what_could_have_been_missed(two_runs):
     before, now = two_runs
-    report = check(now, take_baseline(before), CheckSettings(margin=0.02))
+    report = check_run(now, take_baseline(before), CheckSettings(margin=0.02))
     changed, same = report.judged
     assert same.detectable is None
     assert changed.detectable == pytest.approx(detectable_loss(changed.low, changed.high, 0.95, 0.02))
-    text = write(to_document(report), "md")
+    text = format_document(to_document(report), "md")
     loss = f"{changed.detectable:.3f}"[1:]
     assert f"not strict: a loss of {loss} would fail in 80% of cases, a smaller one could be missed" in text
     assert "recorded:mine on data, all (n = 60)" in text and "--strict" in text
-    value = json.loads(write(to_document(report), "json"))
+    value = json.loads(format_document(to_document(report), "json"))
     assert value["cells"][0]["detectable"] == changed.detectable and value["strict"] is False
     # nothing was compared, nothing could be missed
-    assert "could be missed" not in write(to_document(check(before, take_baseline(before), CheckSettings())), "md")
+    assert "could be missed" not in format_document(
+        to_document(check_run(before, take_baseline(before), CheckSettings())), "md"
+    )
 
 
 # A chain of baselines: three runs, each a little worse.
@@ -117,17 +119,17 @@ def test_small_losses_add_up_unseen_without_a_chain_alone(releases, tmp_path):
     first, second, third, last = releases
     plain = take_baseline(third)
     chain = continue_chain(take_baseline(third), continue_chain(take_baseline(second), take_baseline(first)))
-    assert check(last, plain, SETTINGS).passed
-    report = check(last, chain, SETTINGS)
+    assert check_run(last, plain, SETTINGS).passed
+    report = check_run(last, chain, SETTINGS)
     assert not report.passed
     against_last, against_first, same = report.judged
     assert (against_last.verdict.fails, against_first.verdict) == (False, Verdict.worse)
     assert (against_last.first, against_first.first, same.first) == (False, True, False)
-    assert against_first.before == pytest.approx(check(first, take_baseline(first), SETTINGS).judged[0].now)
+    assert against_first.before == pytest.approx(check_run(first, take_baseline(first), SETTINGS).judged[0].now)
     # two changed numbers are tests, and only what is judged is compared with the first
     assert report.family == 2
     assert not any(cell.first for cell in report.cells if not cell.judged)
-    text = write(to_document(report), "md")
+    text = format_document(to_document(report), "md")
     assert "data: against the first baseline of the chain" in text
     assert "against the first baseline" in to_junit(report)
     path = tmp_path / "baseline.json"
@@ -136,7 +138,7 @@ def test_small_losses_add_up_unseen_without_a_chain_alone(releases, tmp_path):
     assert to_text(read) == to_text(chain)
     # what has the scores of the first needs no copy of them
     assert set(read.origin.datasets["data"].metrics) == {"recorded:mine"}
-    assert check(last, read, SETTINGS).judged[1] == against_first
+    assert check_run(last, read, SETTINGS).judged[1] == against_first
 
 
 @pytest.mark.slow
@@ -147,7 +149,7 @@ def test_a_metric_that_changes_late_is_compared_with_its_first_scores(run_of):  
     chain = take_baseline(run_of({"mine": old}, labels, resamples=0))
     for scores in (old, old, new):
         chain = continue_chain(take_baseline(run_of({"mine": scores}, labels, resamples=0)), chain)
-    report = check(run_of({"mine": newest}, labels, resamples=0), chain, SETTINGS)
+    report = check_run(run_of({"mine": newest}, labels, resamples=0), chain, SETTINGS)
     assert [cell.first for cell in report.judged] == [False, True]
     assert report.judged[1].before > report.judged[0].before
     # back at the first scores nothing is left to compare

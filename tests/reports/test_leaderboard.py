@@ -13,18 +13,18 @@ import assay
 from assay import leaderboard
 from assay.errors import InputError
 from assay.reports.folder import read_run
-from assay.reports.formats import write
+from assay.reports.formats import format_document
 from assay.reports.leaderboard.board import (
     Board,
     Filters,
     Line,
     Rank,
-    better,
     boards,
-    join,
-    work_of,
+    comparison_outcomes,
+    join_runs,
+    resample_count,
 )
-from assay.reports.leaderboard.document import document
+from assay.reports.leaderboard.document import to_document
 from assay.reports.recommend import Limits, advise
 from assay.reports.settings import PairedTests
 from assay.statistics.comparison import summarise
@@ -77,7 +77,7 @@ def run_of(tmp_path, name, *datasets, metrics=("recorded:good", "recorded:near",
 
 def test_values_and_intervals_are_those_of_the_run_and_equal_metrics_share_a_rank(tmp_path):
     run = run_of(tmp_path, "run", rows_of())
-    (board,) = boards(join([run], Filters()), SETTINGS, by="spearman")
+    (board,) = boards(join_runs([run], Filters()), SETTINGS, by="spearman")
     held = {(row.metric, row.statistic): (row.value, row.low, row.high) for row in run.agreement}
     for line in board.lines:
         for statistic, value in line.values.items():
@@ -96,18 +96,18 @@ def test_the_highest_is_corrected_for_its_choice_by_resamples_and_by_influence(t
     values = {}
     for interval in ("bootstrap", "influence"):
         settings = replace(SETTINGS, interval=interval, resamples=1000)
-        (board,) = boards(join([run], Filters()), settings, by="spearman")
+        (board,) = boards(join_runs([run], Filters()), settings, by="spearman")
         advice = advise(board, Limits(), "spearman", 0.95)
         own, values[interval] = advice.highest.values["spearman"], advice.new_sample[advice.highest.metric]
         assert values[interval][0] < own[0] and values[interval][1] < own[1]
     assert values["influence"] == pytest.approx(values["bootstrap"], abs=0.02)
-    notes = " ".join(document([board], replace(SETTINGS, interval="influence"), "spearman").notes)
+    notes = " ".join(to_document([board], replace(SETTINGS, interval="influence"), "spearman").notes)
     assert "95% intervals from influence values (Fisher's scale)" in notes
 
 
 def test_over_datasets_every_one_counts_the_same_and_a_missing_one_is_missing(tmp_path):
     run = run_of(tmp_path, "run", rows_of(60), rows_of(200, seed=1, names=("good", "noise")))
-    first, second, overall = boards(join([run], Filters()), SETTINGS, by="spearman")
+    first, second, overall = boards(join_runs([run], Filters()), SETTINGS, by="spearman")
     held = {(board.title, line.metric): line for board in (first, second) for line in board.lines}
     mean = {line.metric: line for line in overall.lines}
     values = [held[board.title, "recorded:good"].values["kendall"][0] for board in (first, second)]
@@ -146,7 +146,7 @@ def test_metrics_of_several_runs_stand_in_one_table(tmp_path):
     third.write_text(third.read_text().replace('"two-0"', '"one-0"'))
     for table in ("pairs", "scores"):
         _rename(tmp_path / "two" / f"{table}.parquet")
-    (board,) = boards(join([first, read_run(tmp_path / "two")], Filters()), SETTINGS, by="spearman")
+    (board,) = boards(join_runs([first, read_run(tmp_path / "two")], Filters()), SETTINGS, by="spearman")
     assert sorted(line.metric for line in board.lines) == ["f1", "recorded:good", "recorded:noise"]
     assert second.manifest.datasets[0].digest == first.manifest.datasets[0].digest
 
@@ -175,7 +175,7 @@ def test_another_signature_is_another_entry(tmp_path):
         path.write_text(json.dumps(manifest))
         for table in ("pairs", "scores"):
             _rename_to_same(tmp_path / name / f"{table}.parquet")
-    (joined,) = join([read_run(tmp_path / "one"), read_run(tmp_path / "two")], Filters())
+    (joined,) = join_runs([read_run(tmp_path / "one"), read_run(tmp_path / "two")], Filters())
     assert sorted(joined.scores) == ["chrf [one]", "chrf [two]", "f1"]
 
 
@@ -195,7 +195,7 @@ def test_two_runs_of_one_name_are_told_apart(tmp_path):
         manifest = json.loads(path.read_text())
         next(one for one in manifest["metrics"] if one["metric"] == "chrf")["signature"]["sacrebleu"] = version
         path.write_text(json.dumps(manifest))
-    (joined,) = join([read_run(tmp_path / place / "run") for place in "ab"], Filters())
+    (joined,) = join_runs([read_run(tmp_path / place / "run") for place in "ab"], Filters())
     assert sorted(joined.scores) == [f"chrf [{tmp_path / place / 'run'}]" for place in "ab"] + ["f1"]
 
 
@@ -210,7 +210,7 @@ def test_many_metrics_can_be_told_apart(tmp_path):
         for i, row in enumerate(rows):
             row[f"m{m}"] = float(scores[i])
     run = run_of(tmp_path, "run", rows, metrics=tuple(f"recorded:m{m}" for m in range(12)))
-    (board,) = boards(join([run], Filters()), SETTINGS, by="spearman")
+    (board,) = boards(join_runs([run], Filters()), SETTINGS, by="spearman")
     assert [(line.rank.low, line.rank.high) for line in board.lines] == [(1, 6)] * 6 + [(7, 12)] * 6
 
 
@@ -230,7 +230,7 @@ def test_a_metric_that_lacks_pairs_has_the_interval_of_the_run(tmp_path):
     for row in rows[:7]:
         row["near"] = None
     run = run_of(tmp_path, "run", rows)
-    (board,) = boards(join([run], Filters()), SETTINGS, by="spearman")
+    (board,) = boards(join_runs([run], Filters()), SETTINGS, by="spearman")
     held = {(row.metric, row.statistic): (row.value, row.low, row.high) for row in run.agreement}
     values = {(line.metric, name): value for line in board.lines for name, value in line.values.items()}
     assert values == {key: held[key] for key in values} and ("recorded:near", "spearman") in values
@@ -241,7 +241,7 @@ def test_the_same_data_twice_is_averaged_once(tmp_path):
     file = tmp_path / "whole-0.jsonl"
     metrics = ("recorded:good", "recorded:near", "recorded:noise")
     assay.run([file], metrics, buckets=["none"], resamples=200, limit=30, out=tmp_path / "part")
-    found = boards(join([whole, read_run(tmp_path / "part")], Filters()), SETTINGS, by="spearman")
+    found = boards(join_runs([whole, read_run(tmp_path / "part")], Filters()), SETTINGS, by="spearman")
     assert [board.n for board in found] == [60, 30], "two parts of one dataset have no mean"
 
 
@@ -251,16 +251,16 @@ def test_labels_that_no_people_gave_rank_nothing(tmp_path):
     held = json.loads(manifest.read_text())
     held["datasets"][0]["kind"] = "probe"
     manifest.write_text(json.dumps(held))
-    joined, told = join([read_run(run.path)], Filters()), []
+    joined, told = join_runs([read_run(run.path)], Filters()), []
     found = boards(joined, SETTINGS, by="spearman", advance=told.append)
-    assert sum(told) == work_of(joined, SETTINGS) == 3 * 200, "three metrics, 200 resamples each"
+    assert sum(told) == resample_count(joined, SETTINGS) == 3 * 200, "three metrics, 200 resamples each"
     values = {(row.metric, row.statistic): (row.value, row.low, row.high) for row in run.agreement}
     assert {(line.metric, name): held for line in found[0].lines for name, held in line.values.items()} == values
     assert [line.metric for line in found[0].lines] == ["recorded:good", "recorded:near", "recorded:noise"]
     assert all(line.rank is None and line.on_front is None for line in found[0].lines)
     assert all(line.values["spearman"][0] is not None for line in found[0].lines)
-    assert "probe set: labels follow a rule, not several annotators; never rank metrics by it" in write(
-        document(found, SETTINGS, "spearman"), "md"
+    assert "probe set: labels follow a rule, not several annotators; never rank metrics by it" in format_document(
+        to_document(found, SETTINGS, "spearman"), "md"
     )
 
 
@@ -298,7 +298,7 @@ def _with_speeds(run, speeds):
 def test_the_front_of_cost_and_agreement(tmp_path):
     run = run_of(tmp_path, "run", rows_of())
     run = _with_speeds(run, (10.0, 100.0, 1000.0))
-    (board,) = boards(join([run], Filters()), SETTINGS, by="spearman")
+    (board,) = boards(join_runs([run], Filters()), SETTINGS, by="spearman")
     values = {line.metric: line.values["spearman"][0] for line in board.lines}
     slowest_is_best = values["recorded:good"] > values["recorded:near"]
     assert {line.metric for line in board.lines if line.on_front} == {
@@ -310,8 +310,8 @@ def test_the_front_of_cost_and_agreement(tmp_path):
     for unknown, fronts in ((-1, ["yes", "", "–"]), (0, ["–", "–", "–"])):
         places = [[line.metric for line in board.lines].index(metric.metric) for metric in run.manifest.metrics]
         run = _with_speeds(run, [(100.0, 10.0, 1000.0)[at] if at != unknown % 3 else None for at in places])
-        (found,) = boards(join([run], Filters()), SETTINGS, by="spearman")
-        (sheet,) = document([found], SETTINGS, "spearman").sheets
+        (found,) = boards(join_runs([run], Filters()), SETTINGS, by="spearman")
+        (sheet,) = to_document([found], SETTINGS, "spearman").sheets
         assert [row[-1] for row in sheet.rows] == fronts
 
 
@@ -329,8 +329,8 @@ def test_prices_have_a_column_where_pairs_are_paid_for(tmp_path):
     run = run_of(tmp_path, "run", rows_of(), metrics=("recorded:good", "recorded:near", "chrf"))
     speeds = {"recorded:good": 40.0, "chrf": 9000.0}
     run = _with_costs(run, {name: {"pairs_per_second": speed} for name, speed in speeds.items()})
-    unpriced = document(boards(join([run], Filters()), SETTINGS, by="spearman"), SETTINGS, "spearman")
-    assert "price" not in write(unpriced, "md"), "free metrics alone have no prices to compare"
+    unpriced = to_document(boards(join_runs([run], Filters()), SETTINGS, by="spearman"), SETTINGS, "spearman")
+    assert "price" not in format_document(unpriced, "md"), "free metrics alone have no prices to compare"
     run = _with_costs(
         run,
         {
@@ -339,8 +339,8 @@ def test_prices_have_a_column_where_pairs_are_paid_for(tmp_path):
             "chrf": {"pairs_per_second": 9000.0},
         },
     )
-    (board,) = ranked = boards(join([run], Filters()), SETTINGS, by="spearman")
-    made = document(ranked, SETTINGS, "spearman")
+    (board,) = ranked = boards(join_runs([run], Filters()), SETTINGS, by="spearman")
+    made = to_document(ranked, SETTINGS, "spearman")
     heads = [column.head for column in made.sheets[0].columns]
     assert heads[-3:] == ["pairs/s", "price per 1,000", "front"]
     assert {row[2]: row[-2] for row in made.sheets[0].rows} == {
@@ -363,21 +363,21 @@ def test_a_price_is_averaged_over_datasets_and_ranks_the_front_alone_where_no_sp
             metric["cost"] = {} if price is None else {"price_per_1000": price}
 
     run = edit(run.path, "run.json", change)
-    *_, overall = boards(join([run], Filters()), SETTINGS, by="spearman")
+    *_, overall = boards(join_runs([run], Filters()), SETTINGS, by="spearman")
     assert {line.metric: line.price_per_1000 for line in overall.lines} == {
         "recorded:good": pytest.approx(0.3),
         "chrf": 0.0,
     }
     assert [line.on_front for line in overall.lines] == [True, True], "better, and free"
-    (sheet, *_) = document([overall], SETTINGS, "spearman").sheets
+    (sheet, *_) = to_document([overall], SETTINGS, "spearman").sheets
     assert [column.head for column in sheet.columns][-2:] == ["price per 1,000", "front"]
 
 
 def test_filters_and_what_they_leave(tmp_path):
     run = run_of(tmp_path, "run", rows_of(), metrics=("recorded:good", "f1", "chrf"))
-    (lexical,) = join([run], Filters(kinds=("lexical",)))
+    (lexical,) = join_runs([run], Filters(kinds=("lexical",)))
     assert list(lexical.scores) == ["f1", "chrf"]
-    (one,) = join([run], Filters(metrics=("chrf",)))
+    (one,) = join_runs([run], Filters(metrics=("chrf",)))
     assert list(one.scores) == ["chrf"]
     for filters, said in (
         (Filters(languages=("de",)), "no dataset is left; the runs have run-0"),
@@ -385,16 +385,16 @@ def test_filters_and_what_they_leave(tmp_path):
         (Filters(metrics=("chrff",)), "`metrics`: no run has scores of 'chrff'. Did you mean 'chrf'"),
     ):
         with pytest.raises(InputError, match=said):
-            join([run], filters)
+            join_runs([run], filters)
     with pytest.raises(InputError, match="`buckets=f1=0`: no run has it; the runs have all"):
-        boards(join([run], Filters()), SETTINGS, by="spearman", buckets=["f1=0"])
+        boards(join_runs([run], Filters()), SETTINGS, by="spearman", buckets=["f1=0"])
 
 
 def test_a_constant_score_has_no_rank(tmp_path):
     rows = rows_of()
     for row in rows:
         row["near"] = 1.0
-    (board,) = boards(join([run_of(tmp_path, "run", rows)], Filters()), SETTINGS, by="kendall")
+    (board,) = boards(join_runs([run_of(tmp_path, "run", rows)], Filters()), SETTINGS, by="kendall")
     last = board.lines[-1]
     assert (last.metric, last.rank, last.values["kendall"]) == ("recorded:near", None, (None, None, None))
     assert [line.rank.rank for line in board.lines[:2]] == [1, 2]
@@ -420,7 +420,7 @@ def test_a_rank_stands_with_its_set_and_letters_and_the_group_is_in_the_records(
     lines = [
         Line(name, "lexical", {"spearman": (0.5, 0.1, 0.9)}, {}, 50, None, "", held) for name, held in ranks.items()
     ]
-    held = document([Board("own", "all", 50, tuple(lines), better)], SETTINGS_OF_ONE, "spearman")
+    held = to_document([Board("own", "all", 50, tuple(lines), better)], SETTINGS_OF_ONE, "spearman")
     assert [row[:3] for row in held.sheets[0].rows][-2:] == [["4 (1–5)", "ab", "d"], ["5 (4–5)", "b", "e"]]
     assert [column.head for column in held.sheets[0].columns[:2]] == ["rank", "alike"]
     last = held.records[-1]
@@ -431,7 +431,7 @@ def test_a_table_without_a_value_is_left_out_with_the_reason():
     nothing = Line("f1", "lexical", {"spearman": (None, None, None)}, {}, 50, 10.0, "")
     some = Line("chrf", "lexical", {"spearman": (0.5, 0.1, 0.9)}, {}, 50, 5.0, "", Rank(1, 1, 1))
     made = [Board("own", "f1=0", 50, (nothing,), {}), Board("own", "all", 50, (some, nothing), {})]
-    held = document(made, SETTINGS_OF_ONE, "spearman")
+    held = to_document(made, SETTINGS_OF_ONE, "spearman")
     assert [sheet.title for sheet in held.sheets] == ["own, all"]
     assert "own, f1=0: no table, since no metric has a value there: scores or labels do not vary" in held.warnings
     assert len(held.records) == 3
@@ -448,7 +448,7 @@ def test_equal_metrics_are_told_apart_no_more_often_than_stated(names, least):
         scores = {name: np.round(labels + rng.normal(size=50), 1) for name in names}
         drawn = draw_all(scores, labels, permutations=0, statistics=["spearman"], resamples=0, seed=(case,))
         differences = {pair: summarise(found, ["spearman"], 0.95)[0] for pair, found in drawn.items()}
-        told_apart += any(better(differences, SETTINGS_OF_ONE).values())
+        told_apart += any(comparison_outcomes(differences, SETTINGS_OF_ONE).values())
     assert least <= told_apart <= 30
 
 
@@ -460,5 +460,5 @@ def test_a_rare_label_is_noted_on_the_board(tmp_path):
     ]
     assay.run([rows], ["recorded:one", "recorded:two"], buckets="none", out=tmp_path / "run", resamples=0)
     report = assay.leaderboard([tmp_path / "run"], resamples=100)
-    text = write(report.document, "md")
+    text = format_document(report.document, "md")
     assert "4 pairs with the rarer label: intervals are too narrow" in text

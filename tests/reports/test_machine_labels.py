@@ -6,7 +6,7 @@ import pytest
 
 import assay
 from assay.reports.folder import read_run
-from assay.reports.leaderboard.board import Filters, boards, join
+from assay.reports.leaderboard.board import Filters, boards, join_runs
 from assay.reports.page.parts import findings_by_bucket
 from assay.reports.settings import PairedTests
 from assay.reports.units import read_units
@@ -34,7 +34,7 @@ def test_table_and_page_say_it(run):
 
 def test_the_leaderboards_mean_leaves_them_out(run):
     settings = PairedTests(statistics=("spearman",), resamples=100)
-    found = boards(join([run], Filters()), settings, by="spearman", buckets=["all"])
+    found = boards(join_runs([run], Filters()), settings, by="spearman", buckets=["all"])
     *single, mean = ({line.metric: line.values["spearman"][0] for line in board.lines} for board in found)
     machine, *human = (values["levenshtein"] for values in single)
     assert len(human) == 2 and mean["levenshtein"] == pytest.approx(sum(human) / 2)

@@ -205,7 +205,7 @@ def test_the_largest_disagreement_comes_first(page, pairs):
 
     for metric in ("chrf", "ter"):
         page.locator("#pairs-metric").select_option(metric)
-        apart = (rankdata(pairs.oriented(metric)) - rankdata(pairs.labels)) / 64
+        apart = (rankdata(pairs.oriented_scores(metric)) - rankdata(pairs.labels)) / 64
         shown = [one["apart"] for one in shown_pairs(page)]
         assert shown == pytest.approx(sorted(apart, key=lambda value: -abs(value))[:20], abs=0.0051)
     page.locator("#pairs-sort").select_option("below")

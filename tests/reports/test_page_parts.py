@@ -22,7 +22,7 @@ from assay.reports.page.parts import findings_by_bucket, rank_metrics
 from assay.reports.page.scores import spread_by_label
 from assay.reports.plots import Scale, element, log_range, log_ticks, ticks
 from assay.reports.sweep import layered_models
-from assay.reports.units import classify, read_units
+from assay.reports.units import classify_labels, read_units
 from assay.tables import short_names
 from tests.reports.page_run import ODD, dataset, edit, make_run
 
@@ -72,21 +72,21 @@ def test_a_long_name_keeps_start_and_end():
 
 
 def test_few_labels_are_classes_of_their_own():
-    found = classify(np.array([2.0, 0.0, 1.5, 0.0]))
+    found = classify_labels(np.array([2.0, 0.0, 1.5, 0.0]))
     assert found.titles == ["0", "1.5", "2"]
     assert found.codes.tolist() == [2, 0, 1, 0]
 
 
 def test_many_labels_are_cut_into_quarters():
     # quartiles of 0 … 11 by linear interpolation: 2.75, 5.5, 8.25
-    found = classify(np.arange(12.0))
+    found = classify_labels(np.arange(12.0))
     assert found.titles == ["0–2", "3–5", "6–8", "9–11"]
     assert np.bincount(found.codes).tolist() == [3, 3, 3, 3]
 
 
 def test_equal_labels_are_never_parted():
     labels = np.concatenate([np.zeros(30), np.arange(1.0, 11.0)])
-    found = classify(labels)
+    found = classify_labels(labels)
     # three quarters are 0, so that the cuts are 0, 0 and .25
     assert found.titles == ["0", "1–10"]
     assert found.codes.tolist() == [0] * 30 + [1] * 10
@@ -373,7 +373,7 @@ def test_rules_look_at_the_pairs_of_most_disagreement(folder):
 
     largest = np.zeros(64)
     for metric in data.scores:
-        apart = rankdata(data.oriented(metric)) - rankdata(data.labels)
+        apart = rankdata(data.oriented_scores(metric)) - rankdata(data.labels)
         largest = np.maximum(largest, np.abs(apart) / 64)
     rules = [row for row in range(64) if row % 16 != 9]
     tagged = {row for row in rules if some.starts[row] < some.starts[row + 1]}

@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from assay.manifest import AgreementRow
-from assay.reports.reproduce import PublishedTable, compare, load_table, summarise
+from assay.reports.reproduce import PublishedTable, compare_cells, load_table, summarise
 
 WORDS = "/some/where,else/glove.txt"
 
@@ -45,11 +45,11 @@ def found(value, other=None, metric="m", split="test"):
 
 
 def verdicts(made, rows, **settings):
-    return [(cell.verdict, cell.failed) for cell in compare(made, rows, **settings)]
+    return [(cell.verdict, cell.failed) for cell in compare_cells(made, rows, **settings)]
 
 
 def test_values_are_held_against_the_print_in_its_unit():
-    first, second = compare(table(), found(0.58394, 0.89))
+    first, second = compare_cells(table(), found(0.58394, 0.89))
     assert (first.value, first.verdict) == (pytest.approx(58.394), "equal")
     assert first.difference == pytest.approx(0.004)
     assert (second.verdict, second.difference) == ("differs", pytest.approx(-0.87))
@@ -85,7 +85,7 @@ def test_rows_that_read_word_vectors():
     assert made.metrics(WORDS) == (name,)
     assert verdicts(made, found(0.5839, 0.8987, metric=name), vectors=WORDS) == [("equal", False)] * 2
     assert verdicts(made, [], vectors=WORDS) == [("missing", True)] * 2
-    assert summarise(compare(made, [])) == "0 of 2 cells equal as printed; 2 left out"
+    assert summarise(compare_cells(made, [])) == "0 of 2 cells equal as printed; 2 left out"
 
 
 def test_a_tolerance_has_a_reason():

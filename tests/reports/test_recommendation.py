@@ -40,21 +40,21 @@ ALL_APART = {("slow", "good"), ("slow", "fast"), ("good", "fast")}
 
 def test_the_best_within_the_budget():
     free = advise(board(SLOW, GOOD, FAST, apart=ALL_APART), NO_LIMITS, "spearman")
-    assert (free.use, free.too_slow) == (SLOW, ())
+    assert (free.recommended, free.too_slow) == (SLOW, ())
     some = advise(board(SLOW, GOOD, FAST), Limits(speed=100.0), "spearman")
-    assert (some.highest, some.too_slow, some.alike) == (GOOD, (SLOW,), (FAST,))
+    assert (some.highest, some.too_slow, some.contenders) == (GOOD, (SLOW,), (FAST,))
     tight = advise(board(SLOW, GOOD, FAST), Limits(speed=1000.0), "spearman")
-    assert (tight.use, tight.too_slow) == (FAST, (SLOW, GOOD))
+    assert (tight.recommended, tight.too_slow) == (FAST, (SLOW, GOOD))
     none = advise(board(SLOW, GOOD, FAST), Limits(speed=1e6), "spearman")
-    assert none.use is None
+    assert none.recommended is None
     assert none.warning == "no metric is fast enough; the fastest is fast with 5,000 pairs/s"
 
 
 def test_what_the_tests_say_of_it():
     sure = advise(board(SLOW, GOOD, apart={("slow", "good")}), NO_LIMITS, "spearman")
-    assert (sure.alike, sure.warning) == ((), "")
+    assert (sure.contenders, sure.warning) == ((), "")
     unsure = advise(board(SLOW, GOOD, FAST, apart=()), NO_LIMITS, "spearman")
-    assert unsure.alike == (FAST, GOOD), "the fastest first"
+    assert unsure.contenders == (FAST, GOOD), "the fastest first"
     assert "leave it open which metric within the budget is the best" in unsure.warning
 
 
@@ -67,8 +67,8 @@ def test_weak_evidence_is_said():
 
 def test_an_unknown_cost_is_not_within_a_budget():
     unknown = line("unknown", 0.9, None)
-    assert advise(board(unknown, GOOD), Limits(speed=1.0), "spearman").use == GOOD
-    assert advise(board(unknown, GOOD), NO_LIMITS, "spearman").use == unknown
+    assert advise(board(unknown, GOOD), Limits(speed=1.0), "spearman").recommended == GOOD
+    assert advise(board(unknown, GOOD), NO_LIMITS, "spearman").recommended == unknown
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_labels_that_no_people_gave_recommend_nothing_and_it_is_said_why():
     for budget in (None, 1.0, 1e6):
         limits = Limits(speed=budget)
         advice = advise(Board("own", "all", 50, (scored,), {}, told), limits, "spearman")
-        assert (advice.use, advice.warning) == (None, told), "the score varies, and it is fast enough"
+        assert (advice.recommended, advice.warning) == (None, told), "the score varies, and it is fast enough"
         (sheet,) = with_advice(Document([], []), [advice], limits, "spearman").sheets
         assert (sheet.title, sheet.facts) == ("own, all: no metric can be recommended", (told,))
 
@@ -99,7 +99,7 @@ def test_labels_that_no_people_gave_recommend_nothing_and_it_is_said_why():
 def test_what_a_budget_leaves_out_is_not_said_to_be_no_better_than_chance():
     slow, weak = line("slow", 0.5, 10.0, low=0.3), line("weak", 0.2, 5000.0, low=-0.1)
     within = advise(board(slow, weak), Limits(speed=1000.0), "spearman")
-    assert (within.use, within.too_slow) == (None, (slow,))
+    assert (within.recommended, within.too_slow) == (None, (slow,))
     assert within.warning.endswith("to agree with people at all, nor is any other within the budget")
 
 
@@ -123,7 +123,7 @@ def test_no_metric_is_recommended_that_is_not_known_to_be_better_than_chance():
 def test_the_cheapest_metric_that_cannot_be_told_from_the_highest_is_recommended():
     not_fast = {("slow", "fast"), ("good", "fast")}
     advice = advise(board(SLOW, GOOD, FAST, apart=not_fast), NO_LIMITS, "spearman")
-    assert (advice.use, advice.highest) == (GOOD, SLOW)
+    assert (advice.recommended, advice.highest) == (GOOD, SLOW)
     (sheet,), (record,) = (lambda made: (made.sheets, made.records))(
         with_advice(Document([], []), [advice], NO_LIMITS, "spearman")
     )
@@ -138,21 +138,23 @@ def test_the_cheapest_metric_that_cannot_be_told_from_the_highest_is_recommended
     quick = advise(board(replace(SLOW, pairs_per_second=0.41), FAST), NO_LIMITS, "spearman")
     facts = with_advice(Document([], []), [quick], NO_LIMITS, "spearman").sheets[0].facts
     assert "5,000 pairs/s: 12,000 times as fast as slow" in facts[0] and "on 50 pairs, 0.41 pairs/s" in facts[1]
-    assert advise(board(SLOW, GOOD, FAST), NO_LIMITS, "spearman").use == FAST
+    assert advise(board(SLOW, GOOD, FAST), NO_LIMITS, "spearman").recommended == FAST
 
 
 def test_a_little_speed_is_no_reason_to_give_up_agreement():
     quick = line("quick", 0.6, 999.0)
-    assert advise(board(SLOW, GOOD, quick), NO_LIMITS, "spearman").use == GOOD, "less than twice as fast as good"
-    assert advise(board(GOOD, quick), NO_LIMITS, "spearman").use == GOOD
-    assert advise(board(GOOD, line("quick", 0.6, 1000.0)), NO_LIMITS, "spearman").use.metric == "quick"
+    assert advise(board(SLOW, GOOD, quick), NO_LIMITS, "spearman").recommended == GOOD, (
+        "less than twice as fast as good"
+    )
+    assert advise(board(GOOD, quick), NO_LIMITS, "spearman").recommended == GOOD
+    assert advise(board(GOOD, line("quick", 0.6, 1000.0)), NO_LIMITS, "spearman").recommended.metric == "quick"
 
 
 def test_a_cheap_metric_that_may_be_no_better_than_chance_replaces_none():
     weak = line("weak", 0.6, 5000.0, low=-0.1)
-    assert advise(board(SLOW, GOOD, weak), NO_LIMITS, "spearman").use == GOOD
-    assert advise(board(SLOW, weak), NO_LIMITS, "spearman").use == SLOW
-    assert advise(board(weak, line("weaker", 0.5, 9000.0)), NO_LIMITS, "spearman").use is None
+    assert advise(board(SLOW, GOOD, weak), NO_LIMITS, "spearman").recommended == GOOD
+    assert advise(board(SLOW, weak), NO_LIMITS, "spearman").recommended == SLOW
+    assert advise(board(weak, line("weaker", 0.5, 9000.0)), NO_LIMITS, "spearman").recommended is None
 
 
 def with_price(line, price):
@@ -191,32 +193,37 @@ def test_a_cheaper_metric_that_could_be_the_best_is_recommended_though_it_is_slo
 
 def test_a_price_is_no_reason_to_give_up_agreement_that_the_tests_see():
     apart = {("judge", "local"), ("cheap", "local")}
-    assert advise(board(JUDGE, CHEAP, LOCAL, apart=apart), NO_LIMITS, "spearman").use == CHEAP
+    assert advise(board(JUDGE, CHEAP, LOCAL, apart=apart), NO_LIMITS, "spearman").recommended == CHEAP
     apart |= {("judge", "cheap")}
-    assert advise(board(JUDGE, CHEAP, LOCAL, apart=apart), NO_LIMITS, "spearman").use == JUDGE
+    assert advise(board(JUDGE, CHEAP, LOCAL, apart=apart), NO_LIMITS, "spearman").recommended == JUDGE
     nearly = with_price(line("nearly", 0.8, 30.0), 0.22)
-    assert advise(board(JUDGE, nearly), NO_LIMITS, "spearman").use == JUDGE, "more than half the price"
+    assert advise(board(JUDGE, nearly), NO_LIMITS, "spearman").recommended == JUDGE, "more than half the price"
 
 
 def test_a_faster_metric_that_costs_more_or_nobody_knows_what_replaces_none():
     quick = line("quick", 0.6, 5000.0)
-    assert advise(board(LOCAL, with_price(quick, 0.1)), NO_LIMITS, "spearman").use == LOCAL
-    assert advise(board(JUDGE, quick), NO_LIMITS, "spearman").use == JUDGE
+    assert advise(board(LOCAL, with_price(quick, 0.1)), NO_LIMITS, "spearman").recommended == LOCAL
+    assert advise(board(JUDGE, quick), NO_LIMITS, "spearman").recommended == JUDGE
     unpriced = with_price(JUDGE, None)
-    assert advise(board(unpriced, quick), NO_LIMITS, "spearman").use == quick, "speed decides where nothing has a price"
-    assert advise(board(with_price(GOOD, 0.0), quick), NO_LIMITS, "spearman").use == quick
+    assert advise(board(unpriced, quick), NO_LIMITS, "spearman").recommended == quick, (
+        "speed decides where nothing has a price"
+    )
+    assert advise(board(with_price(GOOD, 0.0), quick), NO_LIMITS, "spearman").recommended == quick
 
 
 def test_a_limit_on_the_price():
     some = advise(board(JUDGE, CHEAP, LOCAL, apart=ALL_APART), Limits(price=0.1), "spearman")
     assert (some.highest, some.too_expensive, some.too_slow) == (CHEAP, (JUDGE,), ())
     both = advise(board(JUDGE, CHEAP, LOCAL), Limits(speed=25.0, price=0.1), "spearman")
-    assert (both.use, both.warning) == (None, "no metric is known to be within both limits, on speed and on price")
+    assert (both.recommended, both.warning) == (
+        None,
+        "no metric is known to be within both limits, on speed and on price",
+    )
     none = advise(board(JUDGE, CHEAP), Limits(price=0.01), "spearman")
     assert none.warning == "no metric is cheap enough; the cheapest is cheap with 0.05 per 1,000 pairs"
     unknown = with_price(line("unknown", 0.95, 9.0), None)
     free = advise(board(unknown, JUDGE, LOCAL), Limits(price=0.0), "spearman")
-    assert (free.use, free.unknown, free.too_expensive) == (LOCAL, (unknown,), (JUDGE,))
+    assert (free.recommended, free.unknown, free.too_expensive) == (LOCAL, (unknown,), (JUDGE,))
     facts = with_advice(Document([], []), [free], Limits(price=0.0), "spearman").sheets[0].facts
     assert "free, the highest of those that are free" in facts[0]
     assert "higher, but too expensive: judge (.900 [.10, .90], 30 pairs/s, 0.42 per 1,000 pairs)" in facts
@@ -294,7 +301,7 @@ def test_what_the_choice_flatters_is_said():
 
 def test_what_could_be_best_stands_before_what_is_not():
     advice = advise(board(SLOW, GOOD, FAST, apart={("slow", "fast"), ("good", "fast")}), NO_LIMITS, "spearman")
-    assert (advice.alike, advice.lower) == ((GOOD,), (FAST,))
+    assert (advice.contenders, advice.lower) == ((GOOD,), (FAST,))
     made = with_advice(Document([], []), [advice], NO_LIMITS, "spearman")
     lines = [fact for fact in made.sheets[0].facts if fact.startswith(("could", "not"))]
     assert lines == [

@@ -12,7 +12,7 @@ import pytest
 import assay
 from assay import batches
 from assay.errors import InputError
-from assay.reports.data import pair_keys, read_datasets, same_pairs
+from assay.reports.data import pair_codes, pair_keys, read_datasets
 from assay.reports.folder import read_run
 from assay.statistics.agreement import agreement
 from assay.statistics.crossvalidation import codes_of
@@ -49,7 +49,7 @@ def test_what_stands_in_a_run(folder):
     assert data.groups.tolist() == [i // 2 for i in range(24)]
     assert data.metrics["f1"].declared.kind == "lexical"
     assert not data.metrics["ter"].declared.higher_is_better
-    assert (data.oriented("ter") == -data.scores["ter"]).all()
+    assert (data.oriented_scores("ter") == -data.scores["ter"]).all()
     assert data.table.column("category")[1].as_py() == "alias"
     assert "measured" not in data.table.column_names
     assert data.texts(0) == {"question": "which 0", "reference": "the answer 0", "candidate": "something else 0"}
@@ -65,7 +65,7 @@ def test_a_large_run_is_mapped_and_reads_the_same(folder, monkeypatch):
     assert all((mapped.scores[name] == in_memory.scores[name]).all() for name in in_memory.scores)
     assert all((mapped.buckets[name] == in_memory.buckets[name]).all() for name in in_memory.buckets)
     assert mapped.groups.tolist() == in_memory.groups.tolist()
-    assert same_pairs(mapped).tolist() == codes_of(pair_keys(mapped)).tolist()
+    assert pair_codes(mapped).tolist() == codes_of(pair_keys(mapped)).tolist()
 
 
 def test_pairs_of_a_bucket_are_drawn_as_in_the_run(tmp_path):
@@ -81,7 +81,7 @@ def test_pairs_of_a_bucket_are_drawn_as_in_the_run(tmp_path):
     (data,) = read_datasets(run)
     assert data.groups[:8].tolist() == [0, 3, 1, 0, 1, 4, 2, 5], "names as they come, then pairs alone"
     for row in run.agreement:
-        pairs = data.within(row.bucket, 7)
+        pairs = data.pairs_in_bucket(row.bucket, 7)
         assert len(pairs) == row.n and pairs.groups.max() == len(set(pairs.groups)) - 1
         (found,) = agreement(
             {"s": pairs.take(data.scores["recorded:s"])},
@@ -96,7 +96,7 @@ def test_pairs_of_a_bucket_are_drawn_as_in_the_run(tmp_path):
         # there are labels 0, 1 and 2
         assert (found.low is None) == (row.bucket == "label>=2")
     half = np.arange(80) < 40
-    assert data.within("all", 7, half).take(data.labels).tolist() == data.labels[:40].tolist()
+    assert data.pairs_in_bucket("all", 7, half).take(data.labels).tolist() == data.labels[:40].tolist()
 
 
 def test_the_agreement_table_comes_from_the_same_numbers(folder):
@@ -104,7 +104,7 @@ def test_the_agreement_table_comes_from_the_same_numbers(folder):
     (data,) = read_datasets(run)
     inside = data.buckets["label<2"]
     (row,) = [row for row in run.agreement if (row.bucket, row.metric, row.statistic) == ("label<2", "ter", "pearson")]
-    assert row.value == pytest.approx(np.corrcoef(data.oriented("ter")[inside], data.labels[inside])[0, 1])
+    assert row.value == pytest.approx(np.corrcoef(data.oriented_scores("ter")[inside], data.labels[inside])[0, 1])
 
 
 def test_a_folder_of_before_has_all_pairs_and_its_directions(folder):

@@ -9,7 +9,7 @@ import pytest
 
 import assay
 from assay.errors import InputError
-from assay.reports.data import read_datasets, same_pairs
+from assay.reports.data import pair_codes, read_datasets
 from assay.reports.folder import read_run
 
 
@@ -35,12 +35,12 @@ def test_pairs_of_one_text_are_still_one(tmp_path: Path) -> None:
     path.write_text("reference,candidate,label,a\n" + "\n".join(rows) + "\n", encoding="utf-8")
     assay.agree_file(path, out=tmp_path / "run", resamples=0)
     (data,) = read_datasets(read_run(tmp_path / "run"))
-    assert same_pairs(data).tolist() == [0, 0, 1, 1, 2]
+    assert pair_codes(data).tolist() == [0, 0, 1, 1, 2]
     # of the references alone nothing follows
     path.write_text("reference,label,a\nx,1,0.5\nx,0,0.4\n", encoding="utf-8")
     assay.agree_file(path, out=tmp_path / "half", resamples=0)
     (data,) = read_datasets(read_run(tmp_path / "half"))
-    assert same_pairs(data).tolist() == [0, 1]
+    assert pair_codes(data).tolist() == [0, 1]
 
 
 def test_too_few_pairs_that_differ_are_told(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from assay.errors import InputError
 from assay.reports.significance.reading import read_results
 from assay.reports.significance.settings import SignificanceSettings
 from assay.reports.significance.testing import compare_samples, group_results, system_pairs
-from assay.statistics.significance import adjust
+from assay.statistics.significance import adjust_p_values
 
 DATASETS = ("sick", "sts-b", "ukp")
 #: By how many standard deviations a system is better than the baseline on each dataset.
@@ -92,7 +92,9 @@ def test_one_family_is_a_statistic_in_one_direction(tmp_path):
         assert len(rows) == 6
         for side in ("better", "worse"):
             raw = np.array([getattr(row.raw["t"], side) for row in rows])
-            assert [getattr(row.adjusted["t"], side) for row in rows] == pytest.approx(adjust(raw, "holm").tolist())
+            assert [getattr(row.adjusted["t"], side) for row in rows] == pytest.approx(
+                adjust_p_values(raw, "holm").tolist()
+            )
     bonferroni = compare_samples(samples, couples, SignificanceSettings(correction="bonferroni"))
     none = compare_samples(samples, couples, SignificanceSettings(correction="none"))
     for strict, free in zip(bonferroni, none, strict=True):
@@ -112,11 +114,11 @@ def test_a_further_system_changes_no_draw(tmp_path):
 
 
 def test_resamples_follow_the_correction():
-    assert SignificanceSettings(resamples=1000).resamples_for(100) == 4000
-    assert SignificanceSettings(resamples=1000, correction="none").resamples_for(100) == 1000
-    assert SignificanceSettings(resamples=1000).resamples_for(2) == 1000
-    assert SignificanceSettings(resamples=1000, alpha=1e-9).resamples_for(2) == 10_000
-    assert SignificanceSettings(resamples=50_000, alpha=1e-9).resamples_for(2) == 50_000
+    assert SignificanceSettings(resamples=1000).needed_resamples(100) == 4000
+    assert SignificanceSettings(resamples=1000, correction="none").needed_resamples(100) == 1000
+    assert SignificanceSettings(resamples=1000).needed_resamples(2) == 1000
+    assert SignificanceSettings(resamples=1000, alpha=1e-9).needed_resamples(2) == 10_000
+    assert SignificanceSettings(resamples=50_000, alpha=1e-9).needed_resamples(2) == 50_000
 
 
 def test_too_few_resamples_are_told(tmp_path):

@@ -14,7 +14,7 @@ from assay.metrics.work import release_sessions
 from assay.reports.folder import read_run
 from assay.reports.layout import money
 from assay.reports.page.render import page_html
-from assay.reports.spending import spending
+from assay.reports.spending import spending_lines
 from tests.judge_server import serve
 from tests.paid import Paid
 
@@ -66,7 +66,7 @@ def test_an_engine_of_several_metrics_and_datasets_is_counted_once():
     counts = {"calls": 1, "tokens_in": 1, "tokens_out": 0, "price": 0.25, "retries": 1, "unreadable": 2}
     both = [record("a", shared=["b"], **counts), record("b", shared=["a"], **counts)]
     other = record("c", calls=1000, price=1.5, price_per_1000=1.5)
-    assert spending([*both, *both, other]) == [
+    assert spending_lines([*both, *both, other]) == [
         "a and b: 1 call, 1 token in and 0 out; spent 0.25; 1 retry, 2 replies without a verdict",
         "c: 1,000 calls; spent 1.50 (1.50 per 1,000 pairs)",
         "in all: 1.75 spent",
@@ -89,8 +89,8 @@ def test_an_engine_of_several_metrics_and_datasets_is_counted_once():
     ],
 )
 def test_what_is_not_known_is_not_said(details, line):
-    assert spending([record("m", **details)]) == [line]
-    assert spending([record("m", **details | {"calls": "many", "kept": True})]) == []
+    assert spending_lines([record("m", **details)]) == [line]
+    assert spending_lines([record("m", **details | {"calls": "many", "kept": True})]) == []
 
 
 def test_a_judge_says_what_it_spent_and_nothing_where_all_replies_were_kept(tmp_path):

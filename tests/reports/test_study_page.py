@@ -10,9 +10,9 @@ from html.parser import HTMLParser
 
 import pytest
 
-from assay.reports.formats import write
+from assay.reports.formats import format_document
 from assay.reports.sheets import Column, Sheet
-from assay.reports.tune import draw_epoch_curves, draw_history, draw_settings, read_study, study_document, study_html
+from assay.reports.tune import draw_epoch_curves, draw_history, draw_settings, parse_study, study_document, study_html
 
 CHROMIUM = os.environ.get("ASSAY_TEST_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 RESULTS = Sheet("On test", [Column("dataset"), Column("n", number=True)], [["<i>data</i>", "20"]])
@@ -97,12 +97,12 @@ def test_the_tables():
     assert sheet.rows[5][-1] == "InputError: <b>no room</b>"
     assert sheet.marked == {4}
     assert "4 trials of a bi-encoder" in sheet.title
-    assert "&lt;script&gt;" in write(document, "html")
+    assert "&lt;script&gt;" in format_document(document, "html")
     assert document.records == HELD["trials"]
 
 
 def test_the_history_has_every_value_and_the_best_so_far():
-    figure = draw_history(read_study(HELD))
+    figure = draw_history(parse_study(HELD))
     points = circles(figure.svg)
     # trials 0, 1, 2 and 4; the axis runs from .3 to .7 over the height
     assert [kind for _, _, kind in points] == ["value", "value", "value hollow", "value"]
@@ -121,7 +121,7 @@ def test_the_history_has_every_value_and_the_best_so_far():
 
 
 def test_the_courses_have_every_epoch():
-    figure = draw_epoch_curves(read_study(HELD))
+    figure = draw_epoch_curves(parse_study(HELD))
     assert len(circles(figure.svg)) == 8
     assert [row[2:] for row in figure.table.rows if row[0] == "4"] == [["1", ".7000"], ["2", ".6500"]]
     winner = re.search(r"<polyline points=\"([^\"]+)\" class=\"curve\"", figure.svg)[1]
@@ -129,7 +129,7 @@ def test_the_courses_have_every_epoch():
 
 
 def test_the_settings_stand_on_their_axes():
-    figure = draw_settings(read_study(HELD))
+    figure = draw_settings(parse_study(HELD))
     points = circles(figure.svg)
     batch, rate = [x for x, _, _ in points[:4]], [x for x, _, _ in points[4:]]
     # 16, 64, 32, 32: evenly spaced in the order of the choices
@@ -150,7 +150,7 @@ def test_one_trial_and_whole_and_even_axes():
     held["trials"] = [trial(0, "complete", 16, 1e-4, [0.5])]
     held["trials"][0]["settings"] = {"epochs": 2, "warmup": 0.25, "loss": "<cosent>"}
     held["winner"] = 0
-    figure = draw_settings(read_study(held))
+    figure = draw_settings(parse_study(held))
     assert len(circles(figure.svg)) == 3
     assert "&lt;cosent&gt;" in figure.svg
     assert "<cosent>" not in study_html(held, RESULTS)

@@ -10,9 +10,9 @@ import pytest
 from assay.errors import InputError
 from assay.manifest import AgreementRow, Manifest
 from assay.reports.folder import RunFolder, read_run
-from assay.reports.formats import write
+from assay.reports.formats import format_document
 from assay.reports.layout import Cell, label_texts, lay_out, percent
-from assay.reports.reproduce import compare, judge, list_tables, load_table, summarise
+from assay.reports.reproduce import compare_cells, judge, list_tables, load_table, summarise
 from assay.reports.run import document
 from assay.reports.terminal import TerminalReport
 from assay.tables import RUN_SCHEMA
@@ -106,19 +106,19 @@ m\_1\textbar{}x & .735 [.68, .78] \\
 
 
 def test_markdown():
-    assert write(document(run_of()), "md") == MARKDOWN
+    assert format_document(document(run_of()), "md") == MARKDOWN
 
 
 def test_latex():
-    assert write(document(run_of()), "latex") == LATEX
+    assert format_document(document(run_of()), "latex") == LATEX
     awkward = run_of([{**ROW, "metric": "50%_#{a}&b$~^\\"}])
-    assert r"50\%\_\#\{a\}\&b\$\textasciitilde{}\textasciicircum{}\textbackslash{} & .735" in write(
+    assert r"50\%\_\#\{a\}\&b\$\textasciitilde{}\textasciicircum{}\textbackslash{} & .735" in format_document(
         document(awkward), "latex"
     )
 
 
 def test_html_escapes_all_text():
-    page = write(document(run_of([{**ROW, "note": "<b>"}])), "html")
+    page = format_document(document(run_of([{**ROW, "note": "<b>"}])), "html")
     assert "<script>" not in page and "<b>" not in page
     assert "a|b_&lt;script&gt;@1" in page and "&lt;b&gt;" in page
 
@@ -162,10 +162,10 @@ def test_a_narrow_terminal_leaves_coefficients_out_with_a_hint_or_shows_them_bel
 def test_undefined_values_are_null_empty_or_a_dash():
     undefined = {**ROW, "value": None, "low": None, "high": None, "note": "constant score"}
     run = run_of([undefined])
-    assert json.loads(write(document(run), "json"))[0]["value"] is None
-    assert write(document(run), "csv").splitlines()[1] == f"{NAME},,all,m_1|x,spearman,,,,3,constant score"
-    assert r"| all | m\_1\|x | – | constant score |" in write(document(run), "md")
-    assert r"m\_1\textbar{}x & -- \\" in write(document(run), "latex")
+    assert json.loads(format_document(document(run), "json"))[0]["value"] is None
+    assert format_document(document(run), "csv").splitlines()[1] == f"{NAME},,all,m_1|x,spearman,,,,3,constant score"
+    assert r"| all | m\_1\|x | – | constant score |" in format_document(document(run), "md")
+    assert r"m\_1\textbar{}x & -- \\" in format_document(document(run), "latex")
 
 
 def test_cells_and_facts():
@@ -223,7 +223,7 @@ def test_a_number_is_held_against_its_print(printed, value, verdict):
 
 def test_cells_that_were_not_computed_are_missing():
     table = load_table("sas-table-2")
-    verdicts = compare(table, [])
+    verdicts = compare_cells(table, [])
     assert {cell.verdict for cell in verdicts} == {"missing"}
     assert summarise(verdicts) == "0 of 80 cells equal as printed; 80 missing"
     with pytest.raises(InputError, match="Did you mean 'sas-table-2'"):
@@ -239,9 +239,9 @@ def test_every_published_table_names_its_source():
 @pytest.mark.parametrize("folder", sorted(EXAMPLES.iterdir()), ids=lambda path: path.name)
 def test_old_run_folders_stay_readable(folder):
     run = read_run(folder)
-    assert write(document(run), "md") == (folder / "table.md").read_text(encoding="utf-8")
-    assert r"\toprule" in write(document(run), "latex")
-    assert len(write(document(run), "csv").splitlines()) == 1 + len(run.agreement)
+    assert format_document(document(run), "md") == (folder / "table.md").read_text(encoding="utf-8")
+    assert r"\toprule" in format_document(document(run), "latex")
+    assert len(format_document(document(run), "csv").splitlines()) == 1 + len(run.agreement)
 
 
 def test_a_manifest_that_is_not_whole_is_one_line(tmp_path):

@@ -22,7 +22,7 @@ from assay.reports.thresholds.measures import (
     resampled_thresholds,
     roc,
 )
-from assay.reports.thresholds.parts import ThresholdPart, folds, one_part
+from assay.reports.thresholds.parts import ThresholdPart, draw_folds, same_pairs_part
 from assay.reports.thresholds.settings import OPTIMISED
 from assay.reports.thresholds.study import tune_and_test
 from assay.settings import Resampling
@@ -35,7 +35,9 @@ POSITIVE = np.array([False, False, True, False, True, True])
 def examine(scores, positive, repeats, measure, *, resamples=0, groups=None):
     """Study one dataset without a name."""
     pairs, drawing = (scores, positive), Resampling(resamples=resamples)
-    return tune_and_test("s", pairs, pairs, repeats, measure, drawing, seed=(0,), groups=groups, probabilities=False)
+    return tune_and_test(
+        "s", pairs, pairs, repeats, measure, drawing, seed=(0,), groups=groups, are_probabilities=False
+    )
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +84,7 @@ def test_the_best_threshold_by_hand():
 
 def test_the_threshold_to_deploy_is_learned_on_all_pairs(drawn):
     scores, positive = drawn
-    decision = examine(scores, positive, list(folds(np.arange(300), 5, 2, 0)), "accuracy")
+    decision = examine(scores, positive, list(draw_folds(np.arange(300), 5, 2, 0)), "accuracy")
     assert decision.deployed == best_threshold(scores, positive, "accuracy")[0]
     # of ten thresholds of folds some differ, and their median is another number
     assert decision.thresholds.shape == (2, 5) and np.median(decision.thresholds) != decision.deployed
@@ -181,7 +183,7 @@ def interval_of_folds(case, n, resamples):
     rng = np.random.default_rng([case, n])
     positive = rng.random(n) < 0.35
     scores = rng.normal(size=n) + 1.2 * positive
-    (parts,) = folds(np.arange(n), 5, 1, case)
+    (parts,) = draw_folds(np.arange(n), 5, 1, case)
     decided, true_values = np.empty((n, 1), dtype=bool), []
     for part in parts:
         threshold, _ = best_threshold(scores[part.tune], positive[part.tune], "accuracy")
@@ -250,15 +252,15 @@ def test_a_calibrated_score_stays_below_the_limit_as_often_as_stated():
 
 def of_five_folds(scores, codes, seed):
     """Return isotonic regressions that test each fifth of the codes with a fit to the others."""
-    (parts,) = folds(codes, 5, 1, seed)
-    return IsotonicModel.from_rows(scores, scores, [(part.tune, part.test) for part in parts], same=True)
+    (parts,) = draw_folds(codes, 5, 1, seed)
+    return IsotonicModel.from_rows(scores, scores, [(part.tune, part.test) for part in parts], has_same_pairs=True)
 
 
 def test_isotonic_models_give_each_pair_the_fit_of_the_other_folds(drawn):
     scores, positive = drawn
     model = of_five_folds(scores, np.arange(300), 0)
     found = model.probabilities(positive)
-    for part in folds(np.arange(300), 5, 1, 0).__next__():
+    for part in draw_folds(np.arange(300), 5, 1, 0).__next__():
         expected = np.interp(scores[part.test], *fit_isotonic(scores[part.tune], positive[part.tune]))
         assert found[part.test] == pytest.approx(expected)
     fitted = calibrate_fitted(model, positive, positive, 0)
@@ -310,9 +312,9 @@ def test_a_wrong_score_does_not_widen_its_own_limit():
     scores = rng.random(600) ** 4
     positive, groups = rng.random(600) < 0.5, np.repeat(np.arange(60), 10)
     pairs = scores, positive
-    repeats = list(folds(groups, 5, 1, 0))
+    repeats = list(draw_folds(groups, 5, 1, 0))
     found = tune_and_test(
-        "s", pairs, pairs, repeats, "f1", Resampling(resamples=0), seed=(0,), groups=groups, probabilities=True
+        "s", pairs, pairs, repeats, "f1", Resampling(resamples=0), seed=(0,), groups=groups, are_probabilities=True
     )
     independent = calibrate(np.full(600, 0.5), positive, 0)
     assert found.as_probability.error > 0.25
@@ -325,7 +327,7 @@ def test_the_limit_of_another_dataset_draws_both(drawn):
     rng = np.random.default_rng(8)
     tuned_positive = rng.random(120) < 0.35
     tuned = np.round(tuned_positive + rng.normal(0, 1, 120), 1)
-    model = IsotonicModel.from_rows(tuned, scores, [(np.arange(120), np.arange(300))], same=False)
+    model = IsotonicModel.from_rows(tuned, scores, [(np.arange(120), np.arange(300))], has_same_pairs=False)
     found = calibrate_fitted(model, tuned_positive, positive, 0)
     assert found.error == pytest.approx(calibrate(model.probabilities(tuned_positive), positive, 0).error)
     assert found.limit > calibrate(model.probabilities(tuned_positive), positive, 0).limit
@@ -336,33 +338,33 @@ def test_the_limit_of_another_dataset_draws_both(drawn):
 @pytest.mark.parametrize("k", [2, 5, 7])
 def test_a_group_is_never_on_both_sides(k):
     groups = np.random.default_rng(0).integers(0, 40, 500)
-    for parts in folds(groups, k, 3, 0):
+    for parts in draw_folds(groups, k, 3, 0):
         assert len(parts) == k
         assert sorted(np.concatenate([part.test for part in parts])) == list(range(500))
         for part in parts:
             assert not set(groups[part.tune]) & set(groups[part.test])
             assert len(part.tune) + len(part.test) == 500
-    first, second, _ = folds(groups, k, 3, 0)
+    first, second, _ = draw_folds(groups, k, 3, 0)
     assert [part.test.tolist() for part in first] != [part.test.tolist() for part in second]
 
 
 def test_folds_deal_groups_evenly():
-    (parts,) = folds(np.repeat(np.arange(28), 10), 4, 1, 0)
+    (parts,) = draw_folds(np.repeat(np.arange(28), 10), 4, 1, 0)
     assert [len(part.test) for part in parts] == [70] * 4
 
 
 @pytest.mark.parametrize(("k", "said"), [(1, "`folds=1`: expected 2 to 28"), (29, "`folds=29`: expected 2 to 28")])
 def test_folds_that_cannot_be(k, said):
     with pytest.raises(InputError, match=said):
-        list(folds(np.repeat(np.arange(28), 10), k, 1, 0))
+        list(draw_folds(np.repeat(np.arange(28), 10), k, 1, 0))
 
 
 def test_a_threshold_is_worth_less_on_other_pairs():
     """A score without any sense: on its own pairs a threshold seems to help, on others it does not."""
     rng = np.random.default_rng(5)
     scores, positive = rng.random(60), rng.random(60) < 0.5
-    same = examine(scores, positive, [[one_part(60)]], "mcc")
-    repeats = list(folds(np.arange(60), 5, 20, 0))
+    same = examine(scores, positive, [[same_pairs_part(60)]], "mcc")
+    repeats = list(draw_folds(np.arange(60), 5, 20, 0))
     other = examine(scores, positive, repeats, "mcc")
     assert same.tested["mcc"].value == pytest.approx(same.tuned)
     assert same.tuned > 0.15
@@ -373,7 +375,7 @@ def test_a_threshold_is_worth_less_on_other_pairs():
 def test_all_parts_together_and_their_mean(drawn):
     metrics = pytest.importorskip("sklearn.metrics")
     scores, positive = drawn
-    repeats = list(folds(np.arange(300), 3, 2, 0))
+    repeats = list(draw_folds(np.arange(300), 3, 2, 0))
     found = examine(*drawn, repeats, "f1", resamples=200)
     together, apart = [], []
     for parts in repeats:
@@ -394,7 +396,7 @@ def test_all_parts_together_and_their_mean(drawn):
 def test_agreement_of_decisions_is_that_of_scikit_learn(drawn):
     metrics = pytest.importorskip("sklearn.metrics")
     scores, positive = drawn
-    found = examine(scores, positive, list(folds(np.arange(300), 3, 1, 0)), "f1", resamples=200)
+    found = examine(scores, positive, list(draw_folds(np.arange(300), 3, 1, 0)), "f1", resamples=200)
     (decided,) = found.decided.T
     assert found.tested["kappa"].value == pytest.approx(metrics.cohen_kappa_score(positive, decided))
     assert found.tested["balanced-accuracy"].value == pytest.approx(metrics.balanced_accuracy_score(positive, decided))
@@ -430,7 +432,7 @@ def test_the_argument_similarity_protocol(shared_data):
     positive = table["label"].isin(["SS", "HS"]).to_numpy()
     topics = np.unique(table["topic"], return_inverse=True)[1]
     assert topics.max() == 27
-    repeats = list(folds(topics, 4, 10, 0))
+    repeats = list(draw_folds(topics, 4, 10, 0))
     found = examine(scores, positive, repeats, "f1-macro")
     # table 3 of Opitz et al. (2022), row OP21: macro 68.6, similar 60.4, not similar 77.0
     assert found.averaged["f1-macro"] == pytest.approx(0.686, abs=0.004)
@@ -505,7 +507,7 @@ def test_resampled_thresholds_are_those_of_the_copied_pairs_for_every_criterion(
 
 def test_constant_decisions_are_the_base_line(drawn):
     scores, positive = drawn
-    decision = examine(scores, positive, [[one_part(300)]], "cost:2,1", resamples=100)
+    decision = examine(scores, positive, [[same_pairs_part(300)]], "cost:2,1", resamples=100)
     yes = positive.mean()
     assert decision.always["precision"] == pytest.approx(yes) and decision.always["recall"] == 1
     assert decision.never["accuracy"] == pytest.approx(1 - yes) and decision.never["precision"] is None

@@ -13,7 +13,7 @@ import assay
 from assay.errors import InputError
 from assay.reports.data import group_codes, read_datasets
 from assay.reports.folder import read_run
-from assay.reports.formats import write
+from assay.reports.formats import format_document
 from assay.reports.thresholds.document import to_document
 from assay.reports.thresholds.parts import parts_by_value
 from assay.reports.thresholds.planning import find_thresholds
@@ -48,13 +48,13 @@ def test_a_metric_where_lower_is_better_decides_alike(run):
     subject = find_thresholds(run, ThresholdSettings(positive="label>=2", datasets=("big",), resamples=0))[0]
     good, turned = (subject.decisions[name] for name in ("recorded:good", "recorded:turned,lower_is_better=true"))
     assert good.tested == turned.tested
-    value = json.loads(write(to_document([subject], ThresholdSettings(resamples=0)), "json"))
+    value = json.loads(format_document(to_document([subject], ThresholdSettings(resamples=0)), "json"))
     one, other = value[0]["metrics"][:2]
     assert one["decision"] == "score >= threshold"
     assert other["decision"] == "score <= threshold"
     assert other["threshold"] == pytest.approx(-one["threshold"])
     assert other["roc"]["threshold"] == pytest.approx([-point for point in one["roc"]["threshold"]])
-    assert "≤ " in write(to_document([subject], ThresholdSettings(resamples=0)), "md")
+    assert "≤ " in format_document(to_document([subject], ThresholdSettings(resamples=0)), "md")
 
 
 def test_the_output_says_which_threshold_to_deploy(run):
@@ -78,10 +78,10 @@ def test_the_output_says_which_threshold_to_deploy(run):
 def test_a_metric_that_decides_nothing_is_named(run, at, word):
     common = {"positive": "label>=2", "datasets": ("big",), "metrics": ("recorded:good",), "resamples": 0}
     settings = ThresholdSettings(**common, at=at)
-    told = write(to_document(find_thresholds(run, settings), settings), "md")
+    told = format_document(to_document(find_thresholds(run, settings), settings), "md")
     assert f"recorded:good: calls every pair {word}, as a decision without a metric could" in told
     learned = ThresholdSettings(**common)
-    assert "calls every pair" not in write(to_document(find_thresholds(run, learned), learned), "md")
+    assert "calls every pair" not in format_document(to_document(find_thresholds(run, learned), learned), "md")
 
 
 def test_what_is_left_out_is_told(run):
@@ -97,7 +97,7 @@ def test_parts_by_a_column(run):
         run, ThresholdSettings(positive="label>=2", datasets=("big",), split_by="topic", resamples=0)
     )[0]
     assert subject.decisions["recorded:good"].thresholds.shape == (1, 8)
-    assert subject.way == "each of 8 values of topic tested with the threshold of the others"
+    assert subject.split_description == "each of 8 values of topic tested with the threshold of the others"
 
 
 def test_found_on_one_dataset_and_tested_on_another(run):
@@ -232,7 +232,7 @@ def test_neither_groups_nor_texts_are_on_both_sides(repeated):
     asked = {"group_by": "topic", "resamples": 0}
     (subject,) = find_thresholds(repeated, ThresholdSettings(folds=5, **asked))
     assert subject.decisions["recorded:mine"].thresholds.shape == (1, 5)
-    assert subject.way == "5 folds of whole groups (topic), 10 groups joined to 5 where they share texts"
+    assert subject.split_description == "5 folds of whole groups (topic), 10 groups joined to 5 where they share texts"
     with pytest.raises(InputError, match="`folds=6`: expected 2 to 5, the number of pairs or groups that differ"):
         find_thresholds(repeated, ThresholdSettings(folds=6, **asked))
 
@@ -267,7 +267,7 @@ def test_a_pair_in_other_case_punctuation_or_order_is_the_same(rewritten):
     with pytest.raises(InputError, match="`folds=21`: expected 2 to 20, the number of pairs or groups that differ"):
         find_thresholds(rewritten, ThresholdSettings(folds=21, **asked))
     (subject,) = find_thresholds(rewritten, ThresholdSettings(folds=5, group_by="topic", **asked))
-    assert subject.way == "5 folds of whole groups (topic), 10 groups joined to 5 where they share texts"
+    assert subject.split_description == "5 folds of whole groups (topic), 10 groups joined to 5 where they share texts"
     (subject,) = find_thresholds(rewritten, ThresholdSettings(split_by="topic", **asked))
     assert [note for note in subject.notes if note.startswith("the texts of 40 pairs stand under several values")]
     with pytest.raises(InputError, match="20 pairs of again are in first, too, where the threshold would be found"):
@@ -326,7 +326,7 @@ def test_criteria_in_the_table(run):
 
     def table(**criterion):
         asked = ThresholdSettings(**settings, **criterion)
-        return write(to_document(find_thresholds(run, asked), asked), "md")
+        return format_document(to_document(find_thresholds(run, asked), asked), "md")
 
     lines = [line for line in table(cost="fp=4, fn=1").splitlines() if line.startswith("| ")][:4]
     assert "cost per pair" in lines[0] and "wrong" in lines[0]

@@ -11,7 +11,7 @@ import pytest
 
 import assay
 from assay.reports.folder import read_run
-from assay.reports.formats import write
+from assay.reports.formats import format_document
 from assay.reports.layout import lay_out
 from assay.reports.page.parts import findings_by_bucket
 from assay.reports.page.render import page_html
@@ -92,7 +92,7 @@ def test_the_table_of_two_labels_leads_with_auc_says_why_and_shows_no_ceiling(tm
 def test_statistics_that_are_named_and_labels_of_three_values_are_as_before(tmp_path):
     named = run_of(tmp_path, 2, statistics=["kendall", "spearman"])
     assert named.manifest.request.statistics == ["kendall", "spearman"]
-    assert WHY_AUC not in write(document(named), "md")
+    assert WHY_AUC not in format_document(document(named), "md")
     (tmp_path / "graded").mkdir()
     graded = run_of(tmp_path / "graded", 3)
     assert tuple(graded.manifest.request.statistics) == DEFAULT_STATISTICS

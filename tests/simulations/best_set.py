@@ -11,8 +11,8 @@ from scipy.special import ndtri
 
 from assay.statistics.comparison import Difference, summarise
 from assay.statistics.draws import MetricPair, draw_all
-from assay.statistics.significance import adjust
-from assay.statistics.winners import DRAWS, _points_from_squared_distances, could_be_best
+from assay.statistics.significance import adjust_p_values
+from assay.statistics.winners import DRAWS, _points_from_squared_distances, confidence_set_of_best
 from tests.simulations.metrics_alike import Population
 from tests.simulations.selection import sample
 
@@ -52,7 +52,7 @@ def kept_by_holm(differences: Differences, names: list[str], winner_alone: bool)
         values |= {first: found.first, second: found.second}
     winner = max(names, key=lambda name: values[name])
     tested = [pair for pair in differences if winner in pair or not winner_alone]
-    adjusted = adjust(np.array([differences[pair].p_jackknife for pair in tested]))
+    adjusted = adjust_p_values(np.array([differences[pair].p_jackknife for pair in tested]))
     worse = {name for pair, p in zip(tested, adjusted, strict=True) if winner in pair and p <= LEVEL for name in pair}
     return set(names) - (worse - {winner})
 
@@ -93,7 +93,7 @@ def simulate(draw, best: int) -> list[float]:
             kept_by_holm(differences, names, winner_alone=False),
             kept_by_holm(differences, names, winner_alone=True),
             kept_by_hsu(differences, names),
-            set(could_be_best(names, differences, level=LEVEL)),
+            set(confidence_set_of_best(names, differences, level=LEVEL)),
         ]
         for place, kept in enumerate(procedures):
             missing[place] += not kept.issuperset(names[:best])

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import expit
 
 from assay.reports.thresholds.calibration import IsotonicModel, calibrate, calibrate_fitted
-from assay.reports.thresholds.parts import folds
+from assay.reports.thresholds.parts import draw_folds
 
 CASES = 200
 #: How steeply the probability of yes rises with the score.
@@ -29,8 +29,8 @@ def exceeded(pairs: int, group_size: int, case: int) -> tuple[bool, bool]:
         positive = rng.random(pairs) < expit(SLOPE * scores)
     else:
         positive = SLOPE * scores + np.sqrt(SHARED) * shared_noise + np.sqrt(1 - SHARED) * own_noise > 0
-    (parts,) = folds(groups, 5, 1, case)
-    model = IsotonicModel.from_rows(scores, scores, [(part.tune, part.test) for part in parts], same=True)
+    (parts,) = draw_folds(groups, 5, 1, case)
+    model = IsotonicModel.from_rows(scores, scores, [(part.tune, part.test) for part in parts], has_same_pairs=True)
     found = calibrate_fitted(model, positive, positive, case, groups, groups)
     given = calibrate(model.probabilities(positive), positive, case)
     return found.error > found.limit, given.error > given.limit

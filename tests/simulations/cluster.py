@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 import simpy
 
-#: Units that a slot has at most, one in work and one that waits: ``assay.cluster.pool.DEPTH``.
+#: Units that a slot has at most, one in work and one that waits: ``assay.cluster.pool.WORK_PER_SLOT``.
 DEPTH = 2
 #: Units after which the rest of a long run is extrapolated, at the rate of the second half of these.
 ENOUGH = 40_000

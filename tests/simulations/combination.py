@@ -16,7 +16,7 @@ import numpy as np
 from assay.statistics.combination import Inputs, Options, agreement_of, learn_and_test
 from assay.statistics.comparison import compare_all
 from assay.statistics.learners import NAMES
-from assay.statistics.significance import adjust
+from assay.statistics.significance import adjust_p_values
 
 COMBINED = "combined"
 KINDS = ("noise", "copies")
@@ -41,7 +41,7 @@ def claims(scores: np.ndarray, labels: np.ndarray, learners: tuple[str, ...], le
     settings: dict[str, Any] = {"permutations": 0, "resamples": 0, "confidence": 0.95, "seed": (0,)}
     tests = compare_all(by_name, labels, statistics=("auc",), metric_pairs=pairs, **settings)
     values = np.array([tests[pair][0].p_jackknife for pair in pairs], dtype=float)
-    adjusted = dict(zip(names, adjust(values, "holm"), strict=True))
+    adjusted = dict(zip(names, adjust_p_values(values, "holm"), strict=True))
     difference = tests[COMBINED, best][0].value or 0.0
     return bool(difference > 0 and adjusted[best] <= level), difference
 

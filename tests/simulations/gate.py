@@ -74,7 +74,7 @@ def losses(pairs: int, loss: float, margin: float) -> tuple[float, float, float]
             before, now = equal_scores(labels, rng)
         verdict, found = checked(now, before, labels, settings)
         passed.append(not verdict.fails)
-        strict.append(not (verdict.fails or verdict.says_nothing))
+        strict.append(not (verdict.fails or verdict.is_inconclusive))
         detectable.append(found)
     return float(np.mean(passed)), float(np.mean(strict)), float(np.mean(detectable))
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.statistics.comparison import compare_all
-from assay.statistics.power import Pilot, plan, share_significant, units_needed
+from assay.statistics.power import Pilot, plan, significance_probability, units_needed
 
 SEED = 20
 SIZES = (100, 300, 1000)
@@ -133,9 +133,9 @@ def main() -> None:
         pilots = [pilot_of(setting, rng, PILOT, with_spread_error=True) for _ in range(PILOTS)]
         for n in SIZES:
             units = units_in(setting, n)
-            predicted = share_significant(effect, spread, units, LEVEL)
+            predicted = significance_probability(effect, spread, units, LEVEL)
             low, high = np.percentile(
-                [share_significant(effect, pilot.spread, units, LEVEL) for pilot in pilots], [2.5, 97.5]
+                [significance_probability(effect, pilot.spread, units, LEVEL) for pilot in pilots], [2.5, 97.5]
             )
             simulated = np.mean([is_significant(setting, rng, n) for _ in range(SAMPLES)])
             print(

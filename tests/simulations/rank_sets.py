@@ -9,7 +9,7 @@ from itertools import combinations
 
 import numpy as np
 
-from assay.reports.leaderboard.board import better
+from assay.reports.leaderboard.board import comparison_outcomes
 from assay.reports.settings import PairedTests
 from assay.statistics.comparison import summarise
 from assay.statistics.draws import draw_all
@@ -45,7 +45,7 @@ def ranked(population: Population, noise: tuple[float, ...], case: int):
         for name, side in zip(names, drawn[names].sides, strict=True):
             values[name] = float(side.values[0])
     differences = {names: summarise(found, ["spearman"], 0.95)[0] for names, found in drawn.items()}
-    compared = better(differences, SETTINGS)
+    compared = comparison_outcomes(differences, SETTINGS)
     return compared, rank(values, compared)
 
 

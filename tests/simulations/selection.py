@@ -78,7 +78,7 @@ def simulate(n: int, correlations: Floats) -> list[float]:
     counted = np.zeros(6)
     for case in range(CASES):
         advice = advise(board_of(np.random.default_rng([n, case]), n, correlations, case), NO_LIMITS, "spearman")
-        highest, use = advice.highest, advice.use
+        highest, use = advice.highest, advice.recommended
         assert highest is not None and use is not None
         shown = [
             (highest.values["spearman"], truth[highest.metric]),

@@ -10,7 +10,7 @@ from scipy import stats
 
 from assay.reports.thresholds.intervals import Value, values_with_intervals
 from assay.reports.thresholds.measures import MEASURES, ConfusionMatrix, best_threshold
-from assay.reports.thresholds.parts import folds
+from assay.reports.thresholds.parts import draw_folds
 from assay.statistics.resampling import Resampler
 
 CASES = 400
@@ -36,7 +36,7 @@ def intervals(units: int, group_size: int, measure: str, case: int) -> tuple[Val
     positive = rng.random(n) < YES
     noise = np.sqrt(SHARED) * rng.normal(size=units)[groups] + np.sqrt(1 - SHARED) * rng.normal(size=n)
     scores = noise + SHIFT * positive
-    (parts,) = folds(groups, 5, 1, case)
+    (parts,) = draw_folds(groups, 5, 1, case)
     decided, true_values = np.empty((n, 1), dtype=bool), []
     for part in parts:
         threshold, _ = best_threshold(scores[part.tune], positive[part.tune], measure)

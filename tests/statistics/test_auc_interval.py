@@ -8,7 +8,7 @@ from scipy import stats
 
 import assay
 from assay.reports.folder import read_run
-from assay.reports.formats import write
+from assay.reports.formats import format_document
 from assay.statistics.agreement import agreement, measure_all
 from assay.statistics.auc_interval import newcombe_interval
 from assay.statistics.coefficients import interval_method, interval_words
@@ -139,4 +139,4 @@ def test_a_run_says_which_intervals_it_has_and_a_comparison_that_labels_are_rare
     assert notes["recorded:one", "auc"] == "4 pairs with the rarer label"
     assert notes["recorded:one", "pearson"].endswith("; 4 pairs with the rarer label: intervals are too narrow")
     compared = assay.compare(tmp_path / "run", resamples=100, permutations=100)
-    assert "4 pairs with the rarer label: intervals are too narrow" in write(compared.document, "md")
+    assert "4 pairs with the rarer label: intervals are too narrow" in format_document(compared.document, "md")

@@ -9,8 +9,8 @@ import pytest
 from scipy import optimize, stats
 
 from assay.statistics.comparison import Difference
-from assay.statistics.significance import adjust
-from assay.statistics.winners import could_be_best
+from assay.statistics.significance import adjust_p_values
+from assay.statistics.winners import confidence_set_of_best
 
 
 def differences(values, error=1.0):
@@ -27,13 +27,13 @@ def test_the_limit_for_independent_metrics_is_that_of_the_studentized_range(k):
     limit = stats.studentized_range.ppf(0.95, k, np.inf) / np.sqrt(2)
     for distance, kept in ((limit * 0.985, k), (limit * 1.015, k - 1)):
         values = {"low": 0.0, **{f"m{i}": distance * (0.9 + 0.1 * i / (k - 2)) for i in range(k - 1)}}
-        assert len(could_be_best(list(values), differences(values), level=0.05)) == kept
+        assert len(confidence_set_of_best(list(values), differences(values), level=0.05)) == kept
 
 
 def test_two_metrics_are_tested_at_the_level_itself():
     z = float(stats.norm.isf(0.025))
     for distance, kept in ((z - 1e-6, ("a", "b")), (z + 1e-6, ("b",))):
-        assert could_be_best("ab", differences({"a": 0.0, "b": distance}), level=0.05) == kept
+        assert confidence_set_of_best("ab", differences({"a": 0.0, "b": distance}), level=0.05) == kept
 
 
 def test_metrics_that_left_no_longer_count():
@@ -41,8 +41,8 @@ def test_metrics_that_left_no_longer_count():
     values = {"first": 20.0, "second": 19.0, "third": 20.0 - float(stats.norm.isf(0.003))}
     values |= {f"low {i}": 0.1 * i for i in range(7)}
     found = differences(values)
-    assert could_be_best(list(values), found, level=0.05) == ("first", "second")
-    holm = adjust(np.array([difference.p_jackknife for difference in found.values()]))
+    assert confidence_set_of_best(list(values), found, level=0.05) == ("first", "second")
+    holm = adjust_p_values(np.array([difference.p_jackknife for difference in found.values()]))
     assert dict(zip(found, holm, strict=True))["first", "third"] > 0.05, "the tests of all pairs keep it"
 
 
@@ -62,13 +62,13 @@ def test_metrics_that_are_nearly_the_same_count_once_against_another():
             high, error = (distance, 1.0) if second == "other" else (0.0, 1e-3)
             p = float(2 * stats.norm.sf(high))
             found[first, second] = Difference("r", high, 0.0, None, None, None, p, None, error, 99.0, 100, "")
-        assert could_be_best(names, found, level=0.05) == tuple(kept)
+        assert confidence_set_of_best(names, found, level=0.05) == tuple(kept)
 
 
 def test_without_a_correction_each_test_has_the_level():
     values = {"a": 0.0, "b": 0.0, "c": 2.0}
-    assert could_be_best(list(values), differences(values), level=0.05) == ("a", "b", "c")
-    assert could_be_best(list(values), differences(values), level=0.05, corrected=False) == ("c",)
+    assert confidence_set_of_best(list(values), differences(values), level=0.05) == ("a", "b", "c")
+    assert confidence_set_of_best(list(values), differences(values), level=0.05, corrected=False) == ("c",)
 
 
 def test_a_metric_without_a_test_stays():
@@ -77,12 +77,12 @@ def test_a_metric_without_a_test_stays():
     for pair, one in found.items():
         if "c" in pair:
             found[pair] = Difference(**{**vars(one), "p_jackknife": None, "error": None})
-    assert could_be_best(list(values), found, level=0.05) == ("b", "c")
-    assert could_be_best(list(values), {}, level=0.05) == ("a", "b", "c")
-    assert could_be_best(["c"], found, level=0.05) == ("c",)
+    assert confidence_set_of_best(list(values), found, level=0.05) == ("b", "c")
+    assert confidence_set_of_best(list(values), {}, level=0.05) == ("a", "b", "c")
+    assert confidence_set_of_best(["c"], found, level=0.05) == ("c",)
 
 
 def test_the_order_of_a_pair_does_not_matter():
     values = {"a": 0.0, "b": 9.0}
-    assert could_be_best(["b", "a"], differences(values), level=0.05) == ("b",)
-    assert could_be_best(["a", "b"], differences({"b": 9.0, "a": 0.0}), level=0.05) == ("b",)
+    assert confidence_set_of_best(["b", "a"], differences(values), level=0.05) == ("b",)
+    assert confidence_set_of_best(["a", "b"], differences({"b": 9.0, "a": 0.0}), level=0.05) == ("b",)

@@ -12,8 +12,8 @@ from assay.reports.settings import PairedTests
 from assay.statistics import coefficients as registry
 from assay.statistics.agreement import Coefficients, agreement, measure_all
 from assay.statistics.cells import Labels
-from assay.statistics.comparison import POWER, average_drawn, compare, compare_all
-from assay.statistics.draws import Drawn, Swaps
+from assay.statistics.comparison import POWER, average_draws, compare, compare_all
+from assay.statistics.draws import PairDraws, Swaps
 from assay.statistics.exchange import Exchange
 from assay.statistics.prepared import PreparedScore
 from assay.statistics.resampling import Resampler
@@ -113,7 +113,7 @@ def test_the_detectable_difference_is_detected_in_four_of_five_cases(noise, comp
     settings = {"statistics": ["pearson"], "permutations": 0, "resamples": 0, "confidence": 0.95}
     # r of a label and itself plus noise s is 1 / sqrt(1 + s^2): .707, and .555 or .505
     true = 1 / np.sqrt(2) - 1 / np.sqrt(1 + noise**2)
-    level = PairedTests().first_level(comparisons)
+    level = PairedTests().smallest_p_level(comparisons)
     seen, sizes = 0, []
     for case in range(300):
         labels = rng.normal(size=200)
@@ -214,9 +214,9 @@ def test_the_mean_over_datasets():
         drawn = None if resampled is None else np.array(resampled)
         return Coefficients(np.array(values), np.array([n / 100]), drawn, n, ((n, "pairs"),))
 
-    full = Drawn(part([0.5], [[0.4, 0.6]], 30), part([0.1], [[0.1, 0.3]], 30), np.array([[0.2, -0.2]]), 0.01)
-    more = Drawn(part([0.9], [[0.8, 1.0]], 50), part([0.2], [[0.2, 0.0]], 50), np.array([[0.4, 0.6]]), 0.01)
-    found = average_drawn([full, more])
+    full = PairDraws(part([0.5], [[0.4, 0.6]], 30), part([0.1], [[0.1, 0.3]], 30), np.array([[0.2, -0.2]]), 0.01)
+    more = PairDraws(part([0.9], [[0.8, 1.0]], 50), part([0.2], [[0.2, 0.0]], 50), np.array([[0.4, 0.6]]), 0.01)
+    found = average_draws([full, more])
     assert found.first.values == pytest.approx([0.7]) and found.second.values == pytest.approx([0.15])
     assert found.first.chance == pytest.approx([0.4])
     assert found.first.resampled == pytest.approx(np.array([[0.6, 0.8]]))
@@ -224,8 +224,8 @@ def test_the_mean_over_datasets():
     assert (found.first.n, found.first.units) == (80, ((30, "pairs"),))
     assert np.isnan(found.p_williams)
     # without resamples or exchanges of one there are none of the mean
-    bare = Drawn(part([0.9], None, 50), part([0.2], [[0.2, 0.0]], 50), None, 0.01)
-    found = average_drawn([full, bare])
+    bare = PairDraws(part([0.9], None, 50), part([0.2], [[0.2, 0.0]], 50), None, 0.01)
+    found = average_draws([full, bare])
     assert found.first.values == pytest.approx([0.7])
     assert found.first.resampled is None and found.second.resampled is not None and found.permuted is None
 

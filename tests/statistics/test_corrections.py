@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from assay.statistics.significance import adjust, williams
+from assay.statistics.significance import adjust_p_values, williams
 
 
 @pytest.mark.parametrize(
@@ -38,9 +38,9 @@ def test_corrections():
         "benjamini-hochberg": [0.02, 0.04, np.nan, 0.04, 0.02],
         "none": p,
     }.items():
-        assert adjust(p, method) == pytest.approx(np.array(expected), nan_ok=True)
-    assert adjust(np.array([0.9, 0.8])).tolist() == [1.0, 1.0]
-    assert len(adjust(np.array([]))) == 0
+        assert adjust_p_values(p, method) == pytest.approx(np.array(expected), nan_ok=True)
+    assert adjust_p_values(np.array([0.9, 0.8])).tolist() == [1.0, 1.0]
+    assert len(adjust_p_values(np.array([]))) == 0
 
 
 def test_holm_holds_the_family_wise_rate():
@@ -48,6 +48,6 @@ def test_holm_holds_the_family_wise_rate():
     rng = np.random.default_rng(0)
     shared = rng.normal(size=(2000, 1))
     p = 2 * stats.norm.sf(np.abs(np.sqrt(0.5) * shared + np.sqrt(0.5) * rng.normal(size=(2000, 20))))
-    wrong = np.mean([(adjust(row) <= 0.05).any() for row in p])
+    wrong = np.mean([(adjust_p_values(row) <= 0.05).any() for row in p])
     assert wrong <= 0.05
     assert np.mean((p <= 0.05).any(axis=1)) > 0.3, "without a correction"

@@ -13,9 +13,9 @@ from assay.statistics.crossvalidation import (
     codes_of,
     cross_validate,
     join_codes,
-    leave_one_out,
+    leave_one_value_out,
+    lookup_of_scores,
     make_folds,
-    recorded_scores,
 )
 
 SCIPY = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
@@ -72,21 +72,21 @@ def test_more_folds_than_groups_are_refused(k):
 
 def test_a_source_left_out_takes_pairs_of_its_groups_with_it():
     # row 3 is of source b and shares its code with row 1, of source a
-    folds = leave_one_out(["a", "a", "b", "b", "b"], np.array([0, 1, 2, 1, 3]))
+    folds = leave_one_value_out(["a", "a", "b", "b", "b"], np.array([0, 1, 2, 1, 3]))
     assert [(fold.name, fold.train.tolist(), fold.test.tolist()) for fold in folds] == [
         ("a", [2, 4], [0, 1]),
         ("b", [0], [2, 3, 4]),
     ]
     # text is compared whole: NumPy's own text drops a zero at the end
-    assert [fold.test.tolist() for fold in leave_one_out(["a", "a\0"], np.arange(2))] == [[0], [1]]
+    assert [fold.test.tolist() for fold in leave_one_value_out(["a", "a\0"], np.arange(2))] == [[0], [1]]
 
 
 def test_averages_and_pooled_values_are_those_of_scipy(drawn):
     scores, labels, sources = drawn
     folds = make_folds(np.arange(120), 5, np.random.default_rng(0))
-    left_out = leave_one_out(sources, np.arange(120))
+    left_out = leave_one_value_out(sources, np.arange(120))
     rows = {fold.name: fold.test for fold in left_out}
-    found = cross_validate(labels, Partition(folds, rows, left_out), recorded_scores(scores), STATISTICS)
+    found = cross_validate(labels, Partition(folds, rows, left_out), lookup_of_scores(scores), STATISTICS)
     for name in STATISTICS:
         each = [coefficient(name, scores[fold.test], labels[fold.test]) for fold in folds]
         assert found.average[name].value == pytest.approx(np.mean(each))
@@ -115,7 +115,7 @@ def test_a_trained_method_never_sees_what_it_is_tested_on(drawn):
 
     codes = join_codes(np.arange(120), np.unique(scores, return_inverse=True)[1])
     folds = make_folds(codes, 4, np.random.default_rng(0))
-    left_out = leave_one_out(sources, codes)
+    left_out = leave_one_value_out(sources, codes)
     partition = Partition(folds, {fold.name: fold.test for fold in left_out}, left_out)
     found = cross_validate(labels, partition, nearest, ("pearson",))
     assert len(calls) == 4 + len(set(sources))
@@ -135,7 +135,7 @@ def test_what_is_undefined_is_told_and_left_out_of_the_mean():
     scores = np.array([0.0, 1, 3, 0, 1, 2, 5, 5, 5])
     rows = np.arange(9)
     folds = [Fold(f"fold {i}", rows[:0], rows[3 * i : 3 * i + 3]) for i in range(3)]
-    found = cross_validate(labels, Partition(folds, {}, ()), recorded_scores(scores), ("spearman",))
+    found = cross_validate(labels, Partition(folds, {}, ()), lookup_of_scores(scores), ("spearman",))
     assert found.average["spearman"].value == pytest.approx(1)
     assert found.average["spearman"].deviation is None
     assert found.average["spearman"].undefined == {"fold 1": "constant label", "fold 2": "constant score"}
@@ -145,7 +145,7 @@ def test_pairs_without_a_score_are_counted(drawn):
     scores, labels, _ = drawn
     holed = np.where(np.arange(120) % 10 == 0, np.nan, scores)
     folds = make_folds(np.arange(120), 5, np.random.default_rng(0))
-    found = cross_validate(labels, Partition(folds, {}, ()), recorded_scores(holed), ("pearson",))
+    found = cross_validate(labels, Partition(folds, {}, ()), lookup_of_scores(holed), ("pearson",))
     known = ~np.isnan(holed)
     assert found.missing == 12
     assert found.pooled["pearson"].value == pytest.approx(coefficient("pearson", scores[known], labels[known]))

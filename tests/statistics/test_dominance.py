@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from assay.statistics.significance import almost_stochastic_order, corrected_confidence, resampled, violation_ratio
+from assay.statistics.significance import almost_stochastic_order, corrected_confidence, draw_resamples, violation_ratio
 
 A = np.array([0.812, 0.806, 0.821, 0.798, 0.815, 0.809, 0.803, 0.818, 0.811, 0.807])
 B = np.array([0.801, 0.808, 0.795, 0.804, 0.799, 0.812, 0.797, 0.802, 0.806, 0.793])
@@ -17,7 +17,7 @@ F = np.array([0.69, 0.715, 0.72, 0.735, 0.738, 0.745, 0.748, 0.80])
 
 
 def order(first, second, *, confidence=0.95, resamples=1000, comparisons=1):
-    drawn = [resampled(values, resamples, (0, place)) for place, values in enumerate((first, second))]
+    drawn = [draw_resamples(values, resamples, (0, place)) for place, values in enumerate((first, second))]
     return almost_stochastic_order([first, second], drawn, [(0, 1)], confidence=confidence, comparisons=comparisons)[0]
 
 
@@ -134,7 +134,7 @@ def test_more_comparisons_are_stricter():
 def test_many_couples_at_once_are_those_one_by_one():
     rng = np.random.default_rng(0)
     samples = [rng.normal(size=size) for size in (3, 5, 5, 10, 10, 10)]
-    drawn = [resampled(values, 500, (0, place)) for place, values in enumerate(samples)]
+    drawn = [draw_resamples(values, 500, (0, place)) for place, values in enumerate(samples)]
     couples = [(one, other) for one in range(6) for other in range(6) if one != other]
     together = almost_stochastic_order(samples, drawn, couples, confidence=0.99, comparisons=30)
     alone = [almost_stochastic_order(samples, drawn, [one], confidence=0.99, comparisons=30)[0] for one in couples]
@@ -145,11 +145,11 @@ def test_many_couples_at_once_are_those_one_by_one():
 
 
 def test_resamples_are_drawn_evenly():
-    drawn = resampled(np.array([1.0, 2.0, 4.0]), 100_000, (3,))
+    drawn = draw_resamples(np.array([1.0, 2.0, 4.0]), 100_000, (3,))
     assert drawn.shape == (100_000, 3)
     shares = [(drawn == value).mean() for value in (1.0, 2.0, 4.0)]
     assert shares == pytest.approx([1 / 3] * 3, abs=0.005)
-    assert (resampled(np.array([1.0, 2.0, 4.0]), 10, (3,)) == drawn[:10]).all()
+    assert (draw_resamples(np.array([1.0, 2.0, 4.0]), 10, (3,)) == drawn[:10]).all()
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_errors_under_the_null(seeds, below_fifth, below_half):
     """2,000 couples of equal normal systems at level .99; expected: 4,000 couples with 1,000 resamples each."""
     rng = np.random.default_rng(1)
     samples = list(rng.normal(size=(4000, seeds)))
-    drawn = [resampled(values, 200, (0, place)) for place, values in enumerate(samples)]
+    drawn = [draw_resamples(values, 200, (0, place)) for place, values in enumerate(samples)]
     couples = [(place, place + 2000) for place in range(2000)]
     found = almost_stochastic_order(samples, drawn, couples, confidence=0.99)
     # three standard errors of a share p of 2,000: .0123 at .035, .021 at .11

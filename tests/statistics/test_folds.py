@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assay.errors import InputError
-from assay.statistics.crossvalidation import codes_of, codes_of_groups, join_codes, leave_one_out, make_folds
+from assay.statistics.crossvalidation import codes_of, codes_of_groups, join_codes, leave_one_value_out, make_folds
 
 
 def rows(folds):
@@ -41,7 +41,7 @@ def test_folds_as_many_as_there_are_groups_leave_each_out_once():
 
 def test_what_shares_a_code_with_a_tested_pair_is_not_trained_on():
     # pair 3 has the code of pair 1, which is of another source: neither side may have both
-    assert rows(leave_one_out(["a", "b", "a", "c", "b"], np.array([0, 1, 2, 1, 3]))) == [
+    assert rows(leave_one_value_out(["a", "b", "a", "c", "b"], np.array([0, 1, 2, 1, 3]))) == [
         ("a", [1, 3, 4], [0, 2]),
         ("b", [0, 2], [1, 4]),
         ("c", [0, 2, 4], [3]),

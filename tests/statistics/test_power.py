@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import pearsonr
 
 from assay.statistics.comparison import compare
-from assay.statistics.power import MOST_UNITS, Pilot, plan, share_significant, units_needed
+from assay.statistics.power import MOST_UNITS, Pilot, plan, significance_probability, units_needed
 
 
 @pytest.mark.parametrize(
@@ -24,8 +24,8 @@ from assay.statistics.power import MOST_UNITS, Pilot, plan, share_significant, u
     ],
 )
 def test_shares_of_statsmodels(effect, units, level, expected):
-    assert share_significant(effect, 1.0, units, level) == pytest.approx(expected, abs=1e-10)
-    assert share_significant(-3 * effect, 3.0, units, level) == pytest.approx(expected, abs=1e-10)
+    assert significance_probability(effect, 1.0, units, level) == pytest.approx(expected, abs=1e-10)
+    assert significance_probability(-3 * effect, 3.0, units, level) == pytest.approx(expected, abs=1e-10)
 
 
 @pytest.mark.parametrize(
@@ -40,11 +40,11 @@ def test_units_of_statsmodels(effect, level, power, expected):
 def test_the_ends_of_the_range():
     for units in (10, 300, 10**6, 10**9):
         for effect in (1e-6, 0.001, 0.1, 10.0):
-            share = share_significant(effect, 1.0, units, 0.001)
+            share = significance_probability(effect, 1.0, units, 0.001)
             assert 0.001 - 1e-6 <= share <= 1
     # the normal limit takes over from Student's t without a step
-    assert share_significant(0.01, 1, 100_000, 0.05) == pytest.approx(
-        share_significant(0.01, 1, 100_003, 0.05), abs=1e-4
+    assert significance_probability(0.01, 1, 100_000, 0.05) == pytest.approx(
+        significance_probability(0.01, 1, 100_003, 0.05), abs=1e-4
     )
     assert units_needed(0.0, 1.0, 0.05, 0.8) is None
     assert units_needed(1e-9, 1.0, 0.05, 0.8) is None and MOST_UNITS == 10**9
@@ -122,7 +122,7 @@ def test_the_bounds_come_from_the_interval_of_the_difference():
     assert found.needed == units_needed(0.1, 1.0, 0.05, 0.8)
     assert (found.needed_low, found.needed_high) == (units_needed(high, 1, 0.05, 0.8), units_needed(low, 1, 0.05, 0.8))
     ((share, least, most),) = found.shares
-    assert least < share < most and share == share_significant(0.1, 1.0, 600, 0.05)
+    assert least < share < most and share == significance_probability(0.1, 1.0, 600, 0.05)
     unsure = plan(Pilot(0.05, 1.0, 600, 0.05), [600], level=0.05, power=0.8, confidence=0.95)
     assert unsure.needed_high is None, "0 is in the interval: no number may be enough"
     assert unsure.shares[0][1] == pytest.approx(0.05)
@@ -138,7 +138,7 @@ def test_the_bounds_come_from_the_interval_of_the_difference():
 def test_the_share_of_significant_samples_is_as_predicted():
     """500 samples: their share has a standard error of .022; tests/simulations/power.py has more of them."""
     # what many samples of 20,000 pairs show of the true difference and its spread
-    predicted = share_significant(0.0710, 0.600, 200, 0.05)
+    predicted = significance_probability(0.0710, 0.600, 200, 0.05)
     assert predicted == pytest.approx(0.385, abs=0.01)
     significant = sum(difference_in_pearson(*scores(200, seed)).p_jackknife <= 0.05 for seed in range(500))
     assert significant / 500 == pytest.approx(predicted, abs=0.066)

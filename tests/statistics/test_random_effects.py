@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import norm, t
 
 from assay.statistics.agreement import Coefficients
-from assay.statistics.random_effects import combine, random_effects_mean
+from assay.statistics.random_effects import combine_estimates, random_effects_mean
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ from assay.statistics.random_effects import combine, random_effects_mean
     ],
 )
 def test_means_of_statsmodels(values, variances, between, mean, low, high):
-    found = combine(np.array(values), np.array(variances), 0.95)
+    found = combine_estimates(np.array(values), np.array(variances), 0.95)
     assert found.deviation**2 == pytest.approx(between, abs=1e-6)
     assert found.mean == pytest.approx(mean, abs=1e-6)
     assert (found.low, found.high) == pytest.approx((low, high), abs=2e-6)
@@ -37,7 +37,7 @@ def test_means_of_statsmodels(values, variances, between, mean, low, high):
 
 def test_the_prediction_interval_is_its_formula():
     values, variances = np.array([0.62, 0.48, 0.55, 0.20]), np.array([0.004, 0.002, 0.006, 0.003])
-    found = combine(values, variances, 0.9)
+    found = combine_estimates(values, variances, 0.9)
     weights = 1 / (variances + found.deviation**2)
     assert (weights * (values - found.mean) ** 2).sum() == pytest.approx(3), "Paule and Mandel's equation"
     # Higgins et al. (2009), equation 12: t of k - 2 degrees of freedom
@@ -54,7 +54,7 @@ def measured(value, error, n=500, seed=0, units=100):
 def test_correlations_are_combined_as_fishers_z():
     parts = [measured(0.5, 0.1), measured(0.8, 0.05), measured(0.3, 0.08), measured(0.6, 0.2)]
     found = random_effects_mean(parts, 0, "spearman", 0.95)
-    on_z = combine(np.arctanh([0.5, 0.8, 0.3, 0.6]), np.array([0.1, 0.05, 0.08, 0.2]) ** 2, 0.95)
+    on_z = combine_estimates(np.arctanh([0.5, 0.8, 0.3, 0.6]), np.array([0.1, 0.05, 0.08, 0.2]) ** 2, 0.95)
     assert found.mean == pytest.approx(np.tanh(on_z.mean), abs=1e-3)
     assert found.high == pytest.approx(np.tanh(on_z.high), abs=2e-3)
     assert found.new_low == pytest.approx(np.tanh(on_z.new_low), abs=5e-3)
@@ -70,7 +70,7 @@ def test_shares_are_combined_as_half_their_logits():
         for share, part in ((share, measured(2 * share - 1, 0.1)) for share in shares)
     ]
     found = random_effects_mean(parts, 0, "auc", 0.95)
-    on_z = combine(np.log(shares / (1 - shares)) / 2, np.full(3, 0.01), 0.95)
+    on_z = combine_estimates(np.log(shares / (1 - shares)) / 2, np.full(3, 0.01), 0.95)
     assert found.mean == pytest.approx(1 / (1 + np.exp(-2 * on_z.mean)), abs=1e-3)
     assert 0 < found.new_low < found.new_high < 1
 
@@ -95,7 +95,7 @@ def test_the_intervals_cover_the_mean_and_a_new_dataset():
     covered = new_covered = fixed_covered = 0
     for _ in range(800):
         values = 0.5 + 0.1 * rng.normal(size=8) + errors * rng.normal(size=8)
-        found = combine(values, errors**2, 0.95)
+        found = combine_estimates(values, errors**2, 0.95)
         covered += found.low <= 0.5 <= found.high
         new_covered += found.new_low <= 0.5 + 0.1 * rng.normal() <= found.new_high
         fixed_covered += abs(values.mean() - 0.5) <= 1.96 * np.sqrt((errors**2).sum()) / 8

@@ -10,7 +10,7 @@ import pytest
 
 import assay
 from assay.reports.figure.plots import choose_datasets, draw_agreement
-from assay.reports.figure.style import as_in_print
+from assay.reports.figure.style import figure_style
 from assay.reports.folder import read_run
 from assay.statistics.agreement import agreement, measure_all
 from assay.statistics.cells import Labels
@@ -29,7 +29,7 @@ def tau_a(monkeypatch):
             "Kendall τ-a",
             "τ-a",
             "share of concordant less share of discordant comparisons",
-            lambda score: score.ranks.balance / score.ranks.comparisons,
+            lambda score: score.rank_counts.balance / score.rank_counts.comparisons,
             tied_labels_cap_it=True,
         )
     )
@@ -96,7 +96,7 @@ def test_chance_is_the_mean_over_permuted_labels(name, ties):
     groups = np.arange(n) // 10 if statistic.labels is LabelKind.grouped else None
     ones = np.ones((n, 1))
     sorted_labels = Labels.of(labels)
-    observed = PreparedScore.of(scores, sorted_labels, groups).under(ones, sorted_labels.count(ones))
+    observed = PreparedScore.of(scores, sorted_labels, groups).resampled(ones, sorted_labels.count(ones))
     (chance,) = observed.chance([name])
     values = []
     for _ in range(600):
@@ -153,7 +153,7 @@ def test_a_random_score_on_three_labels_has_the_chance_level_that_figures_and_ad
     value = next(row.value for row in run.agreement if row.metric == "recorded:random")
     assert value == pytest.approx(chance, abs=0.03)
     for statistic, expected in (("pairwise-accuracy", chance), ("auc", 0.5)):
-        with as_in_print():
+        with figure_style():
             (panel,) = draw_agreement(choose_datasets(run, [], [], []), statistic, 3).axes
         solid = [line.get_xdata()[0] for line in panel.lines if line.get_color() == "#888888"]
         assert solid[0] == pytest.approx(expected)

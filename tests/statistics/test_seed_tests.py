@@ -10,11 +10,11 @@ import pytest
 from scipy import stats
 
 from assay.statistics.significance import (
-    bootstrap_means,
+    bootstrap_test,
     brown_forsythe,
+    draw_resamples,
     mann_whitney,
-    resampled,
-    smallest_exact,
+    smallest_exact_p,
     welch,
 )
 
@@ -25,7 +25,7 @@ SAME = np.full(4, 0.8)
 
 
 def drawn(*samples, resamples=1000, seed=0):
-    return [resampled(values, resamples, (seed, place)) for place, values in enumerate(samples)]
+    return [draw_resamples(values, resamples, (seed, place)) for place, values in enumerate(samples)]
 
 
 def test_mann_whitney_is_exact_without_ties():
@@ -70,14 +70,14 @@ def test_the_bootstrap_is_the_loop_of_algorithm_16_2():
             for first, second in zip(one, other, strict=True)
         ]
     )
-    found = bootstrap_means(TREATED, CONTROL, one, other)
+    found = bootstrap_test(TREATED, CONTROL, one, other)
     assert found.better == pytest.approx((1 + (null >= observed).sum()) / 501, abs=1e-12)
     assert found.worse == pytest.approx((1 + (null <= observed).sum()) / 501, abs=1e-12)
 
 
 def test_the_bootstrap_where_resamples_do_not_vary():
     first, second = np.array([0.70, 0.71, 0.72]), np.array([0.80, 0.82, 0.81])
-    found = bootstrap_means(first, second, *drawn(first, second))
+    found = bootstrap_test(first, second, *drawn(first, second))
     assert found.better > 0.95
     # (1/9)² of the resamples have no spread on either side: those with a lower difference count as extreme
     assert 1 / 1001 <= found.worse < 0.05
@@ -92,7 +92,7 @@ def test_brown_forsythe():
 def test_nothing_varies():
     other = np.full(5, 0.7)
     assert math.isnan(welch(SAME, other).better)
-    assert math.isnan(bootstrap_means(SAME, other, *drawn(SAME, other)).worse)
+    assert math.isnan(bootstrap_test(SAME, other, *drawn(SAME, other)).worse)
     assert math.isnan(brown_forsythe(SAME, other))
     # 0.1 + 0.2 is not 0.3: noise in the last bit is no spread
     noisy = np.array([0.3, 0.1 + 0.2, 0.3])
@@ -106,8 +106,8 @@ def test_one_system_varies():
 
 
 def test_smallest_exact():
-    assert smallest_exact(3, 3) == 1 / 20
-    assert smallest_exact(10, 10) == 1 / 184_756
+    assert smallest_exact_p(3, 3) == 1 / 20
+    assert smallest_exact_p(10, 10) == 1 / 184_756
     assert mann_whitney(np.arange(3.0, 6), np.arange(3.0)).better == pytest.approx(1 / 20)
 
 
@@ -122,5 +122,5 @@ def test_errors_under_the_null(seeds, few, many):
         one, other = drawn(first, second, resamples=199, seed=number)
         hits["U"] += mann_whitney(first, second).better <= 0.05
         hits["t"] += welch(first, second).better <= 0.05
-        hits["bootstrap"] += bootstrap_means(first, second, one, other).better <= 0.05
+        hits["bootstrap"] += bootstrap_test(first, second, one, other).better <= 0.05
     assert all(few <= count <= many for count in hits.values()), hits

@@ -16,7 +16,7 @@ from assay.statistics.comparison import compare
 from assay.statistics.jackknife import leave_one_out
 from assay.statistics.prepared import PreparedScore
 from assay.statistics.tie_calibration import BLOCKS, FOLDS, Thresholds
-from assay.statistics.tie_thresholds import best_thresholds, holds_out
+from assay.statistics.tie_thresholds import best_thresholds, fold_subsets
 
 EQ = ("acc-eq", "kendall-eq", "spearman-eq")
 PLAIN = ("pairwise-accuracy", "kendall", "spearman")
@@ -79,7 +79,7 @@ def test_every_subset_has_the_threshold_of_a_direct_search_over_it():
         labels = rng.integers(levels, size=80).astype(float)
         scores = np.round(labels / levels + 0.4 * rng.normal(size=80), decimals)
         folds = rng.permutation(80) % FOLDS
-        kept = holds_out(FOLDS)
+        kept = fold_subsets(FOLDS)
         found = best_thresholds(scores, Labels.of(labels).codes, folds, kept)
         for row, subset in enumerate(kept.astype(bool)):
             inside = subset[folds]
@@ -308,7 +308,7 @@ def test_chance_is_the_mean_over_permuted_labels_each_with_its_own_thresholds(sh
     scores[:tied] = scores[0]
     ones = np.ones((120, 1))
     sorted_labels = Labels.of(labels)
-    chance = PreparedScore.of(scores, sorted_labels).under(ones, sorted_labels.count(ones)).chance(EQ)
+    chance = PreparedScore.of(scores, sorted_labels).resampled(ones, sorted_labels.count(ones)).chance(EQ)
     assert chance.tolist() == [pytest.approx(STATISTICS["acc-eq"].chance_level(*ties_of(labels, scores))), 0, 0]
     values = []
     for _ in range(40):

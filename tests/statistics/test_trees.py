@@ -35,9 +35,9 @@ def test_nothing_is_lost_with_what_follows_the_trees():
     rng = np.random.default_rng(1)
     values, target = rng.normal(size=(300, 3)), rng.random(300)
     booster = lightgbm.train({"verbosity": -1, "num_threads": 1}, lightgbm.Dataset(values, target), num_boost_round=20)
-    from assay.statistics.trees import trees_of
+    from assay.statistics.trees import text_of_trees
 
-    text = trees_of(booster)
+    text = text_of_trees(booster)
     check_trees(text, 3)
     assert len(text) < len(booster.model_to_string()) and "parameters" not in text
     assert Trees(text, (0, 1, 2)).margin(values).tolist() == booster.predict(values, raw_score=True).tolist()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from assay.statistics.agreement import Coefficients, agreement
-from assay.statistics.cells import Within
+from assay.statistics.cells import WithinGroups
 from assay.statistics.comparison import average, compare
 from assay.statistics.draws import Swaps, draw_all
 from assay.statistics.exchange import Exchange
@@ -73,7 +73,7 @@ def random_groups(seed, n=80, groups=17):
 def test_every_resample_is_the_definition_on_copied_groups(seed):
     scores, labels, groups = random_groups(seed)
     assert estimate(scores, labels, groups).value == by_definition(scores, labels, groups)
-    within = Within.of(scores, labels, groups)
+    within = WithinGroups.of(scores, labels, groups)
     resampler = Resampler(len(scores), 12, (seed,), groups)
     for weights in resampler.blocks():
         for column, found in zip(weights.T.astype(int), within.accuracy(weights), strict=True):

@@ -17,7 +17,7 @@ import pyarrow as pa  # noqa: E402
 import pyarrow.parquet as pq  # noqa: E402
 
 from tests.metrics.models.tiny import make_bert  # noqa: E402
-from tests.shared import made_once  # noqa: E402
+from tests.shared import make_once  # noqa: E402
 from tests.training.whole import Whole, read_whole, train_whole, write_pairs  # noqa: E402
 
 
@@ -30,7 +30,7 @@ def one_thread(old_objects_are_not_searched: None) -> None:
 @pytest.fixture(scope="session")
 def tiny_base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A sentence encoder with four layers and 32 dimensions."""
-    folder = made_once(tmp_path_factory, "tiny-base", lambda folder: make_bert(folder / "b", layers=4, pooling="mean"))
+    folder = make_once(tmp_path_factory, "tiny-base", lambda folder: make_bert(folder / "b", layers=4, pooling="mean"))
     return folder / "b"
 
 
@@ -40,7 +40,7 @@ def whole_training(tiny_base: Path, tmp_path_factory: pytest.TempPathFactory) ->
 
     def train(recipe: str) -> Whole:
         make = partial(train_whole, recipe, tiny_base)
-        return read_whole(made_once(tmp_path_factory, f"whole-{recipe}", make))
+        return read_whole(make_once(tmp_path_factory, f"whole-{recipe}", make))
 
     return train
 

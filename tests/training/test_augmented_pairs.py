@@ -14,7 +14,7 @@ from assay.errors import InputError
 from assay.training.augmented.pairs import (
     Entity,
     confusable_numbers,
-    number_families,
+    family_numbers,
     number_pairs,
     numbers_in_words,
     pair_entities,
@@ -42,7 +42,7 @@ def test_entities_of_a_csv(tmp_path):
         'Rulan Chao Pian,"[""卞趙如蘭"", ""Pian | Rulan""]"\n',
     )
     found = read_entities(file)
-    assert found.all == (
+    assert found.items == (
         Entity("Ada Lovelace", ("Lady Lovelace", "Ada King")),  # repeats of itself do not count
         Entity("Rays"),
         Entity("Bob"),
@@ -53,14 +53,14 @@ def test_entities_of_a_csv(tmp_path):
 
 def test_three_aliases_stay_and_four_go(tmp_path):
     file = written(tmp_path / "e.csv", "name,aliases\nX,a|b|c\nY,d|e|f|g\n")
-    assert [len(one.aliases) for one in read_entities(file).all] == [3, 0]
+    assert [len(one.aliases) for one in read_entities(file).items] == [3, 0]
 
 
 def test_entities_of_other_files(tmp_path):
     lines = [{"name": "X", "aliases": ["a", "b"]}, {"name": "Y"}, {"name": "Z", "aliases": "c|d"}]
     file = written(tmp_path / "e.jsonl", "\n".join(map(json.dumps, lines)))
-    assert [one.aliases for one in read_entities(file).all] == [("a", "b"), (), ("c", "d")]
-    assert [one.aliases for one in read_entities(written(tmp_path / "n.csv", "name\nX\nY\n")).all] == [(), ()]
+    assert [one.aliases for one in read_entities(file).items] == [("a", "b"), (), ("c", "d")]
+    assert [one.aliases for one in read_entities(written(tmp_path / "n.csv", "name\nX\nY\n")).items] == [(), ()]
     one = read_entities(file).digest
     assert one != read_entities(written(tmp_path / "e2.jsonl", '{"name": "X", "aliases": ["a", "c"]}')).digest
 
@@ -84,7 +84,7 @@ def test_bad_files(tmp_path, name, text, words):
 def test_families_by_hand():
     entities = [Entity("A. B", ("c",)), Entity("d"), Entity("C", ("e",)), Entity("E!"), Entity("b a"), Entity("!!!")]
     # c = C joins 0 and 2, e = E! joins 2 and 3; the order of words counts
-    assert number_families(entities).tolist() == [0, 1, 0, 0, 2, 3]
+    assert family_numbers(entities).tolist() == [0, 1, 0, 0, 2, 3]
 
 
 def test_pairs_of_three_entities_by_hand():

@@ -14,7 +14,7 @@ from assay.metrics.neural.runtime import Runtime
 from assay.statistics.crossvalidation import Fold, Partition
 from assay.training.data import load_examples
 from assay.training.pairwise import crossvalidation as validating
-from assay.training.pairwise.crossvalidation import read_recipe
+from assay.training.pairwise.crossvalidation import parse_recipe
 from tests.training.training_run import Slow, made_pairs
 
 
@@ -157,17 +157,17 @@ def test_texts_on_both_sides_are_told(tiny_base, tmp_path):
     pq.write_table(pa.Table.from_pylist(rows), path)
     examples = load_examples([str(path)], limit=None)
     trainer = validating.FoldTrainer(
-        read_recipe(f"bi-encoder:{tiny_base}"), examples, Runtime(device="cpu", threads=1), Slow()
+        parse_recipe(f"bi-encoder:{tiny_base}"), examples, Runtime(device="cpu", threads=1), Slow()
     )
     train = np.arange(44)
     learned = trainer._split_training_rows(train)[0]
     assert 0 in learned
     folds = [Fold("fold 1", train, np.array([44, 45])), Fold("fold 2", train, np.array([46, 47]))]
-    assert trainer.inspect(Partition(folds, {}, ())) == (
+    assert trainer.check_partition(Partition(folds, {}, ())) == (
         "0 to 1 texts of the pairs held out at a time also occur in training pairs, with others: "
         "12.5% of them on average"
     )
-    assert trainer.inspect(Partition(folds[1:], {}, ())) == ""
+    assert trainer.check_partition(Partition(folds[1:], {}, ())) == ""
 
 
 def test_the_note_on_texts_stands_in_the_report(asked):

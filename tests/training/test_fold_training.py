@@ -16,7 +16,7 @@ from assay.errors import InputError
 from assay.metrics.neural.runtime import Runtime
 from assay.training.data import load_examples
 from assay.training.pairwise import crossvalidation as validating
-from assay.training.pairwise.crossvalidation import read_recipe
+from assay.training.pairwise.crossvalidation import parse_recipe
 from tests.training.killed import start, wait_for_end
 from tests.training.training_run import Slow, made_pairs
 
@@ -56,7 +56,7 @@ def test_scores_are_those_of_the_model(tiny_base, pairs_file, tmp_path, monkeypa
 
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
     examples = load_examples([pairs_file(40, 1)], limit=None)
-    settings = read_recipe(f"bi-encoder:{tiny_base},epochs=1,learning_rate=1e-12")
+    settings = parse_recipe(f"bi-encoder:{tiny_base},epochs=1,learning_rate=1e-12")
     train = validating.FoldTrainer(settings, examples, Runtime(device="cpu", threads=1), Slow())
     rows = np.arange(40)
     scores = train(rows[:30], rows[30:])
@@ -69,7 +69,7 @@ def trainer_of(tiny_base, pairs_file, tmp_path, monkeypatch):
     """Return what makes a trainer of folds of the same 40 pairs, on a device, with a progress."""
     monkeypatch.setenv("ASSAY_CACHE", str(tmp_path / "cache"))
     examples = load_examples([pairs_file(40, 1)], limit=None)
-    settings = read_recipe(f"bi-encoder:{tiny_base},epochs=1")
+    settings = parse_recipe(f"bi-encoder:{tiny_base},epochs=1")
     return lambda device, progress: validating.FoldTrainer(
         settings, examples, Runtime(device=device, threads=1), progress
     )
@@ -89,7 +89,7 @@ def test_scores_of_a_cpu_are_none_of_a_gpu(trainer_of, told, monkeypatch):
 def test_a_place_is_named_by_device_and_precision(trainer_of, monkeypatch):
     places = set()
     for device, half in (("cpu", False), ("cuda:0", False), ("cuda:0", True), ("cuda:1", True)):
-        monkeypatch.setattr(validating, "device_of", lambda _, device=device: (device,))
+        monkeypatch.setattr(validating, "devices_of", lambda _, device=device: (device,))
         monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda half=half, **_: half)
         places.add(trainer_of("auto", Slow())._work_folder(np.arange(30), np.arange(30, 40)))
     assert len(places) == 3  # of several GPUs alike it does not matter which
@@ -135,7 +135,7 @@ def test_of_two_at_the_same_time_one_trains(trainer_of, tmp_path, monkeypatch):
 )
 def test_a_recipe_that_cannot_be_read(recipe, told):
     with pytest.raises(InputError, match=told):
-        read_recipe(recipe)
+        parse_recipe(recipe)
 
 
 def test_the_baseline_stands_beside(tiny_base, pairs_file, tmp_path, monkeypatch):

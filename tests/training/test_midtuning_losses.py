@@ -118,7 +118,7 @@ def test_pooling_becomes_the_mean(tmp_path):
     prepare_model(whole, 0, "tiny")
     table = table_of_texts(whole, TEXTS[:1])
     with torch.inference_mode():
-        found = whole.eval()(table.padded(torch.tensor([0]), "cpu"))
+        found = whole.eval()(table.padded_batch(torch.tensor([0]), "cpu"))
     assert torch.allclose(found["sentence_embedding"], found["token_embeddings"].mean(dim=1), atol=1e-6)
 
 

@@ -46,7 +46,7 @@ def test_each_kind_does_what_it_says_in_equal_shares():
     # binomial of 400 and 1/4: deviation 8.7, so that 65 to 135 is four of them
     assert all(65 <= number <= 135 for number in counts.values())
     gone = {
-        len(right.places) - len(made.places)
+        len(right.role_positions) - len(made.role_positions)
         for right, made, kind in zip(RICH, wrong, kinds, strict=True)
         if kind == "roles dropped"
     }

@@ -128,9 +128,11 @@ def test_passes_add_up_to_the_gradient_of_the_batch(cross, bi_model, cross_model
 def test_a_text_is_embedded_once_a_batch(bi_model, monkeypatch):
     loss = make_loss("cosine", bi_model, bi_inputs(bi_model, FIRSTS, SECONDS, LABELS), None, 0)
     seen = []
-    padded = loss.inputs.table.padded
+    padded = loss.inputs.table.padded_batch
     monkeypatch.setattr(
-        loss.inputs.table, "padded", lambda numbers, device: seen.extend(numbers.tolist()) or padded(numbers, device)
+        loss.inputs.table,
+        "padded_batch",
+        lambda numbers, device: seen.extend(numbers.tolist()) or padded(numbers, device),
     )
     loss.outputs(torch.tensor([0, 0, 3, 4, 5]))
     assert sorted(seen) == sorted(set(seen))
@@ -146,7 +148,7 @@ def test_groups_of_like_length_have_little_padding():
 
 def test_padding_changes_no_token(bi_model):
     table = table_of_texts(bi_model, FIRSTS)
-    batch = table.padded(torch.tensor([4, 0, 9]), "cpu")
+    batch = table.padded_batch(torch.tensor([4, 0, 9]), "cpu")
     expected = bi_model.preprocess([FIRSTS[k] for k in (4, 0, 9)])
     for name in ("input_ids", "attention_mask", "token_type_ids"):
         assert torch.equal(batch[name], expected[name])
@@ -159,7 +161,7 @@ def test_epochs_are_decided_by_seed_and_epoch_alone():
     plans = [plan_epochs("length", None, lengths, 8, seed) for seed in (1, 1, 2)]
 
     def rows(plan, epoch):
-        plan.at(epoch)
+        plan.set_epoch(epoch)
         return [plan[k].rows.tolist() for k in range(len(plan))]
 
     assert rows(plans[0], 1) == rows(plans[1], 1) != rows(plans[0], 0)

@@ -51,7 +51,7 @@ def test_unmodified_trainers_take_sampler_collator_and_loss(tiny_base, tmp_path,
     loss, plan = start(tiny_base, cross, strategy)
     before = {name: value.clone() for name, value in loss.unwrapped_model.state_dict().items()}
     kind = CrossEncoderTrainingArguments if cross else SentenceTransformerTrainingArguments
-    made = trainer_arguments(tmp_path / "plain", course, "cpu", arguments_class=kind, best="spearman")
+    made = trainer_arguments(tmp_path / "plain", course, "cpu", arguments_class=kind, measure="spearman")
     made.batch_sampler = partial(PlanSampler, plan=plan)
     (CrossEncoderTrainer if cross else SentenceTransformerTrainer)(
         model=loss.model,

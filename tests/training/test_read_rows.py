@@ -11,7 +11,7 @@ from safetensors.numpy import load_file
 
 from assay.training.models import freeze_except_last_layers, load_bi_encoder, table_of_texts
 from assay.training.pairwise import trainer
-from assay.training.pairwise.trainer import ReadRows, only_read_rows, with_whole_table
+from assay.training.pairwise.trainer import ReadRows, restore_whole_table, train_only_read_rows
 from tests.training.pair_run import train_on
 
 TABLE = "embeddings.word_embeddings.weight"
@@ -32,7 +32,7 @@ def whole(tiny_base):
 def test_the_model_is_the_one_that_all_rows_give(tiny_base, files, tmp_path, monkeypatch):
     decay = 0.01
     train_on("bi-encoder", tiny_base, tmp_path / "read", *files)
-    monkeypatch.setattr(trainer, "only_read_rows", lambda *_: contextlib.nullcontext())
+    monkeypatch.setattr(trainer, "train_only_read_rows", lambda *_: contextlib.nullcontext())
     train_on("bi-encoder", tiny_base, tmp_path / "all", *files)
     base, read, every = (
         load_file(path / "model.safetensors") for path in (tiny_base, tmp_path / "read", tmp_path / "all")
@@ -67,18 +67,18 @@ def test_checkpoints_have_the_whole_table(tiny_base, files, tmp_path, monkeypatc
 
 def test_what_is_read_is_what_it_was(whole):
     table = table_of_texts(whole, TEXTS)
-    batch = table.padded(torch.arange(3), "cpu")
+    batch = table.padded_batch(torch.arange(3), "cpu")
     before, inner = whole(dict(batch))["sentence_embedding"], whole[0].model.get_input_embeddings()
     start = inner.weight.detach().clone()
     read = torch.unique(torch.cat([table.ids.long(), torch.tensor([table.pad])]))
-    with only_read_rows(whole, table):
+    with train_only_read_rows(whole, table):
         rows = whole[0].model.get_input_embeddings()
         assert len(rows.weight) == len(read)
         assert not any(value is inner.weight for value in whole.parameters())
         assert torch.equal(whole(dict(batch))["sentence_embedding"], before)
         with torch.no_grad():
             rows.weight += 1
-        with with_whole_table(whole):
+        with restore_whole_table(whole):
             assert whole[0].model.get_input_embeddings() is inner
             with torch.no_grad():
                 inner.weight += 2  # as a checkpoint that is loaded
@@ -90,14 +90,14 @@ def test_what_is_read_is_what_it_was(whole):
 
 def test_padding_has_no_gradient_and_a_frozen_table_stays(whole):
     table = table_of_texts(whole, TEXTS)
-    with only_read_rows(whole, table):
+    with train_only_read_rows(whole, table):
         rows = whole[0].model.get_input_embeddings()
-        whole.train()(table.padded(torch.arange(3), "cpu"))["sentence_embedding"].sum().backward()
-        pad = int(rows.places[table.pad])
+        whole.train()(table.padded_batch(torch.arange(3), "cpu"))["sentence_embedding"].sum().backward()
+        pad = int(rows.new_indices[table.pad])
         assert rows.weight.grad[pad].abs().sum() == 0 and rows.weight.grad.abs().sum() > 0
     freeze_except_last_layers(whole, 1, "tiny")
     inner = whole[0].model.get_input_embeddings()
-    with only_read_rows(whole, table):
+    with train_only_read_rows(whole, table):
         assert whole[0].model.get_input_embeddings() is inner
 
 
@@ -108,9 +108,9 @@ def test_rows_are_written_where_they_belong():
     assert torch.equal(rows(torch.tensor([4, 1, 4])), start[[4, 1, 4]])
     with torch.no_grad():
         rows.weight += torch.tensor([[1.0], [2.0]])
-    rows.write()
+    rows.copy_to_table()
     assert np.array_equal((inner.weight.detach() - start).round().numpy()[:, 0], [0, 1, 0, 0, 2])
     with torch.no_grad():
         inner.weight.copy_(start)
-    rows.fetch()
+    rows.copy_from_table()
     assert torch.equal(rows.weight.detach(), start[[1, 4]])

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from tests.shared import made_once
+from tests.shared import make_once
 from tests.training.pair_run import RECIPES
 from tests.training.whole import write_pairs
 
@@ -23,7 +23,7 @@ SCRIPT = Path(__file__).with_name("pair_run.py")
 @pytest.fixture(scope="session")
 def trained_by_two(tiny_base, tmp_path_factory):
     """Return the folder with the results and weights of both recipes, trained in one launch of two processes."""
-    return made_once(tmp_path_factory, "trained-by-two", partial(train_by_two, tiny_base))
+    return make_once(tmp_path_factory, "trained-by-two", partial(train_by_two, tiny_base))
 
 
 def train_by_two(base, folder):

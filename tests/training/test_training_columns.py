@@ -57,7 +57,7 @@ def test_a_request_has_its_columns():
         f"assay train bi-encoder --base base --pairs pairs.csv --pairs probe --columns {TEXT} --out out"
     )
     # of what a stopped training is continued by
-    assert asked.plain() != PairSettings("bi-encoder", "base", ("pairs.csv", "probe"), "out").plain()
+    assert asked.plain_values() != PairSettings("bi-encoder", "base", ("pairs.csv", "probe"), "out").plain_values()
     with pytest.raises(InputError, match="`columns` is for files of your own"):
         PairSettings("bi-encoder", "base", ("stsb:train",), "out", columns=TEXT)
     assert (

@@ -16,7 +16,7 @@ def test_a_second_start_waits_for_the_first(tmp_path):
     pytest.importorskip("fcntl", reason="files cannot be locked here")
     out = tmp_path / "out"
     with open_work_folder(out, REQUEST) as work:
-        work.made.mkdir()
+        work.result_folder.mkdir()
         with (
             pytest.raises(InputError, match=r"a training that writes to it is running; wait for it, or give `out`"),
             open_work_folder(out, REQUEST),
@@ -35,7 +35,7 @@ def test_what_ends_with_an_error_is_continued(tmp_path):
         pass
     with open_work_folder(out, REQUEST) as work:
         assert (work.folder / "half").read_text() == "done"
-        work.made.mkdir()
+        work.result_folder.mkdir()
     assert list(tmp_path.iterdir()) == [out]
 
 
@@ -45,11 +45,11 @@ def test_a_name_that_was_taken_meanwhile_costs_no_model(tmp_path):
         pytest.raises(InputError, match=r"cannot be written .*the model is in"),
         open_work_folder(out, REQUEST) as work,
     ):
-        work.made.mkdir()
-        (work.made / "model").write_text("made")
+        work.result_folder.mkdir()
+        (work.result_folder / "model").write_text("made")
         out.mkdir()
         (out / "mine").write_text("mine")
-    assert (work.made / "model").is_file()
+    assert (work.result_folder / "model").is_file()
     assert [path.name for path in out.iterdir()] == ["mine"]
 
 
@@ -63,8 +63,8 @@ def test_a_kill_while_the_rest_is_removed_leaves_nothing_for_long(tmp_path, monk
         patch.setattr("assay.training.folder.shutil.rmtree", killed)
         with open_work_folder(out, REQUEST) as work:
             (work.folder / "checkpoint").write_text("of no use any more")
-            work.made.mkdir()
-            (work.made / "model").write_text("made")
+            work.result_folder.mkdir()
+            (work.result_folder / "model").write_text("made")
     assert len(list(tmp_path.iterdir())) == 2
     with pytest.raises(InputError, match="is not an empty folder"), open_work_folder(out, REQUEST):
         pass
@@ -76,8 +76,8 @@ def test_a_kill_between_the_renaming_and_the_removal_leaves_nothing_for_long(tmp
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr("assay.training.folder._finish_folder", _finish_and_die)
         with open_work_folder(out, REQUEST) as work:
-            work.made.mkdir()
-            (work.made / "model").write_text("made")
+            work.result_folder.mkdir()
+            (work.result_folder / "model").write_text("made")
     assert {path.name for path in tmp_path.iterdir()} == {"out", ".out.training"}
     with pytest.raises(InputError, match="is not an empty folder"), open_work_folder(out, REQUEST):
         pass

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay.reports.formats import write
+from assay.reports.formats import format_document
 from assay.reports.train import agreement_document, alignment_document, neighbours_document
 
 RECORD = {
@@ -76,6 +76,6 @@ def test_a_mid_tuning_without_test_pairs_and_of_a_classifier():
 
 
 def test_the_texts_of_neighbours_are_escaped():
-    shown = write(neighbours_document([NEAR]), "md")
+    shown = format_document(neighbours_document([NEAR]), "md")
     assert "<b>" not in shown
     assert r"cats \| dogs" in shown

@@ -38,7 +38,7 @@ def test_what_a_file_says(tmp_path):
 
 
 def test_what_can_be_searched_is_a_setting():
-    assert LEARNING.keys() <= SETTINGS.plain().keys()
+    assert LEARNING.keys() <= SETTINGS.plain_values().keys()
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def get(site: Any, target: Path, **changes: Any) -> Path:
+    """Download ``/f`` of the site to *target*, with the size and the digest of :data:`CONTENT` unless changed."""
     options = {"size": len(CONTENT), "sha256": SHA, **changes}
     return download(f"{site.url}/f", target, **options)
 
@@ -34,11 +35,11 @@ def parts(folder: Path) -> list[str]:
 
 def test_a_file_arrives_whole_and_is_not_fetched_again(site: Any, tmp_path: Path) -> None:
     site.files["/f"] = CONTENT
-    seen: list[tuple[str, int, int | None]] = []
+    steps: list[tuple[str, int, int | None]] = []
     target = tmp_path / "deep" / "f"
-    get(site, target, progress=lambda *step: seen.append(step))
+    get(site, target, progress=lambda *step: steps.append(step))
     assert target.read_bytes() == CONTENT and parts(target.parent) == []
-    assert seen[-1] == ("f", len(CONTENT), len(CONTENT)) and seen == sorted(seen)
+    assert steps[-1] == ("f", len(CONTENT), len(CONTENT)) and steps == sorted(steps)
     get(site, target)
     assert len(site.requests) == 1
 
@@ -48,7 +49,8 @@ def test_a_cut_connection_is_resumed_where_it_stopped(site: Any, tmp_path: Path)
     site.cut_after = [200_000, 100_000]
     get(site, tmp_path / "f")
     assert (tmp_path / "f").read_bytes() == CONTENT
-    starts = [int(asked.removeprefix("bytes=").rstrip("-")) for _, _, asked in site.requests if asked]
+    ranges = [requested_range for _, _, requested_range in site.requests if requested_range]
+    starts = [int(requested_range.removeprefix("bytes=").rstrip("-")) for requested_range in ranges]
     assert len(starts) == 2 and 0 < starts[0] < starts[1] <= 300_000
 
 
@@ -119,37 +121,37 @@ def test_nobody_answers(tmp_path: Path) -> None:
 def test_two_at_once_do_not_harm_each_other(site: Any, tmp_path: Path) -> None:
     site.files["/f"] = CONTENT
     gate = threading.Barrier(2, timeout=10)
-    met = []
+    waiting_threads = []
 
     def wait(name: str, done: int, size: int | None) -> None:
-        if threading.get_ident() not in met:
-            met.append(threading.get_ident())
+        if threading.get_ident() not in waiting_threads:
+            waiting_threads.append(threading.get_ident())
             gate.wait()  # both are in the middle of the file
 
     failures: list[BaseException] = []
 
-    def work() -> None:
+    def download_file() -> None:
         try:
             get(site, tmp_path / "f", progress=wait)
-        except BaseException as error:  # noqa: BLE001
+        except BaseException as error:  # noqa: BLE001 - an assertion shows it below
             failures.append(error)
 
-    threads = [threading.Thread(target=work) for _ in range(2)]
+    threads = [threading.Thread(target=download_file) for _ in range(2)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert failures == [] and len(met) == 2
+    assert failures == [] and len(waiting_threads) == 2
     assert (tmp_path / "f").read_bytes() == CONTENT and parts(tmp_path) == []
 
 
 def test_a_full_disk_is_one_line(site: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     site.files["/f"] = CONTENT
 
-    def full(*args: object) -> None:
+    def fail_to_write(*args: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(module, "_append", full)
+    monkeypatch.setattr(module, "_append_body", fail_to_write)
     with pytest.raises(InputError, match="the disk is full; free some space or set ASSAY_CACHE"):
         get(site, tmp_path / "f")
     assert list(tmp_path.iterdir()) == []

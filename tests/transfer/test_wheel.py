@@ -13,7 +13,7 @@ from assay.transfer import WheelError, download_wheel
 
 
 def make_wheel(folder: Path) -> Path:
-    """Write a smallest valid wheel that carries one file."""
+    """Write the smallest valid wheel with one file into a folder, and return its path."""
     path = folder / "carried-1.0-py3-none-any.whl"
     info = "carried-1.0.dist-info"
     with zipfile.ZipFile(path, "w") as archive:
@@ -28,7 +28,7 @@ def make_wheel(folder: Path) -> Path:
 
 @pytest.fixture
 def index(tmp_path, monkeypatch):
-    """A folder of wheels that pip takes for its only index."""
+    """Return an empty folder of wheels that pip takes for its only index."""
     folder = tmp_path / "wheels"
     folder.mkdir()
     monkeypatch.setenv("PIP_NO_INDEX", "1")
@@ -38,10 +38,10 @@ def index(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_a_wheel_comes_as_it_is(index, tmp_path):
-    made = make_wheel(index)
+    wheel = make_wheel(index)
     (tmp_path / "here").mkdir()
-    found = download_wheel("carried==1.0", tmp_path / "here")
-    assert found.read_bytes() == made.read_bytes()
+    downloaded = download_wheel("carried==1.0", tmp_path / "here")
+    assert downloaded.read_bytes() == wheel.read_bytes()
 
 
 @pytest.mark.slow

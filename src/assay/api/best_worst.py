@@ -14,7 +14,7 @@ from assay.datasets.best_worst import read_best_worst
 from assay.errors import InputError
 from assay.output import FileKind, check_replaceable
 from assay.paths import user_path
-from assay.reports.best_worst import COLUMNS, Annotated, to_document
+from assay.reports.best_worst import COLUMNS, AnnotationSet, to_document
 from assay.reports.settings import BestWorstSettings
 from assay.settings import takes_settings
 from assay.statistics.best_worst import count_choices, split_halves
@@ -27,13 +27,14 @@ def best_worst(tuples: str | Path, settings: BestWorstSettings) -> Report:
     The scores are counts, as in STR-2022 (Abdalla, Vishnubhotla and Mohammad 2023), sections 3.2.2 and 4.
 
     Args:
-        tuples: a file of annotations, see :func:`assay.datasets.best_worst.read_best_worst`.
+        tuples: the file of annotations, one per row, see :func:`assay.datasets.best_worst.read_best_worst`.
 
     Returns:
         A report whose records are the items, the highest score first.
 
     Raises:
-        InputError: the file or a row of it cannot be read, or *out* cannot be written or is another kind of file.
+        InputError: the file or a row of it cannot be read, or *out* cannot be written or is no score table of the same
+            items.
     """
     tuples_file = user_path(tuples)
     out = None if settings.out is None else user_path(settings.out)
@@ -45,17 +46,22 @@ def best_worst(tuples: str | Path, settings: BestWorstSettings) -> Report:
         check_replaceable(out, scores)
     counts = count_choices(annotations.shown, annotations.best, annotations.worst, len(annotations.items))
     reliability = None
-    if annotations.per_tuple.max() > 1:
-        annotation_codes = annotations.shown, annotations.best, annotations.worst, annotations.tuples
+    if annotations.annotations_per_tuple.max() > 1:
         reliability = split_halves(
-            *annotation_codes, len(annotations.items), splits=settings.splits, seed=settings.seed
+            annotations.shown,
+            annotations.best,
+            annotations.worst,
+            annotations.tuples,
+            len(annotations.items),
+            splits=settings.splits,
+            seed=settings.seed,
         )
-    annotated_items = Annotated(
+    annotated_items = AnnotationSet(
         title=tuples_file.name,
         items=annotations.items,
         tuple_size=annotations.shown.shape[1],
-        annotations_per_tuple=annotations.per_tuple,
-        tuples_per_item=annotations.per_item,
+        annotations_per_tuple=annotations.annotations_per_tuple,
+        tuples_per_item=annotations.tuples_per_item,
         annotators=annotations.annotators,
         warnings=annotations.warnings,
     )
@@ -69,7 +75,7 @@ def best_worst(tuples: str | Path, settings: BestWorstSettings) -> Report:
 
 
 def _is_score_table_of(path: Path, items: Sequence[str]) -> bool:
-    """Tell whether a file has the columns of a score table, and only rows about these items."""
+    """Tell whether a file has the columns of a score table, and rows about no other items than these."""
     try:
         table = read_table_file(path).table
         if tuple(table.column_names) != COLUMNS:

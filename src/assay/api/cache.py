@@ -10,7 +10,7 @@ from pathlib import Path
 
 from assay.benchmark.store import default_store
 from assay.errors import InputError, unknown_name
-from assay.metrics.judge.replies import reply_store
+from assay.metrics.judge.replies import reply_store_path
 from assay.paths import cache_dir
 
 #: Kinds of files in the cache, each with a description and the consequence of removing them.
@@ -86,16 +86,18 @@ def _paths_of_kind(kind: str) -> list[Path]:
     """Return the files and folders of a kind, each of which is removed or kept as a whole."""
     folder = cache_dir()
     if kind in ("scores", "replies"):
-        store = default_store() if kind == "scores" else reply_store()
+        store = default_store() if kind == "scores" else reply_store_path()
         return sorted(store.parent.glob(f"{store.name}*"))
     if kind == "unfinished":
         return sorted([*folder.glob("wheel-*"), *folder.rglob("*.part")])
-    # models and datasets have one more level of folders: the hub, or the dataset above its version
+    # models and datasets have one more level of folders: models are in the folder of their hub, and each version of a
+    # dataset is in the folder of the dataset
     pattern = "*/*" if kind in ("models", "datasets") else "*"
     return sorted(path for path in (folder / kind).glob(pattern) if path.suffix != ".part")
 
 
 def _cache_entry(kind: str, paths: Sequence[Path]) -> CacheEntry:
+    """Return the entry of a kind for some of its paths, with the number and the size of the files below them."""
     files = [file for path in paths for file in _files_below(path)]
     sizes = [file.stat().st_size for file in files]
     newest = max((_latest_write_time(path) for path in paths), default=None)
@@ -103,7 +105,7 @@ def _cache_entry(kind: str, paths: Sequence[Path]) -> CacheEntry:
 
 
 def _files_below(path: Path) -> list[Path]:
-    """Return the files at or below a path; links are not followed, and unfinished files below it are not included."""
+    """Return the files at or below a path; a link counts only as the path itself, and unfinished files do not count."""
     if path.is_symlink() or not path.is_dir():
         return [path]
     return [file for file in path.rglob("*") if file.is_file() and not file.is_symlink() and file.suffix != ".part"]

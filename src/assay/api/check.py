@@ -11,8 +11,7 @@ from assay.output import check_replaceable
 from assay.paths import user_path
 from assay.progress import Silent
 from assay.reports.check.baseline import continue_chain, has_other_pairs, read_baseline, take_baseline, to_text
-from assay.reports.check.checking import GateReport
-from assay.reports.check.checking import check as check_run
+from assay.reports.check.checking import GateReport, check_run
 from assay.reports.check.document import BASELINE, headline, to_document, to_junit, write_file
 from assay.reports.check.settings import CheckSettings
 from assay.settings import takes_settings

@@ -14,9 +14,9 @@ from assay.metrics.combination import FILE_NAME, CombinedFile, LinearStep, Membe
 from assay.output import unfinished_folder
 from assay.paths import user_path
 from assay.progress import Silent
-from assay.reports.combine import COMBINED, CombineSettings, Combining, combining, to_document
-from assay.reports.data import draws_of, signed
-from assay.reports.formats import write
+from assay.reports.combine import COMBINED, CombinationResult, CombineSettings, learn_combination, to_document
+from assay.reports.data import draws_signature, with_signatures
+from assay.reports.formats import format_document
 from assay.settings import takes_settings
 from assay.statistics.learners import Step
 from assay.statistics.trees import Trees
@@ -44,17 +44,17 @@ def combine(run: Run, settings: CombineSettings) -> Report:
         raise InputError(f"{out}: is not an empty folder; give `out` another name")
     progress = settings.progress or Silent()
     with open_runs(run) as (opened,):
-        result = combining(opened, settings, progress.begin, progress.advance)
-        draws = draws_of(resamples=settings.resamples, confidence=settings.confidence, seed=settings.seed)
-        document = signed(
+        result = learn_combination(opened, settings, progress.begin, progress.advance)
+        draws = draws_signature(resamples=settings.resamples, confidence=settings.confidence, seed=settings.seed)
+        document = with_signatures(
             to_document(result, settings), [result.data], result.inputs.speeds, draws, group_by=settings.group_by
         )
     if out is not None:
-        _write_folder(out, result, settings, write(document, "md"))
+        _write_folder(out, result, settings, format_document(document, "md"))
     return Report(document)
 
 
-def _write_folder(out: Path, result: Combining, settings: CombineSettings, card: str) -> None:
+def _write_folder(out: Path, result: CombinationResult, settings: CombineSettings, card: str) -> None:
     """Write a combination to a folder, which appears complete or not at all."""
     out.parent.mkdir(parents=True, exist_ok=True)
     content = combination_file(result, settings)
@@ -68,12 +68,13 @@ def _write_folder(out: Path, result: Combining, settings: CombineSettings, card:
         unfinished.rename(out)
 
 
-def combination_file(result: Combining, settings: CombineSettings) -> CombinedFile:
+def combination_file(result: CombinationResult, settings: CombineSettings) -> CombinedFile:
     """Return the contents of the file that describes a combination in its folder, with its digest."""
     combination = result.study.combination
     inputs = result.inputs
     member_columns = [inputs.names.index(name) for name in combination.members]
-    input_columns = [*member_columns, *(inputs.properties if combination.learner.endswith("properties") else [])]
+    property_columns = inputs.properties if combination.learner.endswith("properties") else []
+    input_columns = [*member_columns, *property_columns]
     records = [result.data.metrics[name] for name in combination.members]
     comparison = result.buckets[0]
     learned = combination.learned
@@ -88,7 +89,7 @@ def combination_file(result: Combining, settings: CombineSettings) -> CombinedFi
             )
             for record in records
         ),
-        properties=tuple(inputs.names[column] for column in input_columns[len(member_columns) :]),
+        properties=tuple(inputs.names[column] for column in property_columns),
         means=tuple(inputs.values[:, input_columns].mean(axis=0).tolist()),
         levels=learned.levels,
         low=learned.low,
@@ -101,8 +102,8 @@ def combination_file(result: Combining, settings: CombineSettings) -> CombinedFi
             "learner": combination.learner,
             "by": result.by,
             "value": comparison.value(COMBINED),
-            "best_single": result.best_single,
-            "value_of_best_single": comparison.value(result.best_single),
+            "best_single": result.best_metric,
+            "value_of_best_single": comparison.value(result.best_metric),
             "is_better": result.is_better,
             "accuracy": result.accuracy,
             "calibration_error": None if result.calibration is None else result.calibration.error,

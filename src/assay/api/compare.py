@@ -9,9 +9,9 @@ from assay.api.files import Run, open_runs
 from assay.api.values import Report
 from assay.progress import Silent
 from assay.reports.compare.contests import Contest, check_buckets, compare_metrics, contests, used_buckets
-from assay.reports.compare.document import document
+from assay.reports.compare.document import to_document
 from assay.reports.compare.settings import CompareSettings
-from assay.reports.data import signed
+from assay.reports.data import with_signatures
 from assay.reports.folder import RunFolder
 from assay.settings import takes_settings
 from assay.statistics.coefficients import (
@@ -22,7 +22,7 @@ from assay.statistics.coefficients import (
     have_two_values,
 )
 
-#: Number of pairs to show on which metrics differ most, over all comparisons: each of m metric pairs gets 1/m of them.
+#: The number of pairs to show on which metrics differ most, over all comparisons: each of m metric pairs gets 1/m.
 MAX_SHOWN_PAIRS = 10
 
 
@@ -51,7 +51,7 @@ def compare(runs: Run | Sequence[Run], settings: CompareSettings) -> Report:
             test_count = 0
             for bucket in used_buckets(contest.data, settings.buckets):
                 bucket_size = int(contest.data.buckets[bucket].sum())
-                test_count += len(contest.metric_pairs) * settings.permutations_for(
+                test_count += len(contest.metric_pairs) * settings.permutation_count(
                     len(contest.metric_pairs), bucket_size
                 )
             progress.begin(f"comparing on {contest.data.name}", test_count)
@@ -64,7 +64,9 @@ def compare(runs: Run | Sequence[Run], settings: CompareSettings) -> Report:
             dataset for contest in compared_contests for dataset in (contest.data, contest.other) if dataset is not None
         ]
         metrics = dict.fromkeys(name for contest in compared_contests for name in contest.metrics)
-        return Report(signed(document(results, settings, pairs_to_show), datasets, metrics, settings.signature))
+        return Report(
+            with_signatures(to_document(results, settings, pairs_to_show), datasets, metrics, settings.signature)
+        )
 
 
 def computed_statistics(run: RunFolder, compared_contests: Sequence[Contest]) -> tuple[str, ...]:

@@ -12,12 +12,19 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from assay.api.files import open_runs
-from assay.api.run import as_list, run
+from assay.api.run import dataset_list, run
 from assay.api.values import Report
-from assay.errors import InputError, UnavailableError, suggest
+from assay.errors import InputError, UnavailableError, suggestion_for
 from assay.progress import Silent
-from assay.reports.crossval import CrossvalSettings, divide, methods_of, study, to_document, unused_pair_notes
-from assay.reports.data import ScoredDataset, group_codes, read_datasets, signed
+from assay.reports.crossval import (
+    CrossvalSettings,
+    cross_validate_methods,
+    divide,
+    recorded_methods,
+    to_document,
+    unused_pair_notes,
+)
+from assay.reports.data import ScoredDataset, group_codes, read_datasets, with_signatures
 from assay.reports.folder import RunFolder, read_run, run_titles
 from assay.settings import takes_settings
 from assay.statistics.crossvalidation import ScoresOf
@@ -57,20 +64,24 @@ def crossval(settings: CrossvalSettings) -> Report:
         if process_count() > 1:
             raise InputError("crossval `train` trains in one process: start it without torchrun")
         check_packages()
-    makers = {recipe: _trainer_factory(recipe, settings) for recipe in settings.train}
+    factories = {recipe: _trainer_factory(recipe, settings) for recipe in settings.train}
     with open_runs(settings.runs) if settings.runs else _open_scored_run(settings) as opened:
-        titled = _requested_datasets(opened, settings)
+        titled_datasets = _requested_datasets(opened, settings)
         metric_names = settings.metrics if settings.runs else ()
-        trainers_of_datasets = [_trainers_for_dataset(makers, data, settings) for _, data in titled]
-        subjects = []
-        for (title, data), (trainers, notes) in zip(titled, trainers_of_datasets, strict=True):
-            subject = study(data, settings, methods_of(data, metric_names) | trainers, title)
-            subjects.append(replace(subject, notes=[*subject.notes, *notes]))
-        metrics = dict.fromkeys(metric for subject in subjects for metric in subject.results if metric not in makers)
+        trainers_of_datasets = [_trainers_for_dataset(factories, data, settings) for _, data in titled_datasets]
+        validations = []
+        for (title, data), (trainers, notes) in zip(titled_datasets, trainers_of_datasets, strict=True):
+            validation = cross_validate_methods(data, settings, recorded_methods(data, metric_names) | trainers, title)
+            validations.append(replace(validation, notes=[*validation.notes, *notes]))
+        metrics = dict.fromkeys(
+            metric for validation in validations for metric in validation.results if metric not in factories
+        )
         failures = [f"not scored: {line}" for folder in opened for line in folder.manifest.failures]
-        document = replace(to_document(subjects, settings), warnings=failures)
+        document = replace(to_document(validations, settings), warnings=failures)
         return Report(
-            signed(document, [data for _, data in titled], metrics, settings.signature, group_by=settings.group_by)
+            with_signatures(
+                document, [data for _, data in titled_datasets], metrics, settings.signature, group_by=settings.group_by
+            )
         )
 
 
@@ -84,7 +95,7 @@ def _trainers_for_dataset(
     trainers = {name: make_trainer(data) for name, make_trainer in factories.items()}
     notes = unused_pair_notes(partition)
     for name, trainer in trainers.items():
-        note = trainer.inspect(partition)
+        note = trainer.check_partition(partition)
         if note:
             notes.append(f"{name}: {note}")
     return dict(trainers), notes
@@ -94,9 +105,9 @@ def _trainer_factory(recipe: str, settings: CrossvalSettings) -> TrainerFactory:
     """Return a function that returns the trainer of a recipe for a dataset; the trainer trains anew for every fold."""
     # imported here, since they import torch
     from assay.metrics.neural.runtime import Runtime
-    from assay.training.pairwise.crossvalidation import FoldTrainer, read_recipe
+    from assay.training.pairwise.crossvalidation import FoldTrainer, parse_recipe
 
-    learning = read_recipe(recipe, settings.scale)
+    learning = parse_recipe(recipe, settings.scale)
     runtime = Runtime(settings.device, settings.threads)
     progress = settings.progress or Silent()
     return lambda data: FoldTrainer(learning, _training_examples(data, settings.group_by), runtime, progress)
@@ -112,26 +123,43 @@ def _training_examples(data: ScoredDataset, group_by: str | None) -> Examples:
     for row, golds in enumerate(references, start=1):
         if isinstance(golds, list) and len(golds) != 1:
             raise InputError(f"{data.name}, pair {row}: has {len(golds)} gold answers; a model learns pairs of texts")
-    scale = data.facts.scale
+    facts = data.facts
     source = Source(
-        data.name, data.name, data.facts.version, data.facts.split, data.facts.language, "",
-        data.facts.digest, (scale[0], scale[1]) if scale else None,
-    )  # fmt: skip
+        spec=data.name,
+        name=data.name,
+        version=facts.version,
+        split=facts.split,
+        language=facts.language,
+        licence="",
+        digest=facts.digest,
+        scale=(facts.scale[0], facts.scale[1]) if facts.scale else None,
+    )
     rows = np.arange(len(data), dtype=np.int64)
-    first_texts = tuple(golds[0] if isinstance(golds, list) else golds for golds in references)
-    candidates = tuple(data.table.column("candidate").to_pylist())
     codes = group_codes(data, group_by)
-    groups = rows if codes is None else codes.astype(np.int64)
-    return Examples(first_texts, candidates, data.labels, (), (), np.zeros_like(rows), groups, (source,), rows + 1)
+    return Examples(
+        references=tuple(golds[0] if isinstance(golds, list) else golds for golds in references),
+        candidates=tuple(data.table.column("candidate").to_pylist()),
+        labels=data.labels,
+        reference_graphs=(),
+        candidate_graphs=(),
+        origins=np.zeros_like(rows),
+        groups=rows if codes is None else codes.astype(np.int64),
+        sources=(source,),
+        rows=rows + 1,
+    )
 
 
 @contextmanager
 def _open_scored_run(settings: CrossvalSettings) -> Iterator[list[RunFolder]]:
-    """Score the datasets with the metrics, and yield the run in a list; its folder is removed afterwards."""
+    """Score the datasets with the metrics, and yield the run in a list; its folder is removed afterwards.
+
+    Raises:
+        UnavailableError: no metric returned scores.
+    """
     metrics = settings.metrics or ((BASELINE_METRIC,) if settings.train else ())
     with tempfile.TemporaryDirectory(prefix="assay-") as temporary:
         folder = Path(temporary) / "run"
-        scoring = settings.scoring()
+        scoring = settings.scoring_settings()
         result = run(settings.datasets, metrics, buckets=("none",), resamples=0, out=folder, page=False, **scoring)
         opened = read_run(folder)
         if not opened.manifest.has_scores:
@@ -146,10 +174,17 @@ def _requested_datasets(runs: list[RunFolder], settings: CrossvalSettings) -> li
         InputError: a run is given twice, or no run has one of the datasets.
     """
     titles = run_titles(runs) if len(runs) > 1 else [""]
-    titled = [(title, data) for title, folder in zip(titles, runs, strict=True) for data in read_datasets(folder)]
-    requested_names = [str(name) for name in as_list(settings.datasets)] if settings.runs else []
-    known_names = [data.name for _, data in titled]
+    titled_datasets = []
+    for title, folder in zip(titles, runs, strict=True):
+        titled_datasets += [(title, data) for data in read_datasets(folder)]
+    # without runs, all datasets were scored for this purpose
+    requested_names = [str(name) for name in dataset_list(settings.datasets)] if settings.runs else []
+    known_names = [data.name for _, data in titled_datasets]
     for name in requested_names:
         if name not in known_names:
-            raise InputError(f"`datasets={name}`: there are {', '.join(known_names)}.{suggest(name, known_names)}")
-    return [(title, data) for title, data in titled if not requested_names or data.name in requested_names]
+            raise InputError(
+                f"`datasets={name}`: there are {', '.join(known_names)}.{suggestion_for(name, known_names)}"
+            )
+    if not requested_names:
+        return titled_datasets
+    return [(title, data) for title, data in titled_datasets if data.name in requested_names]

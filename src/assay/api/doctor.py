@@ -11,7 +11,7 @@ from importlib import metadata
 from assay.benchmark.store import default_store
 from assay.datasets import is_here, list_datasets
 from assay.datasets.readers.base import installed_readers
-from assay.errors import AssayError, UnavailableError, install_extra
+from assay.errors import AssayError, UnavailableError, install_command
 from assay.metrics import list_metrics, load_metric
 from assay.metrics.presets import preset_languages
 from assay.paths import cache_dir
@@ -117,12 +117,13 @@ def _variable_findings() -> list[DoctorFinding]:
 
 
 def _package_findings() -> list[DoctorFinding]:
+    """Return a finding for each optional package, with the command that installs a missing one."""
     findings = []
     for package, extra, purpose in _EXTRAS:
         try:
             findings.append(DoctorFinding("package", package, True, f"{metadata.version(package)}, {purpose}"))
         except metadata.PackageNotFoundError:
-            findings.append(DoctorFinding("package", package, False, purpose, install_extra(extra)))
+            findings.append(DoctorFinding("package", package, False, purpose, install_command(extra)))
     return findings
 
 
@@ -150,6 +151,7 @@ def _metric_findings() -> list[DoctorFinding]:
 
 
 def _option_set_finding(name: str) -> DoctorFinding:
+    """Return the finding for a metric with one of its option sets, such as ``bleu:paper``."""
     try:
         load_metric(name).check_available()
     except UnavailableError as error:
@@ -182,7 +184,7 @@ def _dataset_findings() -> list[DoctorFinding]:
 
 
 def _reader_findings() -> list[DoctorFinding]:
-    """Return findings on the dataset readers that other packages provide for cards."""
-    usable, refused = installed_readers()
+    """Return findings on the readers that other packages provide for cards, also on those that are not used."""
+    usable, unusable = installed_readers()
     usable_findings = [DoctorFinding("reader", name, True, entry_point.value) for name, entry_point in usable.items()]
-    return usable_findings + [DoctorFinding("reader", name, False, reason) for name, reason in refused]
+    return usable_findings + [DoctorFinding("reader", name, False, reason) for name, reason in unusable]

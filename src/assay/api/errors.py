@@ -5,10 +5,10 @@ from __future__ import annotations
 from assay.api.files import Run, open_runs
 from assay.api.values import Report
 from assay.reports.categories import PartsOfSpeech
-from assay.reports.data import choose_datasets, draws_of, signed
+from assay.reports.data import choose_datasets, draws_signature, with_signatures
 from assay.reports.errors.document import error_document
 from assay.reports.errors.evaluation import evaluation_document
-from assay.reports.errors.report import errors_of
+from assay.reports.errors.report import error_reports
 from assay.reports.errors.settings import ErrorSettings, EvaluationSettings
 from assay.settings import takes_settings
 
@@ -28,11 +28,11 @@ def find_errors(run: Run, settings: ErrorSettings) -> Report:
     parts_of_speech = PartsOfSpeech(settings.tagger) if settings.tagger is not None else None
     runs = [run] if settings.corrected is None else [run, settings.corrected]
     with open_runs(runs) as opened:
-        reports = errors_of(
+        reports = error_reports(
             opened[0],
             settings.metrics,
             datasets=settings.datasets,
-            rule=settings.diverging,
+            rule=settings.divergence_rule,
             statistics=settings.statistics or ("kendall",),
             drawing=settings,
             bucket=settings.bucket,
@@ -41,9 +41,9 @@ def find_errors(run: Run, settings: ErrorSettings) -> Report:
         )
         datasets = [report.data for report in reports]
         metrics = dict.fromkeys(name for report in reports for name in report.divergences)
-        draws = draws_of(resamples=settings.resamples, confidence=settings.confidence, seed=settings.seed)
+        draws = draws_signature(resamples=settings.resamples, confidence=settings.confidence, seed=settings.seed)
         document = error_document(reports, top=settings.top, limit=settings.limit)
-        return Report(signed(document, datasets, metrics, draws))
+        return Report(with_signatures(document, datasets, metrics, draws))
 
 
 @takes_settings(EvaluationSettings)

@@ -17,7 +17,7 @@ from assay.metrics import Batch, Metric, load_metric
 from assay.metrics.base import Context
 from assay.metrics.explaining.explanation import check_explainable, explain_pairs
 from assay.metrics.neural.runtime import Runtime, use_runtime
-from assay.output import written_whole
+from assay.output import atomic_write
 from assay.paths import user_path
 from assay.reports.explain.document import to_document
 from assay.reports.explain.picture import to_svg
@@ -58,7 +58,7 @@ class Explained(Report):
             if out.exists() and not out.is_file():
                 out.write_text(picture, encoding="utf-8")  # a device such as /dev/stdout cannot be replaced
                 return
-            with written_whole(out) as temporary:
+            with atomic_write(out) as temporary:
                 temporary.write_text(picture, encoding="utf-8")
         except OSError as error:
             raise InputError(f"{path}: cannot be written ({error.strerror})") from error
@@ -92,7 +92,10 @@ def explain(settings: ExplainSettings) -> Explained:
         data = _pairs_with_ids(data, settings.pair_ids)
     if settings.limit is not None:
         data = data.limit(settings.limit)
-    ids, batch = _one_row_per_pair(data) if metric.declaration.reads_all_references else _one_row_per_gold_answer(data)
+    if metric.declaration.reads_all_references:
+        ids, batch = _batch_of_pairs(data)
+    else:
+        ids, batch = _batch_of_gold_answers(data)
     if not ids:
         raise InputError(f"{data.name}: has no pair to explain")
     explanations = []
@@ -111,7 +114,12 @@ def explain(settings: ExplainSettings) -> Explained:
 
 
 def _load_pairs(settings: ExplainSettings) -> Pairs:
-    """Return the data to explain, or the two texts as data of one pair."""
+    """Return the data to explain, labelled or not; two texts are returned as data of one pair.
+
+    Raises:
+        InputError: the data, or a text, cannot be read.
+        OfflineError, UnavailableError: the data of a card is not on this machine and cannot be downloaded.
+    """
     source = settings.pairs
     if source is None:
         source = [{"reference": settings.reference, "candidate": settings.candidate}]
@@ -119,19 +127,19 @@ def _load_pairs(settings: ExplainSettings) -> Pairs:
 
 
 def _corpus_of_gold_answers(data: Pairs) -> Callable[[], list[str]]:
-    """Return a function that returns all gold answers in the data, as the corpus for binding a metric."""
+    """Return a function that returns all gold answers in the data, the corpus to which a metric is bound."""
 
-    def gold_answers() -> list[str]:
+    def read_gold_answers() -> list[str]:
         texts: list[str] = []
         for cell in data.texts()[0]:
             texts.extend([cell] if isinstance(cell, str) else cell)
         return texts
 
-    return gold_answers
+    return read_gold_answers
 
 
 def _refuse_corpus(metric: Metric) -> Callable[[], list[str]]:
-    """Return a function that raises InputError in place of a corpus: two texts alone have none for weights."""
+    """Return a function that raises InputError instead of returning a corpus, since two texts alone are none."""
 
     def raise_no_corpus() -> list[str]:
         raise InputError(f"metric {metric}: its weights come from the references of a dataset; give one with `pairs`")
@@ -152,31 +160,31 @@ def _pairs_with_ids(data: Pairs, pair_ids: Sequence[str]) -> Pairs:
     return data.take(rows.to_numpy())
 
 
-def _one_row_per_pair(data: Pairs) -> tuple[list[str], Batch]:
-    """Return pair ids and texts, one row per pair with all its gold answers."""
+def _batch_of_pairs(data: Pairs) -> tuple[list[str], Batch]:
+    """Return the pair ids and the texts of the pairs, one row per pair with all its gold answers."""
     cells, candidates, questions = data.texts()
     gold_answers = [[cell] if isinstance(cell, str) else cell for cell in cells]
     first_answers = [answers[0] for answers in gold_answers]
-    return data.table.column("pair_id").to_pylist(), Batch(
-        first_answers, candidates, questions, gold_answers=gold_answers
-    )
+    batch = Batch(first_answers, candidates, questions, gold_answers=gold_answers)
+    return data.table.column("pair_id").to_pylist(), batch
 
 
-def _one_row_per_gold_answer(data: Pairs) -> tuple[list[str], Batch]:
-    """Return pair ids and texts, one row per gold answer: a pair with several appears once for each of them."""
+def _batch_of_gold_answers(data: Pairs) -> tuple[list[str], Batch]:
+    """Return the pair ids and the texts of the pairs, one row per gold answer, so that a pair may have several rows."""
     references, candidates, questions = data.texts()
-    graphs = {name: data.table.column(name).to_pylist() for name in GRAPH_COLUMNS if name in data.table.column_names}
     rows: list[int] = []
     gold_answers: list[str] = []
     for row, cell in enumerate(references):
         texts = [cell] if isinstance(cell, str) else cell
         gold_answers += texts
         rows += [row] * len(texts)
+    graphs: dict[str, list[str]] = {}
+    for name in GRAPH_COLUMNS:
+        if name in data.table.column_names:
+            cells = data.table.column(name).to_pylist()
+            # the fields of a batch are called reference_graphs and candidate_graphs
+            graphs[f"{name}s"] = [cells[row] or "" for row in rows]
+    repeated_questions = None if questions is None else [questions[row] for row in rows]
+    batch = Batch(gold_answers, [candidates[row] for row in rows], repeated_questions, **graphs)
     ids = data.table.column("pair_id").to_pylist()
-    batch = Batch(
-        gold_answers,
-        [candidates[row] for row in rows],
-        None if questions is None else [questions[row] for row in rows],
-        **{f"{name}s": [column[row] or "" for row in rows] for name, column in graphs.items()},
-    )
     return [ids[row] for row in rows], batch

@@ -12,18 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assay.api.executor import executor_for
 from assay.api.result import Result
-from assay.api.run import load_metrics, purse_from_settings
+from assay.api.run import executor_for, load_metrics, purse_from_settings
 from assay.api.writing import check_existing_output, check_output_path, write_scored_lines, write_table
-from assay.benchmark.buckets import reads_texts
+from assay.benchmark.buckets import first_rule_of_texts
 from assay.benchmark.folder import check_target, write_run
 from assay.benchmark.request import Request
 from assay.benchmark.runner import run, score_pairs
 from assay.benchmark.settings import AgreeSettings, ScoreSettings
 from assay.datasets import Pairs, join_graphs, load_dataset, read_table_file
 from assay.datasets.columns import MissingColumnsError, parse_columns, resolve_columns
-from assay.datasets.files import SUFFIXES, file_of, is_standard_input, is_table_file
+from assay.datasets.files import SUFFIXES, is_standard_input, is_table_file, local_path_of
 from assay.datasets.load import own_pairs
 from assay.datasets.reading import Reading
 from assay.errors import AssayError, InputError
@@ -72,8 +71,9 @@ def score_file(settings: ScoreSettings) -> list[str]:
             file already has a column of its name.
         AssayError: no metric returned scores; nothing is written.
     """
-    file, out = file_of(settings.file), user_path(settings.out)
+    file, out = local_path_of(settings.file), user_path(settings.out)
     check_output_path(file, out)
+    progress = settings.progress or Silent()
     metrics, absent = load_metrics(settings.metrics, offline=settings.offline)
     table = read_table_file(file).table
     reading_settings = settings.values_of(OwnData)
@@ -81,15 +81,15 @@ def score_file(settings: ScoreSettings) -> list[str]:
         raise InputError("`drop_unlabelled`: every row of the file gets its scores, with a label or without")
     pairs = load_dataset(file, **reading_settings, allow_unlabelled=True)
     for hint in pairs.hints:
-        (settings.progress or Silent()).say(f"{file}: {hint}")
+        progress.say(f"{file}: {hint}")
     reading = Reading(settings.columns, settings.separator, settings.labels)
     check_existing_output(out, pairs, table.column_names, reading, spreadsheet=settings.spreadsheet)
-    digest = pairs.sha256
+    file_digest = pairs.sha256
     if settings.graphs is not None:
         pairs = join_graphs(pairs, settings.graphs)
-    existing = [str(metric) for metric in metrics if str(metric) in table.column_names]
-    if existing:
-        raise InputError(f"{file}: has a column {existing[0]!r} already; rename it there, or leave that metric out")
+    for metric in metrics:
+        if str(metric) in table.column_names:
+            raise InputError(f"{file}: has a column {str(metric)!r} already; rename it there, or leave that metric out")
     if settings.limit is not None:
         pairs, table = pairs.limit(settings.limit), table.slice(0, settings.limit)
     request_settings = settings.values_of(GoldAnswers, Offline)
@@ -100,27 +100,26 @@ def score_file(settings: ScoreSettings) -> list[str]:
             store=None if settings.store is None else user_path(settings.store),
             executor=executor,
             fresh=settings.fresh,
-            progress=settings.progress or Silent(),
+            progress=progress,
         )
     scores = outcome.datasets[0].scores
     failures = list(outcome.failures)
-    for status in outcome.metrics:
-        if status.status == "not applicable":
-            failures.append(f"metric {status.metric}: {status.reason}")
-        for phrase, count in status.flags.items():
+    for record in outcome.metrics:
+        if record.status == "not applicable":
+            failures.append(f"metric {record.metric}: {record.reason}")
+        for phrase, count in record.flags.items():
             if count:
-                (settings.progress or Silent()).say(f"{status.metric}: {count:,} of {len(pairs):,} pairs: {phrase}")
+                progress.say(f"{record.metric}: {count:,} of {len(pairs):,} pairs: {phrase}")
     if not scores:
         raise AssayError(f"{out}: not written, since no metric gave scores: {'; '.join(failures)}")
-    is_jsonl = [SUFFIXES.get(path.suffix.lower()) == "jsonl" for path in (file, out)]
-    if all(is_jsonl):
+    if all(SUFFIXES.get(path.suffix.lower()) == "jsonl" for path in (file, out)):
         # the lines are copied from the file, so they must still be those that were scored
-        if sha256_of(file) != digest:
+        if sha256_of(file) != file_digest:
             raise InputError(f"{file}: was changed while it was scored; run it again")
         write_scored_lines(file, scores, len(pairs), out)
     else:
-        for metric, metric_scores in scores.items():
-            table = table.append_column(metric, _arrow_column(metric_scores))
+        for name, metric_scores in scores.items():
+            table = table.append_column(name, _arrow_column(metric_scores))
         write_table(table, out, spreadsheet=settings.spreadsheet)
     return failures
 
@@ -147,19 +146,13 @@ def agree_file(settings: AgreeSettings) -> Result:
     """
     file = user_path(settings.file)
     mapping = parse_columns(settings.columns)
-    pairs, absent = load_scored(file, Reading(**settings.values_of(OwnColumns)))
-    bucket_rule, control_name = reads_texts(settings.buckets), reads_texts(settings.controls)
-    rule = None
-    if bucket_rule:
-        rule = f"bucket {bucket_rule!r}"
-    elif control_name:
-        rule = f"`controls={control_name}`"
-    elif settings.drop_duplicates:
-        rule = "dropping duplicates"
-    if absent and rule:
+    pairs, absent = load_scored_pairs(file, Reading(**settings.values_of(OwnColumns)))
+    text_reader = _setting_that_reads_texts(settings)
+    if absent and text_reader:
+        columns_option = ",".join(f"{name}={name.upper()}" for name in absent)
         raise InputError(
-            f"{file}: {rule} needs the texts and there is no column {' and no column '.join(absent)}; say which is "
-            f"which: `columns={','.join(f'{name}={name.upper()}' for name in absent)}`"
+            f"{file}: {text_reader} needs the texts and there is no column {' and no column '.join(absent)}; say which"
+            f" is which: `columns={columns_option}`"
         )
     annotators: set[str] = set()
     for source in mapping.get("label", ()):
@@ -176,7 +169,7 @@ def agree_file(settings: AgreeSettings) -> Result:
             f"assay score {file} --metric f1 --out OUT.csv"
         )
     for name in score_names:
-        pairs.column(name)
+        pairs.column(name)  # raises an error if there is no such column
     # not loaded by name: a column called bleu,smoothing=floor would be read as a metric with an option
     metrics = tuple(Recorded(subject=name) for name in score_names)
     request_settings = settings.values_of(AdjustedAgreement, Limited)
@@ -190,10 +183,22 @@ def agree_file(settings: AgreeSettings) -> Result:
     return result
 
 
-def load_scored(file: Path, reading: Reading) -> tuple[Pairs, list[str]]:
-    """Return the pairs of a file in which only the label is required, and the names of its missing text columns.
+def _setting_that_reads_texts(settings: AgreeSettings) -> str:
+    """Return the first setting that needs the texts of the pairs, in words; empty if there is none."""
+    bucket_rule = first_rule_of_texts(settings.buckets)
+    if bucket_rule:
+        return f"bucket {bucket_rule!r}"
+    control_name = first_rule_of_texts(settings.controls)
+    if control_name:
+        return f"`controls={control_name}`"
+    return "dropping duplicates" if settings.drop_duplicates else ""
 
-    Missing text columns (reference, candidate) are filled with empty texts.
+
+def load_scored_pairs(file: Path, reading: Reading) -> tuple[Pairs, list[str]]:
+    """Return the pairs of a file of which only the label is required, and the names of its missing text columns.
+
+    Missing text columns (reference, candidate) are filled with empty texts. Row numbers become the pair ids if the file
+    has no others.
 
     Raises:
         InputError: the file cannot be read or has no label.
@@ -210,7 +215,7 @@ def load_scored(file: Path, reading: Reading) -> tuple[Pairs, list[str]]:
         table = table.append_column(name, pa.array([""] * len(table)))
     name, origin = ("stdin", "standard input") if is_standard_input(file) else (file.stem, str(file))
     pairs = own_pairs(replace(source, table=table), reading, name=name, origin=origin)
-    return replace(pairs, sha256=sha256_of(file_of(file))), absent
+    return replace(pairs, sha256=sha256_of(local_path_of(file))), absent
 
 
 def _numeric_columns(pairs: Pairs) -> tuple[list[str], list[str]]:
@@ -280,7 +285,15 @@ def open_runs(runs: Run | Sequence[Run]) -> Iterator[list[RunFolder]]:
 
 
 def _open_run(run: Run, temporary: Path) -> RunFolder:
-    """Return a run as a run folder; a file or unsaved result is first written to *temporary*, named by its index."""
+    """Return a run as a run folder; a file or an unsaved result is first written to a folder.
+
+    Args:
+        run: the run.
+        temporary: the path of the folder to write, whose name is the index of the run from 0.
+
+    Raises:
+        InputError: the path is neither a run folder nor a file with a label and score columns, or cannot be read.
+    """
     if isinstance(run, Result):
         if run.folder is not None:
             return read_run(run.folder)

@@ -9,9 +9,9 @@ from assay.api.files import Run, open_runs
 from assay.api.values import Report
 from assay.errors import InputError
 from assay.progress import Silent
-from assay.reports.data import signed
-from assay.reports.leaderboard.board import Filters, boards, join, missing_metrics, work_of
-from assay.reports.leaderboard.document import document
+from assay.reports.data import with_signatures
+from assay.reports.leaderboard.board import Filters, boards, join_runs, missing_metrics, resample_count
+from assay.reports.leaderboard.document import to_document
 from assay.reports.leaderboard.settings import LeaderboardSettings
 from assay.settings import takes_settings
 from assay.statistics.coefficients import (
@@ -47,7 +47,7 @@ def leaderboard(runs: Run | Sequence[Run], settings: LeaderboardSettings) -> Rep
         tuple(settings.metrics), tuple(settings.datasets), tuple(settings.languages), tuple(settings.kinds)
     )
     with open_runs(runs) as opened:
-        joined = join(opened, filters)
+        joined = join_runs(opened, filters)
         has_two_values = [have_two_values(dataset.data.labels) for dataset in joined if not dataset.unranked]
         by = settings.by or deciding_statistic(has_two_values, calibrate_ties=settings.calibrate_ties)
         default = default_statistics([by == OF_TWO_LABELS and settings.by is None])
@@ -55,7 +55,7 @@ def leaderboard(runs: Run | Sequence[Run], settings: LeaderboardSettings) -> Rep
         if settings.calibrate_ties:
             (by,), shown = calibrated_forms([by]), calibrated_forms(shown)
         settings = replace(settings, statistics=shown)
-        progress.begin("comparing metrics", work_of(joined, settings, buckets))
+        progress.begin("comparing metrics", resample_count(joined, settings, buckets))
         ranked_boards = boards(joined, settings, by=by, buckets=buckets, advance=progress.advance)
-        board_document = document(ranked_boards, settings, by, missing_metrics(opened))
-        return Report(signed(board_document, [dataset.data for dataset in joined], (), settings.signature))
+        board_document = to_document(ranked_boards, settings, by, missing_metrics(opened))
+        return Report(with_signatures(board_document, [dataset.data for dataset in joined], (), settings.signature))

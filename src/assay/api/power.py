@@ -10,7 +10,7 @@ from assay.api.compare import computed_statistics
 from assay.api.files import open_runs
 from assay.api.values import Report
 from assay.reports.compare.contests import check_buckets, contests
-from assay.reports.data import signed
+from assay.reports.data import with_signatures
 from assay.reports.power import PowerSettings, document, plan_comparisons
 from assay.settings import takes_settings
 from assay.statistics.coefficients import check_statistics
@@ -39,4 +39,4 @@ def power(runs: str | Path | Sequence[str | Path], settings: PowerSettings) -> R
         plans = [plan for contest in compared for plan in plan_comparisons(contest, settings)]
         datasets = [dataset for contest in compared for dataset in (contest.data, contest.other) if dataset is not None]
         metrics = dict.fromkeys(name for contest in compared for name in contest.metrics)
-        return Report(signed(document(plans, settings), datasets, metrics, settings.signature))
+        return Report(with_signatures(document(plans, settings), datasets, metrics, settings.signature))

@@ -47,11 +47,12 @@ class Profile:
     @property
     def failures(self) -> list[str]:
         """One line for each metric that could not be measured."""
-        return [
-            f"{metric.metric}: {metric.status}, {metric.reason}" + (f" -> {metric.remedy}" if metric.remedy else "")
-            for metric in self.metrics
-            if metric.status != "done"
-        ]
+        lines = []
+        for metric in self.metrics:
+            if metric.status != "done":
+                remedy = f" -> {metric.remedy}" if metric.remedy else ""
+                lines.append(f"{metric.metric}: {metric.status}, {metric.reason}{remedy}")
+        return lines
 
     def as_dict(self) -> dict[str, Any]:
         """Return the profile as plain values."""
@@ -87,10 +88,12 @@ def profile(settings: ProfileSettings) -> Profile:
     data = _load_pairs(settings)
     points = settings.points()
     max_pair_count = max(pair_count for pair_count, _ in points)
-    profiles, distinct_count = [], 0
+    profiles = []
+    distinct_count = 0
     for name, metric in metrics_by_name.items():
         progress.begin(name, len(points))
         try:
+            # reported below, like an error of the measurement
             if isinstance(metric, UnavailableError):
                 raise metric
             batch, distinct_count = _sample_distinct_pairs(data, metric, max_pair_count)
@@ -111,7 +114,7 @@ def profile(settings: ProfileSettings) -> Profile:
 
 
 def _load_profilable_metric(name: str | MetricName | Metric) -> Metric | UnavailableError:
-    """Return a metric, or the error if it is unavailable.
+    """Return the metric of a name, or the error if it is unavailable.
 
     Raises:
         InputError: the name is unknown, or the metric cannot be profiled.
@@ -130,14 +133,16 @@ def _load_profilable_metric(name: str | MetricName | Metric) -> Metric | Unavail
 
 
 def _load_pairs(settings: ProfileSettings) -> Pairs:
-    """Return the pairs whose texts are scored.
+    """Return the pairs whose texts are scored; they need no labels.
 
     Raises:
         InputError: the dataset cannot be read or has no pairs.
+        OfflineError, UnavailableError: the data of a card is not on this machine and cannot be downloaded.
     """
-    dataset, reading_settings = settings.dataset, settings.values_of(OwnData)
+    dataset = settings.dataset
     if isinstance(dataset, Pairs):
         return dataset
+    reading_settings = settings.values_of(OwnData)
     is_card = isinstance(dataset, str | Path) and not is_table_file(dataset)
     data = load_dataset(dataset, **reading_settings, offline=settings.offline, allow_unlabelled=not is_card)
     if not len(data):
@@ -146,7 +151,10 @@ def _load_pairs(settings: ProfileSettings) -> Pairs:
 
 
 def _sample_distinct_pairs(data: Pairs, metric: Metric, max_pair_count: int) -> tuple[Batch, int]:
-    """Return the first distinct pairs in a fixed random order, and the number of distinct pairs in the data."""
+    """Return a batch of at most *max_pair_count* distinct pairs, and the number of distinct pairs in the data.
+
+    The pairs are drawn in a fixed random order, so that every call returns the same ones.
+    """
     singles = Singles.read_by(metric, data)
     random_order = np.random.default_rng(0).permutation(len(singles.digests))
     return singles.batch(random_order[:max_pair_count]), len(random_order)

@@ -13,10 +13,10 @@ from assay.errors import UnavailableError
 from assay.paths import user_path
 from assay.progress import Silent
 from assay.reports.combine import COMBINATION, small_combination
-from assay.reports.data import signed
+from assay.reports.data import with_signatures
 from assay.reports.folder import read_run
-from assay.reports.leaderboard.board import Filters, boards, join, missing_metrics, work_of
-from assay.reports.leaderboard.document import document
+from assay.reports.leaderboard.board import Filters, boards, join_runs, missing_metrics, resample_count
+from assay.reports.leaderboard.document import to_document
 from assay.reports.recommend import Limits, RecommendSettings, advise_on, with_advice
 from assay.reports.settings import PairedTests
 from assay.settings import AgreementSettings, Graphs, Limited, OwnData, Prices, Scoring, takes_settings
@@ -28,9 +28,9 @@ from assay.statistics.coefficients import (
     have_two_values,
 )
 
-#: The metrics that are compared by default: those of a suite, and some for long answers to questions whose gold answers
-#: are a word or two.
+#: The suite whose metrics are compared by default.
 SUITE = "quickstart"
+#: Further metrics that are compared by default, for long answers to questions whose gold answers are a word or two.
 LONG_ANSWER_METRICS = ("contains", "token-recall")
 
 
@@ -54,7 +54,7 @@ def recommend(settings: RecommendSettings) -> Report:
         UnavailableError: none of the metrics is available.
     """
     progress = settings.progress or Silent()
-    limits = Limits.of(settings.budget, settings.max_price)
+    limits = Limits.parse(settings.budget, settings.max_price)
     scoring = settings.values_of(OwnData, Graphs, AgreementSettings, Limited, Scoring, Prices)
     scoring["statistics"] = _requested_statistics(settings)
     if settings.out is None:
@@ -74,22 +74,23 @@ def recommend(settings: RecommendSettings) -> Report:
         opened = read_run(folder)
         if not opened.manifest.has_scores:
             raise UnavailableError("no metric gave scores", "; ".join(missing_metrics([opened])))
-        joined = join([opened], Filters())
+        joined = join_runs([opened], Filters())
         has_two_values = [have_two_values(dataset.data.labels) for dataset in joined]
         by = settings.by or deciding_statistic(has_two_values, calibrate_ties=settings.calibrate_ties)
-        (by,) = calibrated_forms([by]) if settings.calibrate_ties else (by,)
+        if settings.calibrate_ties:
+            (by,) = calibrated_forms([by])
         statistics = check_statistics([*opened.manifest.request.statistics, by])
         tests = PairedTests(**{**settings.values_of(PairedTests), "statistics": statistics})
         combined = small_combination(joined[0].data, by, settings.seed)
         if combined is not None:
             joined[0].scores[COMBINATION] = combined.scores
             joined[0].records[COMBINATION] = combined.record
-        progress.begin("comparing metrics", work_of(joined, tests))
+        progress.begin("comparing metrics", resample_count(joined, tests))
         ranked_boards = boards(joined, tests, by=by, advance=progress.advance)
         # there is only one dataset, and each board is one of its buckets
         advice = advise_on(joined[0], ranked_boards, limits, by, tests)
-    tables = document(ranked_boards, tests, by, missing_metrics([opened]))
-    evidence = signed(tables, [subject.data for subject in joined], (), tests.signature)
+    tables = to_document(ranked_boards, tests, by, missing_metrics([opened]))
+    evidence = with_signatures(tables, [subject.data for subject in joined], (), tests.signature)
     advised = with_advice(evidence, advice, limits, by)
     if combined is not None:
         run_folder = "RUN" if settings.out is None else str(settings.out)

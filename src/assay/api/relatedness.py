@@ -7,18 +7,18 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.api.run import as_list, run
+from assay.api.run import dataset_list, run
 from assay.api.values import Report
 from assay.errors import InputError, MissingExtraError
 from assay.metrics.overlap import Dice
 from assay.metrics.static import Static
-from assay.metrics.words.features import OBJECTS, SUBJECTS, Reader, SpacyReader, Word, related_words
+from assay.metrics.words.features import OBJECTS, SUBJECTS, Reader, SpacyReader, Word, word_kind_features
 from assay.metrics.words.vectors import open_vectors
 from assay.paths import user_path
 from assay.progress import Progress, Silent
-from assay.reports.data import ScoredDataset, draws_of, read_datasets, signed
+from assay.reports.data import ScoredDataset, draws_signature, read_datasets, with_signatures
 from assay.reports.folder import read_run
-from assay.reports.relatedness import Measured, RelatednessSettings, to_document
+from assay.reports.relatedness import Feature, RelatednessSettings, to_document
 from assay.settings import Limited, Offline, OwnData, ScoreStore, takes_settings
 
 
@@ -40,7 +40,7 @@ def relatedness(settings: RelatednessSettings) -> Report:
     """
     progress = settings.progress or Silent()
     overlap_metric, word_metric = Dice(), Static(subject=str(settings.vectors))
-    if len(as_list(settings.dataset)) != 1:
+    if len(dataset_list(settings.dataset)) != 1:
         raise InputError("give one dataset; its pairs are taken apart")
     notes = []
     reader: Reader | None = None
@@ -70,19 +70,19 @@ def relatedness(settings: RelatednessSettings) -> Report:
         (data,) = read_datasets(read_run(folder))
         all_rows = np.ones(len(data), dtype=bool)
         features = [
-            Measured("Q1", "lexical overlap", data.scores[str(overlap_metric)], all_rows),
-            Measured("Q2", "all words", data.scores[str(word_metric)], all_rows),
+            Feature("Q1", "lexical overlap", data.scores[str(overlap_metric)], all_rows),
+            Feature("Q2", "all words", data.scores[str(word_metric)], all_rows),
         ]
         if reader is not None:
             notes += _reading_notes(reader, data)
             features += _related_word_features(data, reader, user_path(settings.vectors), progress)
-        draws = draws_of(resamples=settings.resamples, confidence=settings.confidence, seed=settings.seed)
+        draws = draws_signature(resamples=settings.resamples, confidence=settings.confidence, seed=settings.seed)
         document = to_document(data, features, settings, notes)
-        return Report(signed(document, [data], (str(overlap_metric), str(word_metric)), draws))
+        return Report(with_signatures(document, [data], (str(overlap_metric), str(word_metric)), draws))
 
 
 def _reading_notes(reader: Reader, data: ScoredDataset) -> list[str]:
-    """Return notes on how a pipeline reads the words.
+    """Return notes on how a pipeline reads the words of the sentences.
 
     Raises:
         InputError: the pipeline is for another language.
@@ -98,7 +98,7 @@ def _reading_notes(reader: Reader, data: ScoredDataset) -> list[str]:
     return notes
 
 
-def _related_word_features(data: ScoredDataset, reader: Reader, vectors: Path, progress: Progress) -> list[Measured]:
+def _related_word_features(data: ScoredDataset, reader: Reader, vectors: Path, progress: Progress) -> list[Feature]:
     """Return the features of Q3 and Q4, with one score per pair.
 
     Raises:
@@ -110,14 +110,15 @@ def _related_word_features(data: ScoredDataset, reader: Reader, vectors: Path, p
     texts_by_side = [gold_answers[0] for gold_answers in references], data.table.column("candidate").to_pylist()
     progress.begin("reading words", len(data) * len(texts_by_side))
     first_words, second_words = (_read_words(reader, texts, progress) for texts in texts_by_side)
-    features = related_words(first_words, second_words, open_vectors(vectors), roles=reader.parses)
+    features = word_kind_features(first_words, second_words, open_vectors(vectors), roles=reader.parses)
     return [
-        Measured(feature.question, feature.name, feature.scores, feature.present, feature.question == "Q3a")
+        Feature(feature.question, feature.name, feature.scores, feature.present, feature.question == "Q3a")
         for feature in features
     ]
 
 
 def _read_words(reader: Reader, texts: list[str], progress: Progress) -> list[list[Word]]:
+    """Return the words of each text, and report the texts as progress."""
     words = reader.read(texts)
     progress.advance(len(texts))
     return words

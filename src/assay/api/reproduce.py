@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from assay.api.run import run
 from assay.errors import InputError
-from assay.reports.reproduce import CellVerdict, PublishedTable, ReproduceSettings, compare, list_tables, load_table
+from assay.reports.reproduce import (
+    CellVerdict,
+    PublishedTable,
+    ReproduceSettings,
+    compare_cells,
+    list_tables,
+    load_table,
+)
 from assay.settings import takes_settings
 
 
@@ -45,4 +52,4 @@ def reproduce(name: str, settings: ReproduceSettings) -> tuple[PublishedTable, l
         progress=settings.progress,
     )
     agreement_rows = result.outcome.agreement
-    return table, compare(table, agreement_rows, vectors), result.failures
+    return table, compare_cells(table, agreement_rows, vectors), result.failures

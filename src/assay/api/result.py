@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.api.values import Tables
-from assay.benchmark.folder import PAGE, describe_run, write_run
+from assay.benchmark.folder import PAGE, manifest_of_run, write_run
 from assay.benchmark.records import Outcome
 from assay.errors import InputError
 from assay.manifest import AGREEMENT_COLUMNS
-from assay.output import one_at_a_time
+from assay.output import exclusive_lock
 from assay.paths import user_path
 from assay.reports.folder import RunFolder, read_run
 from assay.reports.run import document
@@ -43,7 +43,7 @@ class Result(Tables):
         """The agreement table: one row per coefficient, columns as in ``agreement.csv``; undefined values are NaN."""
         import pandas as pd
 
-        rows = [row.plain() for row in self.outcome.agreement]
+        rows = [row.plain_values() for row in self.outcome.agreement]
         frame = pd.DataFrame(rows, columns=list(AGREEMENT_COLUMNS))
         return frame.astype({"value": "float64", "low": "float64", "high": "float64"})
 
@@ -74,7 +74,7 @@ class Result(Tables):
     @cached_property
     def report(self) -> RunFolder:
         """The run in the form that reports read."""
-        return RunFolder(self.folder, describe_run(self.outcome), list(self.outcome.agreement))
+        return RunFolder(self.folder, manifest_of_run(self.outcome), list(self.outcome.agreement))
 
     @cached_property
     def document(self) -> Document:
@@ -82,7 +82,7 @@ class Result(Tables):
         return document(self.report)
 
     def save(self, folder: str | Path, *, page: bool = True) -> Path:
-        """Write the run folder; see :mod:`assay.benchmark.folder`.
+        """Write the run folder and return its path; see :mod:`assay.benchmark.folder`.
 
         Args:
             folder: the path of the run folder.
@@ -111,7 +111,7 @@ class Result(Tables):
         from assay.reports.page.render import page_html, put_page
 
         # made from the saved folder, since the page shows its path; locked, so that no other run replaces it meanwhile
-        with one_at_a_time(self.folder.parent):
+        with exclusive_lock(self.folder.parent):
             page = page_html([read_run(self.folder)], leaderboard=False, categories=False)
             put_page(page, self.folder / PAGE)
 
@@ -122,6 +122,7 @@ class Result(Tables):
     def __repr__(self) -> str:
         from rich.console import Console
 
+        # without a terminal, such as in a notebook, a width at which most tables fit
         width = shutil.get_terminal_size(fallback=(110, 24)).columns
         console = Console(width=width, no_color=True, force_terminal=False)
         with console.capture() as captured:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from assay.api.executor import executor_for
 from assay.api.result import Result
 from assay.api.values import Report
-from assay.benchmark.buckets import rules_for
+from assay.benchmark.buckets import usable_rules
 from assay.benchmark.estimate import estimate_work
+from assay.benchmark.executor import Executor, Workers
 from assay.benchmark.folder import check_target
 from assay.benchmark.request import Request
 from assay.benchmark.runner import run as run_request
@@ -26,14 +27,14 @@ from assay.datasets.load import is_own_file
 from assay.errors import InputError, OfflineError, UnavailableError
 from assay.metrics import Metric, load_metric
 from assay.metrics.judge.spending import Purse, read_prices, use_purse
-from assay.metrics.neural.runtime import Runtime, use_runtime
+from assay.metrics.neural.runtime import Runtime, devices_of, use_runtime
 from assay.paths import user_path
 from assay.progress import Silent
 from assay.reports.estimate import document as estimate_document
-from assay.settings import AdjustedAgreement, GoldAnswers, Limited, Offline, OwnData, Paid, takes_settings
+from assay.settings import AdjustedAgreement, GoldAnswers, Limited, Offline, OwnData, Paid, Scoring, takes_settings
 
 
-def plan(settings: RunSettings) -> Request:
+def plan_run(settings: RunSettings) -> Request:
     """Load the data and the metrics that the settings name, and return them as a request.
 
     Datasets and metrics that are unavailable are listed in the request, as long as others are available.
@@ -43,9 +44,9 @@ def plan(settings: RunSettings) -> Request:
         UnavailableError: none of the datasets, or none of the metrics, is available.
     """
     named_datasets, suite = dataset_or_suite(settings.suite)
-    specs = [*named_datasets, *as_list(settings.datasets)] or list(suite.datasets if suite else ())
+    specs = [*named_datasets, *dataset_list(settings.datasets)] or list(suite.datasets if suite else ())
     names = settings.metrics or (suite.metrics if suite else ())
-    _check_not_empty(specs, names, settings)
+    _check_arguments(specs, names, settings)
     metrics, absent = load_metrics(names, offline=settings.offline)
     datasets, unavailable = _load_datasets(specs, settings)
     if settings.graphs is not None:
@@ -83,28 +84,29 @@ def _applicable_buckets(suite: Suite, replacements: list[Pairs]) -> tuple[str, .
     """
     if not replacements:
         return suite.buckets
-    return tuple(rule for rule in suite.buckets if any(rules_for(pairs, [rule])[0] for pairs in replacements))
+    return tuple(rule for rule in suite.buckets if any(usable_rules(pairs, [rule])[0] for pairs in replacements))
 
 
 def dataset_or_suite(name: str | None) -> tuple[list[str], Suite | None]:
-    """Return what ``assay run NAME`` means: a list with one dataset and no suite, or an empty list and a suite.
+    """Return what ``assay run NAME`` means: a list with one dataset and None, or an empty list and a suite.
 
-    A suite takes precedence over a dataset of the same name. Without a name the list is empty and the suite None.
+    A bundled suite takes precedence over a dataset of the same name. Without a name, the list is empty and the suite
+    None.
 
     Raises:
-        InputError: the name is neither a dataset nor a suite.
+        InputError: the name is neither a dataset nor a suite, or the suite cannot be read.
     """
     if not name:
         return [], None
-    if name not in shipped_suites() and (
-        is_own_file(name) or parse_spec(name)[0] in {entry.name for entry in list_datasets()}
-    ):
+    if name in shipped_suites():
+        return [], load_suite(name)
+    if is_own_file(name) or parse_spec(name)[0] in {entry.name for entry in list_datasets()}:
         return [name], None
     return [], load_suite(name)
 
 
-def _check_not_empty(specs: list[Any], names: Sequence[Any], settings: RunSettings) -> None:
-    """Raise InputError if no dataset or metric is named, or settings of own data are set for cards alone."""
+def _check_arguments(specs: list[Any], names: Sequence[Any], settings: RunSettings) -> None:
+    """Raise InputError if no dataset or no metric is named, or a setting for own data is used with cards alone."""
     if not specs:
         raise InputError("no dataset: name a suite (assay run quickstart) or give `datasets=NAME_OR_FILE`")
     if not names:
@@ -140,9 +142,15 @@ def _load_datasets(specs: list[Any], settings: RunSettings) -> tuple[list[Pairs]
 
 
 def _load_dataset(spec: Any, settings: RunSettings) -> Pairs:
-    """Return the pairs of one spec; settings of columns do not apply to cards, which have their own reader."""
+    """Return the pairs of one spec.
+
+    Raises:
+        InputError: the dataset is unknown or cannot be read.
+        OfflineError, UnavailableError: its files are not on this machine and cannot be downloaded.
+    """
     if isinstance(spec, Pairs):
         return spec
+    # settings of columns do not apply to cards, which have their own reader
     reading_settings = {"language": settings.language} if _is_card(spec) else settings.values_of(OwnData)
     return load_dataset(spec, **reading_settings, offline=settings.offline)
 
@@ -192,21 +200,20 @@ def _is_card(spec: Any) -> bool:
 def _name_distinctly(pairs: list[Pairs]) -> tuple[Pairs, ...]:
     """Return the datasets with unique names: equal names get their version, then their split, then a number.
 
-    Renames the datasets in *pairs* as well.
-
     Raises:
         InputError: two datasets have the same name, split and pairs.
     """
     _check_no_duplicate_datasets(pairs)
+    datasets = list(pairs)
     for separator, field in (("@", "version"), (":", "split")):
-        counts = Counter(dataset.name for dataset in pairs)
-        for index, dataset in enumerate(pairs):
+        counts = Counter(dataset.name for dataset in datasets)
+        for index, dataset in enumerate(datasets):
             value = getattr(dataset, field)
             if counts[dataset.name] > 1 and value:
-                pairs[index] = replace(dataset, name=f"{dataset.name}{separator}{value}")
+                datasets[index] = replace(dataset, name=f"{dataset.name}{separator}{value}")
     name_counts: Counter[str] = Counter()
     renamed = []
-    for dataset in pairs:
+    for dataset in datasets:
         name_counts[dataset.name] += 1
         number = name_counts[dataset.name]
         renamed.append(replace(dataset, name=f"{dataset.name}-{number}") if number > 1 else dataset)
@@ -218,8 +225,9 @@ def _check_no_duplicate_datasets(pairs: list[Pairs]) -> None:
     for index, dataset in enumerate(pairs):
         for earlier in pairs[:index]:
             if (dataset.name, dataset.split, dataset.digest) == (earlier.name, earlier.split, earlier.digest):
-                sources = f": {earlier.source} and {dataset.source} hold the same pairs"
-                detail = sources if dataset.source != earlier.source else ""
+                detail = ""
+                if dataset.source != earlier.source:
+                    detail = f": {earlier.source} and {dataset.source} hold the same pairs"
                 raise InputError(f"the dataset {dataset.name} is asked for twice{detail}; leave one out")
 
 
@@ -252,7 +260,7 @@ def run(settings: RunSettings) -> Result:
         >>> result = assay.run([("7 km", "seven kilometres", 2.0), …], ["f1", "chrf"])  # doctest: +SKIP
         >>> result.agreement  # doctest: +SKIP
     """
-    request = plan(settings)
+    request = plan_run(settings)
     if settings.out is not None:
         check_target(user_path(settings.out), request.digest())
     store = None if settings.store is None else user_path(settings.store)
@@ -274,12 +282,10 @@ def estimate(settings: RunSettings) -> Report:
         InputError: an argument, a file or its contents cannot be used; the message says which one and why.
         UnavailableError: the only dataset, or the only metric, is unavailable.
     """
-    request = plan(settings)
+    request = plan_run(settings)
     store = None if settings.store is None else user_path(settings.store)
-    runtime, purse = (
-        Runtime(settings.device, settings.model_threads),
-        purse_from_settings(settings, fresh=settings.fresh),
-    )
+    runtime = Runtime(settings.device, settings.model_threads)
+    purse = purse_from_settings(settings, fresh=settings.fresh)
     with use_runtime(runtime), use_purse(purse):
         works = estimate_work(request, store, fresh=settings.fresh)
     return Report(estimate_document([asdict(work) for work in works], settings.budget))
@@ -298,7 +304,49 @@ def purse_from_settings(settings: Paid, *, fresh: bool) -> Purse:
     return Purse(settings.budget, {} if settings.prices is None else read_prices(settings.prices), fresh)
 
 
-def as_list(datasets: Any) -> list[Any]:
+@contextmanager
+def executor_for(settings: Scoring) -> Iterator[Executor]:
+    """Yield an executor for the settings, with their device and threads in effect inside the block.
+
+    Raises:
+        InputError: the device, or the Ray cluster, cannot be used.
+    """
+    if settings.executor is None and settings.engine == "ray":
+        with _ray_executor(settings) as executor:
+            yield executor
+        return
+    runtime = Runtime(settings.device, settings.model_threads)
+    if settings.device not in ("auto", "cpu"):
+        # fails before any work if the named device is missing
+        devices_of(runtime)
+    with use_runtime(runtime):
+        yield settings.executor or Workers(settings.workers, keep_models=settings.keep_models)
+
+
+@contextmanager
+def _ray_executor(settings: Scoring) -> Iterator[Executor]:
+    """Yield an executor on the Ray cluster of the settings, which is left when the block ends.
+
+    Raises:
+        InputError: the cluster cannot be used.
+    """
+    from assay.benchmark.distributed import RayExecutor
+
+    executor = RayExecutor(
+        settings.address,
+        Runtime(settings.device, settings.threads),
+        most=settings.workers,
+        keep_models=settings.keep_models,
+        say=(settings.progress or Silent()).say,
+    )
+    try:
+        with use_runtime(executor.runtime):
+            yield executor
+    finally:
+        executor.leave()
+
+
+def dataset_list(datasets: Any) -> list[Any]:
     """Return one or several datasets as a list; a list of rows (dicts, or tuples of texts) is a single dataset."""
     if not isinstance(datasets, list | tuple):
         return [datasets]
@@ -310,7 +358,7 @@ def _is_row(item: Any) -> bool:
     if holds_splits(item):
         return False
     if isinstance(item, Mapping):
-        # a mapping of columns is a dataset, a mapping of cells a row. Only the candidate tells them apart: a list as
-        # reference may be the gold answers of one row
+        # a mapping of columns is a dataset, a mapping of cells a row. Only the candidate tells them apart, since a list
+        # of references may be the gold answers of one row
         return isinstance(item.get("candidate", ""), str | int | float)
     return isinstance(item, list | tuple) and len(item) in (2, 3) and isinstance(item[1], str)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from assay.api.values import Report
 from assay.progress import Silent
-from assay.reports.significance.document import document
+from assay.reports.significance.document import to_document
 from assay.reports.significance.reading import read_results
 from assay.reports.significance.settings import SignificanceSettings
 from assay.reports.significance.testing import compare_samples, group_results, system_pairs
@@ -32,4 +32,4 @@ def compare_systems(results: str | Path | Sequence[str | Path], settings: Signif
     progress.begin("comparing systems", len(pairs) * len(samples))
     compared = compare_samples(samples, pairs, settings, advance=progress.advance)
     baseline = None if settings.all_pairs else pairs[0][1]
-    return Report(document(samples, compared, settings, notes, baseline))
+    return Report(to_document(samples, compared, settings, notes, baseline))

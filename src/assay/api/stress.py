@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.api.executor import executor_for
-from assay.api.run import as_list, load_metrics, purse_from_settings
+from assay.api.run import dataset_list, executor_for, load_metrics, purse_from_settings
 from assay.api.stress_effects import Source, stress_subject
 from assay.api.values import Report
 from assay.api.verify_recompute import stored_pairs
@@ -27,19 +26,19 @@ from assay.errors import AssayError, InputError
 from assay.metrics import ColumnMetric, Metric
 from assay.metrics.judge.spending import use_purse
 from assay.metrics.neural.runtime import Runtime, use_runtime
-from assay.output import one_at_a_time
+from assay.output import exclusive_lock
 from assay.paths import user_path
 from assay.perturbations import list_perturbations, load_perturbation
 from assay.progress import Silent
-from assay.reports.data import choose_datasets, draws_of
+from assay.reports.data import choose_datasets, draws_signature
 from assay.reports.estimate import document as estimate_document
 from assay.reports.folder import RunFolder, read_run
 from assay.reports.layout import percent
 from assay.reports.stress.document import to_document
 from assay.reports.stress.settings import StressSettings
 from assay.reports.stress.study import StressStudy, save_study
-from assay.reports.thresholds.planning import positive_labels
-from assay.settings import ChosenRows, GoldAnswers, Limited, Offline, OwnData, takes_settings, with_flags
+from assay.reports.thresholds.planning import classify_labels
+from assay.settings import ChosenRows, GoldAnswers, Limited, Offline, OwnData, message_with_flags, takes_settings
 from assay.statistics.crossvalidation import Rows, codes_of_groups
 
 
@@ -102,7 +101,7 @@ def stress(settings: StressSettings) -> Stress:
     study = StressStudy(
         tuple(subjects),
         tuple(notes),
-        draws_of(resamples=settings.resamples, confidence=settings.confidence, seed=settings.seed),
+        draws_signature(resamples=settings.resamples, confidence=settings.confidence, seed=settings.seed),
         _interval_note(settings, sources),
         tuple(hint for source in sources for hint in source.hints),
     )
@@ -121,14 +120,12 @@ def estimate_stress(settings: StressSettings) -> Report:
     """
     plan = _plan_test(settings)[0]
     store = None if settings.store is None else user_path(settings.store)
-    runtime, purse = (
-        Runtime(settings.device, settings.model_threads),
-        purse_from_settings(settings, fresh=settings.fresh),
-    )
+    runtime = Runtime(settings.device, settings.model_threads)
+    purse = purse_from_settings(settings, fresh=settings.fresh)
     with use_runtime(runtime), use_purse(purse):
-        work_items = estimate_work(plan.of_texts, store, fresh=settings.fresh)
+        work_items = estimate_work(plan.request_of_texts, store, fresh=settings.fresh)
         for _, remaining_metrics in plan.others:
-            work_items += estimate_work(plan.of_metrics(remaining_metrics), store, fresh=settings.fresh)
+            work_items += estimate_work(plan.request_of_metrics(remaining_metrics), store, fresh=settings.fresh)
     return Report(estimate_document([asdict(work) for work in work_items], settings.budget))
 
 
@@ -155,8 +152,8 @@ def _plan_test(settings: StressSettings) -> tuple[PerturbedPlan, list[Source], R
         resamples=0,
         **settings.values_of(GoldAnswers, Offline),
     )
-    right = {source.pairs.name: source.right for source in sources}
-    plan = plan_perturbed(request, perturbations, right, settings.seed)
+    is_right_by_dataset = {source.pairs.name: source.right for source in sources}
+    plan = plan_perturbed(request, perturbations, is_right_by_dataset, settings.seed)
     plan.failures.extend(failures)
     return plan, sources, run, notes
 
@@ -184,7 +181,7 @@ def _load_test_metrics(
         if isinstance(metric, ColumnMetric):
             notes.append(f"{metric}: left out, its scores were recorded and there are none of changed pairs")
         elif code := metric.foreign_code():
-            # the run may come from someone else, so that its metrics may not run code unasked
+            # the run may come from someone else, so its metrics must not run code unasked
             notes.append(f"{metric}: left out, it would run code or call a server ({code}); name it to use it")
         else:
             scorable.append(metric)
@@ -200,13 +197,15 @@ def _load_sources(settings: StressSettings, run: RunFolder | None, metrics: tupl
         InputError: no dataset is named, or one cannot be read.
     """
     if run is not None:
-        datasets = choose_datasets(run, as_list(settings.datasets))
+        datasets = choose_datasets(run, dataset_list(settings.datasets))
         sources = []
         for data in datasets:
-            hints = [*data.facts.hints, *([data.facts.grouping] if data.facts.grouping else [])]
+            hints = list(data.facts.hints)
+            if data.facts.grouping:
+                hints.append(data.facts.grouping)
             sources.append(_source_with_verdicts(stored_pairs(data), data.title, data.groups, hints, settings))
         return sources
-    specs = as_list(settings.datasets)
+    specs = dataset_list(settings.datasets)
     if not specs:
         raise InputError("no dataset: give `datasets=NAME_OR_FILE`, or `run=FOLDER`")
     row_settings = settings.values_of(ChosenRows, Limited)
@@ -217,15 +216,24 @@ def _load_sources(settings: StressSettings, run: RunFolder | None, metrics: tupl
         pairs, _ = request.choose_rows(all_pairs)
         column = request.group_column(pairs)
         groups = None if column is None else codes_of_groups(pairs.column(column).to_pylist())
-        version, split = f"@{pairs.version}" if pairs.version else "", f" ({pairs.split})" if pairs.split else ""
+        title = f"{pairs.name}@{pairs.version}" if pairs.version else pairs.name
+        if pairs.split:
+            title += f" ({pairs.split})"
         suggested = suggest_groups(pairs) if settings.group_by is None else None
-        hints = [*pairs.hints, *([] if suggested is None else [suggested.message])]
-        sources.append(_source_with_verdicts(pairs, f"{pairs.name}{version}{split}", groups, hints, settings))
+        hints = list(pairs.hints)
+        if suggested is not None:
+            hints.append(suggested.message)
+        sources.append(_source_with_verdicts(pairs, title, groups, hints, settings))
     return sources
 
 
 def _load_pairs(spec: Any, settings: StressSettings) -> Pairs:
-    """Return the pairs of a dataset; data without a card needs no labels."""
+    """Return the pairs of a dataset; data without a card needs no labels.
+
+    Raises:
+        InputError: the dataset is unknown or cannot be read.
+        OfflineError, UnavailableError: the data of a card is not on this machine and cannot be downloaded.
+    """
     if isinstance(spec, Pairs):
         return spec
     is_card = isinstance(spec, str | Path) and not is_own_file(spec)
@@ -236,12 +244,21 @@ def _load_pairs(spec: Any, settings: StressSettings) -> Pairs:
 def _source_with_verdicts(
     pairs: Pairs, title: str, groups: Rows | None, hints: Sequence[str], settings: StressSettings
 ) -> Source:
-    """Return a dataset for the stress test, with the verdicts of people on its pairs if all pairs have labels.
+    """Return a dataset for the stress test, with the verdicts of people on its pairs, or the reason why it has none.
+
+    Verdicts need a label for every pair, and labels that can be divided into two classes.
+
+    Args:
+        pairs: the n pairs.
+        title: the name of the dataset in tables.
+        groups: the group code of each pair, shape (n,); None without groups.
+        hints: hints on possible mistakes in the data.
+        settings: the settings of the stress test.
 
     Raises:
         InputError: `positive` is set, but cannot be applied to the labels.
     """
-    titled_hints = tuple(f"{title}: {with_flags(hint, {})}" for hint in hints)
+    titled_hints = tuple(f"{title}: {message_with_flags(hint, {})}" for hint in hints)
     if not np.isfinite(pairs.labels).all():
         if settings.positive is not None:
             raise InputError(
@@ -251,7 +268,7 @@ def _source_with_verdicts(
         return Source(pairs, title, groups, None, reason, titled_hints)
     try:
         origin = pairs.source if pairs.kind == "own" and pairs.source else title
-        _, is_right = positive_labels(pairs.labels, settings.positive, origin, pairs.name)
+        _, is_right = classify_labels(pairs.labels, settings.positive, origin, pairs.name)
     except InputError as error:
         if settings.positive is not None:
             raise
@@ -268,12 +285,15 @@ def _interval_note(settings: StressSettings, sources: Sequence[Source]) -> str:
 
 
 def _save_to_run(study: StressStudy, run: RunFolder) -> list[Path]:
-    """Save a study to its run folder, rewrite the page of the folder if it has one, and return the written files."""
+    """Save a study to its run folder, rewrite the page of the folder if it has one, and return the written files.
+
+    Nothing is written for a run without a folder.
+    """
     from assay.reports.page.render import page_html, put_page
 
     if run.path is None:
         return []
-    with one_at_a_time(run.path.parent):
+    with exclusive_lock(run.path.parent):
         written = [save_study(study, run.path)]
         page = run.path / PAGE
         if page.is_file():

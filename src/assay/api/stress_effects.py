@@ -7,15 +7,22 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.benchmark.perturbed import Changed, PerturbedScores
+from assay.benchmark.perturbed import ChangedScores, PerturbedScores
 from assay.datasets import Pairs
 from assay.errors import InputError
 from assay.metrics import Metric
 from assay.reports.data import ALL, keys_of_texts
-from assay.reports.stress.effects import FOLDS, Effect, Example, effects_and_violations, estimates, learned_thresholds
+from assay.reports.stress.effects import (
+    FOLDS,
+    Effect,
+    Example,
+    effects_and_violations,
+    learned_thresholds,
+    mean_estimates,
+)
 from assay.reports.stress.settings import StressSettings
 from assay.reports.stress.study import Subject
-from assay.settings import with_flags
+from assay.settings import message_with_flags
 from assay.statistics.concordance import Floats
 from assay.statistics.crossvalidation import Rows, codes_of
 from assay.statistics.resampling import seed_of
@@ -43,7 +50,14 @@ class Source:
 
 
 def stress_subject(source: Source, scored: PerturbedScores, metric_name: str, settings: StressSettings) -> Subject:
-    """Return the effects of all perturbations on one metric and dataset."""
+    """Return the effects of all perturbations on one metric and dataset, and how far the metric agrees with people.
+
+    Args:
+        source: the dataset.
+        scored: the scores of its original and of its changed pairs.
+        metric_name: the name of the metric, one of those that scored the dataset.
+        settings: the settings of the stress test.
+    """
     metric = scored.metrics[metric_name]
     sign = 1.0 if metric.declaration.higher_is_better else -1.0
     original_scores = sign * scored.scores[metric_name]
@@ -53,7 +67,8 @@ def stress_subject(source: Source, scored: PerturbedScores, metric_name: str, se
     agreement = None
     has_verdict = np.isfinite(thresholds) & np.isfinite(original_scores)
     if source.right is not None and has_verdict.any():
-        agreement = float(((original_scores >= thresholds) == source.right)[has_verdict].mean())
+        agrees = (original_scores >= thresholds) == source.right
+        agreement = float(agrees[has_verdict].mean())
     effects = []
     for changed in scored.changed:
         if metric_name in changed.scores:
@@ -95,26 +110,26 @@ def _thresholds_of_pairs(
         return np.full(len(scores), 0.5), "yes from .5, as the score is a probability", []
     undefined = np.full(len(scores), np.nan)
     if source.right is None:
-        return undefined, "", [f"no verdicts: {with_flags(source.no_verdict_reason, {})}"]
+        return undefined, "", [f"no verdicts: {message_with_flags(source.no_verdict_reason, {})}"]
     references, candidates, _ = source.pairs.texts()
     gold_answers = [[text] if isinstance(text, str) else text for text in references]
     text_codes = codes_of(keys_of_texts(gold_answers, candidates))
     try:
         learned = learned_thresholds(str(metric), scores, source.right, text_codes, source.groups, settings.seed)
     except InputError as error:
-        return undefined, "", [f"no verdicts: {with_flags(str(error), {})}; or give --threshold SCORE"]
-    threshold_range = dict.fromkeys(
-        f"{value:.3g}" for value in sorted({sign * np.nanmin(learned), sign * np.nanmax(learned)})
-    )
-    return learned, f"yes {direction} a threshold learned in {FOLDS} folds ({' to '.join(threshold_range)})", []
+        return undefined, "", [f"no verdicts: {message_with_flags(str(error), {})}; or give --threshold SCORE"]
+    extremes = sorted({sign * np.nanmin(learned), sign * np.nanmax(learned)})
+    # different numbers may be the same text
+    distinct_texts = dict.fromkeys(f"{value:.3g}" for value in extremes)
+    return learned, f"yes {direction} a threshold learned in {FOLDS} folds ({' to '.join(distinct_texts)})", []
 
 
 def _perturbation_effect(
     source: Source,
     pairs: Pairs,
-    changed: Changed,
+    changed: ChangedScores,
     metric: Metric,
-    all_before: Floats,
+    original_scores: Floats,
     all_thresholds: Floats,
     settings: StressSettings,
 ) -> Effect:
@@ -125,14 +140,14 @@ def _perturbation_effect(
         pairs: the scored pairs.
         changed: the changed pairs with their scores.
         metric: the metric.
-        all_before: the scores of the original pairs, shape (n,), rising with similarity; NaN if unscored.
-        all_thresholds: the threshold of each pair for such scores, shape (n,).
+        original_scores: the scores of the original pairs, shape (n,), rising with similarity; NaN if unscored.
+        all_thresholds: the threshold of each original pair for such scores, shape (n,); NaN if there is none.
         settings: the settings of the stress test.
     """
     perturbation = changed.perturbation
     sign = 1.0 if metric.declaration.higher_is_better else -1.0
     changed_scores = sign * changed.scores[str(metric)]
-    before, thresholds = all_before[changed.rows], all_thresholds[changed.rows]
+    before, thresholds = original_scores[changed.rows], all_thresholds[changed.rows]
     is_scored = np.isfinite(before) & np.isfinite(changed_scores)
     rows = changed.rows[is_scored]
     before, changed_scores, thresholds = before[is_scored], changed_scores[is_scored], thresholds[is_scored]
@@ -140,7 +155,7 @@ def _perturbation_effect(
     violations, fooled = effects_and_violations(perturbation.expected, before, changed_scores, thresholds, tolerance)
     seed = seed_of(settings.seed, pairs.name, pairs.split, f"{ALL}|{perturbation.name}")
     groups = None if source.groups is None else source.groups[rows]
-    estimated = estimates({**violations, "fooled": fooled}, settings, seed, groups)
+    estimated = mean_estimates({**violations, "fooled": fooled}, settings, seed, groups)
     example = None
     if changed.texts is not None and (fooled == 1).any():
         fooled_rows = np.flatnonzero(fooled == 1)
@@ -160,7 +175,7 @@ def _perturbation_effect(
     )
 
 
-def _example_pair(pairs: Pairs, changed: Changed, row: int, before: float, after: float) -> Example | None:
+def _example_pair(pairs: Pairs, changed: ChangedScores, row: int, before: float, after: float) -> Example | None:
     """Return the texts and scores of one pair before and after its change; None if the texts were not kept."""
     if changed.texts is None:
         return None

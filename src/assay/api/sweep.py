@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from assay.api.result import Result
-from assay.api.run import as_list, run
+from assay.api.run import dataset_list, run
 from assay.benchmark.settings import SweepSettings
 from assay.datasets import Pairs, load_dataset
 from assay.errors import InputError
@@ -42,7 +42,7 @@ def layer_metrics(
 
 
 def _metric_at_layer(metric: Metric, layer: int) -> Metric:
-    # as a dictionary: Metric itself declares no field ``layer``, so that a type checker would refuse the keyword
+    # as a dictionary, since Metric itself declares no field ``layer``, and a type checker would refuse the keyword
     option: dict[str, Any] = {"layer": layer}
     return replace(metric, **option)
 
@@ -81,7 +81,7 @@ def _load_with_common_language(settings: SweepSettings) -> tuple[list[Pairs], st
         InputError: the datasets are in several languages, or one cannot be read.
     """
     datasets = []
-    for dataset in as_list(settings.datasets):
+    for dataset in dataset_list(settings.datasets):
         if not isinstance(dataset, Pairs):
             dataset = load_dataset(dataset, **settings.values_of(OwnColumns), offline=settings.offline)
         datasets.append(dataset)

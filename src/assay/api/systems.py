@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from assay.api.files import Run, open_runs
 from assay.api.values import Report
-from assay.reports.data import draws_of, read_datasets, signed
+from assay.reports.data import draws_signature, read_datasets, with_signatures
 from assay.reports.systems import SystemSettings, document, study_systems
 from assay.settings import takes_settings
 
@@ -25,8 +25,12 @@ def systems(runs: Run | Sequence[Run], settings: SystemSettings) -> Report:
     with open_runs(runs) as opened:
         studies = study_systems(opened, settings)
         datasets = [data for run in opened for data in read_datasets(run)]
-        used = [data for data in datasets if len(opened) > 1 or not settings.datasets or data.name in settings.datasets]
+        # with several runs, the names of datasets select nothing
+        if len(opened) == 1 and settings.datasets:
+            datasets = [data for data in datasets if data.name in settings.datasets]
         metrics = dict.fromkeys(name for study in studies for name in study.agreement)
-        draws = draws_of(resamples=settings.resamples, confidence=settings.confidence, seed=settings.seed)
+        draws = draws_signature(resamples=settings.resamples, confidence=settings.confidence, seed=settings.seed)
         # resamples draw whole items here, whatever the groups of the run are
-        return Report(signed(document(studies, settings), used, metrics, draws, group_by=settings.item or "item"))
+        return Report(
+            with_signatures(document(studies, settings), datasets, metrics, draws, group_by=settings.item or "item")
+        )

@@ -10,10 +10,10 @@ from assay.api.files import Run, open_runs
 from assay.api.values import Report
 from assay.errors import InputError
 from assay.progress import Silent
-from assay.reports.data import signed
-from assay.reports.leaderboard.board import Filters, boards, join, missing_metrics, work_of
+from assay.reports.data import with_signatures
+from assay.reports.leaderboard.board import Filters, boards, join_runs, missing_metrics, resample_count
 from assay.reports.settings import CorrectedTests, NeededResampling, PairedTests
-from assay.reports.table.document import tables, to_document, with_latex
+from assay.reports.table.document import add_latex, tables, to_document
 from assay.reports.table.settings import ALL, TableSettings
 from assay.settings import Resampling, Seeded, takes_settings
 from assay.statistics.coefficients import calibrated_forms, check_statistics, deciding_statistic, have_two_values
@@ -31,8 +31,7 @@ def table(runs: Run | Sequence[Run], settings: TableSettings) -> Report:
     r"""Lay out one coefficient of metrics on datasets (or in buckets) as a table for a paper.
 
     The highest value of each column is bold; values that do not differ significantly from it, by jackknife t-tests, are
-    marked.
-    ``to_latex()`` has booktabs, a caption with n and method, and a ``\label``.
+    marked. ``to_latex()`` has booktabs, a caption with n and method, and a ``\label``.
 
     Args:
         runs: run folders, results of :func:`assay.run`, or files with a label and score columns.
@@ -47,18 +46,19 @@ def table(runs: Run | Sequence[Run], settings: TableSettings) -> Report:
     test_settings = settings.values_of(CorrectedTests, NeededResampling, Resampling, Seeded)
     buckets = settings.buckets or ((ALL,) if settings.across == "datasets" else ())
     with open_runs(runs) as opened:
-        joined = join(opened, Filters(tuple(settings.metrics), tuple(settings.datasets)))
+        joined = join_runs(opened, Filters(tuple(settings.metrics), tuple(settings.datasets)))
         has_two_values = [have_two_values(dataset.data.labels) for dataset in joined if not dataset.unranked]
         by = settings.by or deciding_statistic(has_two_values, calibrate_ties=settings.calibrate_ties)
         if settings.calibrate_ties:
             (by,) = calibrated_forms([by])
         settings = replace(settings, by=by)
-        tests = _TableTests(
-            **{**test_settings, "statistics": (by,), "resamples": settings.resamples if settings.intervals else 0}
-        )
-        progress.begin("comparing metrics", work_of(joined, tests, buckets))
+        test_settings["statistics"] = (by,)
+        if not settings.intervals:
+            test_settings["resamples"] = 0
+        tests = _TableTests(**test_settings)
+        progress.begin("comparing metrics", resample_count(joined, tests, buckets))
         paper_tables = tables(boards(joined, tests, by=by, buckets=buckets, advance=progress.advance), joined, settings)
         document = to_document(paper_tables, settings, tests, missing_metrics(opened))
         metric_names = dict.fromkeys(name for dataset in joined for name in dataset.scores)
-        document = signed(document, [dataset.data for dataset in joined], metric_names, tests.signature)
-        return Report(with_latex(document, paper_tables, settings, tests))
+        document = with_signatures(document, [dataset.data for dataset in joined], metric_names, tests.signature)
+        return Report(add_latex(document, paper_tables, settings, tests))

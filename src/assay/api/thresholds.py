@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assay.api.files import Run, open_runs
 from assay.api.values import Report
-from assay.reports.data import draws_of, read_datasets, signed
+from assay.reports.data import draws_signature, read_datasets, with_signatures
 from assay.reports.thresholds.document import to_document
 from assay.reports.thresholds.planning import find_thresholds
 from assay.reports.thresholds.settings import ThresholdSettings
@@ -26,5 +26,7 @@ def thresholds(run: Run, settings: ThresholdSettings) -> Report:
         names = {subject.dataset for subject in subjects} | {settings.tune}
         datasets = [data for data in read_datasets(opened) if data.name in names]
         metrics = dict.fromkeys(metric for subject in subjects for metric in subject.decisions)
-        draws = draws_of(resamples=settings.resamples, confidence=settings.confidence, seed=settings.seed)
-        return Report(signed(to_document(subjects, settings), datasets, metrics, draws, group_by=settings.group_by))
+        draws = draws_signature(resamples=settings.resamples, confidence=settings.confidence, seed=settings.seed)
+        return Report(
+            with_signatures(to_document(subjects, settings), datasets, metrics, draws, group_by=settings.group_by)
+        )

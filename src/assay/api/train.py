@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 from assay.api.values import Report
 from assay.metrics.neural.runtime import use_runtime
 from assay.progress import Progress, Silent
-from assay.reports.formats import write
+from assay.reports.formats import format_document
 from assay.reports.sheets import Document
 from assay.reports.train import agreement_document, alignment_document, aspects_document, neighbours_document
 from assay.settings import takes_settings
@@ -24,16 +24,26 @@ Request_contra = TypeVar("Request_contra", contravariant=True)
 Request = TypeVar("Request")
 
 
-class Train(Protocol[Request_contra]):
+class TrainingRecipe(Protocol[Request_contra]):
     """A complete training recipe: a function that trains a model as requested and writes its folder."""
 
     def __call__(self, request: Request_contra, /, *, render: Render, progress: Progress) -> Results:
-        """Return the results; see :func:`run_recipe`."""
+        """Train the model, write its folder, and return the results.
+
+        Args:
+            request: the settings of the recipe, or a search over them.
+            render: a function that returns results as Markdown, for the folder and the model card.
+            progress: receives the progress of the work.
+
+        Raises:
+            InputError: a setting or a dataset cannot be used.
+            UnavailableError: a model or a metric is unavailable.
+        """
         ...
 
 
 def run_recipe(
-    train: Train[Request],
+    recipe: TrainingRecipe[Request],
     request: Request,
     settings: TrainingSettings,
     document: Callable[[Mapping[str, Any]], Document],
@@ -41,14 +51,16 @@ def run_recipe(
     """Run a recipe and return its results.
 
     Args:
-        train: the recipe.
+        recipe: the function that trains and evaluates the model, and writes its folder.
         request: the settings of the recipe, or a search over them.
         settings: the device, threads and progress for the training and for every model that it loads.
         document: a function that lays out the results for the folder and the model card.
     """
     with use_runtime(settings.runtime):
-        return train(
-            request, render=lambda results: write(document(results), "md"), progress=settings.progress or Silent()
+        return recipe(
+            request,
+            render=lambda results: format_document(document(results), "md"),
+            progress=settings.progress or Silent(),
         )
 
 
@@ -59,6 +71,7 @@ def train_s3bert(settings: S3BertSettings) -> Report:
     Opitz and Frank 2022, "SBERT studies Meaning Representations".
 
     Args:
+    out: the folder of the model, absent or empty; an interrupted training resumes with the same arguments.
 
     Returns:
         How well each aspect is followed on the test pairs, beside the partitions of the base, and whether the whole
@@ -80,6 +93,7 @@ def train_pairs(settings: PairSettings) -> Report:
     """Train a bi-encoder or cross-encoder on labelled pairs, and write it to a folder that metrics load.
 
     Args:
+    out: the folder of the model, absent or empty; an interrupted training resumes with the same arguments.
 
     Returns:
         Agreement with people on the test pairs before and after. The folder holds the same as ``results.json`` and
@@ -101,6 +115,7 @@ def train_augmented(settings: AugmentedSettings) -> Report:
     """Make pairs of entities and of numbers, have a cross-encoder label the random ones, and train a bi-encoder.
 
     Args:
+    out: the folder of the model, absent or empty; an interrupted training resumes with the same arguments.
 
     Returns:
         Agreement with the labels of held-out pairs before and after, which is not agreement with people.
@@ -121,6 +136,7 @@ def train_mid_tuning(settings: MidTuningSettings) -> Report:
     """Train a sentence encoder on sentences and their semantic forms, and write it to a folder that metrics load.
 
     Args:
+    out: the folder of the model, absent or empty; an interrupted training resumes with the same arguments.
 
     Returns:
         Agreement with people on the test pairs before and after, how well forms are told apart, and the nearest
@@ -135,5 +151,5 @@ def train_mid_tuning(settings: MidTuningSettings) -> Report:
     check_packages()
     from assay.training.midtuning.recipe import train_mid_tuning as train  # imports torch
 
-    recipe = partial(train, render_neighbours=lambda records: write(neighbours_document(records), "md"))
+    recipe = partial(train, render_neighbours=lambda records: format_document(neighbours_document(records), "md"))
     return Report(alignment_document(run_recipe(recipe, settings, settings, alignment_document)))

@@ -10,7 +10,7 @@ from assay.api.train import run_recipe
 from assay.api.values import Report
 from assay.errors import MissingExtraError
 from assay.metrics.provenance import ABSENT, version_of
-from assay.reports.formats import write
+from assay.reports.formats import format_document
 from assay.reports.train import agreement_document, agreement_sheet
 from assay.reports.tune import study_document, study_html
 from assay.settings import takes_settings
@@ -26,6 +26,7 @@ def tune(settings: TuneSettings) -> Report:
     :func:`assay.training.tuning.settings.read_space`.
 
     Args:
+        out: the folder of the search and of the best model: absent, empty, or that of an interrupted search.
 
     Returns:
         The trials, and the agreement of the winner on the test pairs. The folder holds the same as ``study.json``,
@@ -50,4 +51,7 @@ def tune(settings: TuneSettings) -> Report:
 def _render_study_files(study: Mapping[str, Any]) -> dict[str, str]:
     """Return the contents of the files that show a study, by file name."""
     results = agreement_sheet(study["results"])
-    return {"study.md": write(study_document(study, results), "md"), "report.html": study_html(study, results)}
+    return {
+        "study.md": format_document(study_document(study, results), "md"),
+        "report.html": study_html(study, results),
+    }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
-from assay.reports.formats import write
+from assay.reports.formats import format_document
 from assay.reports.sheets import Document
 from assay.reports.terminal import TerminalReport
 
@@ -22,12 +22,16 @@ class Tables(ABC):
         """The sheets and records, as plain values."""
 
     def to_text(self, form: str) -> str:
-        """Return the tables, or the records behind them, in one of the formats of ``--format``.
+        """Return the tables, or the records behind them, as text.
+
+        Args:
+            form: a format of ``--format``: ``md``, ``latex`` and ``html`` for the tables, ``csv``, ``spreadsheet`` and
+                ``json`` for the records.
 
         Raises:
             InputError: the format is unknown.
         """
-        return write(self.document, form)
+        return format_document(self.document, form)
 
     def to_markdown(self) -> str:
         """Return the tables as Markdown."""
@@ -46,15 +50,15 @@ class Tables(ABC):
         return self.to_text("csv")
 
     def to_json(self) -> str:
-        """Return the records, or the whole report, as JSON; undefined values are null."""
+        """Return the records as JSON, or the whole report if it has a form of its own; undefined values are null."""
         return self.to_text("json")
 
     def to_rich(self, *, explain: bool = True) -> TerminalReport:
         """Return the tables as a Rich renderable that adapts to the width of the console.
 
         Args:
-            explain: whether to show every column and note, method and signatures; otherwise only the tables and notes
-                that affect how to read them.
+            explain: whether to show every column and note, the method and the signatures; otherwise only the tables
+                and the notes that affect how to read them.
         """
         return TerminalReport(self.document, explain=explain)
 

@@ -20,15 +20,15 @@ from assay.benchmark.request import Request
 from assay.errors import AssayError, InputError, unknown_name
 from assay.manifest import AgreementRow, Environment, Manifest, MetricRecord
 from assay.metrics import ColumnMetric, Metric
-from assay.metrics.neural.runtime import Runtime, device_of, use_runtime
+from assay.metrics.neural.runtime import Runtime, devices_of, use_runtime
 from assay.metrics.provenance import version_of
 from assay.paths import user_path
 from assay.progress import Silent
 from assay.reports.data import ScoredDataset, read_datasets
-from assay.reports.folder import RunFolder, check_strays, read_run
+from assay.reports.folder import RunFolder, check_tables_match_manifest, read_run
 from assay.reports.verify import (
     Change,
-    Recomputed,
+    Recomputation,
     ReloadedData,
     Verification,
     VerifiedMetric,
@@ -80,7 +80,7 @@ def verify(run: str | Path, settings: VerifySettings) -> Verified:
     folder = read_run(user_path(run))
     request = _rebuild_request(folder.manifest, settings.offline)
     datasets = read_datasets(folder)
-    check_strays(folder, user_path(run))
+    check_tables_match_manifest(folder, user_path(run))
     _check_trusted_names(folder, datasets, settings.trust)
     datasets_to_verify = _datasets_to_verify(folder, datasets, settings)
     metrics: dict[str, Metric | AssayError] = {}
@@ -88,17 +88,16 @@ def verify(run: str | Path, settings: VerifySettings) -> Verified:
         for name in names:
             metrics.setdefault(name, rebuild_metric(name, data, trusted=name in settings.trust))
     # recorded scores are read from the data, all others are computed
-    computed = {
+    computed_metrics = {
         name: metric
         for name, metric in metrics.items()
         if isinstance(metric, Metric) and not isinstance(metric, ColumnMetric)
     }
     excerpts = []
     for data, names in datasets_to_verify:
-        scored = [name for name in names if name in computed]
-        for name in tuple(scored):
-            scored += _member_names(computed[name])
-        excerpts.append(Excerpt(stored_pairs(data), scored, settings.sample, settings.seed))
+        computed_names = [name for name in names if name in computed_metrics]
+        member_names = [member for name in computed_names for member in _member_names(computed_metrics[name])]
+        excerpts.append(Excerpt(stored_pairs(data), computed_names + member_names, settings.sample, settings.seed))
     progress.begin("loading the data again", len(datasets_to_verify))
     reloaded = []
     for data, _ in datasets_to_verify:
@@ -106,10 +105,11 @@ def verify(run: str | Path, settings: VerifySettings) -> Verified:
         progress.advance(1)
     runtime = Runtime(settings.device, settings.threads)
     if settings.device not in ("auto", "cpu"):
-        device_of(runtime)
+        # raises an error if the named device is missing
+        devices_of(runtime)
     with use_runtime(runtime):
-        statuses = recompute_scores(request, excerpts, list(computed.values()), progress)
-    environment = _environment_changes(folder.manifest.environment)
+        statuses = recompute_scores(request, excerpts, list(computed_metrics.values()), progress)
+    environment_changes = _environment_changes(folder.manifest.environment)
     verdicts: list[VerifiedMetric] = []
     for (data, names), excerpt, (reloaded_data, pairs) in zip(datasets_to_verify, excerpts, reloaded, strict=True):
         rows = recompute_agreement(request, data, excerpt.pairs, names, progress)
@@ -119,9 +119,10 @@ def verify(run: str | Path, settings: VerifySettings) -> Verified:
             agreement = compare_agreement(
                 _select_agreement_rows(folder.agreement, data, name), _select_agreement_rows(rows, data, name)
             )
-            verdicts.append(
-                _judge_metric(metrics[name], data, name, agreement, scores, status, reloaded_data, environment, excerpt)
+            verdict = _judge_metric(
+                metrics[name], data, name, agreement, scores, status, reloaded_data, environment_changes, excerpt
             )
+            verdicts.append(verdict)
     verification = Verification(
         run=folder.title,
         created=folder.manifest.created or "an unknown day",
@@ -129,7 +130,7 @@ def verify(run: str | Path, settings: VerifySettings) -> Verified:
         seed=settings.seed,
         metrics=tuple(verdicts),
         data=tuple(reloaded_data for reloaded_data, _ in reloaded),
-        environment=environment,
+        environment=environment_changes,
         without=_describe_unscored_metrics(folder.manifest, [data.name for data, _ in datasets_to_verify]),
     )
     return Verified(verification)
@@ -199,8 +200,8 @@ def _judge_metric(
     loaded: Metric | AssayError,
     data: ScoredDataset,
     name: str,
-    agreement: Recomputed,
-    scores: Recomputed,
+    agreement: Recomputation,
+    scores: Recomputation,
     status: MetricRecord | None,
     reloaded_data: ReloadedData,
     environment: tuple[Change, ...],
@@ -232,12 +233,12 @@ def _judge_metric(
         scores,
         changed=signature_changes,
         # a preset with several models has numbered prefixes, such as 1.precision
-        signed={key.rpartition(".")[2] for key in signature},
+        signature_parts={key.rpartition(".")[2] for key in signature},
         environment=environment,
         data=reloaded_data,
-        recorded=is_recorded,
-        loose=precisions[0] if precisions else "",
-        sampled=len(excerpt.rows) < len(data) and not is_recorded,
+        is_recorded=is_recorded,
+        loose_precision=precisions[0] if precisions else "",
+        is_sampled=len(excerpt.rows) < len(data) and not is_recorded,
     )
     tolerance = 0.0 if is_recorded or isinstance(loaded, AssayError) else loaded.declaration.tolerance
     return VerifiedMetric(data.name, name, agreement, scores, tolerance, signature_changes, cause)

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.api.files import load_scored
-from assay.benchmark.adjusted import read_controls
-from assay.benchmark.buckets import QUANTITIES, Bucket, rules_for
+from assay.api.files import load_scored_pairs
+from assay.benchmark.adjusted import make_controls
+from assay.benchmark.buckets import QUANTITIES, Bucket, usable_rules
 from assay.benchmark.executor import InProcess
 from assay.benchmark.prepared import DatasetPart, PreparedDataset, read_recorded
 from assay.benchmark.records import DatasetScores
@@ -34,10 +34,10 @@ from assay.errors import AssayError, InputError, UnavailableError
 from assay.manifest import AgreementRow, Manifest, MetricRecord
 from assay.metrics import ColumnMetric, Metric, load_metric
 from assay.metrics.recorded import Recorded
-from assay.paths import exists
+from assay.paths import path_exists
 from assay.progress import Progress
 from assay.reports.data import ScoredDataset
-from assay.reports.verify import Recomputed, ReloadedData, compare_scores, not_recomputed
+from assay.reports.verify import Recomputation, ReloadedData, compare_scores, missing_recomputation
 from assay.tables import PAIR_COLUMNS
 
 if TYPE_CHECKING:
@@ -78,13 +78,13 @@ def recompute_agreement(
     """
     rules = _column_rules_by_bucket(request.buckets, data.buckets)
     buckets = tuple(Bucket(name, mask, rules.get(name, "")) for name, mask in data.buckets.items())
-    scores = {name: data.oriented(name) for name in names}
+    scores = {name: data.oriented_scores(name) for name in names}
     group_column = data.facts.group
     if group_column and "group" in pairs.table.column_names:
         # newer folders store the groups under this name, whatever the source calls the column
         group_column = "group"
-    usable_controls = rules_for(pairs, request.controls)[0]
-    controls = read_controls(pairs, usable_controls, lambda: _token_f1_scores(request, data, pairs, progress))
+    usable_controls = usable_rules(pairs, request.controls)[0]
+    controls = make_controls(pairs, usable_controls, lambda: _token_f1_scores(request, data, pairs, progress))
     rows, _ = tabulate(request, DatasetScores(pairs, 0, group_column, scores, buckets, controls), progress)
     return rows
 
@@ -108,17 +108,18 @@ def _column_rules_by_bucket(rules: Sequence[str], masks: Mapping[str, NDArray[np
         rules: the bucket rules of the run, in order.
         masks: for each bucket, which pairs are in it, shape (n,).
     """
-    rule_of = {}
-    earlier_prefixes: set[str] = set()
+    rule_by_bucket = {}
+    earlier_buckets: set[str] = set()
     for rule in rules:
         value_buckets = [name for name in masks if name.startswith(f"{rule}=")]
         if rule.isidentifier() and rule not in QUANTITIES:
             for name in value_buckets:
                 # a bucket belongs to the first rule that names it
-                if name not in earlier_prefixes and not _is_product(name, value_buckets, masks):
-                    rule_of[name] = rule
-        earlier_prefixes |= {rule, rule.replace("!=", "=")}
-    return rule_of
+                if name not in earlier_buckets and not _is_product(name, value_buckets, masks):
+                    rule_by_bucket[name] = rule
+        # a rule such as a!=1 makes the bucket a=1 as well
+        earlier_buckets |= {rule, rule.replace("!=", "=")}
+    return rule_by_bucket
 
 
 def _is_product(name: str, buckets: Sequence[str], masks: Mapping[str, NDArray[np.bool_]]) -> bool:
@@ -177,9 +178,9 @@ class Excerpt(PreparedDataset):
             sampled.append(_SampledPart(rows, part.language, part))
         return sampled
 
-    def taken(self, part: DatasetPart) -> Pairs:
+    def pairs_of(self, part: DatasetPart) -> Pairs:
         """Return all pairs of a part, including those outside the sample."""
-        return super().taken(part.full_part if isinstance(part, _SampledPart) else part)
+        return super().pairs_of(part.full_part if isinstance(part, _SampledPart) else part)
 
     def singles(self, metric: Metric, part: DatasetPart) -> Singles:
         """Return the distinct pairs among the sampled rows of a part."""
@@ -202,9 +203,9 @@ def _sampled_rows(pairs: Pairs, sample: int, seed: int) -> NDArray[np.intp]:
 
     This way every model of a preset with one model per language is verified.
     """
-    seed_text = f"{pairs.name}|{pairs.split}"
     # seeded by name and split, so that each dataset of a run has its own sample
-    rng = np.random.default_rng((seed, zlib.crc32(seed_text.encode())))
+    dataset_seed = zlib.crc32(f"{pairs.name}|{pairs.split}".encode())
+    rng = np.random.default_rng((seed, dataset_seed))
     random_order = rng.permutation(len(pairs))
     chosen = random_order[:sample]
     if "language" in pairs.table.column_names:
@@ -264,9 +265,9 @@ def rebuild_metric(name: str, data: ScoredDataset, *, trusted: bool) -> Metric |
     return metric
 
 
-def _typed_metric_name(name: str, typed: Sequence[str]) -> str:
-    """Return the name of a metric as the user typed it; ``LABEL=METRIC`` is recorded under its label."""
-    return next((text for text in typed if text.startswith(f"{name}=")), name)
+def _typed_metric_name(name: str, typed_names: Sequence[str]) -> str:
+    """Return the name of a metric as the user typed it: ``LABEL=METRIC`` for a metric that is recorded as LABEL."""
+    return next((typed_name for typed_name in typed_names if typed_name.startswith(f"{name}=")), name)
 
 
 def trust_option(name: str) -> str:
@@ -281,7 +282,7 @@ def verify_scores(
     excerpt: Excerpt,
     status: MetricRecord | None,
     pairs: Pairs | None,
-) -> Recomputed:
+) -> Recomputation:
     """Compare the scores of the run with scores computed now, or read again from the data.
 
     If there are no new scores, the result has the reason instead, and a remedy if one is known.
@@ -296,16 +297,16 @@ def verify_scores(
     """
     if isinstance(metric, AssayError):
         remedy = metric.remedy if isinstance(metric, UnavailableError) else ""
-        return not_recomputed(metric.reason if isinstance(metric, UnavailableError) else str(metric), remedy)
+        return missing_recomputation(metric.reason if isinstance(metric, UnavailableError) else str(metric), remedy)
     recorded_scores = data.scores[name]
     ids = data.table.column("pair_id").to_pylist()
     if isinstance(metric, ColumnMetric):
         try:
             return compare_scores(recorded_scores, _reread_scores(metric, data, excerpt.pairs, pairs), ids, 0.0)
         except AssayError as error:
-            return not_recomputed(str(error))
+            return missing_recomputation(str(error))
     if status is None or not status.is_done:
-        return not_recomputed(status.reason if status else "", status.remedy if status else "")
+        return missing_recomputation(status.reason if status else "", status.remedy if status else "")
     rows = excerpt.rows
     recomputed_scores = excerpt.scores[name]
     return compare_scores(
@@ -362,38 +363,49 @@ def reload_dataset(
     """
     facts = data.facts
     source = facts.source
+    reason = _reason_not_to_reload(data, request, trusted=trusted)
+    if reason:
+        return ReloadedData(data.name, "unavailable", source, {}, reason), None
     path = Path(source)
-    is_own_file = not facts.version and is_table_file(source)
-    if not facts.version and not is_own_file:
-        return ReloadedData(data.name, "unavailable", source, {}, "it was never a file or a dataset with a card"), None
-    if is_own_file and not exists(path):
-        reason = "there is no such file, seen from this folder"
-        if is_address(source):
-            reason = "it came from an address, which is not read again"
-        return ReloadedData(data.name, "unavailable", source, {}, reason), None
-    if not is_own_file and _card_name(data).endswith(".toml") and not trusted:
-        reason = f"its card is a file that the run names, and is not read; if you trust it: {trust_option(data.name)}"
-        return ReloadedData(data.name, "unavailable", source, {}, reason), None
-    graph_files = [file for paths in request.graphs.values() for file in paths]
-    missing_file = next((file for file in graph_files if not (exists(file) and Path(file).is_file())), None)
-    if missing_file is not None:
-        reason = f"there is no such file of graphs, seen from this folder: {missing_file}"
-        return ReloadedData(data.name, "unavailable", source, {}, reason), None
+    is_own_file = not facts.version
     is_untouched = is_own_file and not request.graphs and digest_of_files(path) == facts.sha256
     try:
-        pairs = (
-            _load_from_file(data, path, manifest.environment.argv)
-            if is_own_file
-            else _load_from_card(data, request.offline)
-        )
-        pairs = join_graphs(pairs, request.graphs) if request.graphs else pairs
+        if is_own_file:
+            pairs = _load_from_file(data, path, manifest.environment.argv)
+        else:
+            pairs = _load_from_card(data, request.offline)
+        if request.graphs:
+            pairs = join_graphs(pairs, request.graphs)
         return _compare_with_stored(data, pairs, request, manifest, source), pairs
     except AssayError as error:
         if is_untouched:
-            return ReloadedData(
-                data.name, "same", source, {}, f"by its checksum; it could not be read again: {error}"
-            ), None
-        return ReloadedData(data.name, "changed" if is_own_file else "unavailable", source, {}, str(error)), None
+            note = f"by its checksum; it could not be read again: {error}"
+            return ReloadedData(data.name, "same", source, {}, note), None
+        if is_own_file:
+            return ReloadedData(data.name, "changed", source, {}, str(error)), None
+        return ReloadedData(data.name, "unavailable", source, {}, str(error)), None
+
+
+def _reason_not_to_reload(data: ScoredDataset, request: Request, *, trusted: bool) -> str:
+    """Return the reason why a dataset of a run is not loaded again; empty if nothing stands against it.
+
+    The parameters are those of :func:`reload_dataset`.
+    """
+    source = data.facts.source
+    if not data.facts.version:
+        if not is_table_file(source):
+            return "it was never a file or a dataset with a card"
+        if not path_exists(Path(source)):
+            if is_address(source):
+                return "it came from an address, which is not read again"
+            return "there is no such file, seen from this folder"
+    elif _card_name(data).endswith(".toml") and not trusted:
+        return f"its card is a file that the run names, and is not read; if you trust it: {trust_option(data.name)}"
+    for graph_files in request.graphs.values():
+        for file in graph_files:
+            if not (path_exists(file) and Path(file).is_file()):
+                return f"there is no such file of graphs, seen from this folder: {file}"
+    return ""
 
 
 def _card_name(data: ScoredDataset) -> str:
@@ -417,16 +429,18 @@ def _load_from_file(data: ScoredDataset, path: Path, argv: list[str]) -> Pairs:
     Raises:
         InputError: the file lacks a text column whose texts the run used.
     """
-    # older runs recorded only their command line
     facts = data.facts
-    columns = facts.columns or None if "columns" in facts.model_fields_set else _columns_option(argv)
+    # older runs recorded only their command line
+    has_columns = "columns" in facts.model_fields_set
+    columns = (facts.columns or None) if has_columns else _columns_option(argv)
     reading = Reading(columns, facts.separator, facts.labels, facts.drop_unlabelled)
     if facts.split:
         return load_dataset(path, **vars(reading), split=facts.split)
-    pairs, missing_columns = load_scored(path, reading)
+    pairs, missing_columns = load_scored_pairs(path, reading)
     for column_name in missing_columns:
         # a run of recorded scores may have had no texts either
-        if any(any(cell) if isinstance(cell, list) else cell for cell in data.table.column(column_name).to_pylist()):
+        cells = data.table.column(column_name).to_pylist()
+        if any(any(cell) if isinstance(cell, list) else cell for cell in cells):
             raise InputError(f"{path}: has no column {column_name!r}, and the run does not say which one it was")
     return pairs
 
@@ -444,7 +458,15 @@ def _columns_option(argv: list[str]) -> str | None:
 def _compare_with_stored(
     data: ScoredDataset, pairs: Pairs, request: Request, manifest: Manifest, source: str
 ) -> ReloadedData:
-    """Tell whether the data is the same, was changed at its source, or was changed in the run folder."""
+    """Return whether the data is the same, was changed at its source, or was changed in the run folder.
+
+    Args:
+        data: the dataset in the run folder.
+        pairs: all pairs of the source as it is now.
+        request: the settings of the run, which select the rows.
+        manifest: the manifest of the run, with the digests of the data.
+        source: the origin of the data, for the result.
+    """
     used_pairs, _ = request.choose_rows(pairs)
     counts = {description: count for description, count in _count_differences(data, used_pairs).items() if count}
     if used_pairs.digest != data.facts.digest:
@@ -455,7 +477,7 @@ def _compare_with_stored(
     recorded_digest = next(
         (record.other_columns for record in manifest.request.datasets if record.name == data.name), None
     )
-    has_changed = recorded_digest not in (None, pairs.other_digest)
+    has_changed = recorded_digest not in (None, pairs.other_columns_digest)
     return ReloadedData(data.name, "same", source, {}, "further columns changed" if has_changed else "")
 
 
@@ -490,15 +512,10 @@ def _count_differences(data: ScoredDataset, reloaded: Pairs) -> dict[str, int]:
 
 
 def _comparable_cells(column: pa.ChunkedArray) -> list[Any]:
-    """Return cells in a form independent of the source's types: floats, lists of gold answers, or text."""
+    """Return cells in a form that does not depend on the source's types: floats, lists of gold answers, or text."""
     import pyarrow as pa
 
-    cells: list[Any]
-    if pa.types.is_floating(column.type):
-        cells = column.to_pylist()
-    elif pa.types.is_nested(column.type):
-        # a single gold answer equals a list of one
-        cells = [cell[0] if cell and len(cell) == 1 else cell for cell in column.to_pylist()]
-    else:
-        cells = column.cast(pa.string()).to_pylist()
-    return cells
+    is_plain = pa.types.is_floating(column.type) or pa.types.is_nested(column.type)
+    cells: list[Any] = (column if is_plain else column.cast(pa.string())).to_pylist()
+    # a single gold answer equals a list of one
+    return [cell[0] if isinstance(cell, list) and len(cell) == 1 else cell for cell in cells]

@@ -13,19 +13,21 @@ from numpy.typing import NDArray
 
 from assay.benchmark.folder import check_writable
 from assay.datasets import Pairs, read_table_file
-from assay.datasets.convert import convert
+from assay.datasets.convert import convert_table
 from assay.datasets.readers.jsonl import json_lines
 from assay.datasets.reading import Reading
 from assay.errors import InputError
 from assay.metrics import MetricName
 from assay.metrics.registry import registry
-from assay.output import shown_by_spreadsheet, write_rows, written_whole
+from assay.output import atomic_write, escape_formula, write_rows
 from assay.tables import PAIR_COLUMNS
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _FORMATS = (".csv", ".tsv", ".jsonl", ".parquet")
+#: The number of rows that are held as Python objects at a time.
+_BLOCK_ROWS = 8192
 
 
 def check_output_path(source_file: Path, out: Path) -> None:
@@ -49,7 +51,7 @@ def check_output_path(source_file: Path, out: Path) -> None:
 def check_existing_output(
     out: Path, pairs: Pairs, columns: list[str], reading: Reading, *, spreadsheet: bool = False
 ) -> None:
-    """Raise InputError if *out* exists and is anything but scores of the same pairs, since it would be overwritten.
+    """Raise InputError if *out* exists and is anything but scores of the same pairs, since it would be replaced.
 
     Args:
         out: the path of the scores; it need not exist.
@@ -71,7 +73,7 @@ def _has_scores_of_pairs(out: Path, pairs: Pairs, columns: list[str], reading: R
         score_names = [name for name in source.table.column_names if name not in columns]
         for name in score_names:
             registry().find(MetricName.parse(name).name)
-        existing = convert(source, reading, allow_unlabelled=True).table
+        existing = convert_table(source, reading, allow_unlabelled=True).table
     except InputError:
         return False
     row_count = min(len(pairs), existing.num_rows)
@@ -82,7 +84,10 @@ def _has_scores_of_pairs(out: Path, pairs: Pairs, columns: list[str], reading: R
         column = pairs.table.column(name).slice(0, row_count)
         if existing_column.equals(column):
             continue
-        if not spreadsheet or existing_column.to_pylist() != list(map(_spreadsheet_cell, column.to_pylist())):
+        if not spreadsheet:
+            return False
+        expected_cells = [_format_spreadsheet_cell(cell) for cell in column.to_pylist()]
+        if existing_column.to_pylist() != expected_cells:
             return False
     return bool(score_names)
 
@@ -111,7 +116,7 @@ def write_table(table: pa.Table, out: Path, *, spreadsheet: bool = False) -> Non
         )
     else:
         delimiter = "\t" if suffix == ".tsv" else ","
-        format_cell = _spreadsheet_cell if spreadsheet else _delimited_cell
+        format_cell = _format_spreadsheet_cell if spreadsheet else _format_csv_cell
         _write_atomically(out, lambda temporary: _write_delimited(table, temporary, delimiter, format_cell))
 
 
@@ -130,6 +135,7 @@ def write_scored_lines(file: Path, scores: Mapping[str, NDArray[np.float64]], ro
     """
 
     def scored_lines() -> Iterator[str]:
+        # not strict, since only the first objects of the file may have been scored
         for row, (_, line) in zip(range(row_count), json_lines(file), strict=False):
             row_scores = {
                 name: None if np.isnan(metric_scores[row]) else float(metric_scores[row])
@@ -147,10 +153,14 @@ def write_scored_lines(file: Path, scores: Mapping[str, NDArray[np.float64]], ro
 
 
 def _write_atomically(out: Path, write: Callable[[Path], None]) -> None:
-    """Let a function write a temporary file, then rename it to *out*; failures of the file system are InputErrors."""
+    """Let a function write a temporary file, then rename that to *out*, so that *out* is never incomplete.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        with written_whole(out) as temporary:
+        with atomic_write(out) as temporary:
             write(temporary)
     except OSError as error:
         reason = "the disk is full" if error.errno == errno.ENOSPC else error.strerror or str(error)
@@ -163,25 +173,27 @@ def _write_lines(path: Path, lines: Iterator[str]) -> None:
 
 
 def _write_delimited(table: pa.Table, path: Path, delimiter: str, format_cell: Callable[[Any], Any]) -> None:
+    """Write a table as delimited text with a header; *format_cell* returns a name or value as it is written."""
     with path.open("w", encoding="utf-8", newline="") as file:
         write_rows(file, [map(format_cell, table.column_names)], delimiter=delimiter)
-        for batch in table.to_batches(max_chunksize=8192):
-            columns = [batch.column(i).to_pylist() for i in range(batch.num_columns)]
+        for batch in table.to_batches(max_chunksize=_BLOCK_ROWS):
+            columns = [column.to_pylist() for column in batch.columns]
             rows = zip(*(map(format_cell, column) for column in columns), strict=True)
             write_rows(file, rows, delimiter=delimiter)
 
 
 def _row_dicts(table: pa.Table) -> Iterator[dict[str, Any]]:
-    for batch in table.to_batches(max_chunksize=8192):
+    for batch in table.to_batches(max_chunksize=_BLOCK_ROWS):
         yield from batch.to_pylist()
 
 
-def _delimited_cell(value: Any) -> Any:
+def _format_csv_cell(value: Any) -> Any:
+    """Return a list or dict as JSON text, and any other value unchanged."""
     return _json_text(value) if isinstance(value, list | dict) else value
 
 
-def _spreadsheet_cell(value: Any) -> Any:
-    return shown_by_spreadsheet(_delimited_cell(value))
+def _format_spreadsheet_cell(value: Any) -> Any:
+    return escape_formula(_format_csv_cell(value))
 
 
 def _json_text(value: Any) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.benchmark.buckets import ALL, parse_rule, quantity, split_into_buckets
+from assay.benchmark.buckets import ALL, parse_rule, quantity_values, split_into_buckets
 from assay.errors import InputError
 from assay.statistics.agreement import Estimate
 from assay.statistics.partial import MOST_NAMED, partial_agreement, stratified_agreement
@@ -72,7 +72,7 @@ def check_controls(rules: Sequence[str]) -> None:
                 )
 
 
-def read_controls(
+def make_controls(
     pairs: Pairs, rules: Sequence[str], token_f1: Callable[[], NDArray[np.float64]]
 ) -> tuple[Control, ...]:
     """Return the controls of a dataset.
@@ -82,11 +82,12 @@ def read_controls(
         rules: the rules of the controls, whose columns the dataset has.
         token_f1: a function that returns the token F1 of every pair, shape (n,); called only if a control needs it.
     """
-    return tuple(_read_control(pairs, rule, token_f1) for rule in rules)
+    return tuple(_make_control(pairs, rule, token_f1) for rule in rules)
 
 
-def _read_control(pairs: Pairs, rule: str, token_f1: Callable[[], NDArray[np.float64]]) -> Control:
-    quantities = {term.name: quantity(pairs, term, token_f1) for term in parse_rule(rule)}
+def _make_control(pairs: Pairs, rule: str, token_f1: Callable[[], NDArray[np.float64]]) -> Control:
+    """Return one control; its strata are the buckets of the rule, with quarters for a column without edges."""
+    quantities = {term.name: quantity_values(pairs, term, token_f1) for term in parse_rule(rule)}
     numbers = {name: values for name, values in quantities.items() if values.dtype.kind == "f"}
     terms = []
     for term in parse_rule(rule):
@@ -97,7 +98,8 @@ def _read_control(pairs: Pairs, rule: str, token_f1: Callable[[], NDArray[np.flo
         terms.append(term.text + edges)
     buckets = split_into_buckets(pairs, ("+".join(terms),), token_f1)
     strata = {bucket.name: bucket.mask for bucket in buckets if bucket.name != ALL}
-    return Control(rule, numbers if len(numbers) == len(quantities) else {}, strata)
+    are_all_numeric = len(numbers) == len(quantities)
+    return Control(rule, numbers if are_all_numeric else {}, strata)
 
 
 def _quarter_edges(values: NDArray[np.float64]) -> str:
@@ -145,6 +147,7 @@ def adjusted_blocks(
 def _given_block(
     control: Control, scores: dict[str, NDArray[np.float64]], labels: NDArray[np.float64], settings: dict[str, Any]
 ) -> AdjustedBlock:
+    """Return the block of partial correlations with the quantities of a control held constant."""
     covariates = list(control.quantities.values())
     known = np.all([np.isfinite(values) for values in covariates], axis=0)
     estimates = partial_agreement(scores, labels, covariates, **settings)
@@ -155,12 +158,14 @@ def _given_block(
 def _within_block(
     control: Control, scores: dict[str, NDArray[np.float64]], labels: NDArray[np.float64], settings: dict[str, Any]
 ) -> AdjustedBlock:
-    inside = np.any(list(control.strata.values()), axis=0)
+    """Return the block of means over the strata of a control; many strata are described by their number and sizes."""
+    is_in_stratum = np.any(list(control.strata.values()), axis=0)
     estimates = stratified_agreement(scores, labels, control.strata, **settings)
     counts = {name: int(mask.sum()) for name, mask in control.strata.items()}
     sizes = ", ".join(f"{name}: {n:,}" for name, n in counts.items())
     if len(counts) > MOST_NAMED:
-        ends = dict.fromkeys(f"{n:,}" for n in (min(counts.values()), max(counts.values())))
-        sizes = f"{len(counts):,} strata of {' to '.join(ends)} pairs"
+        # once if all strata have the same size
+        extremes = dict.fromkeys(f"{n:,}" for n in (min(counts.values()), max(counts.values())))
+        sizes = f"{len(counts):,} strata of {' to '.join(extremes)} pairs"
     about = f"mean over strata, weighted by their pairs ({sizes})"
-    return AdjustedBlock(f"{ALL} within {control.rule}", about, estimates, int(inside.sum()))
+    return AdjustedBlock(f"{ALL} within {control.rule}", about, estimates, int(is_in_stratum.sum()))

@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import InputError, suggest
-from assay.lexicon.texts import has_number, laid_flat
+from assay.errors import InputError, suggestion_for
+from assay.lexicon.texts import flattened_texts, has_number
 from assay.tables import has_exact_floats
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def check_rules(rules: Sequence[str]) -> None:
         parse_rule(rule)
 
 
-def check_distinct(rules: Sequence[str]) -> None:
+def check_no_duplicates(rules: Sequence[str]) -> None:
     """Raise InputError for a duplicate rule."""
     for rule in rules:
         if rules.count(rule) > 1:
@@ -116,7 +116,7 @@ def check_columns(datasets: Sequence[Pairs], rules: Sequence[str]) -> None:
                 _column_of_term(pairs, term)
 
 
-def rules_for(pairs: Pairs, rules: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:
+def usable_rules(pairs: Pairs, rules: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:
     """Return the rules whose columns a dataset has, and a note on each of the others."""
     missing_columns = {rule: _missing_columns(pairs, rule) for rule in rules}
     notes = [
@@ -136,14 +136,18 @@ def _column_terms(rule: str) -> list[Term]:
 
 
 def _missing_columns(pairs: Pairs, rule: str) -> list[str]:
+    """Return the names of the columns that a rule reads and a dataset lacks."""
     known = pairs.source_columns
     return [term.name for term in _column_terms(rule) if term.name not in known]
 
 
-def reads_texts(rules: Sequence[str]) -> str | None:
+def first_rule_of_texts(rules: Sequence[str]) -> str | None:
     """Return the first rule that reads the texts of the pairs; None if no rule does."""
-    names = {*QUANTITIES, "reference", "candidate"} - {"label"}
-    return next((rule for rule in rules if any(term.name in names for term in parse_rule(rule))), None)
+    text_names = {*QUANTITIES, "reference", "candidate"} - {"label"}
+    for rule in rules:
+        if any(term.name in text_names for term in parse_rule(rule)):
+            return rule
+    return None
 
 
 def split_into_buckets(
@@ -195,11 +199,7 @@ def parse_rule(rule: str) -> list[Term]:
                 f"bucket {rule!r}: cannot be read; write f1, f1:0,0.5,1, label<0.5, subset, split, language, length "
                 "or number, joined by + where several should hold"
             )
-        edges: tuple[float, ...] = ()
-        if match["edges"]:
-            edges = tuple(_parse_number(rule, edge) for edge in match["edges"].split(","))
-            if len(edges) < 2 or any(low >= high for low, high in pairwise(edges)):
-                raise InputError(f"bucket {rule!r}: needs two or more rising edges, such as f1:0,0.5,1")
+        edges = _parse_edges(rule, match["edges"]) if match["edges"] else ()
         if match["name"] == "number" and (
             edges or (match["op"] and (match["op"], match["value"]) not in _NUMBER_RULES)
         ):
@@ -210,7 +210,15 @@ def parse_rule(rule: str) -> list[Term]:
     return terms
 
 
-def plain(value: float) -> str:
+def _parse_edges(rule: str, text: str) -> tuple[float, ...]:
+    """Return the edges in *text*, a part of *rule*; raise InputError unless there are two or more that rise."""
+    edges = tuple(_parse_number(rule, edge) for edge in text.split(","))
+    if len(edges) < 2 or any(low >= high for low, high in pairwise(edges)):
+        raise InputError(f"bucket {rule!r}: needs two or more rising edges, such as f1:0,0.5,1")
+    return edges
+
+
+def plain_number(value: float) -> str:
     """Return a number with up to 15 digits, without a trailing ``.0``, and without an exponent if possible."""
     return f"{value:.15g}"
 
@@ -221,27 +229,34 @@ def _parse_number(rule: str, text: str) -> float:
         value = float(text)
     except ValueError:
         value = math.nan
-    if not math.isfinite(value):
-        raise InputError(f"bucket {rule!r}: {text!r} is not a number{' that is finite' if math.isinf(value) else ''}")
+    if math.isinf(value):
+        raise InputError(f"bucket {rule!r}: {text!r} is not a number that is finite")
+    if math.isnan(value):
+        raise InputError(f"bucket {rule!r}: {text!r} is not a number")
     return value
 
 
 def _partition_pairs(pairs: Pairs, term: Term, token_f1: Callable[[], NDArray[np.float64]]) -> list[Bucket]:
     """Return the disjoint buckets of one term; pairs with an empty cell or outside the edges are in none of them."""
     if term.name == "number":
-        has = has_number(pairs.table.column("reference"))
-        return [Bucket("number=yes", has), Bucket("number=no", ~has)]
+        has_digit = has_number(pairs.table.column("reference"))
+        return [Bucket("number=yes", has_digit), Bucket("number=no", ~has_digit)]
     values = _values_of_term(pairs, term, token_f1)
-    numeric = values.dtype.kind == "f"
+    is_numeric = values.dtype.kind == "f"
     if term.op:
         compare, opposite = _COMPARE[term.op]
-        mask = compare(values, _parse_number(term.text, term.value) if numeric else term.value)
-        rest = ~mask & ~np.isnan(values) if numeric else ~mask  # an empty cell of numbers is in neither bucket
+        if is_numeric:
+            mask = compare(values, _parse_number(term.text, term.value))
+            # an empty cell is in neither bucket
+            rest = ~mask & ~np.isnan(values)
+        else:
+            mask = compare(values, term.value)
+            rest = ~mask
         return [Bucket(term.text, mask), Bucket(f"{term.name}{opposite}{term.value}", rest)]
-    if not numeric:
+    if not is_numeric:
         return [Bucket(f"{term.name}={value}", values == value) for value in _distinct_values(values, term)]
     if term.edges:
-        return _buckets_between(term, values)
+        return _range_buckets(term, values)
     if term.name == "f1":
         return [Bucket("f1=0", values == 0), Bucket("f1>0", values > 0)]
     if term.name in _DEFAULT_EDGES:
@@ -252,7 +267,7 @@ def _partition_pairs(pairs: Pairs, term: Term, token_f1: Callable[[], NDArray[np
             Bucket(f"{low:g}<={name}<{high:g}", (values >= low) & (values < high)),
             Bucket(f"{name}>={high:g}", values >= high),
         ]
-    return [Bucket(f"{term.name}={plain(value)}", values == value) for value in _distinct_values(values, term)]
+    return [Bucket(f"{term.name}={plain_number(value)}", values == value) for value in _distinct_values(values, term)]
 
 
 def _distinct_values(values: NDArray[np.float64], term: Term) -> list[Any]:
@@ -267,24 +282,28 @@ def _distinct_values(values: NDArray[np.float64], term: Term) -> list[Any]:
     return distinct
 
 
-def _buckets_between(term: Term, values: NDArray[np.float64]) -> list[Bucket]:
+def _range_buckets(term: Term, values: NDArray[np.float64]) -> list[Bucket]:
     """Return one bucket per range between neighbouring edges; only the last range includes its upper edge."""
     buckets = []
     for low, high in pairwise(term.edges):
-        last = high == term.edges[-1]
-        mask = (values >= low) & ((values <= high) if last else (values < high))
-        buckets.append(Bucket(f"{plain(low)}<={term.name}{'<=' if last else '<'}{plain(high)}", mask))
+        is_last = high == term.edges[-1]
+        is_below = values <= high if is_last else values < high
+        operator = "<=" if is_last else "<"
+        name = f"{plain_number(low)}<={term.name}{operator}{plain_number(high)}"
+        buckets.append(Bucket(name, (values >= low) & is_below))
     return buckets
 
 
 def _no_such_column(rule: str, columns: Sequence[str], datasets: Sequence[Pairs]) -> InputError:
     """Return the error for a rule if no dataset has all the columns that it reads."""
     known = list(dict.fromkeys((*QUANTITIES, *(name for pairs in datasets for name in pairs.table.column_names))))
-    suggestions = [suggest(name, known) for name in columns if name not in known]
-    near = next(filter(None, suggestions), "")
+    suggestions = [suggestion_for(name, known) for name in columns if name not in known]
+    first_suggestion = next(filter(None, suggestions), "")
+    dataset_names = ", ".join(pairs.name for pairs in datasets)
+    missing = " and ".join(f"a column {name!r}" for name in columns)
     return InputError(
-        f"bucket {rule!r}: none of {', '.join(pairs.name for pairs in datasets)} has "
-        f"{' and '.join(f'a column {name!r}' for name in columns)}.{near} Buckets can be made of {', '.join(known)}."
+        f"bucket {rule!r}: none of {dataset_names} has {missing}.{first_suggestion} Buckets can be made of "
+        f"{', '.join(known)}."
     )
 
 
@@ -304,7 +323,7 @@ def _column_of_term(pairs: Pairs, term: Term) -> pa.ChunkedArray:
     except InputError:
         known = list(dict.fromkeys((*QUANTITIES, *pairs.table.column_names)))
         raise InputError(
-            f"bucket {term.text!r}: {pairs.name} has no column {term.name!r}.{suggest(term.name, known)} "
+            f"bucket {term.text!r}: {pairs.name} has no column {term.name!r}.{suggestion_for(term.name, known)} "
             f"Buckets can be made of {', '.join(known)}."
         ) from None
     if pa.types.is_nested(column.type):
@@ -357,7 +376,7 @@ def _values_of_term(pairs: Pairs, term: Term, token_f1: Callable[[], NDArray[np.
     return np.concatenate(parts)
 
 
-def quantity(pairs: Pairs, term: Term, token_f1: Callable[[], NDArray[np.float64]]) -> NDArray[Any]:
+def quantity_values(pairs: Pairs, term: Term, token_f1: Callable[[], NDArray[np.float64]]) -> NDArray[Any]:
     """Return the value of a term for every pair, shape (n,): floats with NaN for an empty cell, or text as objects.
 
     A text column whose cells are all numbers is returned as floats. ``number`` is 1 or 0.
@@ -379,6 +398,6 @@ def _word_counts(pairs: Pairs, name: str) -> NDArray[np.int64]:
     import pyarrow.compute as pc
 
     counts = np.zeros(len(pairs), dtype=np.int64)
-    for texts, rows in laid_flat(pairs.table.column(name)):
+    for texts, rows in flattened_texts(pairs.table.column(name)):
         np.maximum.at(counts, rows, np.asarray(pc.count_substring_regex(texts, r"\S+"), dtype=np.int64))
     return counts

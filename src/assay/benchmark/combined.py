@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from assay.benchmark.prepared import PreparedDataset
 
 
-def combined_and_members(
+def combined_and_other_metrics(
     metrics: Sequence[Metric], datasets: Sequence[PreparedDataset], records: MetricRecords
 ) -> tuple[list[Combined], list[Metric]]:
     """Return the combined metrics, and all other metrics to score, including the members of the combined ones.
@@ -50,7 +50,7 @@ def add_combined_scores(metric: Combined, dataset: PreparedDataset, records: Met
     """
     name, dataset_name = str(metric), dataset.pairs.name
     members = [str(member) for member in metric.members()]
-    member_records = [records.of(member, dataset_name) for member in members]
+    member_records = [records.record_of(member, dataset_name) for member in members]
     for member, record in zip(members, member_records, strict=True):
         if record.status == "not applicable":
             records.skip(name, dataset_name, f"its member {member} is {record.reason}")
@@ -100,7 +100,7 @@ def _remark_on(metric: Combined, dataset: PreparedDataset) -> str:
 
 
 def _text_pairs(dataset: PreparedDataset) -> list[TextPair]:
-    """Return the texts of all pairs of a dataset."""
+    """Return the texts of all pairs of a dataset, with their questions if it has any."""
     table = dataset.pairs.table
     questions = table.column("question").to_pylist() if "question" in table.column_names else None
     return text_pairs(table.column("reference").to_pylist(), table.column("candidate").to_pylist(), questions)
@@ -113,7 +113,7 @@ def _cost_of_members(members: Sequence[MetricRecord], own_seconds: float) -> Cos
 
     Args:
         members: the records of the members.
-        own_seconds: the time that it takes to combine the scores of one pair.
+        own_seconds: the seconds that it takes to combine the scores of one pair.
     """
     costs: dict[str, Any] = {}
     speeds = [record.cost.pairs_per_second for record in members]

@@ -12,19 +12,19 @@ from pathlib import Path
 from typing import Any
 
 from assay.benchmark.executor import EngineUnavailableError, InProcess, Unit, UnitLostError, joined_costs, score_unit
-from assay.benchmark.memory import peak_memory
 from assay.cluster.connection import Connection
-from assay.cluster.files import Content, MissingFilesError, NodeError, sent_to
+from assay.cluster.files import Content, MissingFilesError, NodeError, sent_copy_path
 from assay.cluster.pool import Pool, SharedJob, Work
-from assay.cluster.slot import here
+from assay.cluster.slot import this_node
 from assay.errors import AssayError, InputError, WorkerDiedError
 from assay.metrics import Metric
 from assay.metrics.base import Batch
 from assay.metrics.models import LocatedModel, locate, use_model
 from assay.metrics.neural.metric import ModelMetric
-from assay.metrics.neural.runtime import Elsewhere, Runtime, free_cores, use_runtime
+from assay.metrics.neural.runtime import RemoteMachines, Runtime, free_cores, use_runtime
 from assay.metrics.work import Scores, session_if_open
-from assay.paths import use_copy, user_path
+from assay.paths import use_local_copy, user_path
+from assay.processes import peak_memory
 
 log = logging.getLogger(__name__)
 
@@ -80,17 +80,20 @@ class RayExecutor:
         except BaseException:
             self.leave()
             raise
-        elsewhere = Elsewhere("cuda:0" if on_gpus else "cpu", pool.bf16, runtime.threads)
+        remote = RemoteMachines("cuda:0" if on_gpus else "cpu", pool.bf16, runtime.threads)
         #: The settings under which metrics are planned.
-        self.runtime = replace(runtime, device="auto", threads=self._threads, elsewhere=elsewhere)
+        self.runtime = replace(runtime, device="auto", threads=self._threads, remote=remote)
 
     def _open_pool(self, gpus: bool) -> Pool:
+        """Return the pool of slots with GPUs or without, which the first call starts."""
         if gpus not in self._pools:
             self._pools[gpus] = Pool(self._connection, gpus=gpus, threads=self._threads, most=self._most, say=self._say)
         return self._pools[gpus]
 
     def map(self, units: Iterable[Unit]) -> Generator[tuple[int, Scores | Exception]]:
-        """See :meth:`Executor.map`.
+        """Yield (number, scores or the error that was raised) for every unit, as slots finish them.
+
+        Units that must stay with the driver are scored in this process.
 
         Raises:
             ClusterError: no slot is left.
@@ -100,10 +103,11 @@ class RayExecutor:
             if pool is None:
                 yield from self._here.map(group)
                 continue
+            # the counts of a call are those of its units alone
             pool.done.clear()
             pool.retried.clear()
             for number, result in pool.map(self._works_of_units(pool, group)):
-                yield number, _as_outcome(result)
+                yield number, _outcome_of_result(result)
 
     def _pool_for(self, unit: Unit) -> Pool | None:
         """Return the pool whose slots score a unit; None for this process."""
@@ -113,6 +117,7 @@ class RayExecutor:
         return self._open_pool(any(device.startswith("cuda") for device in devices))
 
     def _works_of_units(self, pool: Pool, units: Iterable[Unit]) -> Iterator[Work]:
+        """Yield the work of each unit for a pool, and remember its job, whose cost :meth:`cost` returns."""
         for unit in units:
             job = self._job_of_metrics(unit.metrics)
             if job is None:
@@ -144,17 +149,21 @@ class RayExecutor:
         return SharedJob(hashlib.sha256(data).hexdigest(), data, contents)
 
     def cost(self, engine: Any) -> dict[str, Any]:
-        """See :meth:`Executor.cost`; with the number of units per node, and the units that were retried."""
+        """Return the cost of the engine that scored last, over all slots.
+
+        It includes the number of units per node, and the units that were retried. If this process scored last, it is
+        the cost of the engine here.
+        """
         if self._last is None:
             return self._here.cost(engine)
         pool, job = self._last
         details: dict[str, Any] = {"units_by_node": dict(sorted(pool.done.items()))}
         if pool.retried:
             details["done_again"] = list(pool.retried)
-        return joined_costs(pool.cost(job)) | details
+        return joined_costs(pool.costs(job)) | details
 
     def close(self) -> None:
-        """See :meth:`Executor.close`."""
+        """Release models and end all slots; the connection to the cluster stays open."""
         self._was_closed = True
         self._last = None
         for pool in self._pools.values():
@@ -168,7 +177,7 @@ class RayExecutor:
         self._connection.close()
 
 
-def _as_outcome(result: Any) -> Scores | Exception:
+def _outcome_of_result(result: Any) -> Scores | Exception:
     """Return the result of a pool with errors of the cluster converted to errors of an executor."""
     if isinstance(result, WorkerDiedError):
         return UnitLostError(str(result))
@@ -189,7 +198,7 @@ def _models_of(metrics: tuple[Metric, ...]) -> dict[str, LocatedModel]:
 
 def _files_of(metrics: tuple[Metric, ...]) -> dict[str, Content]:
     """Return the contents of the files that metrics read, by the names under which the metrics refer to them."""
-    return {name: Content.of(user_path(name)) for metric in metrics for name in metric.files()}
+    return {name: Content.from_path(user_path(name)) for metric in metrics for name in metric.files()}
 
 
 @dataclass
@@ -220,18 +229,18 @@ class NodeScoring:
         """
         missing = []
         for name, model in self.models.items():
-            folder = _folder_here(name, model)
+            folder = _model_folder_on_node(name, model)
             if folder is None:
                 missing.append(model.digest)
             else:
                 use_model(name, replace(model, folder=folder))
-                use_copy(name, folder)
+                use_local_copy(name, folder)
         for name, content in self.files.items():
-            path = _file_here(name, content)
+            path = _path_on_node(name, content)
             if path is None:
                 missing.append(content.digest)
             else:
-                use_copy(name, path)
+                use_local_copy(name, path)
         if missing:
             raise MissingFilesError(missing)
         with use_runtime(self.runtime):
@@ -239,8 +248,8 @@ class NodeScoring:
                 _check_signature(metric, expected)
             self._engine = self.metrics[0].needs()
 
-    def do(self, payload: Batch) -> Scores:
-        """Return the scores of a batch."""
+    def process(self, payload: Batch) -> Scores:
+        """Return the scores of a batch of texts under the metrics; any error of scoring is raised."""
         with use_runtime(self.runtime):
             return score_unit(Unit(0, self._engine, self.metrics, payload), keep_models=self.keep_models)
 
@@ -250,7 +259,7 @@ class NodeScoring:
         return ({} if session is None else session.cost()) | {"peak_memory_mb": peak_memory()}
 
 
-def _folder_here(name: str, model: LocatedModel) -> Path | None:
+def _model_folder_on_node(name: str, model: LocatedModel) -> Path | None:
     """Return the folder of a model on this node; None if the driver has to send it.
 
     Raises:
@@ -264,25 +273,32 @@ def _folder_here(name: str, model: LocatedModel) -> Path | None:
         return own.folder
     if own is not None and model.reference.kind == "folder":
         raise NodeError(
-            f"{here()} has another model at {own.folder} (digest {own.digest[:12]}, not {model.digest[:12]})",
+            f"{this_node()} has another model at {own.folder} (digest {own.digest[:12]}, not {model.digest[:12]})",
             "remove it there, or copy that of the driver",
         )
-    content = Content(model.folder, model.files, model.digest)
-    return sent_to(content) if content.is_at(sent_to(content)) else None
+    return _sent_copy(Content(model.folder, model.files, model.digest))
 
 
-def _file_here(named: str, content: Content) -> Path | None:
+def _path_on_node(name: str, content: Content) -> Path | None:
     """Return the path of a file or folder on this node; None if the driver has to send it.
 
     Raises:
         NodeError: the path exists on this node with other content.
     """
-    path = user_path(named)
+    path = user_path(name)
     if path.exists():
         if not content.is_at(path):
-            raise NodeError(f"{here()} has another {path} than the driver", "remove it there, or copy the driver's")
+            raise NodeError(
+                f"{this_node()} has another {path} than the driver", "remove it there, or copy the driver's"
+            )
         return path
-    return sent_to(content) if content.is_at(sent_to(content)) else None
+    return _sent_copy(content)
+
+
+def _sent_copy(content: Content) -> Path | None:
+    """Return the path of the copy that the driver has sent to this node; None if it has sent none."""
+    path = sent_copy_path(content)
+    return path if content.is_at(path) else None
 
 
 def _check_signature(metric: Metric, expected: Mapping[str, str]) -> None:
@@ -290,8 +306,9 @@ def _check_signature(metric: Metric, expected: Mapping[str, str]) -> None:
     try:
         signature = metric.signature()
     except AssayError as error:
-        raise NodeError(f"{here()}: {error}") from error
+        raise NodeError(f"{this_node()}: {error}") from error
     kind = type(metric)
+    # a class that this node has installed is found under its name; a class that was sent with its code is another one
     was_sent = getattr(sys.modules.get(kind.__module__), kind.__qualname__, None) is not kind
     for key in {**expected, **signature}:
         if was_sent and key == "code":
@@ -299,4 +316,4 @@ def _check_signature(metric: Metric, expected: Mapping[str, str]) -> None:
             continue
         on_node, on_driver = signature.get(key, "nothing"), expected.get(key, "nothing")
         if on_node != on_driver:
-            raise NodeError(f"{here()} has {key} {on_node}, not {on_driver}", "install there what the driver has")
+            raise NodeError(f"{this_node()} has {key} {on_node}, not {on_driver}", "install there what the driver has")

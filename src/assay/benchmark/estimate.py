@@ -21,8 +21,8 @@ from assay.metrics.judge.judge import Judge
 
 
 @dataclass(frozen=True)
-class Work:
-    """The estimated work of a metric on a dataset.
+class WorkEstimate:
+    """An estimate of the work of a metric on a dataset.
 
     Attributes:
         dataset, metric: the names of the dataset and the metric.
@@ -45,7 +45,7 @@ class Work:
     note: str = ""
 
 
-def estimate_work(request: Request, store: Path | None, *, fresh: bool) -> list[Work]:
+def estimate_work(request: Request, store: Path | None, *, fresh: bool) -> list[WorkEstimate]:
     """Return the estimated work of each metric of a run on each dataset, metric by metric.
 
     Args:
@@ -58,16 +58,16 @@ def estimate_work(request: Request, store: Path | None, *, fresh: bool) -> list[
     """
     estimates = []
     datasets = prepare_datasets(request)
-    with ScoreStore(store or default_store()) as opened:
-        for metric in _with_members(request.metrics):
+    with ScoreStore(store or default_store()) as score_store:
+        for metric in _metrics_with_members(request.metrics):
             for dataset in datasets:
-                estimates.append(_estimate_metric(metric, dataset, opened, fresh=fresh))
+                estimates.append(_estimate_metric(metric, dataset, score_store, fresh=fresh))
     for name, absent in request.absent.items():
-        estimates += [Work(dataset.pairs.name, name, note=absent.reason) for dataset in datasets]
+        estimates += [WorkEstimate(dataset.pairs.name, name, note=absent.reason) for dataset in datasets]
     return estimates
 
 
-def _with_members(metrics: Sequence[Metric]) -> list[Metric]:
+def _metrics_with_members(metrics: Sequence[Metric]) -> list[Metric]:
     """Return the metrics, each after the metrics that it is computed from, without duplicates."""
     by_name: dict[str, Metric] = {}
     for metric in metrics:
@@ -81,15 +81,15 @@ def _with_members(metrics: Sequence[Metric]) -> list[Metric]:
     return list(by_name.values())
 
 
-def _estimate_metric(metric: Metric, dataset: PreparedDataset, store: ScoreStore, *, fresh: bool) -> Work:
+def _estimate_metric(metric: Metric, dataset: PreparedDataset, store: ScoreStore, *, fresh: bool) -> WorkEstimate:
     """Return the estimated work of a metric on all parts of a dataset."""
     name = dataset.pairs.name
     if isinstance(metric, ColumnMetric):
-        return Work(name, str(metric), note="read from the data")
+        return WorkEstimate(name, str(metric), note="read from the data")
     if not is_made_for(metric, dataset.pairs.language):
-        return Work(name, str(metric), note="not applicable")
+        return WorkEstimate(name, str(metric), note="not applicable")
     if isinstance(metric, Combined):
-        return Work(name, str(metric), note="computed from its members")
+        return WorkEstimate(name, str(metric), note="computed from its members")
     pairs = stored = 0
     try:
         for part in dataset.parts(metric):
@@ -103,19 +103,19 @@ def _estimate_metric(metric: Metric, dataset: PreparedDataset, store: ScoreStore
                 scores, _ = store.get(store.metric_id(bound.signature()), singles.digests)
                 stored += int(np.isfinite(scores).sum())
     except UnavailableError as error:
-        return Work(name, str(metric), note=error.reason)
-    return Work(name, str(metric), pairs, stored)
+        return WorkEstimate(name, str(metric), note=error.reason)
+    return WorkEstimate(name, str(metric), pairs, stored)
 
 
-def _estimate_judge(judge: Judge, dataset: str, singles: Singles) -> Work:
+def _estimate_judge(judge: Judge, dataset: str, singles: Singles) -> WorkEstimate:
     """Return the calls, tokens and price of a judge at an endpoint on distinct pairs."""
     from assay.metrics.judge.endpoint import Endpoint
     from assay.metrics.judge.request import estimate_cost
     from assay.metrics.judge.spending import current_purse
 
-    price = Endpoint.of(judge).price_by(current_purse())
+    price = Endpoint.of_judge(judge).token_price(current_purse())
     estimated = estimate_cost(judge, _batches_of(singles), price)
-    return Work(
+    return WorkEstimate(
         dataset,
         str(judge),
         len(singles.digests),

@@ -12,20 +12,16 @@ import os
 import time
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.benchmark.memory import peak_memory, reset_peak
 from assay.errors import AssayError, UnavailableError, WorkerDiedError
 from assay.metrics import Batch, Metric
 from assay.metrics.neural.runtime import free_cores
 from assay.metrics.work import MISSING, Engine, Scores, open_session, release_sessions, session_if_open
-from assay.settings import Scoring
-
-if TYPE_CHECKING:
-    from assay.processes import Crew
+from assay.processes import Crew, peak_memory, reset_peak_memory
 
 
 class EngineUnavailableError(UnavailableError):
@@ -51,16 +47,16 @@ class Unit:
         engine: the engine that the metrics share, or None.
         metrics: the metrics that score the pairs.
         batch: the texts of the pairs.
-        again: the texts that occur in a later unit of the same engine as well.
-        left: the largest number of pairs that may follow this unit, over all jobs of the same call.
+        recurring_texts: the texts that occur in a later unit of the same engine as well.
+        pairs_left: the largest number of pairs that may follow this unit, over all jobs of the same call.
     """
 
     number: int
     engine: Engine | None
     metrics: tuple[Metric, ...]
     batch: Batch
-    again: frozenset[str] = frozenset()
-    left: int = 0
+    recurring_texts: frozenset[str] = frozenset()
+    pairs_left: int = 0
 
 
 class Executor(Protocol):
@@ -99,17 +95,17 @@ class InProcess:
         self._keep = keep_models
 
     def map(self, units: Iterable[Unit]) -> Generator[tuple[int, Scores | Exception]]:
-        """See :meth:`Executor.map`."""
+        """Yield (number, scores or the error that was raised) for every unit, in order."""
         for unit in units:
             yield unit.number, outcome_of(unit, keep_models=self._keep)
 
     def cost(self, engine: Engine | None) -> dict[str, Any]:
-        """See :meth:`Executor.cost`."""
+        """Return the cost of an engine's open session in this process; empty without one, and for None."""
         session = None if engine is None else session_if_open(engine)
         return {} if session is None else session.cost()
 
     def close(self) -> None:
-        """See :meth:`Executor.close`."""
+        """Release the models of all sessions of this process."""
         release_sessions()
 
 
@@ -136,7 +132,7 @@ def score_unit(unit: Unit, *, keep_models: bool = False) -> Scores:
     except UnavailableError as error:
         raise EngineUnavailableError(error.reason, error.remedy) from error
     try:
-        scores = session.score(unit.metrics, unit.batch, unit.again)
+        scores = session.score(unit.metrics, unit.batch, unit.recurring_texts)
     except WorkerDiedError as error:
         raise UnitLostError(str(error)) from error
     values = np.asarray(scores.values, dtype=np.float64)
@@ -144,9 +140,9 @@ def score_unit(unit: Unit, *, keep_models: bool = False) -> Scores:
     if values.shape != expected:
         raise AssayError(f"gave scores of shape {values.shape} for {expected[0]} pairs and {expected[1]} metrics")
     missing = np.isnan(values) & (scores.flags & MISSING > 0)
-    bad = np.argwhere(~np.isfinite(values) & ~missing)
-    if len(bad):
-        row, column = bad[0]
+    invalid = np.argwhere(~np.isfinite(values) & ~missing)
+    if len(invalid):
+        row, column = invalid[0]
         reference, candidate = unit.batch.references[row], unit.batch.candidates[row]
         raise AssayError(f"gave {values[row, column]} for the pair {reference!r} / {candidate!r}")
     return scores
@@ -209,7 +205,10 @@ class Workers(InProcess):
         self._costs: dict[Engine, dict[int, dict[str, Any]]] = {}
 
     def map(self, units: Iterable[Unit]) -> Generator[tuple[int, Scores | Exception]]:
-        """See :meth:`assay.benchmark.executor.Executor.map`."""
+        """Yield (number, scores or the error that was raised) for every unit, in any order.
+
+        The first unit decides for all of a call whether workers may score, since they have one engine.
+        """
         source = iter(units)
         first = next(source, None)
         if first is None:
@@ -219,13 +218,18 @@ class Workers(InProcess):
             yield from super().map(source)
             return
         try:
-            yield from self._spread_units(first.left >= MIN_PAIRS, source)
+            yield from self._spread_units(first.pairs_left >= MIN_PAIRS, source)
         finally:
             # idle workers would occupy memory that the model of the next engine may need
             self._end_crew()
 
     def _spread_units(self, are_many: bool, units: Iterator[Unit]) -> Iterator[tuple[int, Scores | Exception]]:
-        """Score units in this process until workers are worth their start and ready; they score the other units."""
+        """Yield the outcomes of units: from this process until workers are worth their start and ready, then from them.
+
+        Args:
+            are_many: whether to start the workers at once, and to wait for them.
+            units: the units to score.
+        """
         if are_many:
             self._start_crew(at_least=2)
         while self._crew is None or not (are_many or self._crew.is_ready):
@@ -233,7 +237,7 @@ class Workers(InProcess):
             if unit is None:
                 return
             yield unit.number, self._score_here(unit)
-        yield from self._by_workers(self._crew, units)
+        yield from self._let_workers_score(self._crew, units)
 
     def _score_here(self, unit: Unit) -> Scores | Exception:
         """Return the outcome of a unit in this process, and start workers if its time shows that they are worth it."""
@@ -243,24 +247,25 @@ class Workers(InProcess):
         if self._crew is None and isinstance(outcome, Scores):
             seconds = float(outcome.seconds.sum())
             loading = max(0.0, time.perf_counter() - began - seconds)
-            remaining = seconds / max(1, len(unit.batch)) * unit.left
+            remaining = seconds / max(1, len(unit.batch)) * unit.pairs_left
             if remaining > START_SECONDS + loading:
                 # k workers take start + loading + remaining / k seconds, which must be less than remaining
                 self._start_crew(at_least=remaining / (remaining - START_SECONDS - loading))
         return outcome
 
     def _start_crew(self, *, at_least: float) -> None:
-        """Start the workers unless fewer than *at_least*, or fewer than two, are allowed."""
-        from assay.processes import Crew
-
+        """Start the workers unless fewer than *at_least*, or fewer than two, are allowed; then nothing happens."""
         number = self._number or free_cores()
         if number >= max(2, at_least):
             log.info("%s worker processes start", number)
             self._crew = Crew(number, _score_in_worker)
             self._crew.start()
 
-    def _by_workers(self, crew: Crew[Unit], units: Iterator[Unit]) -> Iterator[tuple[int, Scores | Exception]]:
-        """Let workers score units, and score in this process the units that cannot be sent to them."""
+    def _let_workers_score(self, crew: Crew[Unit], units: Iterator[Unit]) -> Iterator[tuple[int, Scores | Exception]]:
+        """Yield the outcomes of units from workers, and from this process for units that cannot be sent to them.
+
+        The costs that the workers report are kept for :meth:`cost`.
+        """
         from assay.processes import NotForWorkersError
 
         for unit, outcome in crew.map(units):
@@ -278,14 +283,18 @@ class Workers(InProcess):
                 yield unit.number, scores
 
     def cost(self, engine: Engine | None) -> dict[str, Any]:
-        """See :meth:`assay.benchmark.executor.Executor.cost`; with the number of workers of the last unit."""
+        """Return the cost of an engine over all processes, with the number of workers if any of them used it.
+
+        For None, return the number of workers and the peak memory of the last unit; empty if this process scored it.
+        """
         if engine is None:
             return self._cost
-        costs = [super().cost(engine), *self._costs.get(engine, {}).values()]
-        return joined_costs([cost for cost in costs if cost]) | (self._cost if len(costs) > 1 else {})
+        costs_of_workers = list(self._costs.get(engine, {}).values())
+        costs = [cost for cost in (super().cost(engine), *costs_of_workers) if cost]
+        return joined_costs(costs) | (self._cost if costs_of_workers else {})
 
     def close(self) -> None:
-        """See :meth:`assay.benchmark.executor.Executor.close`."""
+        """Release the models of this process and end the workers."""
         super().close()
         self._end_crew()
 
@@ -295,17 +304,12 @@ class Workers(InProcess):
             self._crew = None
 
 
-def executor_of(settings: Scoring) -> Executor:
-    """Return the executor that the settings of a verb ask for."""
-    return settings.executor or Workers(settings.workers, keep_models=settings.keep_models)
-
-
 def _score_in_worker(unit: Unit) -> tuple[Scores, int, int, dict[str, Any]] | Exception:
     """Return the scores of a unit with the peak memory in MB, the id and the engine's cost of this worker process.
 
     If scoring fails, the error is returned.
     """
-    reset_peak()
+    reset_peak_memory()
     outcome = outcome_of(unit)
     if isinstance(outcome, Exception):
         return outcome

@@ -37,7 +37,15 @@ from assay.configuration import APPLIED
 from assay.errors import InputError
 from assay.manifest import AGREEMENT_COLUMNS, DatasetRecord, Environment, Manifest
 from assay.metrics.provenance import version_of
-from assay.output import is_unfinished, json_text, one_at_a_time, put_folder, restore, unfinished_folder, write_records
+from assay.output import (
+    exclusive_lock,
+    is_unfinished,
+    json_text,
+    put_folder,
+    restore_folder,
+    unfinished_folder,
+    write_records,
+)
 from assay.statistics.coefficients import influence_signature, interval_method
 from assay.tables import GRAPH_COLUMNS, RUN_SCHEMA
 
@@ -76,8 +84,8 @@ def write_run(outcome: Outcome, folder: Path, *, finish: Callable[[Path], None] 
             _write_files(scratch, outcome)
             if finish:
                 finish(scratch)
-            with one_at_a_time(folder.parent):
-                _check_alone(folder, outcome.request.digest())
+            with exclusive_lock(folder.parent):
+                _check_locked_target(folder, outcome.request.digest())
                 put_folder(scratch, folder)
     except OSError as error:
         raise _unwritable_error(folder, error) from error
@@ -86,8 +94,8 @@ def write_run(outcome: Outcome, folder: Path, *, finish: Callable[[Path], None] 
 
 def _write_files(scratch: Path, outcome: Outcome) -> None:
     """Write the manifest and the tables of a run into a folder."""
-    _write_json(scratch / "run.json", describe_run(outcome).plain())
-    rows = [row.plain() for row in outcome.agreement]
+    _write_json(scratch / "run.json", manifest_of_run(outcome).plain_values())
+    rows = [row.plain_values() for row in outcome.agreement]
     _write_json(scratch / "agreement.json", rows)
     with (scratch / "agreement.csv").open("w", encoding="utf-8", newline="") as file:
         write_records(file, AGREEMENT_COLUMNS, rows)
@@ -96,6 +104,7 @@ def _write_files(scratch: Path, outcome: Outcome) -> None:
 
 
 def _unwritable_error(folder: Path, error: OSError) -> InputError:
+    """Return the error for a folder that cannot be written, with advice that fits the cause."""
     if error.errno == errno.ENOSPC:
         return InputError(f"{folder}: the disk is full; free some space and run the same command again")
     return InputError(f"{folder}: cannot be written ({error.strerror or error}); give `out` another place")
@@ -133,7 +142,7 @@ _PACKAGES = (
 )
 
 
-def describe_run(outcome: Outcome) -> Manifest:
+def manifest_of_run(outcome: Outcome) -> Manifest:
     """Return the manifest of a run."""
     request = outcome.request
     return Manifest(
@@ -142,12 +151,12 @@ def describe_run(outcome: Outcome) -> Manifest:
         request=request.record(),
         request_digest=request.digest(),
         signature=_run_signature(outcome),
-        datasets=[_describe_dataset(dataset, request) for dataset in outcome.datasets],
+        datasets=[_dataset_record(dataset, request) for dataset in outcome.datasets],
         metrics=list(outcome.metrics),
         buckets=list(outcome.buckets),
         failures=outcome.failures,
         seconds=outcome.seconds,
-        environment=_describe_environment(),
+        environment=_environment(),
     )
 
 
@@ -171,9 +180,12 @@ def _run_signature(outcome: Outcome) -> str:
     return "|".join(f"{key}:{value}" for key, value in parts.items())
 
 
-def _describe_dataset(dataset: DatasetScores, request: Request) -> DatasetRecord:
+def _dataset_record(dataset: DatasetScores, request: Request) -> DatasetRecord:
+    """Return the manifest's record of a dataset: where its pairs came from, how they were read and grouped."""
     pairs = dataset.pairs
     suggested = dataset.suggested_groups if request.group_by is None else None
+    # a dataset with a card is not read with settings of the user, and the record requires the columns
+    reading = pairs.reading or {"columns": ""}
     return DatasetRecord(
         name=pairs.name,
         version=pairs.version,
@@ -184,13 +196,13 @@ def _describe_dataset(dataset: DatasetScores, request: Request) -> DatasetRecord
         n=len(pairs),
         source=pairs.source,
         sha256=pairs.sha256,
-        **(pairs.reading or {"columns": ""}),
         digest=pairs.digest,
         notes=list(pairs.notes),
         duplicates_dropped=dataset.duplicates_dropped,
         group=dataset.group_column,
         hints=list(pairs.hints),
         grouping="" if suggested is None else suggested.message,
+        **reading,
     )
 
 
@@ -199,7 +211,8 @@ def _is_command_line(program: Path) -> bool:
     return program.name == "assay" or program.parts[-2:] == ("assay", "__main__.py")
 
 
-def _describe_environment() -> Environment:
+def _environment() -> Environment:
+    """Return the versions, the machine and the configuration that a run had; the command line only for ``assay``."""
     applied = APPLIED.get()
     return Environment(
         python=platform.python_version(),
@@ -220,25 +233,26 @@ def check_target(folder: Path, digest: str | None) -> None:
         folder: the folder that a run will be written to.
         digest: the digest of the request; None to accept a run of any request.
     """
-    with one_at_a_time(folder.absolute().parent):
-        _check_alone(folder, digest)
+    with exclusive_lock(folder.absolute().parent):
+        _check_locked_target(folder, digest)
 
 
-def _check_alone(folder: Path, digest: str | None) -> None:
+def _check_locked_target(folder: Path, digest: str | None) -> None:
     """Check as :func:`check_target` does; the caller holds the lock that keeps other runs from replacing the folder."""
     if folder.is_symlink() or folder.is_file():
         raise InputError(f"{folder}: is a file; give `out` another name")
     if folder.exists() and folder.resolve() in (Path.cwd(), *Path.cwd().parents):
         raise InputError(f"{folder}: is the folder you are in; give `out` a name of its own")
     check_writable(folder)
-    restore(folder)
+    restore_folder(folder)
     if not folder.exists() or all(is_unfinished(path) for path in folder.iterdir()):
         return
     manifest = folder / "run.json"
     if not manifest.exists():
         raise InputError(f"{folder}: is not empty and holds no run; give `out` another name")
     try:
-        # only two keys are read, so that a damaged manifest of the same request can be replaced
+        # only two keys are read, so that a damaged manifest of the same request can be replaced; surrogatepass, because
+        # file names in it may hold bytes that are no UTF-8
         values = json.loads(manifest.read_text(encoding="utf-8", errors="surrogatepass"))
         is_newer, old_digest = int(values.get("schema", 0)) > RUN_SCHEMA, values.get("request_digest")
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
@@ -267,14 +281,14 @@ def check_writable(path: Path) -> None:
     except UnicodeEncodeError:
         # PyArrow cannot open such a file
         raise InputError(f"{str(path.absolute())!r}: this name is no UTF-8; give `out` another place") from None
-    above = next(parent for parent in path.absolute().parents if parent.exists())
-    if not above.is_dir():
-        raise InputError(f"{path}: cannot be written ({above} is a file); give `out` another place")
-    if not os.access(above, os.W_OK | os.X_OK):
-        raise InputError(f"{path}: cannot be written (no permission in {above}); give `out` another place")
+    nearest_parent = next(parent for parent in path.absolute().parents if parent.exists())
+    if not nearest_parent.is_dir():
+        raise InputError(f"{path}: cannot be written ({nearest_parent} is a file); give `out` another place")
+    if not os.access(nearest_parent, os.W_OK | os.X_OK):
+        raise InputError(f"{path}: cannot be written (no permission in {nearest_parent}); give `out` another place")
 
 
-#: Scores written at a time.
+#: The number of rows that are written at a time.
 _ROWS = 1 << 16
 #: Columns of the pairs table that are written with their own types; further columns are written as text.
 _KEPT = (
@@ -328,12 +342,12 @@ def write_pairs(datasets: tuple[DatasetScores, ...], path: Path) -> None:
     import pyarrow.parquet as pq
 
     kept = [_columns_to_keep(dataset) for dataset in datasets]
-    empty = [_written_rows(dataset, names, 0, 0) for dataset, names in zip(datasets, kept, strict=True)]
+    empty = [_rows_to_write(dataset, names, 0, 0) for dataset, names in zip(datasets, kept, strict=True)]
     schema = pa.concat_tables(empty, promote_options="default").schema if empty else pa.schema([])
     with pq.ParquetWriter(path, schema) as writer:
         for dataset, names in zip(datasets, kept, strict=True):
             for start in range(0, len(dataset.pairs), _ROWS):
-                part = _written_rows(dataset, names, start, _ROWS)
+                part = _rows_to_write(dataset, names, start, _ROWS)
                 # promotion fills the columns that only other datasets have with null
                 writer.write_table(pa.concat_tables([schema.empty_table(), part], promote_options="default"))
 
@@ -345,7 +359,7 @@ def _columns_to_keep(dataset: DatasetScores) -> list[str]:
     return [name for name in table.column_names if name in controls or _is_kept(name, table.column(name))]
 
 
-def _written_rows(dataset: DatasetScores, names: Sequence[str], start: int, size: int) -> Any:
+def _rows_to_write(dataset: DatasetScores, names: Sequence[str], start: int, size: int) -> Any:
     """Return rows of a dataset as an Arrow table for the run folder, with the same column types for all datasets.
 
     References become lists of gold answers, and columns beyond the pair columns become text.
@@ -389,15 +403,17 @@ def _is_kept(name: str, column: Any) -> bool:
     if name in _KEPT:
         return True
     is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
-    if not name.strip() or not (is_text or pa.types.is_integer(column.type) or pa.types.is_boolean(column.type)):
+    is_count = pa.types.is_integer(column.type) or pa.types.is_boolean(column.type)
+    if not name.strip() or not (is_text or is_count):
         return False
-    if not is_text:
+    if is_count:
         return True
     has_fractions = False
     for chunk in column.chunks:
         try:
             values = pc.cast(chunk.filter(pc.not_equal(chunk, "")), pa.float64())
         except pa.ArrowInvalid:
+            # a cell that is no number makes it a column of names
             return True
         if not pc.fill_null(pc.all(pc.equal(values, pc.floor(values))), True).as_py():
             has_fractions = True

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from assay.benchmark.records import Outcome
 from assay.benchmark.request import Request
-from assay.errors import InputError, UnavailableError, code_of_others
+from assay.errors import InputError, UnavailableError, unavailable_on_error
 from assay.metrics import Metric
-from assay.metrics.name import describe_options
+from assay.metrics.name import options_of
 from assay.perturbations import Perturbation, TextPair
 from assay.tables import GRAPH_COLUMNS
 
@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Changed:
+class ChangedScores:
     """The scores of the pairs that one perturbation changed.
 
     Attributes:
@@ -55,7 +55,7 @@ class PerturbedScores:
     pairs: Pairs
     metrics: dict[str, Metric]
     scores: dict[str, Floats]
-    changed: tuple[Changed, ...]
+    changed: tuple[ChangedScores, ...]
     skipped: dict[str, str]
 
 
@@ -82,11 +82,11 @@ def perturb_pairs(
         eligible = right if perturbation.pairs == "right" else ~right
     rows: list[int] = []
     changed: list[TextPair] = []
-    with code_of_others(f"the perturbation {perturbation.name!r} failed"):
+    with unavailable_on_error(f"the perturbation {perturbation.name!r} failed"):
         for row in np.flatnonzero(eligible).tolist():
-            golds = references[row]
+            gold_answers = references[row]
             before = TextPair(
-                (golds,) if isinstance(golds, str) else tuple(golds),
+                (gold_answers,) if isinstance(gold_answers, str) else tuple(gold_answers),
                 candidates[row],
                 questions[row] if questions else "",
                 languages[row],
@@ -96,18 +96,19 @@ def perturb_pairs(
                 rows.append(row)
                 changed.append(after)
     originals = pairs.take(rows)
-    return _with_texts(originals, changed, f"{pairs.name} · {perturbation.name}"), np.array(rows, dtype=np.intp)
+    return _replace_texts(originals, changed, f"{pairs.name} · {perturbation.name}"), np.array(rows, dtype=np.intp)
 
 
-def _with_texts(pairs: Pairs, texts: Sequence[TextPair], name: str) -> Pairs:
+def _replace_texts(pairs: Pairs, texts: Sequence[TextPair], name: str) -> Pairs:
     """Return the pairs with new texts and a new name; graphs, which belong to the old texts, are dropped."""
     import pyarrow as pa
 
     graphs = [column for column in GRAPH_COLUMNS if column in pairs.table.column_names]
     changed = replace(pairs, table=pairs.table.drop_columns(graphs), name=name)
-    kind = pairs.table.schema.field("reference").type
-    references = [list(pair.references) if pairs.has_several_references else pair.references[0] for pair in texts]
-    changed = changed.with_column("reference", pa.array(references, kind))
+    references: list[list[str]] | list[str] = [pair.references[0] for pair in texts]
+    if pairs.has_several_references:
+        references = [list(pair.references) for pair in texts]
+    changed = changed.with_column("reference", pa.array(references, pairs.table.schema.field("reference").type))
     changed = changed.with_column("candidate", pa.array([pair.candidate for pair in texts], pa.string()))
     if "question" in changed.table.column_names:
         changed = changed.with_column("question", pa.array([pair.question for pair in texts], pa.string()))
@@ -116,7 +117,7 @@ def _with_texts(pairs: Pairs, texts: Sequence[TextPair], name: str) -> Pairs:
 
 @dataclass(frozen=True)
 class PerturbedPlan:
-    """What to score: datasets before and after changes of their texts, then metrics with changed options.
+    """The datasets and metrics to score: datasets before and after changes, then metrics with changed options.
 
     Attributes:
         request: the original datasets, with their rows chosen, and the metrics.
@@ -133,12 +134,12 @@ class PerturbedPlan:
     failures: list[str]
 
     @property
-    def of_texts(self) -> Request:
+    def request_of_texts(self) -> Request:
         """The request for the pairs before and after changes of texts."""
         changed_pairs = [pairs for changes in self.changed.values() for _, pairs, _ in changes]
         return replace(self.request, pairs=(*self.request.pairs, *changed_pairs))
 
-    def of_metrics(self, others: Mapping[str, Metric]) -> Request:
+    def request_of_metrics(self, others: Mapping[str, Metric]) -> Request:
         """Return the request for the original pairs under changed metrics."""
         return replace(self.request, metrics=tuple(others.values()), absent={})
 
@@ -180,7 +181,7 @@ def _plan_option(plan: PerturbedPlan, perturbation: Perturbation) -> None:
     """Add the metrics with a changed option to a plan, or the reason why no metric has that option."""
     others: dict[str, Metric] = {}
     for metric in plan.request.metrics:
-        if perturbation.option in describe_options(type(metric)) and metric.takes(perturbation.option):
+        if perturbation.option in options_of(type(metric)) and metric.takes(perturbation.option):
             try:
                 others[str(metric)] = _metric_with_changed_option(metric, perturbation)
             except InputError as error:
@@ -213,22 +214,22 @@ def score_perturbed(
         score: a function that scores a request, such as :func:`~assay.benchmark.runner.score_pairs`.
     """
     request = plan.request
-    outcome = score(plan.of_texts)
+    outcome = score(plan.request_of_texts)
     failures = [*plan.failures, *_failure_lines(outcome, request)]
     scores = {dataset.pairs.name: dataset.scores for dataset in outcome.datasets}
     changed = {
-        name: [Changed(perturbation, rows, scores[texts.name], texts) for perturbation, texts, rows in changes]
+        name: [ChangedScores(perturbation, rows, scores[texts.name], texts) for perturbation, texts, rows in changes]
         for name, changes in plan.changed.items()
     }
     for perturbation, others in plan.others:
-        outcome = score(plan.of_metrics(others))
+        outcome = score(plan.request_of_metrics(others))
         failures += _failure_lines(outcome, request)
         for dataset in outcome.datasets:
             # under the name of the original metric, for comparison with its scores
             by_metric = {
                 name: dataset.scores[str(other)] for name, other in others.items() if str(other) in dataset.scores
             }
-            changed[dataset.pairs.name].append(Changed(perturbation, np.arange(len(dataset.pairs)), by_metric))
+            changed[dataset.pairs.name].append(ChangedScores(perturbation, np.arange(len(dataset.pairs)), by_metric))
     results = []
     for pairs in request.pairs:
         base = scores[pairs.name]

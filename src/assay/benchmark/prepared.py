@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.benchmark.buckets import rules_for
+from assay.benchmark.buckets import usable_rules
 from assay.benchmark.records import DatasetScores
 from assay.benchmark.request import Request
 from assay.benchmark.singles import Singles
-from assay.errors import InputError, UnavailableError, suggest, unknown_name
+from assay.errors import InputError, UnavailableError, suggestion_for, unknown_name
 from assay.metrics import ColumnMetric, Metric
 from assay.paths import user_path
 from assay.statistics.coefficients import STATISTICS, LabelKind
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from assay.datasets import Pairs
-    from assay.metrics import ColumnMetric
 
 
 def read_recorded(metric: ColumnMetric, pairs: Pairs) -> NDArray[np.float64] | None:
@@ -79,6 +78,7 @@ def _check_ids(ids: pa.ChunkedArray, rows: NDArray[np.int64], file: str) -> None
 
 
 def _joined_by_id(table: pa.Table, metric: ColumnMetric, pairs: Pairs) -> pa.Table:
+    """Return a score file's rows in the order of the pairs; raise InputError for a duplicate or missing pair_id."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -118,16 +118,18 @@ def _numbers_of_column(column: pa.ChunkedArray, where: str, name: str, pairs: Pa
         # unsafe, so that whole numbers beyond 2**53 are rounded like computed scores instead of refused
         numbers = pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
         values = np.asarray(numbers, dtype=np.float64)
-        wrong = np.flatnonzero(np.isinf(values)).tolist()
+        invalid_rows = np.flatnonzero(np.isinf(values)).tolist()
     else:
         cells = [str(cell).strip() for cell in pc.fill_null(column.cast(pa.string()), "").to_pylist()]
         numbers_or_none = [None if cell.lower() in _MISSING else finite_number(cell) for cell in cells]
         values = np.array([np.nan if number is None else number for number in numbers_or_none], dtype=np.float64)
-        wrong = [row for row in np.flatnonzero(np.isnan(values)).tolist() if cells[row].lower() not in _MISSING]
-    if wrong:
+        nan_rows = np.flatnonzero(np.isnan(values)).tolist()
+        invalid_rows = [row for row in nan_rows if cells[row].lower() not in _MISSING]
+    if invalid_rows:
+        first = invalid_rows[0]
+        pair_id = pairs.column("pair_id")[first].as_py()
         raise InputError(
-            f"{where}, pair {pairs.column('pair_id')[wrong[0]].as_py()}, column {name}: "
-            f"a recorded score must be a number, not {column[wrong[0]].as_py()!r}"
+            f"{where}, pair {pair_id}, column {name}: a recorded score must be a number, not {column[first].as_py()!r}"
         )
     return values
 
@@ -192,23 +194,23 @@ class PreparedDataset:
     def singles(self, metric: Metric, part: DatasetPart) -> Singles:
         """Return the distinct pairs of a part, with questions and graphs if the metric reads them.
 
-        They are cached until :meth:`finished`, so that metrics which read the same columns share them.
+        They are cached until :meth:`finish`, so that metrics which read the same columns share them.
         """
         reads = metric.declaration
         rows = None if part.rows is None else part.rows.tobytes()
         key = reads.reads_question, reads.reads_graphs, reads.reads_all_references, rows
         if key not in self._singles:
-            self._singles[key] = Singles.read_by(metric, self.taken(part))
+            self._singles[key] = Singles.read_by(metric, self.pairs_of(part))
         return self._singles[key]
 
-    def taken(self, part: DatasetPart) -> Pairs:
+    def pairs_of(self, part: DatasetPart) -> Pairs:
         """Return the pairs of a part."""
         return self.pairs if part.rows is None else self.pairs.take(part.rows)
 
     def references(self, part: DatasetPart) -> list[str]:
         """Return all references of a part, with several gold answers as separate texts: the corpus of a metric."""
         references: list[str] = []
-        for cell in self.taken(part).column("reference").to_pylist():
+        for cell in self.pairs_of(part).column("reference").to_pylist():
             references.extend(cell if isinstance(cell, list) else [cell])
         return references
 
@@ -226,14 +228,14 @@ class PreparedDataset:
                 self._rows[languages] = np.flatnonzero([made_for[language] for language in column])
         return self._rows[languages]
 
-    def finished(self) -> DatasetScores:
+    def finish(self) -> DatasetScores:
         """Return the pairs with their scores, and free the distinct pairs, which only scoring needs."""
         self._singles.clear()
         return DatasetScores(self.pairs, self.dropped, self.group_column, self.scores)
 
 
 def is_made_for(metric: Metric, language: str | None) -> bool:
-    """Tell whether a metric can score texts of a language; None, an unknown language, is for the metric to accept."""
+    """Tell whether a metric can score texts of a language; the metric decides about None, an unknown language."""
     try:
         metric.for_language(language)
     except UnavailableError:
@@ -274,7 +276,7 @@ def _recorded_scores(request: Request) -> list[dict[str, NDArray[np.float64]]]:
             names = list(dict.fromkeys(name for pairs in request.pairs for name in pairs.source_columns))
             raise InputError(
                 f"{', '.join(pairs.name for pairs in request.pairs)}: there is no column {metric.column!r} for metric "
-                f"{metric}; there are {', '.join(names)}.{suggest(metric.column, names)}"
+                f"{metric}; there are {', '.join(names)}.{suggestion_for(metric.column, names)}"
             )
     return recorded
 
@@ -298,6 +300,6 @@ def _prepare_dataset(request: Request, pairs: Pairs, recorded: dict[str, NDArray
         rows = np.asarray(numbered.table.column(_ROW), dtype=np.intp)
         recorded = {name: scores[rows] for name, scores in recorded.items()}
         kept = replace(numbered, table=numbered.table.drop_columns([_ROW]))
-    rules, notes = rules_for(kept, request.buckets)
+    rules, notes = usable_rules(kept, request.buckets)
     kept = replace(kept, notes=(*kept.notes, *notes))
     return PreparedDataset(kept, recorded, dropped, request.group_column(kept), rules)

@@ -157,11 +157,12 @@ def profile_metric(
         "language": language,
         "points": settings.points(),
         "repeats": settings.repeats,
+        "device": settings.device,
+        "threads": settings.threads,
+        "prices": {model: price.model_dump() for model, price in (prices or {}).items()},
     }
-    job |= {"device": settings.device, "threads": settings.threads}
-    job["prices"] = {model: price.model_dump() for model, price in (prices or {}).items()}
     profile = MetricProfile(metric, "failed")
-    ended = False
+    has_ended = False
     with tempfile.TemporaryFile() as errors:
         with subprocess.Popen(
             [sys.executable, *WORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors
@@ -170,7 +171,7 @@ def profile_metric(
                 _send_job(cast("IO[bytes]", child.stdin), job, pairs)
                 for line in cast("IO[bytes]", child.stdout):
                     answer = json.loads(line)
-                    ended = answer.pop("ended", False)
+                    has_ended = answer.pop("ended", False)
                     point = answer.pop("point", None)
                     if point is not None:
                         profile = replace(profile, points=(*profile.points, Point(**point)))
@@ -180,9 +181,9 @@ def profile_metric(
             finally:
                 # after an interrupt the process would continue alone
                 child.kill()
-        if not ended:
-            profile = replace(profile, status="failed", reason=_why_it_ended(code, errors))
-    return _with_fits(profile, settings)
+        if not has_ended:
+            profile = replace(profile, status="failed", reason=_reason_of_end(code, errors))
+    return _add_fits(profile, settings)
 
 
 def _send_job(stream: IO[bytes], job: dict[str, Any], pairs: Batch) -> None:
@@ -195,17 +196,20 @@ def _send_job(stream: IO[bytes], job: dict[str, Any], pairs: Batch) -> None:
             stream.write(json.dumps(row).encode() + b"\n")
 
 
-def _why_it_ended(code: int, errors: IO[bytes]) -> str:
+def _reason_of_end(code: int, errors: IO[bytes]) -> str:
     """Return how a process ended that did not report its end: the signal, or the exit code and last line of stderr."""
     if code < 0:
-        return f"its process was ended by signal {-code}" + (" (out of memory?)" if code == -9 else "")
+        # the kernel ends a process that uses too much memory with SIGKILL, 9
+        guess = " (out of memory?)" if code == -9 else ""
+        return f"its process was ended by signal {-code}{guess}"
     errors.seek(0)
     lines = errors.read().decode("utf-8", "replace").strip().splitlines()
-    return f"its process ended with code {code}" + (f": {lines[-1].strip()}" if lines else "")
+    last_line = f": {lines[-1].strip()}" if lines else ""
+    return f"its process ended with code {code}{last_line}"
 
 
-def _with_fits(profile: MetricProfile, settings: ProfileSettings) -> MetricProfile:
-    """Return a profile with the power laws of its points, each None without points for it."""
+def _add_fits(profile: MetricProfile, settings: ProfileSettings) -> MetricProfile:
+    """Return a profile with the power laws of its points; a law is None if too few points were measured for it."""
     by_pairs = [point for point in profile.points if point.length == 1]
     by_length = [point for point in profile.points if point.pairs == settings.middle]
     over_pairs = over_length = None

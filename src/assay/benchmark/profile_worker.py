@@ -32,14 +32,16 @@ def lengthen(texts: Sequence[str], n: int, times: int = 1) -> list[str]:
         times: the number of source texts that are joined to one.
 
     Example:
-        >>> grow(["a", "b"], 3, 2)
+        >>> lengthen(["a", "b"], 3, 2)
         ['a b', 'b a', 'a b 1']
     """
-    grown = []
-    for i in range(n):
-        joined = " ".join(texts[(i + step) % len(texts)] for step in range(times))
-        grown.append(f"{joined} {i // len(texts)}".lstrip() if i >= len(texts) else joined)
-    return grown
+    lengthened = []
+    for start in range(n):
+        joined = " ".join(texts[(start + step) % len(texts)] for step in range(times))
+        repetition = start // len(texts)
+        # an empty text becomes the number alone
+        lengthened.append(f"{joined} {repetition}".lstrip() if repetition else joined)
+    return lengthened
 
 
 def main() -> None:
@@ -74,6 +76,7 @@ def _release_sessions() -> None:
 
 
 def _status_of(error: Exception) -> dict[str, Any]:
+    """Return the fields of a profile that report an error: the status, the reason, and the remedy if there is one."""
     from assay.errors import AssayError, UnavailableError
 
     if isinstance(error, UnavailableError):
@@ -92,11 +95,11 @@ def _measure(job: dict[str, Any], rows: list[list[str]], tell: Tell) -> None:
     """
     begun = time.perf_counter()
     # imported here, so that importing counts as loading
-    from assay.benchmark.memory import peak_memory
     from assay.metrics import Batch, Context, load_metric
     from assay.metrics.judge.spending import Price, Purse, use_purse
     from assay.metrics.neural.runtime import Runtime, use_runtime
     from assay.metrics.work import open_session
+    from assay.processes import peak_memory
 
     references, candidates, questions = ([row[column] for row in rows] for column in range(3))
     prices = {model: Price(**price) for model, price in job["prices"].items()}
@@ -160,17 +163,21 @@ def _score_timed(metric: Metric, engine: Engine | None, batch: Batch) -> tuple[f
 
 
 def _units_of_batch(metric: Metric, engine: Engine | None, batch: Batch) -> Iterator[Any]:
-    """Yield the units of a batch; a session caches texts that occur in a later unit as well, as in a run."""
+    """Yield the units of a batch, each with the texts that recur in a later unit, for the session to cache."""
     from assay.benchmark.executor import Unit
     from assay.benchmark.scoring import CHUNK
 
     size = CHUNK if engine is None else engine.pairs
-    last = {text: i // size for i, pair in enumerate(batch.pairs()) for text in pair} if engine is not None else {}
+    # the number of the last unit in which each text occurs; only engines cache texts
+    last_unit: dict[str, int] = {}
+    if engine is not None:
+        for row, pair in enumerate(batch.pairs()):
+            last_unit |= dict.fromkeys(pair, row // size)
     for start in range(0, len(batch), size):
-        inside = batch.take(range(start, min(start + size, len(batch))))
+        chunk = batch.take(range(start, min(start + size, len(batch))))
         number = start // size
-        again = frozenset(text for pair in inside.pairs() for text in pair if last.get(text, 0) > number)
-        yield Unit(number, engine, (metric,), inside, again)
+        recurring = frozenset(text for pair in chunk.pairs() for text in pair if last_unit.get(text, 0) > number)
+        yield Unit(number, engine, (metric,), chunk, recurring)
 
 
 def _cost_facts(cost: dict[str, Any]) -> dict[str, Any]:

@@ -54,18 +54,19 @@ class MetricRecords:
         self._add_without_scores(metric, dataset, "not applicable", reason)
 
     def _add_without_scores(self, metric: str, dataset: str, status: Status, reason: str, remedy: str = "") -> None:
+        """Add the record of a metric that has no scores on a dataset, with the reason."""
         self.add(MetricRecord.without_scores(dataset, metric, status, reason, remedy))
 
-    def of(self, metric: str, dataset: str) -> MetricRecord:
+    def record_of(self, metric: str, dataset: str) -> MetricRecord:
         """Return the record of a metric on all parts of a dataset."""
         return _joined_record(self._records[metric, dataset])
 
-    def in_order(self, request: Request, datasets: Sequence[PreparedDataset]) -> list[MetricRecord]:
+    def records_in_order(self, request: Request, datasets: Sequence[PreparedDataset]) -> list[MetricRecord]:
         """Return one record per metric and dataset, metric by metric, those of unavailable metrics last."""
         records = []
         for metric in (*request.metrics, *request.absent):
             for dataset in datasets:
-                records.append(self.of(str(metric), dataset.pairs.name))
+                records.append(self.record_of(str(metric), dataset.pairs.name))
         return records
 
 
@@ -170,8 +171,8 @@ class Outcome:
         """One line per requested dataset or metric that failed; optional and inapplicable metrics do not count."""
         lines = [f"dataset {name}: {reason}" for name, reason in self.request.unavailable.items()]
         for metric in self.metrics:
-            optional = metric.metric in self.request.optional
-            if metric.status == "failed" or (metric.status == "unavailable" and not optional):
+            is_optional = metric.metric in self.request.optional
+            if metric.status == "failed" or (metric.status == "unavailable" and not is_optional):
                 remedy = f" -> {metric.remedy}" if metric.remedy else ""
                 lines.append(f"metric {metric.metric} on {metric.dataset}: {metric.reason}{remedy}")
         return lines

@@ -53,7 +53,7 @@ class Request(AdjustedAgreement, Limited, GoldAnswers, Offline):
     graphs: Mapping[str, Sequence[str | Path]] = field(default_factory=dict)
 
     def check(self) -> None:
-        """Set the default rules and coefficients; raise InputError for invalid values and duplicates."""
+        """Raise InputError for invalid values and duplicates; set the rules and coefficients to their defaults."""
         # only a run checks whether its resamples suffice for the level: requests of earlier runs must stay readable
         check_resamples(self.resamples, none_allowed=True)
         check_level(self.confidence)
@@ -107,7 +107,7 @@ class Request(AdjustedAgreement, Limited, GoldAnswers, Offline):
                 split=pairs.split,
                 language=pairs.language,
                 digest=pairs.digest,
-                other_columns=pairs.other_digest,
+                other_columns=pairs.other_columns_digest,
             )
             for pairs in self.pairs
         ]
@@ -150,6 +150,7 @@ class Request(AdjustedAgreement, Limited, GoldAnswers, Offline):
         if self.interval == "auto":
             del decisive["interval"]
         text = json.dumps(decisive, sort_keys=True, ensure_ascii=False)
+        # surrogatepass, because file names may hold bytes that are no UTF-8
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 

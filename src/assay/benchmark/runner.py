@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.batches import release_pages
-from assay.benchmark.adjusted import read_controls
-from assay.benchmark.buckets import check_columns, check_distinct, rules_for, split_into_buckets
+from assay.benchmark.adjusted import make_controls
+from assay.benchmark.buckets import check_columns, check_no_duplicates, split_into_buckets, usable_rules
 from assay.benchmark.executor import Executor, InProcess
 from assay.benchmark.prepared import DatasetPart, PreparedDataset, prepare_datasets
 from assay.benchmark.records import Outcome
@@ -63,17 +63,17 @@ def run(
     progress = progress or Silent()
     # checked here and not in the request, because the request of an earlier run is read and verified as it was
     check_level(request.confidence, request.resamples)
-    check_distinct(request.buckets)
+    check_no_duplicates(request.buckets)
     _check_utf8([*(pairs.name for pairs in request.pairs), *map(str, request.metrics)])
     check_columns(request.pairs, request.buckets)
     check_columns(request.pairs, request.controls)
     for pairs in request.pairs:
         _check_labels(pairs)
-        for note in rules_for(pairs, [*request.buckets, *request.controls])[1]:
+        for note in usable_rules(pairs, [*request.buckets, *request.controls])[1]:
             progress.say(f"{pairs.name}: {note}")
     begun = time.perf_counter()
-    with ScoreStore(store or default_store()) as opened:
-        scorer = Scorer(opened, executor or InProcess(), request.references, fresh, progress)
+    with ScoreStore(store or default_store()) as score_store:
+        scorer = Scorer(score_store, executor or InProcess(), request.references, fresh, progress)
         datasets, records = _score_datasets(request, scorer)
         scored = time.perf_counter()
         rows: list[AgreementRow] = []
@@ -82,8 +82,8 @@ def run(
         for dataset in datasets:
             token_f1 = _token_f1(dataset, scorer)
             buckets = split_into_buckets(dataset.pairs, dataset.rules, token_f1)
-            controls = read_controls(dataset.pairs, rules_for(dataset.pairs, request.controls)[0], token_f1)
-            finished.append(replace(dataset.finished(), buckets=tuple(buckets), controls=controls))
+            controls = make_controls(dataset.pairs, usable_rules(dataset.pairs, request.controls)[0], token_f1)
+            finished.append(replace(dataset.finish(), buckets=tuple(buckets), controls=controls))
     # agreement needs memory of its own, and no longer the texts
     release_pages()
     for scored_dataset in finished:
@@ -105,14 +105,25 @@ def score_pairs(
 ) -> Outcome:
     """Return the scores of every dataset under every metric; labels are not read, and the outcome has no agreement.
 
-    See :func:`run` for arguments and errors.
+    A metric that fails or is unavailable is reported in the outcome and does not affect the others.
+
+    Args:
+        request: the datasets, metrics and settings.
+        store: the SQLite file with scores; None for the shared one.
+        executor: the executor that computes scores; None for this process.
+        fresh: whether to compute scores again that the store has.
+        progress: the progress display; None for none.
+
+    Raises:
+        InputError: a recorded score that no dataset has; a name that no table can hold.
+        StoreError: scores can no longer be stored.
     """
     _check_utf8(map(str, request.metrics))
     begun = time.perf_counter()
-    with ScoreStore(store or default_store()) as opened:
-        scorer = Scorer(opened, executor or InProcess(), request.references, fresh, progress or Silent())
+    with ScoreStore(store or default_store()) as score_store:
+        scorer = Scorer(score_store, executor or InProcess(), request.references, fresh, progress or Silent())
         datasets, records = _score_datasets(request, scorer)
-    finished = tuple(dataset.finished() for dataset in datasets)
+    finished = tuple(dataset.finish() for dataset in datasets)
     return Outcome(request, finished, tuple(records), (), (), {"score": time.perf_counter() - begun})
 
 

@@ -17,7 +17,7 @@ from assay.database import StoreError
 from assay.manifest import Asymmetry
 from assay.metrics import Metric
 from assay.metrics.work import Engine, Flag, Scores
-from assay.progress import Progress, shares_told_to
+from assay.progress import Progress, share_listener
 
 log = logging.getLogger(__name__)
 
@@ -85,39 +85,43 @@ class _JobState:
     failed: bool = False
 
 
-class _InFlight:
-    """Counts the pairs of the unit in progress from the shares that it reports, each pair once."""
+class _UnitProgress:
+    """Counts the pairs of the unit in progress from the shares that it reports, each pair once.
+
+    Args:
+        progress: the progress display to advance.
+    """
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
         self._size = 0
         self._counted = 0
 
-    def watched(self, units: Iterable[Unit]) -> Iterator[Unit]:
+    def watch(self, units: Iterable[Unit]) -> Iterator[Unit]:
         """Yield *units* unchanged, and remember the size of the unit last yielded, which is the one in progress."""
         for unit in units:
             self._size = len(unit.batch)
             yield unit
 
-    def share(self, share: float) -> None:
+    def count_share(self, share: float) -> None:
         """Count the newly finished pairs of the unit, of which a share in [0, 1] is done.
 
-        The last pair is counted only by :meth:`finish`, when the scores are stored.
+        The last pair is counted only by :meth:`finish_unit`.
         """
         done = min(int(share * self._size), self._size - 1)
         if done > self._counted:
             self._progress.advance(done - self._counted)
             self._counted = done
 
-    def finish(self, size: int) -> None:
-        """Count the remaining pairs of a unit of *size* pairs, whose scores are back."""
+    def finish_unit(self, size: int) -> None:
+        """Count the remaining pairs of a unit of *size* pairs that has ended, with scores or with an error."""
         self._progress.advance(size - self._counted)
         self._counted = 0
 
 
 @dataclass(frozen=True)
 class Scorer:
-    """Scores texts through the store.
+    """Scores texts through the store: stored scores are read, and missing ones are computed and stored.
 
     Attributes:
         store: the store that scores are read from and written to.
@@ -147,7 +151,7 @@ class Scorer:
     def score_jobs(
         self, engine: Engine | None, jobs: Sequence[ScoringJob]
     ) -> Generator[tuple[int, list[Scored] | Exception]]:
-        """Score every pair of every job; missing scores are computed in units, and stored unit by unit.
+        """Yield the outcome of each job; missing scores are computed in units, and stored unit by unit.
 
         Yields:
             The position of each job as soon as it ends, with the scores under each of its metrics or the error that one
@@ -158,15 +162,15 @@ class Scorer:
         """
         owners: dict[int, _JobState] = {}
         complete: list[_JobState] = []
-        in_flight = _InFlight(self.progress)
-        units = in_flight.watched(self._units_of_jobs(engine, jobs, owners, complete))
-        with shares_told_to(in_flight.share), closing(self.executor.map(units)) as outcomes:
+        unit_progress = _UnitProgress(self.progress)
+        units = unit_progress.watch(self._units_of_jobs(engine, jobs, owners, complete))
+        with share_listener(unit_progress.count_share), closing(self.executor.map(units)) as outcomes:
             for number, outcome in outcomes:
                 state = owners.pop(number)
                 rows = state.units.pop(number)
                 if isinstance(outcome, StoreError):
                     raise outcome
-                in_flight.finish(len(rows))
+                unit_progress.finish_unit(len(rows))
                 if not isinstance(outcome, Exception):
                     self._keep_scores(state, rows, outcome)
                     if not state.units and not state.failed:
@@ -196,8 +200,8 @@ class Scorer:
         numbered: Iterable[_JobState] = self._numbered_states(states, CHUNK if engine is None else engine.pairs)
         recurrence = None
         if engine is not None:
-            numbered = known = list(numbered)
-            recurrence = _RecurringTexts(known)
+            all_states = list(numbered)
+            numbered, recurrence = all_states, _RecurringTexts(all_states)
         # an upper bound at first: pairs in the store are subtracted when the turn of their job comes
         remaining = sum(len(job.singles.digests) for job in jobs)
         for state in numbered:
@@ -210,7 +214,7 @@ class Scorer:
                     self.progress.advance(len(rows))
                     continue
                 owners[number] = state
-                metrics = tuple(state.job.metrics[index] for index in _rows_without_text(state, rows))
+                metrics = tuple(state.job.metrics[index] for index in _metrics_to_score(state, rows))
                 recurring = frozenset() if recurrence is None else recurrence.after(number, _texts_of_rows(state, rows))
                 yield Unit(number, engine, metrics, state.job.singles.batch(rows), recurring, remaining)
 
@@ -228,13 +232,13 @@ class Scorer:
             yield state
 
     def _finished_jobs(self, complete: list[_JobState]) -> Iterator[tuple[int, list[Scored]]]:
-        """Yield position and scores of complete jobs, and remove them from the list."""
+        """Yield the position and the scores of each complete job, and remove it from the list."""
         while complete:
             state = complete.pop(0)
             yield state.position, [self._finish_job(state, index) for index in range(len(state.keys))]
 
     def _look_up(self, position: int, job: ScoringJob) -> _JobState:
-        """Return the state of a job with the scores from the store, and announce the number of missing ones to it."""
+        """Return the state of a job with its scores from the store, and tell the store how many new ones to expect."""
         keys = [self.store.metric_id(metric.signature()) for metric in job.metrics]
         shape = len(keys), len(job.singles.digests)
         scores, flags = np.full(shape, np.nan), np.zeros(shape, dtype=np.uint8)
@@ -244,8 +248,8 @@ class Scorer:
                     continue
                 scores[index], flags[index] = self.store.get(key, job.singles.digests)
         missing = np.isnan(scores)
-        for key, lacking in zip(keys, missing.sum(axis=1).tolist(), strict=True):
-            self.store.expect(key, lacking)
+        for key, missing_count in zip(keys, missing.sum(axis=1).tolist(), strict=True):
+            self.store.expect(key, missing_count)
         return _JobState(position, job, keys, scores, flags, missing, np.zeros(len(keys)))
 
     def _keep_scores(self, state: _JobState, rows: NDArray[np.intp], scores: Scores) -> None:
@@ -256,7 +260,7 @@ class Scorer:
             rows: the distinct pairs of the unit.
             scores: the scores of these pairs, one column for each metric that lacked one of them.
         """
-        for column, index in enumerate(_rows_without_text(state, rows)):
+        for column, index in enumerate(_metrics_to_score(state, rows)):
             missing = state.missing[index, rows]
             new = rows[missing]
             values, flags = scores.values[missing, column], scores.flags[missing, column]
@@ -272,7 +276,7 @@ class Scorer:
                 state.asymmetry.setdefault(index, []).append(distances[np.isfinite(distances)])
 
     def _finish_job(self, state: _JobState, index: int) -> Scored:
-        """Return the scores of all pairs under one metric of a job."""
+        """Return the scores of all pairs under the metric of a job at *index*, with their cost."""
         higher_is_better = state.job.metrics[index].declaration.higher_is_better
         singles = state.job.singles
         scores = singles.reduce(state.scores[index], self.references, higher_is_better=higher_is_better)
@@ -290,14 +294,14 @@ class Scorer:
 
 
 def _joined_asymmetry(parts: list[NDArray[np.float64]]) -> Asymmetry | None:
-    """Return mean and maximum of the distances between the two orders of the texts; None without distances."""
+    """Return the mean and maximum of the distances between the two orders of the texts; None without distances."""
     distances = np.concatenate([np.zeros(0), *parts])
     if not len(distances):
         return None
     return Asymmetry(mean=float(distances.mean()), largest=float(distances.max()), pairs=len(distances))
 
 
-def _rows_without_text(state: _JobState, rows: NDArray[np.intp]) -> list[int]:
+def _metrics_to_score(state: _JobState, rows: NDArray[np.intp]) -> list[int]:
     """Return the indices of the metrics without a stored score for at least one of the pairs in *rows*."""
     return np.flatnonzero(state.missing[:, rows].any(axis=1)).tolist()
 
@@ -339,4 +343,4 @@ class _RecurringTexts:
         hashes = np.fromiter(map(hash, texts), dtype=np.int64, count=len(texts))
         hash_index = np.searchsorted(self._hashes, hashes).clip(max=len(self._hashes) - 1)
         recurs = (self._hashes[hash_index] == hashes) & (self._last_units[hash_index] > number)
-        return frozenset(texts[i] for i in np.flatnonzero(recurs).tolist())
+        return frozenset(texts[index] for index in np.flatnonzero(recurs).tolist())

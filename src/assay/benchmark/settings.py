@@ -21,11 +21,11 @@ from assay.settings import (
     OwnData,
     Paid,
     Prices,
-    RunFolderToo,
+    RunFolderOutput,
     ScoreStore,
     Scoring,
     WithProgress,
-    is_whole,
+    is_whole_number,
     setting,
 )
 
@@ -62,13 +62,13 @@ class ScoreSettings(OwnData, Graphs, Limited, Scoring, Paid, ScoreStore):
     )
 
     def check(self) -> None:
-        """Refuse to score with nothing."""
+        """Raise InputError if no metric is given."""
         if not self.metrics:
             raise InputError("no metric: give `metrics=NAME` (assay metrics list shows them)")
 
 
 @dataclass(frozen=True)
-class AgreeSettings(RunFolderToo, OwnColumns, AdjustedAgreement, Limited, WithProgress):
+class AgreeSettings(RunFolderOutput, OwnColumns, AdjustedAgreement, Limited, WithProgress):
     """Settings of ``assay agree``."""
 
     file: str | Path = setting("CSV, TSV, JSONL or Parquet with a label and score columns.", argument=True)
@@ -79,7 +79,7 @@ class AgreeSettings(RunFolderToo, OwnColumns, AdjustedAgreement, Limited, WithPr
 
 
 @dataclass(frozen=True)
-class SweepSettings(RunFolderToo, OwnData, Graphs, AgreementSettings, Limited, Scoring, ScoreStore):
+class SweepSettings(RunFolderOutput, OwnData, Graphs, AgreementSettings, Limited, Scoring, ScoreStore):
     """Settings of ``assay sweep``."""
 
     metric: str | MetricName | Metric = setting(
@@ -92,7 +92,7 @@ class SweepSettings(RunFolderToo, OwnData, Graphs, AgreementSettings, Limited, S
 
 @dataclass(frozen=True)
 class ProfileSettings(OwnData, Hardware, Prices, Offline, WithProgress):
-    """Settings of ``assay profile``: what is measured, and on which texts.
+    """Settings of ``assay profile``: the metrics and points to measure, and the source of the texts.
 
     Raises:
         InputError: a number below 1, or none at all.
@@ -110,9 +110,9 @@ class ProfileSettings(OwnData, Hardware, Prices, Offline, WithProgress):
     repeats: int = setting("Timed calls per point; the median counts.", 3, at_least=1)
 
     def check(self) -> None:
-        """Read the numbers, and refuse to measure nothing."""
+        """Parse the numbers of pairs and texts; raise InputError for an invalid one, or if there are none."""
         for name in ("pairs", "lengths"):
-            object.__setattr__(self, name, _whole_numbers(name, getattr(self, name)))
+            object.__setattr__(self, name, _parse_positive_integers(name, getattr(self, name)))
 
     @property
     def middle(self) -> int:
@@ -122,20 +122,25 @@ class ProfileSettings(OwnData, Hardware, Prices, Offline, WithProgress):
 
     @property
     def _pairs(self) -> list[int]:
-        return sorted(set(_whole_numbers("pairs", self.pairs)))
+        """The distinct numbers of pairs, ascending."""
+        return sorted(set(_parse_positive_integers("pairs", self.pairs)))
 
     def points(self) -> list[tuple[int, int]]:
-        """Return (pairs, texts joined to one) of each point, in the order of measuring, cheap ones first."""
+        """Return the points to measure, cheap ones first: the number of pairs, and of texts that are joined to one."""
         growing = [(n, 1) for n in self._pairs]
-        lengths = sorted(set(_whole_numbers("lengths", self.lengths)))
+        lengths = sorted(set(_parse_positive_integers("lengths", self.lengths)))
         return growing + [(self.middle, times) for times in lengths if times > 1]
 
 
-def _whole_numbers(name: str, value: str | int | Sequence[int]) -> tuple[int, ...]:
-    """Return numbers from 1 on, which may be written with commas.
+def _parse_positive_integers(name: str, value: str | int | Sequence[int]) -> tuple[int, ...]:
+    """Return positive integers, given as one number, as several, or as a text with commas.
+
+    Args:
+        name: the name of the setting, for messages.
+        value: its value.
 
     Raises:
-        InputError: something else, or nothing.
+        InputError: the value is empty, or contains anything but positive integers.
     """
     if isinstance(value, str):
         parts = value.split(",")
@@ -144,7 +149,7 @@ def _whole_numbers(name: str, value: str | int | Sequence[int]) -> tuple[int, ..
         numbers = tuple(map(int, parts))
     else:
         numbers = tuple(value) if isinstance(value, Iterable) else (value,)
-    if not numbers or not all(is_whole(number) and number >= 1 for number in numbers):
+    if not numbers or not all(is_whole_number(number) and number >= 1 for number in numbers):
         written = ",".join(map(str, numbers)) or "nothing"
         raise InputError(f"`{name}={written}`: must be whole numbers of at least 1")
     return numbers

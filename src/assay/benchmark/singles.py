@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.batches import DIGEST, cell_texts, distinct_rows, row_digests, take_rows, take_table
+from assay.batches import DIGEST, cell_texts, distinct_rows, row_digests, take_cells, take_table_rows
 from assay.errors import InputError
 from assay.metrics import Batch
 from assay.tables import GRAPH_COLUMNS
@@ -73,16 +73,17 @@ class Singles:
         )
 
     def rows(self, indices: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Return the rows of the table where the distinct singles at *indices* first occur, ascending, without
-        duplicates.
-        """
+        """Return the distinct rows of the table, ascending, in which the singles at *indices* first occur."""
         rows = self._first_rows[indices]
         return np.unique(rows if self._parents is None else self._parents[rows])
 
     def batch(self, indices: NDArray[np.intp]) -> Batch:
-        """Return the texts of the distinct singles at *indices*."""
+        """Return the texts of the distinct singles at *indices*.
+
+        A single of several gold answers has the first of them as its reference, and all of them as gold answers.
+        """
         rows = self._first_rows[indices]
-        taken = {f"{name}s": take_rows(column, rows) for name, column in self._columns.items()}
+        taken = {f"{name}s": take_cells(column, rows) for name, column in self._columns.items()}
         if not self._together:
             return Batch(**{name: cell_texts(column) for name, column in taken.items()})
         answers = taken.pop("references").to_pylist()
@@ -126,6 +127,7 @@ def _columns_read(pairs: Pairs, *, with_question: bool, with_graphs: bool) -> di
 
 
 def _is_list(column: pa.ChunkedArray) -> bool:
+    """Tell whether the cells of a column are lists, as several gold answers are."""
     import pyarrow as pa
 
     return bool(pa.types.is_list(column.type) or pa.types.is_large_list(column.type))
@@ -150,6 +152,6 @@ def _one_row_per_gold_answer(
     sizes = np.concatenate([np.zeros(0, np.int64), *(pc.list_value_length(chunk) for chunk in lists.chunks)])
     parents = np.repeat(np.arange(len(lists)), sizes)
     others = {name: column for name, column in columns.items() if name != "reference"}
-    flat = take_table(pa.table(others), parents)
+    flat = take_table_rows(pa.table(others), parents)
     flat_references = pa.chunked_array([chunk.flatten() for chunk in lists.chunks], lists.type.value_type)
     return {"reference": flat_references} | {name: flat.column(name) for name in others}, parents

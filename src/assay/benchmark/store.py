@@ -29,13 +29,13 @@ from numpy.typing import NDArray
 
 from assay.batches import DIGEST
 from assay.database import DamagedStoreError, Database
-from assay.output import written_whole
+from assay.output import atomic_write
 from assay.paths import cache_dir, private_folder
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: The number of scores in a part, and the seconds after which a smaller part is written. A killed run can lose no more.
+#: The number of scores in a part, and the seconds after which a smaller part is written: a killed run can lose no more.
 ROWS, SECONDS = 1 << 16, 30.0
 #: From this many new scores on, enough to fill a part, a metric's scores go to Parquet. A row takes SQLite 11 µs below
 #: 100,000 rows and 29 µs, with 9 kB written, from 500,000 on; Parquet takes 1 µs.
@@ -61,8 +61,16 @@ def default_store() -> Path:
     return cache_dir() / "scores-2.sqlite"
 
 
-class _FoundScores:
-    """The scores found for distinct digests, shape (n,), NaN where none is found, and their flags, shape (n,)."""
+class _ScoresOfDigests:
+    """The scores of distinct digests, collected from rows of the store.
+
+    Args:
+        pairs: the digests to collect scores for, shape (n,).
+
+    Attributes:
+        scores: the scores so far, shape (n,), NaN where none was found.
+        flags: the flags of these scores, shape (n,).
+    """
 
     def __init__(self, pairs: NDArray[np.void]) -> None:
         self.scores, self.flags = np.full(len(pairs), np.nan), np.zeros(len(pairs), dtype=np.uint8)
@@ -120,10 +128,11 @@ class ScoreStore(Database):
         text = json.dumps(signature, sort_keys=True, ensure_ascii=False)
         row = self._metric_row(text)
         if row is None:
-            with self._writing():
+            with self._transaction():
                 self._connection.execute("INSERT OR IGNORE INTO metrics (signature) VALUES (?)", (text,))
             row = self._metric_row(text)
         metric = int(row[0])
+        # surrogatepass, because a file name in a signature may hold bytes that are no UTF-8
         content = text.encode("utf-8", "surrogatepass")
         self._checksums[metric] = zlib.crc32(content)
         if metric not in self._parts:
@@ -132,6 +141,7 @@ class ScoreStore(Database):
         return metric
 
     def _damaged_part(self, part: Path, reason: str) -> DamagedStoreError:
+        """Return the error for a damaged Parquet file of the store."""
         return DamagedStoreError(
             f"{part}: this part of the {self.title} is damaged ({reason}); move it away, or remove the store with: "
             f"assay cache prune {self.kind}"
@@ -150,7 +160,7 @@ class ScoreStore(Database):
         self._in_parquet.add(metric)
         if not self.count(metric, limit=1):
             return
-        with self._writing(), self._writing_parts():
+        with self._transaction(), self._writing_parts():
             for rows in self._all_rows(metric):
                 self._parts[metric].add(rows)
             self._parts[metric].flush()
@@ -174,7 +184,7 @@ class ScoreStore(Database):
         try:
             yield
         except OSError as error:
-            raise self.unwritten(error, is_full=error.errno == errno.ENOSPC) from error
+            raise self.write_error(error, is_full=error.errno == errno.ENOSPC) from error
 
     def close(self) -> None:
         """Write the scores that are not in a file yet, and close the store."""
@@ -186,7 +196,8 @@ class ScoreStore(Database):
             super().close()
 
     def _metric_row(self, signature: str) -> Any:
-        with self._explaining():
+        """Return the row with the key of the metric with this signature, as JSON; None if the store lacks it."""
+        with self._translated_errors():
             return self._connection.execute("SELECT id FROM metrics WHERE signature = ?", (signature,)).fetchone()
 
     def get(self, metric: int, pairs: NDArray[np.void]) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
@@ -202,16 +213,16 @@ class ScoreStore(Database):
         Raises:
             StoreError: the store is damaged, or cannot be read.
         """
-        found = _FoundScores(pairs)
-        scores, flags = found.scores, found.flags
+        stored = _ScoresOfDigests(pairs)
+        scores, flags = stored.scores, stored.flags
         if metric in self._parts:
             for rows in self._parts[metric].read():
-                found.add(rows)
-        with self._explaining():
+                stored.add(rows)
+        with self._translated_errors():
             # reading all rows is faster than looking up more digests than there are rows
             if self.count(metric, limit=len(pairs)) < len(pairs):
                 for rows in self._all_rows(metric):
-                    found.add(rows)
+                    stored.add(rows)
                 return scores, flags
             for start in range(0, len(pairs), LOOKUP):
                 known = self._look_up(metric, [bytes(pair) for pair in pairs[start : start + LOOKUP]])
@@ -221,7 +232,7 @@ class ScoreStore(Database):
         return scores, flags
 
     def _look_up(self, metric: int, keys: list[bytes]) -> dict[bytes, tuple[float, int]]:
-        """Return score and flags by digest for at most :data:`LOOKUP` digests, as far as SQLite has them.
+        """Return the score and flags by digest for at most :data:`LOOKUP` digests, without those that SQLite lacks.
 
         Raises:
             DamagedStoreError: a checksum does not match.
@@ -231,11 +242,11 @@ class ScoreStore(Database):
         return self._checked_rows(metric, self._connection.execute(select, (metric, *keys)))
 
     def _checked_rows(self, metric: int, rows: Iterable[tuple[Any, ...]]) -> dict[bytes, tuple[float, int]]:
-        """Return score and flags by digest from database rows; raise DamagedStoreError if a checksum does not match."""
+        """Return the score and flags by digest in rows; raise DamagedStoreError if a checksum does not match."""
         known = {}
         for pair, score, flags, checksum in rows:
             if not isinstance(score, float) or checksum != self._checksum(metric, pair, score, flags):
-                raise self.damaged("a score does not fit its checksum")
+                raise self.damage_error("a score does not fit its checksum")
             known[pair] = score, flags
         return known
 
@@ -270,7 +281,7 @@ class ScoreStore(Database):
         for pair, score, flag in zip(pairs, scores.tolist(), flags.tolist(), strict=True):
             key = bytes(pair)
             rows.append((metric, key, score, flag, self._checksum(metric, key, score, flag)))
-        with self._writing():
+        with self._transaction():
             self._connection.executemany(
                 "INSERT OR REPLACE INTO scores (metric, pair, score, flags, checksum) VALUES (?, ?, ?, ?, ?)", rows
             )
@@ -343,7 +354,7 @@ class ScoreParts:
         # sorted by name, the files are in the order in which they were written
         path = self._folder / f"{time.time_ns():020}-{uuid.uuid4().hex}.parquet"
         table = table.replace_schema_metadata({_CHECKSUM: checksum})
-        with written_whole(path) as scratch, scratch.open("wb") as file:
+        with atomic_write(path) as scratch, scratch.open("wb") as file:
             # digests are random bytes, which do not compress
             compression = {"pair": "none", "score": "zstd", "flags": "zstd"}
             pq.write_table(table, file, use_dictionary=["score", "flags"], compression=compression)
@@ -377,6 +388,7 @@ class ScoreParts:
         yield from self._waiting
 
     def _checksum_of(self, rows: Rows) -> int:
+        """Return the checksum of rows, which also covers the signature of the metric."""
         checksum = self._checksum
         for column in rows:
             checksum = zlib.crc32(np.ascontiguousarray(column).tobytes(), checksum)

@@ -8,7 +8,7 @@ from importlib.resources.abc import Traversable
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from assay.errors import InputError, suggest, unknown_name
+from assay.errors import InputError, suggestion_for, unknown_name
 from assay.paths import user_path
 
 
@@ -38,7 +38,8 @@ class Suite(BaseModel):
     drop_duplicates: bool = False
 
     @model_validator(mode="after")
-    def _optional_metrics_are_metrics(self) -> Suite:
+    def _check_optional(self) -> Suite:
+        """Raise ValueError, which pydantic reports, for an optional metric that is none of the metrics."""
         for name in self.optional:
             if name not in self.metrics:
                 raise ValueError(f"optional names {name!r}, which is none of the metrics")
@@ -89,4 +90,5 @@ def _parse_suite(text: str, source: str) -> Suite:
     except ValidationError as error:
         first = error.errors()[0]
         location = ".".join(str(part) for part in first["loc"])
-        raise InputError(f"{source}: {location}: {first['msg']}{suggest(location, Suite.model_fields)}") from error
+        suggestion = suggestion_for(location, Suite.model_fields)
+        raise InputError(f"{source}: {location}: {first['msg']}{suggestion}") from error

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from assay.batches import codes_of_names
 from assay.benchmark.adjusted import AdjustedBlock, adjusted_blocks
-from assay.benchmark.buckets import ALL, QUANTITIES, Bucket, plain
+from assay.benchmark.buckets import ALL, QUANTITIES, Bucket, plain_number
 from assay.benchmark.records import DatasetScores
 from assay.benchmark.request import Request
 from assay.errors import InputError
@@ -56,12 +56,12 @@ def tabulate(
     progress.begin(f"agreement on {pairs.name}", len(buckets) * len(scores) * request.resamples)
     rows, summaries = [], []
     for bucket in buckets:
-        inside = bucket.mask
+        mask = bucket.mask
         # numbered anew from 0, since a bucket may lack some groups
-        bucket_groups = None if groups is None else np.unique(groups[inside], return_inverse=True)[1]
+        bucket_groups = None if groups is None else np.unique(groups[mask], return_inverse=True)[1]
         estimates = agreement(
-            ScoresInside(scores, inside),
-            labels if inside.all() else labels[inside],
+            BucketScores(scores, mask),
+            labels if mask.all() else labels[mask],
             statistics=request.statistics,
             resamples=request.resamples,
             confidence=request.confidence,
@@ -74,13 +74,13 @@ def tabulate(
             rows.append(_agreement_row(pairs, bucket, estimate, NEGATED if estimate.metric in negated else ""))
         reliability = None
         if annotations is not None:
-            reliability = _annotator_reliability(annotations[inside], labels[inside], columns_are_annotators)
+            reliability = _annotator_reliability(annotations[mask], labels[mask], columns_are_annotators)
         summaries.append(_summarise_bucket(request, dataset, bucket, bucket_groups, reliability))
     for rule in request.buckets:
         if rule.isidentifier() and rule not in QUANTITIES:
             # the rule names a column, and makes one bucket per value of it
             value_buckets = {bucket.name for bucket in buckets if bucket.rule == rule}
-            mean_rows, mean_summaries = mean_over(rule, value_buckets, rows, summaries)
+            mean_rows, mean_summaries = mean_over_buckets(rule, value_buckets, rows, summaries)
             rows += mean_rows
             summaries += mean_summaries
     blocks = adjusted_blocks(
@@ -98,24 +98,25 @@ def tabulate(
         adjusted = Bucket(block.name, np.ones(len(pairs), dtype=bool))
         for estimate in block.estimates:
             rows.append(_agreement_row(pairs, adjusted, estimate, NEGATED if estimate.metric in negated else ""))
-        summaries.append(_record_of(block, summaries[0]))
+        summaries.append(_block_record(block, summaries[0]))
     return rows, summaries
 
 
-class ScoresInside(Mapping[str, NDArray[np.float64]]):
+class BucketScores(Mapping[str, NDArray[np.float64]]):
     """The scores of the pairs of a bucket by metric, selected from the scores of all pairs on access.
 
     Args:
         scores: the scores of all n pairs by metric, shape (n,).
-        inside: True for each pair in the bucket, shape (n,).
+        mask: True for each pair in the bucket, shape (n,).
     """
 
-    def __init__(self, scores: Mapping[str, NDArray[np.float64]], inside: NDArray[np.bool_]) -> None:
+    def __init__(self, scores: Mapping[str, NDArray[np.float64]], mask: NDArray[np.bool_]) -> None:
         self._scores = scores
-        self._inside = slice(None) if inside.all() else inside
+        # a slice does not copy the scores
+        self._rows = slice(None) if mask.all() else mask
 
     def __getitem__(self, metric: str) -> NDArray[np.float64]:
-        selected: NDArray[np.float64] = self._scores[metric][self._inside]
+        selected: NDArray[np.float64] = self._scores[metric][self._rows]
         return selected
 
     def __iter__(self) -> Iterator[str]:
@@ -125,7 +126,7 @@ class ScoresInside(Mapping[str, NDArray[np.float64]]):
         return len(self._scores)
 
 
-def _record_of(block: AdjustedBlock, whole: BucketRecord) -> BucketRecord:
+def _block_record(block: AdjustedBlock, whole: BucketRecord) -> BucketRecord:
     """Return the record of an adjusted block, which is not a subset of pairs; *whole* is the record of all pairs."""
     return BucketRecord(
         dataset=whole.dataset,
@@ -141,7 +142,7 @@ def _record_of(block: AdjustedBlock, whole: BucketRecord) -> BucketRecord:
     )
 
 
-def mean_over(
+def mean_over_buckets(
     column: str, buckets: Collection[str], rows: Sequence[AgreementRow], summaries: Sequence[BucketRecord]
 ) -> tuple[list[AgreementRow], list[BucketRecord]]:
     """Return the agreement rows and the record of a bucket ``mean over COLUMN``; none below two non-empty buckets.
@@ -158,7 +159,8 @@ def mean_over(
     filled = [summary for summary in summaries if summary.bucket in buckets and summary.n]
     if len(filled) < 2:
         return [], []
-    first, name = filled[0], f"mean over {column}"
+    first = filled[0]
+    name = f"mean over {column}"
     filled_names = {summary.bucket for summary in filled}
     rows_of: dict[tuple[str, str], list[AgreementRow]] = {}
     for row in rows:
@@ -270,7 +272,7 @@ def _label_distribution(labels: NDArray[np.float64]) -> dict[str, float]:
     """Return the count of each label; with more than :data:`MAX_LISTED_LABELS` the quartiles, with keys as ``50%``."""
     values, counts = np.unique(labels, return_counts=True)
     if len(values) <= MAX_LISTED_LABELS:
-        return {plain(value): float(count) for value, count in zip(values, counts, strict=True)}
+        return {plain_number(value): float(count) for value, count in zip(values, counts, strict=True)}
     return {f"{percent}%": float(np.percentile(labels, percent)) for percent in (0, 25, 50, 75, 100)}
 
 
@@ -305,11 +307,11 @@ def _annotator_reliability(
     reliability = split_half_reliability(annotations)
     if reliability is None:
         return None
-    each = agreements_with_other_annotators(annotations) if columns_are_annotators else []
+    agreements = agreements_with_other_annotators(annotations) if columns_are_annotators else []
     return AnnotatorReliability(
         **asdict(reliability) | {"lengths": list(reliability.lengths)},
         alpha={level: krippendorff_alpha(annotations, level) for level in LEVELS},
-        annotators_pearson=[annotator.pearson for annotator in each],
-        annotators_spearman=[annotator.spearman for annotator in each],
+        annotators_pearson=[annotator.pearson for annotator in agreements],
+        annotators_spearman=[annotator.spearman for annotator in agreements],
         is_of_label=are_means(labels, annotations),
     )

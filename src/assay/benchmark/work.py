@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.benchmark.combined import add_combined_scores, combined_and_members
+from assay.benchmark.combined import add_combined_scores, combined_and_other_metrics
 from assay.benchmark.executor import EngineUnavailableError, UnitLostError
-from assay.benchmark.memory import peak_memory, reset_peak
 from assay.benchmark.prepared import DatasetPart, PreparedDataset, is_made_for
 from assay.benchmark.records import MetricRecords, recorded_declaration
 from assay.benchmark.request import Request
@@ -27,6 +26,7 @@ from assay.errors import AssayError, ClusterError, MissingExtraError, Unavailabl
 from assay.manifest import Cost, MetricRecord
 from assay.metrics import ColumnMetric, Context, Metric
 from assay.metrics.work import Engine
+from assay.processes import peak_memory, reset_peak_memory
 from assay.tables import short_names
 
 
@@ -55,7 +55,7 @@ class Task:
 
     @property
     def singles(self) -> Singles:
-        """The distinct pairs to score."""
+        """The distinct singles of the part, see :class:`~assay.benchmark.singles.Singles`."""
         return self.dataset.singles(self.metric, self.part)
 
 
@@ -142,7 +142,7 @@ def _cost_of_metric(task: Task, scored: Scored, engine_cost: Cost, together: lis
 
 
 def _remark_on(task: Task) -> str:
-    """Return a remark on the bound metric, such as the model that a preset chose; "" without one."""
+    """Return a remark on the bound metric, such as the model that a preset chose; an empty string without one."""
     metric = task.metric
     if str(metric) == task.name:
         return ""
@@ -176,7 +176,7 @@ def score_all(
     # None is the key of all metrics without an engine
     tasks_by_engine: dict[Engine | None, list[Task]] = {}
     obtainer = _Obtainer(request.offline, say)
-    combined, others = combined_and_members(request.metrics, datasets, records)
+    combined, others = combined_and_other_metrics(request.metrics, datasets, records)
     for metric in others:
         for dataset in datasets:
             for task in _plan_tasks(metric, dataset, obtainer, records):
@@ -189,7 +189,7 @@ def score_all(
     for name, absent in request.absent.items():
         for dataset in datasets:
             records.fail(name, dataset.pairs.name, absent)
-    in_order = records.in_order(request, datasets)
+    in_order = records.records_in_order(request, datasets)
     done = {(record.metric, record.dataset) for record in in_order if record.is_done}
     for dataset in datasets:
         # the order of the request, not the order of scoring
@@ -272,7 +272,7 @@ def _plan_tasks(metric: Metric, dataset: PreparedDataset, obtainer: _Obtainer, r
 
 
 def _reason_not_applicable(metric: Metric, language: str | None) -> str:
-    """Return why a metric does not apply to a dataset of this language; None stands for several or unknown."""
+    """Return why a metric does not apply to a dataset of this language; None stands for several or an unknown one."""
     made_for = ", ".join(sorted(metric.declaration.languages or ()))
     if made_for or language is None:
         return f"not available for {language or 'the languages of this data'} (made for {made_for or 'others'})"
@@ -284,11 +284,18 @@ def _reason_not_applicable(metric: Metric, language: str | None) -> str:
 
 
 def _copy_recorded_scores(metric: ColumnMetric, dataset: PreparedDataset, records: MetricRecords) -> None:
-    """Use the scores that a dataset has in a column as the scores of a metric, and add a record for them."""
+    """Use the scores that a dataset has in a column as the scores of a metric, and add a record for them.
+
+    If the dataset lacks the column, the record says that the metric does not apply.
+
+    Raises:
+        UnavailableError: the metric is unavailable.
+    """
     name, dataset_name = str(metric), dataset.pairs.name
     if name not in dataset.recorded:
         records.skip(name, dataset_name, f"{dataset_name} has no column {metric.column!r}")
         return
+    # a column metric of another package may need more than the column
     metric.check_available()
     dataset.scores[name] = dataset.recorded[name]
     records.add(_record_of_column(name, dataset_name, metric))
@@ -307,8 +314,8 @@ def _score_group(tasks: list[Task], scorer: Scorer, records: MetricRecords) -> N
         jobs = _jobs_of_tasks(tasks)
         total = sum(len(job.singles.digests) for job, _ in jobs)
         shown = list(short_names(names).values())
-        scorer.progress.begin(f"{_first_and_count(shown)} on {_first_and_count(dataset_names)}, pairs", total)
-        reset_peak()
+        scorer.progress.begin(f"{_abbreviated_names(shown)} on {_abbreviated_names(dataset_names)}, pairs", total)
+        reset_peak_memory()
         finished: list[tuple[Task, Scored]] = []
         with closing(scorer.score_jobs(engine, [job for job, _ in jobs])) as outcomes:
             for position, outcome in outcomes:
@@ -320,7 +327,7 @@ def _score_group(tasks: list[Task], scorer: Scorer, records: MetricRecords) -> N
                 elif engine is None:
                     _record_finished(list(zip(members, outcome, strict=True)), [], scorer, records)
                     # the peak memory is reported for each metric without an engine
-                    reset_peak()
+                    reset_peak_memory()
                 else:
                     finished += zip(members, outcome, strict=True)
                     continue
@@ -375,8 +382,8 @@ def _record_finished(
         records.add(record)
 
 
-def _first_and_count(names: list[str]) -> str:
-    """Return ``f1 and 2 more``, for a progress line."""
+def _abbreviated_names(names: list[str]) -> str:
+    """Return the first of several names and the number of the others, as ``f1 and 2 more``, for a progress line."""
     return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
 
 

@@ -72,7 +72,7 @@ Verbose = Annotated[
 
 
 def _declare_switches(traceback: Traceback = False, verbose: Verbose = False) -> None:
-    """Declare the switches, so that typer makes their parameters; see :func:`_add_switches`."""
+    """Do nothing: typer makes the parameters of the switches from this signature, in :func:`_add_switches`."""
 
 
 @functools.cache
@@ -128,6 +128,7 @@ def _load_command(verb: str) -> Any:
 
 def _add_switches(command: Any) -> None:
     """Add the switches of the root to a verb, or to each verb of a group, so that they may also follow the verb."""
+    # a group of verbs, such as assay train
     if hasattr(command, "commands"):
         for verb in command.commands.values():
             _add_switches(verb)

@@ -6,7 +6,7 @@ from typing import Any
 
 from assay.benchmark.settings import AgreeSettings
 from assay.cli.command import command
-from assay.cli.guard import print_report, progress_on_stderr, tell
+from assay.cli.guard import print_report, print_to_stderr, progress_on_stderr
 from assay.cli.options import ExplainOption, Format, FormatOption, QuietOption
 
 
@@ -24,4 +24,4 @@ def agree(
         result = assay.agree_file(**settings, progress=progress)
     print_report(result, output, explain=explain)
     if "out" in settings and not quiet:
-        tell(f"wrote {settings['out']}")
+        print_to_stderr(f"wrote {settings['out']}")

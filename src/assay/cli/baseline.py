@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.guard import guarded, tell
+from assay.cli.guard import guarded, print_to_stderr
 from assay.cli.options import QuietOption
 
 
@@ -37,5 +37,5 @@ def baseline(
 
     assay.baseline(run, out, baseline_of=baseline_of)
     if not quiet:
-        tell(f"wrote {out}")
-        tell(f"next: assay check RUN --against {out}")
+        print_to_stderr(f"wrote {out}")
+        print_to_stderr(f"next: assay check RUN --against {out}")

@@ -8,16 +8,19 @@ from typing import Annotated, Any
 import typer
 
 from assay.cli.command import command
-from assay.cli.guard import print_report, tell
+from assay.cli.guard import print_report, print_to_stderr
 from assay.cli.options import ExplainOption, QuietOption, ReportFormat, ReportFormatOption
 from assay.reports.settings import BestWorstSettings
 
 
 @command(BestWorstSettings)
 def bws(
-    tuples: Annotated[
+    tuples_file: Annotated[
         Path,
-        typer.Argument(help="Annotations, one a row: item1, item2, item3, item4, best, worst[, tuple, annotator]."),
+        typer.Argument(
+            help="Annotations, one per row: item1, item2, item3, item4, best, worst[, tuple, annotator].",
+            metavar="FILE",
+        ),
     ],
     output: ReportFormatOption = ReportFormat.table,
     explain: ExplainOption = False,
@@ -30,6 +33,6 @@ def bws(
     """
     import assay
 
-    print_report(assay.best_worst(tuples, **settings), output, explain=explain)
+    print_report(assay.best_worst(tuples_file, **settings), output, explain=explain)
     if "out" in settings and not quiet:
-        tell(f"wrote {settings['out']}")
+        print_to_stderr(f"wrote {settings['out']}")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assay.cli.guard import guarded, print_data, print_grid, tell
+from assay.cli.guard import guarded, print_data, print_grid, print_to_stderr
 from assay.cli.options import ListFormat, ListFormatOption
 
 if TYPE_CHECKING:
@@ -37,10 +37,12 @@ def list_(output: ListFormatOption = ListFormat.table) -> None:
         return
     rows = []
     for entry in entries:
-        day = "" if entry.newest is None else f"{datetime.fromtimestamp(entry.newest, UTC):%Y-%m-%d}"
+        day = ""
+        if entry.newest is not None:
+            day = f"{datetime.fromtimestamp(entry.newest, UTC):%Y-%m-%d}"
         rows.append((entry.kind, size_text(entry.size), f"{entry.files:,}", day, KINDS[entry.kind]))
     print_grid(("kind", "size", "files", "last written", "what"), rows)
-    tell(f"{size_text(sum(entry.size for entry in entries))} in {cache_dir()}")
+    print_to_stderr(f"{size_text(sum(entry.size for entry in entries))} in {cache_dir()}")
 
 
 @app.command("prune")

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from assay.cli.command import command
-from assay.cli.guard import print_report, progress_on_stderr, tell
+from assay.cli.guard import print_report, print_to_stderr, progress_on_stderr
 from assay.cli.options import ExplainOption, QuietOption, ReportFormat, ReportFormatOption
 from assay.reports.check.settings import CheckSettings
 
@@ -54,7 +54,7 @@ def check(
     has_headline = output is ReportFormat.table
     if not checked.passed:
         if not has_headline:
-            tell(f"assay: {checked.headline}")
+            print_to_stderr(f"assay: {checked.headline}")
         raise typer.Exit(EXIT_CODE_OF_FAILURE)
     if not quiet and not has_headline:
-        tell(checked.headline)
+        print_to_stderr(checked.headline)

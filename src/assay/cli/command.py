@@ -17,10 +17,10 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 import typer
 
 from assay.cli.completion import complete_runs, completer_of
-from assay.cli.guard import guarded, tell
+from assay.cli.guard import guarded, print_to_stderr
 from assay.configuration import APPLIED
 from assay.errors import AssayError, InputError
-from assay.settings import Declared, Settings, declared, flag_of, with_flags
+from assay.settings import SettingDeclaration, Settings, declarations_of, flag_of, message_with_flags
 
 #: Types that a word of the command line can be read as, in order of preference. Text comes first: a setting that
 #: accepts a name or a number tells them apart itself.
@@ -28,7 +28,7 @@ TYPES_OF_WORDS = (str, bool, int, float, Path)
 
 
 def command(
-    settings_class: type[Settings], *, position: Callable[..., Any] | None = None
+    settings_class: type[Settings], *, position_callback: Callable[..., Any] | None = None
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Return a decorator that adds one option per setting to a verb, whose function receives them as ``**settings``.
 
@@ -37,8 +37,8 @@ def command(
 
     Args:
         settings_class: the settings class.
-        position: a callback that receives the context and the value of the positional setting, and returns the value.
-            It is called before a configuration file sets the other settings.
+        position_callback: a callback that receives the context and the value of the positional setting, and returns
+            the value. It is called before a configuration file sets the other settings.
     """
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
@@ -48,17 +48,18 @@ def command(
         for name, parameter in inspect.signature(function).parameters.items():
             if parameter.kind is not inspect.Parameter.VAR_KEYWORD:
                 if name in ("run", "runs"):
+                    # the argument with run folders; its annotation holds the typer.Argument
                     hints[name].__metadata__[0].autocompletion = complete_runs
                 keyword_parameter = parameter.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY)
                 own_parameters.append(keyword_parameter)
         takes_context = "context" in hints
-        options = _setting_parameters(settings_class, position)
+        options = _setting_parameters(settings_class, position_callback)
         parameters = sorted(
             [*own_parameters, *options.values()], key=lambda parameter: _help_rank(parameter, own_parameters)
         )
 
         @functools.wraps(function)
-        def call(context: typer.Context, **values: Any) -> None:
+        def call_verb(context: typer.Context, **values: Any) -> None:
             # typer passes None for a sequence option that is absent; dropped, so that the setting keeps its own default
             arguments = {name: value for name, value in values.items() if value is not None or name not in options}
             if takes_context:
@@ -69,7 +70,7 @@ def command(
             else:
                 function(**arguments)
 
-        guarded_verb = guarded(call, flags_of(settings_class))
+        guarded_verb = guarded(call_verb, flags_of(settings_class))
         # read by the check of configurations, and by the tests of all verbs
         guarded_verb.settings_class = settings_class  # type: ignore[attr-defined]
         if not takes_context:
@@ -92,7 +93,7 @@ def _use_configuration(context: typer.Context, *, quiet: bool) -> Iterator[None]
 
     configuration = used_configuration(context)
     if configuration is not None and not quiet:
-        tell(f"from {os.path.relpath(configuration.file)}: {configuration.line}")
+        print_to_stderr(f"from {os.path.relpath(configuration.file)}: {configuration.line}")
     token = APPLIED.set(configuration)
     try:
         yield
@@ -107,23 +108,30 @@ def _use_configuration(context: typer.Context, *, quiet: bool) -> Iterator[None]
 def flags_of(settings_class: type[Settings]) -> dict[str, str]:
     """Return the flag of each setting, by the name of the setting; settings for Python alone have none."""
     return {
-        name: flag_of(name, setting) for name, setting in declared(settings_class).items() if not setting.python_only
+        name: flag_of(name, setting)
+        for name, setting in declarations_of(settings_class).items()
+        if not setting.python_only
     }
 
 
-def _help_rank(parameter: inspect.Parameter, own: Sequence[inspect.Parameter]) -> int:
+def _help_rank(parameter: inspect.Parameter, own_parameters: Sequence[inspect.Parameter]) -> int:
     """Return the rank of a parameter in ``--help``: 0 for arguments, 1 for settings, 2 for options of the terminal."""
     metadata = getattr(parameter.annotation, "__metadata__", ())
     if any(isinstance(item, typer.models.ArgumentInfo) for item in metadata):
         return 0
-    return 2 if parameter in own else 1
+    return 2 if parameter in own_parameters else 1
 
 
 def _setting_parameters(
-    settings_class: type[Settings], position: Callable[..., Any] | None
+    settings_class: type[Settings], position_callback: Callable[..., Any] | None
 ) -> dict[str, inspect.Parameter]:
-    """Return a keyword parameter, annotated for typer, for each setting that the command line has."""
-    settings = {name: setting for name, setting in declared(settings_class).items() if not setting.python_only}
+    """Return a keyword parameter, annotated for typer, for each setting that the command line has, by name.
+
+    Args:
+        settings_class: the settings class.
+        position_callback: the callback of the positional setting, as in :func:`command`.
+    """
+    settings = {name: setting for name, setting in declarations_of(settings_class).items() if not setting.python_only}
     hints = _setting_hints(settings_class, settings)
     defaults = {field.name: field.default for field in dataclasses.fields(settings_class)}
     flags = flags_of(settings_class)
@@ -131,12 +139,14 @@ def _setting_parameters(
     for name, setting in settings.items():
         default = defaults[name]
         typer_type = _typer_type(hints[name], setting)
-        help_text = with_flags(setting.help, flags)
+        help_text = message_with_flags(setting.help, flags)
         if _accepts_several(hints[name]) and not setting.argument and "repeatable" not in help_text:
             help_text = f"{help_text.rstrip('.')}; repeatable."
         if default is dataclasses.MISSING:
+            # the option is required
             default = inspect.Parameter.empty
         elif default is None or default == ():
+            # typer would show an empty sequence as a default in the help
             typer_type, default = typer_type | None, None
         typer_info: Any
         if setting.argument:
@@ -144,7 +154,7 @@ def _setting_parameters(
                 help=help_text,
                 metavar=setting.metavar,
                 show_default=default is not None,
-                callback=position,
+                callback=position_callback,
                 autocompletion=completer_of(name, setting.metavar),
             )
         else:
@@ -168,6 +178,7 @@ def _setting_hints(settings_class: type[Settings], names: Container[str]) -> dic
     Others are not resolved: settings for Python alone may have types that are imported only for type checking.
     """
     hints: dict[str, Any] = {}
+    # each class is resolved by itself, since its hints are text that its own module explains
     for base in reversed(settings_class.__mro__):
         annotations = {name: hint for name, hint in inspect.get_annotations(base).items() if name in names}
         module_globals = vars(sys.modules[base.__module__])
@@ -175,7 +186,7 @@ def _setting_hints(settings_class: type[Settings], names: Container[str]) -> dic
     return hints
 
 
-def _checking_callback(setting: Declared) -> Callable[[str | None], str | None] | None:
+def _checking_callback(setting: SettingDeclaration) -> Callable[[str | None], str | None] | None:
     """Return a callback that checks a value with a syntax of its own; None if the setting has no such syntax.
 
     It runs before the following words are read, so that the error about ``--scale 0 2`` says that 0 is no range, and
@@ -190,13 +201,14 @@ def _checking_callback(setting: Declared) -> Callable[[str | None], str | None] 
             try:
                 parse(value)
             except InputError as error:
+                # typer puts the flag before the message, in place of the setting's name
                 raise typer.BadParameter(str(error).partition(": ")[2]) from None
         return value
 
     return check_syntax
 
 
-def _explicit_flags(name: str, setting: Declared, default: Any) -> Sequence[str]:
+def _explicit_flags(name: str, setting: SettingDeclaration, default: Any) -> Sequence[str]:
     """Return the flags of an option; empty if typer can derive them from the name.
 
     A switch that is off by default gets a single flag, so that typer adds no ``--no-`` form.
@@ -206,7 +218,7 @@ def _explicit_flags(name: str, setting: Declared, default: Any) -> Sequence[str]
     return (flag_of(name),)
 
 
-def _typer_type(hint: Any, setting: Declared) -> Any:
+def _typer_type(hint: Any, setting: SettingDeclaration) -> Any:
     """Return the type that typer needs for a setting: a plain type, a choice, or a list of either."""
     if setting.choices:
         item_type: Any = Literal[setting.choices]

@@ -33,10 +33,10 @@ def complete_metrics(context: typer.Context, incomplete: str) -> list[str]:
     from importlib import metadata
 
     from assay.metrics.provenance import ENTRY_POINTS
-    from assay.metrics.registry import built_in
+    from assay.metrics.registry import built_in_metrics
 
     plugins = [point.name for point in metadata.entry_points(group=ENTRY_POINTS)]
-    return _filter_by_prefix(incomplete, sorted([*built_in(), *plugins]))
+    return _filter_by_prefix(incomplete, sorted([*built_in_metrics(), *plugins]))
 
 
 def complete_datasets(context: typer.Context, incomplete: str) -> list[str]:
@@ -55,15 +55,15 @@ def complete_datasets(context: typer.Context, incomplete: str) -> list[str]:
 def complete_buckets(context: typer.Context, incomplete: str) -> list[str]:
     """Return the matching buckets of the run before the cursor, or the matching bucket rules if there is no run."""
     run = _read_run_manifest(context)
-    return _filter_by_prefix(
-        incomplete, COLUMN_FREE_BUCKETS if run is None else [record["bucket"] for record in run["buckets"]]
-    )
+    if run is None:
+        return _filter_by_prefix(incomplete, COLUMN_FREE_BUCKETS)
+    return _filter_by_prefix(incomplete, [record["bucket"] for record in run["buckets"]])
 
 
 def complete_runs(context: typer.Context, incomplete: str) -> list[str]:
     """Return run folders that begin with the typed path, newest first; a bare name is also looked up in ``runs``."""
-    typed = Path(incomplete)
-    parent = typed if incomplete.endswith("/") else typed.parent
+    typed_path = Path(incomplete)
+    parent = typed_path if incomplete.endswith("/") else typed_path.parent
     folders = [parent, Path("runs")] if parent == Path() else [parent]
     manifests = [manifest for folder in folders for manifest in folder.glob("*/run.json")]
     manifests.sort(key=lambda manifest: manifest.stat().st_mtime, reverse=True)

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from assay.configuration import Configuration
-from assay.errors import AssayError, InputError, suggest
-from assay.paths import exists
+from assay.errors import AssayError, InputError, suggestion_for
+from assay.paths import path_exists
 
 #: Options that a configuration file may not set, with the reason as messages give it.
 REFUSED = {
@@ -50,16 +50,16 @@ class Option:
 
     Attributes:
         name: the name of the parameter.
-        kind: the type of a single value.
+        value_type: the type of a single value.
         choices: the allowed texts; empty if any text is allowed.
-        several: whether it accepts a list.
+        accepts_list: whether it accepts a list.
         settings: the settings class of the verb; None if it has none.
     """
 
     name: str
-    kind: type
+    value_type: type
     choices: tuple[str, ...]
-    several: bool
+    accepts_list: bool
     settings: Any
 
     def parse(self, value: Any, folder: Path) -> Any:
@@ -76,48 +76,56 @@ class Option:
         if isinstance(value, dict) and self._accepts_mapping:
             # the command line writes a mapping as text: a=x+y,b=z
             value = ",".join(f"{key}={'+'.join(map(str, _as_list(item)))}" for key, item in value.items())
-        if isinstance(value, list) and not self.several:
+        if isinstance(value, list) and not self.accepts_list:
             raise InputError("expected one value, not a list")
         parsed = [self._parse_item(item, folder) for item in _as_list(value)]
-        return parsed if self.several else parsed[0]
+        return parsed if self.accepts_list else parsed[0]
 
     @property
     def _accepts_mapping(self) -> bool:
-        return "Mapping[" in self._hint or self.name in MAPPING_OPTIONS
+        return "Mapping[" in self._annotation_text or self.name in MAPPING_OPTIONS
 
     @property
-    def _hint(self) -> str:
-        """The annotation of the setting as source text; empty for an option that is no setting."""
+    def _annotation_text(self) -> str:
+        """The annotation of the setting as source text, as dataclasses keep it; empty for other options."""
         if self.settings is None or self.name not in self.settings.__dataclass_fields__:
             return ""
         return str(self.settings.__dataclass_fields__[self.name].type)
 
     def _parse_item(self, value: Any, folder: Path) -> Any:
-        """Return a single value, checked, with its paths made relative to the working folder."""
-        from assay.settings import check_value, declared
+        """Return a single value, checked, with its paths made relative to the working folder.
 
-        if self.kind is str and "float" in self._hint and type(value) in (int, float):
+        Raises:
+            InputError: as in :meth:`parse`.
+        """
+        from assay.settings import check_value, declarations_of
+
+        # such a setting, a name or a number, is text on the command line
+        if self.value_type is str and "float" in self._annotation_text and type(value) in (int, float):
             value = str(value)
-        toml_type: Any = self.kind
-        if self.kind is Path:
+        toml_type: Any = self.value_type
+        if self.value_type is Path:
             toml_type = str
-        elif self.kind is float:
+        elif self.value_type is float:
             toml_type = (int, float)
         # bool is a subclass of int
-        if not isinstance(value, toml_type) or (isinstance(value, bool) and self.kind is not bool):
-            raise InputError(f"expected {_TYPE_DESCRIPTIONS[self.kind]}")
+        if not isinstance(value, toml_type) or (isinstance(value, bool) and self.value_type is not bool):
+            raise InputError(f"expected {_TYPE_DESCRIPTIONS[self.value_type]}")
         if self.choices and value not in self.choices:
             raise InputError(f"must be {', '.join(self.choices[:-1])} or {self.choices[-1]}")
-        if self._hint:
+        if self._annotation_text:
             try:
-                check_value(self.name, value, declared(self.settings)[self.name])
+                check_value(self.name, value, declarations_of(self.settings)[self.name])
             except InputError as error:
+                # without the name of the setting, since the caller names the key of the file
                 raise InputError(str(error).partition(": ")[2]) from None
         if isinstance(value, str) and self.name in ("metric", "metrics", "labeller"):
             _check_runs_no_code(value)
-        if self.kind is Path or self._hint in ("str | Path", "str | Path | None"):
+        if self.value_type is Path or self._annotation_text in ("str | Path", "str | Path | None"):
             return os.path.relpath(folder / Path(value).expanduser())
-        return _resolve_paths(value, folder) if isinstance(value, str) and self.name in OPTIONS_WITH_PATHS else value
+        if isinstance(value, str) and self.name in OPTIONS_WITH_PATHS:
+            return _resolve_paths(value, folder)
+        return value
 
 
 def _as_list(value: Any) -> list[Any]:
@@ -142,10 +150,11 @@ def _resolve_paths(text: str, folder: Path) -> str:
 
     A part of the text is a path if it has a slash or a dot and exists, such as in ``bi-encoder:models/a``.
     """
+    # with the separators, so that the parts can be joined again
     parts = re.split(r"([=:,+])", text)
     for index, part in enumerate(parts):
         looks_like_path = "/" in part or "." in part
-        if looks_like_path and (exists(folder / part) or exists(part)):
+        if looks_like_path and (path_exists(folder / part) or path_exists(part)):
             parts[index] = os.path.relpath(folder / part)
     return "".join(parts)
 
@@ -153,13 +162,14 @@ def _resolve_paths(text: str, folder: Path) -> str:
 @functools.cache
 def options_of(command: Any) -> dict[str, Option]:
     """Return the options of a command by key; an option has one key for its name and one per flag."""
+    # the verb as assay.cli.command made it: typer wraps it, and the function within it has no options for settings
     callback = inspect.unwrap(command.callback, stop=lambda function: hasattr(function, "__signature__"))
+    settings = getattr(callback, "settings_class", None)
     hints = get_type_hints(callback, include_extras=True)
     options = {}
     for parameter in command.params:
         if parameter.param_type_name != "option" or parameter.name not in hints:
             continue
-        settings = getattr(callback, "settings_class", None)
         option = _option_from_annotation(parameter.name, get_args(hints[parameter.name])[0], settings)
         flags = [flag.removeprefix("--") for flag in parameter.opts if flag.startswith("--")]
         for key in (parameter.name, *flags):
@@ -167,8 +177,8 @@ def options_of(command: Any) -> dict[str, Option]:
     return options
 
 
-def _normalise_key(text: str) -> str:
-    return text.replace("-", "_")
+def _normalise_key(key: str) -> str:
+    return key.replace("-", "_")
 
 
 def _toml_key(key: str) -> str:
@@ -178,8 +188,10 @@ def _toml_key(key: str) -> str:
 
 def _option_from_annotation(name: str, annotation: Any, settings: Any) -> Option:
     """Return an option from its annotation for typer: a plain type, Enum, Literal or list, or one of these or None."""
-    hint = next((part for part in get_args(annotation) if part is not type(None)), annotation)
-    hint = annotation if get_origin(annotation) in (list, Literal) else hint
+    hint = annotation
+    if get_origin(annotation) not in (list, Literal):
+        # without the None of an option that may be absent
+        hint = next((part for part in get_args(annotation) if part is not type(None)), annotation)
     accepts_list = get_origin(hint) is list
     if accepts_list:
         (hint,) = get_args(hint)
@@ -210,11 +222,11 @@ def defaults_of(configuration: Configuration, root: Any, verb: str) -> dict[str,
     values, tables = _split_table(configuration.values, root)
     for name in tables:
         if name not in root.commands:
-            location = f"{configuration.file}: {configuration.table(_toml_key(name))}"
-            suggestion = suggest(name, root.commands)
+            location = f"{configuration.file}: {configuration.table_header(_toml_key(name))}"
+            suggestion = suggestion_for(name, root.commands)
             raise InputError(f"{location}: there is no verb {name!r}.{suggestion} assay --help lists them")
     for key, value in values.items():
-        _check_key(configuration, key, value, root, first=verb)
+        _check_key(configuration, key, value, root, first_verb=verb)
     return _values_of_command(configuration, root.commands[verb], tables.get(verb, {}), values, (verb,))
 
 
@@ -247,8 +259,8 @@ def _values_of_command(
         return values
     for name in tables:
         if name not in command.commands:
-            location = f"{configuration.file}: {configuration.table(*path, _toml_key(name))}"
-            raise InputError(f"{location}: there is no such verb.{suggest(name, command.commands)}")
+            location = f"{configuration.file}: {configuration.table_header(*path, _toml_key(name))}"
+            raise InputError(f"{location}: there is no such verb.{suggestion_for(name, command.commands)}")
     return {
         name: _values_of_command(
             configuration, command.commands[name], tables.get(name, {}), {**inherited, **own_values}, (*path, name)
@@ -287,7 +299,13 @@ def _accepted_values(values: Mapping[str, Any], options: Mapping[str, Option], f
 
 
 def _check_key(
-    configuration: Configuration, key: str, value: Any, command: Any, path: tuple[str, ...] = (), *, first: str = ""
+    configuration: Configuration,
+    key: str,
+    value: Any,
+    command: Any,
+    path: tuple[str, ...] = (),
+    *,
+    first_verb: str = "",
 ) -> None:
     """Raise InputError unless some verb below a command has an option of this key that accepts the value.
 
@@ -297,31 +315,32 @@ def _check_key(
         value: the value of the key.
         command: a verb or a group of verbs.
         path: the words of the command; empty at the top level.
-        first: the verb to try first; empty for no preference.
+        first_verb: the verb to try first; empty for no preference.
     """
-    location = f"{configuration.file}: {f'{configuration.table(*path)} {_toml_key(key)}'.strip()}"
-    if _normalise_key(key) in REFUSED:
-        raise InputError(
-            f"{location}: {REFUSED[_normalise_key(key)]}, so it is for the command line only; remove the key"
-        )
-    known: set[str] = set()
-    problem = ""
-    for verb_command in _iterate_verbs_from(command, first):
+    # the table is empty at the top level
+    key_path = f"{configuration.table_header(*path)} {_toml_key(key)}".strip()
+    location = f"{configuration.file}: {key_path}"
+    option_name = _normalise_key(key)
+    if option_name in REFUSED:
+        raise InputError(f"{location}: {REFUSED[option_name]}, so it is for the command line only; remove the key")
+    known_names: set[str] = set()
+    first_problem = ""
+    for verb_command in _iterate_verbs_from(command, first_verb):
         options = options_of(verb_command)
-        known |= options.keys()
-        option = options.get(_normalise_key(key))
+        known_names |= options.keys()
+        option = options.get(option_name)
         if option is not None:
             try:
                 option.parse(value, configuration.file.parent)
             except InputError as error:
-                problem = problem or str(error)
+                first_problem = first_problem or str(error)
                 continue
             return
-    if problem:
-        raise InputError(f"{location} = {value!r}: {problem}")
+    if first_problem:
+        raise InputError(f"{location} = {value!r}: {first_problem}")
     verb = " ".join(path)
     complaint = f"assay {verb} has no such option" if verb else "no verb has such an option"
-    suggestion = suggest(_normalise_key(key), sorted(known))
+    suggestion = suggestion_for(option_name, sorted(known_names))
     raise InputError(f"{location}: {complaint}.{suggestion} assay {verb or 'VERB'} --help lists the options")
 
 
@@ -337,12 +356,12 @@ def _iterate_verbs_from(command: Any, first_verb: str) -> Iterator[Any]:
         yield verb_command
 
 
-def settings_by_verb(configuration: Configuration, root: Any) -> tuple[dict[str, list[str]], list[str]]:
-    """Return the verbs to which each ``key = value`` of a configuration applies, and one message per fault of the file.
+def verbs_by_setting(configuration: Configuration, root: Any) -> tuple[dict[str, list[str]], list[str]]:
+    """Return the verbs that each ``key = value`` of a configuration applies to, and one message per fault of the file.
 
     Faults are the errors of :func:`defaults_of`, and values of one verb that contradict each other.
     """
-    verbs: dict[str, list[str]] = {}
+    verbs_by_line: dict[str, list[str]] = {}
     faults: list[str] = []
     for verb in root.commands:
         try:
@@ -354,12 +373,13 @@ def settings_by_verb(configuration: Configuration, root: Any) -> tuple[dict[str,
             values = _values_below(defaults, path[1:])
             for name, value in values.items():
                 line = Configuration(configuration.file, {name: value}).line
-                verbs.setdefault(line, []).append(" ".join(path))
+                verbs_by_line.setdefault(line, []).append(" ".join(path))
             faults += _contradictions(configuration.file, verb_command, values)
-    return verbs, list(dict.fromkeys(faults))
+    return verbs_by_line, list(dict.fromkeys(faults))
 
 
 def _values_below(defaults: Mapping[str, Any], path: tuple[str, ...]) -> Mapping[str, Any]:
+    """Return the values of a verb by parameter, out of the nested ones of its group."""
     for word in path:
         defaults = defaults[word]
     return defaults
@@ -368,7 +388,7 @@ def _values_below(defaults: Mapping[str, Any], path: tuple[str, ...]) -> Mapping
 def _contradictions(file: Path, verb_command: Any, values: Mapping[str, Any]) -> list[str]:
     """Return a list with the error about values that contradict each other; empty if none do.
 
-    A verb with required settings that the file does not set cannot be checked.
+    The list is empty, too, for a verb with required settings that the file does not set, since it cannot be checked.
     """
     settings = getattr(verb_command.callback, "settings_class", None)
     if settings is None:
@@ -381,9 +401,9 @@ def _contradictions(file: Path, verb_command: Any, values: Mapping[str, Any]) ->
         settings(**own_settings)
     except InputError as error:
         message = str(error)
-        return (
-            [f"{file}: {message.replace('`', '')}"] if origin_note(message, Configuration(file, own_settings)) else []
-        )
+        # an error that names none of these values is about something else, such as a default
+        if origin_note(message, Configuration(file, own_settings)):
+            return [f"{file}: {message.replace('`', '')}"]
     return []
 
 
@@ -397,6 +417,7 @@ def used_configuration(context: Any) -> Configuration | None:
 
 def origin_note(message: str, configuration: Configuration) -> str:
     """Return a suffix for a message that says which settings named in it came from the file; empty if none did."""
+    # messages have settings as `name` or `name=value`
     named_settings = set(re.findall(r"`([a-z][a-z0-9_]*)[`=]", message)) & configuration.values.keys()
     if not named_settings:
         return ""

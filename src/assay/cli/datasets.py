@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from typing import Annotated, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from assay.cli.completion import complete_datasets
-from assay.cli.guard import guarded, print_data, print_grid, print_line, tell
+from assay.cli.guard import guarded, print_data, print_grid, print_line, print_to_stderr
 from assay.cli.options import (
     ColumnsOption,
     JsonOption,
@@ -20,7 +20,11 @@ from assay.cli.options import (
     QuietOption,
     SeparatorOption,
 )
-from assay.visible import brief
+from assay.visible import brief_text
+
+if TYPE_CHECKING:
+    from assay.datasets import Pairs
+    from assay.datasets.checks import DataFinding
 
 app = typer.Typer(
     add_completion=False,
@@ -58,7 +62,8 @@ def list_(output: ListFormatOption = ListFormat.table) -> None:
         return
     table_rows = []
     for entry in list_datasets():
-        name = f"{entry.name}@{entry.version}" + ("" if entry.default else " (not the default)")
+        version_mark = "" if entry.default else " (not the default)"
+        name = f"{entry.name}@{entry.version}{version_mark}"
         card = entry.card
         if card is None:
             table_rows.append((name, "", "", "", entry.error, "no"))
@@ -68,8 +73,9 @@ def list_(output: ListFormatOption = ListFormat.table) -> None:
         scale = f"{card.scale.low:g}–{card.scale.high:g}"
         table_rows.append((name, language, split_sizes, scale, card.title, "yes" if is_here(card) else "no"))
     print_grid(("name", "language", "pairs", "label", "what", "here"), table_rows)
-    for name, reason in installed_readers()[1]:
-        tell(f"reader {name}: {reason}")
+    _, reader_failures = installed_readers()
+    for name, reason in reader_failures:
+        print_to_stderr(f"reader {name}: {reason}")
 
 
 def _print_datasets_json() -> None:
@@ -126,7 +132,7 @@ def show_(
 def _print_description(description: dict[str, Any]) -> None:
     """Print the description of a card or a file, one line per fact; empty values are left out."""
     from assay.datasets.annotation_graph import graph_line
-    from assay.settings import with_flags
+    from assay.settings import message_with_flags
 
     for key, value in description.items():
         if value in ("", [], None):
@@ -139,12 +145,13 @@ def _print_description(description: dict[str, Any]) -> None:
         elif key == "annotation_graph":
             print_line(graph_line(value))
         elif key == "problem":
-            print_line(f"problem: {with_flags(value, {})}")
+            print_line(f"problem: {message_with_flags(value, {})}")
         elif isinstance(value, list):
             for item in value:
                 print_line(f"{key.removesuffix('s')}: {item}")
         elif isinstance(value, dict):
-            print_line(f"{key}: " + ", ".join(f"{inner} {_number_text(item)}" for inner, item in value.items()))
+            facts = ", ".join(f"{name} {_number_text(fact)}" for name, fact in value.items())
+            print_line(f"{key}: {facts}")
         else:
             print_line(f"{key}: {value}")
 
@@ -168,13 +175,14 @@ def _download_progress() -> Callable[[str, int, int | None], None] | None:
     if not sys.stderr.isatty():
         return None
 
-    def progress(file: str, done_bytes: int, total_bytes: int | None) -> None:
+    def show_progress(file: str, done_bytes: int, total_bytes: int | None) -> None:
         share = f"{done_bytes / total_bytes:.0%}" if total_bytes else f"{done_bytes:,} bytes"
         end = "\n" if total_bytes and done_bytes >= total_bytes else ""
-        sys.stderr.write(f"\r{brief(file)} {share}{end}")
+        # the carriage return lets the next line overwrite this one
+        sys.stderr.write(f"\r{brief_text(file)} {share}{end}")
         sys.stderr.flush()
 
-    return progress
+    return show_progress
 
 
 @app.command("check")
@@ -204,26 +212,40 @@ def check(
     else:
         # a file without a column `split` has a single part, whose name would say nothing
         has_splits = card is not None or any("split" in pairs.table.column_names for pairs in splits.values())
-
-        def with_split(split: str, line: str) -> str:
-            return f"{split}: {line}" if has_splits else line
-
-        for split, pairs in splits.items():
-            for line in (f"{len(pairs):,} pairs", *pairs.notes, *pairs.hints):
-                print_line(with_split(split, line))
-        for note in notes:
-            print_line(with_split(note.split, note.message))
-        for finding in findings:
-            print_line(f"{finding.severity}: {with_split(finding.split, finding.message)}")
-            for example in finding.examples:
-                print_line(f"    {_example_line(example)}")
+        _print_check(splits, notes, findings, has_splits=has_splits)
     error_count = sum(finding.severity == "error" for finding in findings)
-    tell(f"{_with_plural(len(findings), 'finding')}, {_with_plural(error_count, 'error')}")
+    print_to_stderr(f"{_count_phrase(len(findings), 'finding')}, {_count_phrase(error_count, 'error')}")
     if error_count:
         raise typer.Exit(1)
 
 
-def _with_plural(count: int, noun: str) -> str:
+def _print_check(
+    splits: Mapping[str, Pairs], notes: Sequence[DataFinding], findings: Sequence[DataFinding], *, has_splits: bool
+) -> None:
+    """Print the sizes of the splits, notes and findings with their examples, one per line.
+
+    Args:
+        splits: the pairs of each split.
+        notes: facts that are no faults.
+        findings: the faults.
+        has_splits: whether lines begin with the name of the split.
+    """
+
+    def prefix_split(split: str, line: str) -> str:
+        return f"{split}: {line}" if has_splits else line
+
+    for split, pairs in splits.items():
+        for line in (f"{len(pairs):,} pairs", *pairs.notes, *pairs.hints):
+            print_line(prefix_split(split, line))
+    for note in notes:
+        print_line(prefix_split(note.split, note.message))
+    for finding in findings:
+        print_line(f"{finding.severity}: {prefix_split(finding.split, finding.message)}")
+        for example in finding.examples:
+            print_line(f"    {_example_line(example)}")
+
+
+def _count_phrase(count: int, noun: str) -> str:
     """Return a number with its noun: ``1 error``, ``2 errors``."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 

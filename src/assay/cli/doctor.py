@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def configuration_findings(root: Any) -> list[DoctorFinding]:
     """Return findings on the configuration file: its path, the verbs that each key applies to, and its faults."""
     from assay.api.doctor import DoctorFinding
-    from assay.cli.configuration import settings_by_verb
+    from assay.cli.configuration import verbs_by_setting
     from assay.configuration import find_configuration
 
     kind = "configuration"
@@ -29,7 +29,7 @@ def configuration_findings(root: Any) -> list[DoctorFinding]:
         findings = [DoctorFinding(kind, str(configuration.file), True, "defaults for the command line")]
     except InputError as error:
         return [DoctorFinding(kind, "file", False, str(error))]
-    verbs_by_line, faults = settings_by_verb(configuration, root)
+    verbs_by_line, faults = verbs_by_setting(configuration, root)
     findings += [DoctorFinding(kind, line, True, f"for {', '.join(verbs)}") for line, verbs in verbs_by_line.items()]
     return findings + [DoctorFinding(kind, "fault", False, fault) for fault in faults]
 

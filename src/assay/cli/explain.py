@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from assay.cli.command import command
-from assay.cli.guard import print_report, tell
+from assay.cli.guard import print_report, print_to_stderr
 from assay.cli.options import ExplainOption, QuietOption, ReportFormat, ReportFormatOption
 from assay.reports.explain.settings import ExplainSettings
 
@@ -32,4 +32,4 @@ def explain(
     if svg is not None:
         explained.write_svg(svg)
         if not quiet:
-            tell(f"wrote {svg}")
+            print_to_stderr(f"wrote {svg}")

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from assay.cli.command import command
-from assay.cli.guard import tell
+from assay.cli.guard import print_to_stderr
 from assay.cli.options import QuietOption
 from assay.reports.figure.settings import FigureSettings
 
@@ -28,4 +28,4 @@ def figure(
 
     written = assay.figure(run, out, **settings)
     if not quiet:
-        tell(f"wrote {written}")
+        print_to_stderr(f"wrote {written}")

@@ -19,7 +19,7 @@ import typer
 from typer.core import TyperGroup
 
 from assay.errors import AssayError
-from assay.visible import brief, visible
+from assay.visible import brief_text, visible_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -48,19 +48,25 @@ FIXABLE_ERRNOS = frozenset(
 TRACEBACK = "ASSAY_TRACEBACK"
 
 
-def tell(line: str) -> None:
+def print_to_stderr(line: str) -> None:
     """Write one line to stderr; control characters in it are escaped, and overlong words shortened."""
-    typer.echo(brief(line), err=True)
+    typer.echo(brief_text(line), err=True)
 
 
-def finish(failures: Sequence[str], notes: Sequence[str] = ()) -> None:
-    """Write failures and notes to stderr, and exit with code 1 if there are failures; other work is done by then."""
-    from assay.settings import with_flags  # here, since it imports NumPy, which --help does not need
+def report_failures(failures: Sequence[str], notes: Sequence[str] = ()) -> None:
+    """Write failures and notes to stderr, and exit with code 1 if there are failures.
+
+    A verb calls this last, since it may not return.
+
+    Raises:
+        Exit: there are failures.
+    """
+    from assay.settings import message_with_flags  # here, since it imports NumPy, which --help does not need
 
     for failure in failures:
-        tell(f"assay: {with_flags(failure, {})}")
+        print_to_stderr(f"assay: {message_with_flags(failure, {})}")
     for note in notes:
-        tell(note)
+        print_to_stderr(note)
     if failures:
         raise typer.Exit(1)
 
@@ -79,38 +85,42 @@ def guarded(verb: Callable[Arguments, None], flags: Mapping[str, str] | None = N
             verb(*args, **kwargs)
         except AssayError as error:
             # here, since it imports NumPy, which --help does not need
-            from assay.settings import with_flags
+            from assay.settings import message_with_flags
 
             if os.environ.get(TRACEBACK):
                 traceback.print_exc()
             notes = "".join(getattr(error, "__notes__", ()))
-            tell(f"assay: {with_flags(str(error), flags or {})}{notes}")
+            print_to_stderr(f"assay: {message_with_flags(str(error), flags or {})}{notes}")
             raise typer.Exit(error.exit_code) from error
         except KeyboardInterrupt:
-            tell("assay: stopped; what was scored so far is kept")
+            print_to_stderr("assay: stopped; what was scored so far is kept")
             raise typer.Exit(130) from None
         except BrokenPipeError:
-            # the reader of stdout ended first, as in `| head`, which is no error
+            # the reader of stdout ended first, as in `| head`, which is no error; with stderr closed, Python cannot
+            # report at exit that it failed to flush stdout
             sys.stderr.close()
             raise typer.Exit(0) from None
         except OSError as error:
-            _tell_if_fixable(error)
+            _report_if_fixable(error)
             raise typer.Exit(2) from error
 
     return run_guarded
 
 
-def _tell_if_fixable(error: OSError) -> None:
+def _report_if_fixable(error: OSError) -> None:
     """Report a file system error that the user can fix in one line, and raise any other again.
 
     This is the fallback for errors that no code closer to the file turned into a better message.
     """
+    # raised by tempfile with the code of a missing file, so that only the message tells it
     if "temporary directory" in str(error):
-        tell("assay: there is no folder for temporary files that can be written; free some space, or set TMPDIR")
+        print_to_stderr(
+            "assay: there is no folder for temporary files that can be written; free some space, or set TMPDIR"
+        )
         return
     if error.errno not in FIXABLE_ERRNOS:
         raise error
-    tell(f"assay: {error.filename or 'the output'}: {error.strerror}; fix this, or give another path")
+    print_to_stderr(f"assay: {error.filename or 'the output'}: {error.strerror}; fix this, or give another path")
 
 
 class OneLineErrors(TyperGroup):
@@ -126,6 +136,7 @@ class OneLineErrors(TyperGroup):
         **extra: Any,
     ) -> Any:
         """Run the command line, and exit unless *standalone_mode* is off; see :meth:`typer.core.TyperGroup.main`."""
+        # never in standalone mode, in which typer itself would write the errors, in several lines
         run_command = functools.partial(
             super().main, args, prog_name, complete_var, False, windows_expand_args, **extra
         )
@@ -136,13 +147,14 @@ class OneLineErrors(TyperGroup):
             exit_code = run_command()
             sys.stdout.flush()
         except typer.Abort:
-            tell("assay: stopped")
+            print_to_stderr("assay: stopped")
             sys.exit(130)
         except BrokenPipeError:
+            # as in guarded
             sys.stderr.close()
             sys.exit(0)
         except OSError as error:
-            _tell_if_fixable(error)
+            _report_if_fixable(error)
             # otherwise Python would flush stdout again at exit, and fail again
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(2)
@@ -151,7 +163,7 @@ class OneLineErrors(TyperGroup):
             message = error.format_message() if hasattr(error, "format_message") else ""
             if not message:
                 raise
-            _tell_usage_error(message, getattr(error, "ctx", None))
+            _report_usage_error(message, getattr(error, "ctx", None))
             sys.exit(2)
         sys.exit(exit_code if isinstance(exit_code, int) else 0)
 
@@ -166,7 +178,7 @@ def _set_stdout_encoding() -> None:
         sys.stdout.reconfigure(errors="backslashreplace", encoding=None if sys.stdout.isatty() else "utf-8")
 
 
-def _tell_usage_error(message: str, context: Any) -> None:
+def _report_usage_error(message: str, context: Any) -> None:
     """Report a usage error in one line that names the command whose help to read.
 
     Args:
@@ -177,7 +189,7 @@ def _tell_usage_error(message: str, context: Any) -> None:
         typer.echo(message, err=True)
         return
     verb = context.command_path if context is not None else "assay"
-    tell(f"assay: {message.replace('Value error, ', '').removesuffix('.')} ({verb} --help)")
+    print_to_stderr(f"assay: {message.replace('Value error, ', '').removesuffix('.')} ({verb} --help)")
 
 
 def _print_renderable(renderable: Any) -> None:
@@ -186,16 +198,16 @@ def _print_renderable(renderable: Any) -> None:
 
     stdout_console = console()
     if not stdout_console.is_terminal:
-        needed_width = Measurement.get(
-            stdout_console, stdout_console.options.update(max_width=10_000), renderable
-        ).minimum
+        # measured as if there were space for any table
+        wide_options = stdout_console.options.update(max_width=10_000)
+        needed_width = Measurement.get(stdout_console, wide_options, renderable).minimum
         stdout_console.width = max(stdout_console.width, needed_width)
     stdout_console.print(renderable)
 
 
 def print_line(line: str) -> None:
     """Print a line to stdout; on a terminal it is wrapped between words, with a hanging indent."""
-    line = brief(line)
+    line = brief_text(line)
     if sys.stdout.isatty():
         line = textwrap.fill(
             line, console().width, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
@@ -205,7 +217,7 @@ def print_line(line: str) -> None:
 
 def print_data(text: str) -> None:
     """Print text for programs, such as JSON or CSV, to stdout; unchanged, except that a terminal gets escapes."""
-    typer.echo(visible(text, keep="\n\t") if sys.stdout.isatty() else text, nl=False)
+    typer.echo(visible_text(text, keep="\n\t") if sys.stdout.isatty() else text, nl=False)
 
 
 def print_report(report: Tables, output: ReportFormat, *, explain: bool = False) -> None:
@@ -244,7 +256,11 @@ def console() -> Console:
 
 
 class _ProgressBars:
-    """Progress bars on a terminal."""
+    """Progress on a terminal: one bar of Rich, which shows the current step.
+
+    Args:
+        bar: the display, already started.
+    """
 
     def __init__(self, bar: Bar) -> None:
         self._progress_bar = bar
@@ -253,14 +269,15 @@ class _ProgressBars:
     def begin(self, what: str, total: int) -> None:
         if self._task is not None:
             self._progress_bar.remove_task(self._task)
-        self._task = self._progress_bar.add_task(brief(what), total=total or None)
+        # Rich expects None for an unknown number of units
+        self._task = self._progress_bar.add_task(brief_text(what), total=total or None)
 
     def advance(self, units: int) -> None:
         if self._task is not None:
             self._progress_bar.advance(self._task, units)
 
     def say(self, line: str) -> None:
-        self._progress_bar.console.print(brief(line), markup=False, highlight=False)
+        self._progress_bar.console.print(brief_text(line), markup=False, highlight=False)
 
 
 class _ProgressLines:
@@ -279,6 +296,7 @@ class _ProgressLines:
         self._next_line_time = time.monotonic() + SECONDS_TO_FIRST_LINE
 
     def advance(self, units: int) -> None:
+        """Count units as done, and write a line if the last one is long enough ago."""
         self._done_units += units
         time_now = time.monotonic()
         if self._done_units:
@@ -295,10 +313,10 @@ class _ProgressLines:
             parts.append(f"{_rate_text(rate)}/s")
             if self._total_units:
                 parts.append(f"{_duration_text((self._total_units - self._done_units) / rate)} left")
-        tell(f"{self._work_name}: {', '.join(parts)}")
+        print_to_stderr(f"{self._work_name}: {', '.join(parts)}")
 
     def say(self, line: str) -> None:
-        tell(line)
+        print_to_stderr(line)
 
 
 def _rate_text(rate: float) -> str:
@@ -309,12 +327,14 @@ def _duration_text(seconds: float) -> str:
     """Return a duration in a unit that suits its length: ``45 s``, ``12 min``, ``3.5 h``."""
     if seconds < 90:
         return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+    if seconds < 5400:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"
 
 
 @contextmanager
 def progress_on_stderr(quiet: bool) -> Iterator[Progress]:
-    """Yield a progress that is shown on stderr, or a silent one when *quiet*."""
+    """Yield a progress that is shown on stderr: as bars on a terminal, else as lines; a silent one if *quiet*."""
     from assay.progress import Silent
 
     if quiet:
@@ -325,11 +345,11 @@ def progress_on_stderr(quiet: bool) -> Iterator[Progress]:
     else:
         from rich.console import Console
 
-        with _progress_bar(Console(stderr=True)) as bar:
+        with _make_progress_bar(Console(stderr=True)) as bar:
             yield _ProgressBars(bar)
 
 
-def _progress_bar(console: Console) -> Bar:
+def _make_progress_bar(console: Console) -> Bar:
     """Return a progress bar with n/N, rate and time left; only the name of the work is shortened if space is short."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
     from rich.table import Column
@@ -341,10 +361,10 @@ def _progress_bar(console: Console) -> Bar:
         def render(self, task: Task) -> Text:
             return Text(f"{_rate_text(task.speed)}/s" if task.speed else "")
 
-    name = Column(ratio=1, no_wrap=True, overflow="ellipsis")
+    name_column = Column(ratio=1, no_wrap=True, overflow="ellipsis")
     return Progress(
         # a name such as static:v[/x].txt must not be read as markup
-        TextColumn("{task.description}", markup=False, table_column=name),
+        TextColumn("{task.description}", markup=False, table_column=name_column),
         BarColumn(bar_width=12),
         MofNCompleteColumn(table_column=Column(no_wrap=True)),
         RateColumn(table_column=Column(no_wrap=True)),
@@ -359,7 +379,7 @@ class _OneLineFormatter(logging.Formatter):
     """Formats a log record as one line with control characters escaped."""
 
     def format(self, record: logging.LogRecord) -> str:
-        return brief(super().format(record))
+        return brief_text(super().format(record))
 
 
 def log_to_stderr() -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay.cli.completion import complete_metrics
-from assay.cli.guard import guarded, print_data, print_grid, print_line, tell
+from assay.cli.guard import guarded, print_data, print_grid, print_line, print_to_stderr
 from assay.cli.options import ListFormat, ListFormatOption
 
 if TYPE_CHECKING:
@@ -55,7 +55,10 @@ def _table_row(entry: Entry) -> dict[str, str]:
 
 
 def _availability(name: str, declaration: Declaration) -> str:
-    """Return ``yes``, or the command that makes a metric usable; for a metric with a preset, also about the preset."""
+    """Return ``yes``, or the command that makes a metric usable, or else the reason why it is not.
+
+    For a metric with a preset that is not usable by itself, the text has both: yes, and the command for the preset.
+    """
     from assay.errors import UnavailableError
     from assay.metrics import load_metric
     from assay.metrics.presets import preset_languages
@@ -65,6 +68,7 @@ def _availability(name: str, declaration: Declaration) -> str:
     except UnavailableError as error:
         return error.remedy or error.reason
     subject = declaration.subject
+    # without a preset, it depends on the subject that a user names
     if subject and not preset_languages(name):
         return "yes"
     try:
@@ -96,6 +100,6 @@ def check(name: Annotated[str, typer.Argument(help="A metric, such as bleu or a 
     rows = [(finding.check, "passed" if finding.passed else "FAILED", finding.detail) for finding in findings]
     print_grid(("check", "result", "detail"), rows)
     failed_count = sum(not finding.passed for finding in findings)
-    tell(f"{len(findings) - failed_count} passed, {failed_count} failed")
+    print_to_stderr(f"{len(findings) - failed_count} passed, {failed_count} failed")
     if failed_count:
         raise typer.Exit(1)

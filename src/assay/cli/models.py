@@ -73,7 +73,7 @@ def _model_facts(located: LocatedModel) -> dict[str, object]:
     reference, description = located.reference, describe(located.folder)
     facts: dict[str, object] = {
         "reference": str(reference),
-        "wheel": reference.full if reference.short else None,
+        "wheel": reference.full_name if reference.short else None,
         "version": reference.version,
         "commit": located.revision,
         "digest": f"sha256:{located.digest}",

@@ -9,7 +9,7 @@ import typer
 
 from assay.benchmark.settings import ProfileSettings
 from assay.cli.command import command
-from assay.cli.guard import finish, print_report, progress_on_stderr, tell
+from assay.cli.guard import print_report, print_to_stderr, progress_on_stderr, report_failures
 from assay.cli.options import ExplainOption, QuietOption, ReportFormat, ReportFormatOption
 from assay.errors import InputError
 
@@ -30,7 +30,7 @@ def profile(
     assay profile -m f1 -m bi-encoder:all-MiniLM-L6-v2 --pairs 64,256,1024
     """
     import assay
-    from assay.reports.formats import write
+    from assay.reports.formats import format_document
     from assay.reports.profile import document
 
     _check_output_path(out)
@@ -39,13 +39,13 @@ def profile(
             measured_profile = assay.profile(**settings, progress=progress)
     except KeyboardInterrupt:
         # not the usual message, which says that scores are kept: a profile has no store
-        tell("assay: stopped; a measurement that was interrupted is not kept")
+        print_to_stderr("assay: stopped; a measurement that was interrupted is not kept")
         raise typer.Exit(130) from None
     report = assay.Report(document(measured_profile.as_dict()))
     print_report(report, output, explain=explain)
     if out is not None:
-        _write_text_file(out, write(report.document, FORMAT_BY_SUFFIX[out.suffix.lower()]))
-    finish(measured_profile.failures, [] if out is None or quiet else [f"wrote {out}"])
+        _write_text_file(out, format_document(report.document, FORMAT_BY_SUFFIX[out.suffix.lower()]))
+    report_failures(measured_profile.failures, [] if out is None or quiet else [f"wrote {out}"])
 
 
 def _check_output_path(out: Path | None) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from assay.cli.command import command
-from assay.cli.guard import tell
+from assay.cli.guard import print_to_stderr
 from assay.cli.options import QuietOption
 from assay.reports.page.settings import PageSettings
 
@@ -37,4 +37,5 @@ def report(
     written = assay.report(runs, out, **settings)
     if not quiet:
         size = written.stat().st_size
-        tell(f"wrote {written} ({size / 1e6:.1f} MB)" if size >= 1e5 else f"wrote {written} ({size / 1e3:.0f} kB)")
+        size_text = f"{size / 1e6:.1f} MB" if size >= 1e5 else f"{size / 1e3:.0f} kB"
+        print_to_stderr(f"wrote {written} ({size_text})")

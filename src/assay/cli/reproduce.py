@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from assay.cli.command import command
-from assay.cli.guard import finish, print_report, progress_on_stderr
+from assay.cli.guard import print_report, progress_on_stderr, report_failures
 from assay.cli.options import ExplainOption, Format, FormatOption, QuietOption
 from assay.reports.reproduce import ReproduceSettings
 
@@ -42,6 +42,6 @@ def reproduce(
         notes.append(
             f"assay: {rows} left out, since they read word vectors: assay reproduce {table.name} --vectors FILE"
         )
-    finish(failures, notes)
+    report_failures(failures, notes)
     if any(cell.failed for cell in verdicts):
         raise typer.Exit(1)

@@ -11,7 +11,7 @@ import typer
 
 from assay.benchmark.settings import RunSettings
 from assay.cli.command import command
-from assay.cli.guard import finish, print_report, progress_on_stderr
+from assay.cli.guard import print_report, progress_on_stderr, report_failures
 from assay.cli.options import ExplainOption, Format, FormatOption, QuietOption
 from assay.errors import InputError
 from assay.tables import NOT_BY_PEOPLE
@@ -37,7 +37,7 @@ def _drop_configured_datasets(context: typer.Context, name: str | None) -> str |
     return name
 
 
-@command(RunSettings, position=_drop_configured_datasets)
+@command(RunSettings, position_callback=_drop_configured_datasets)
 def run(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what there is to score, and how many calls, tokens and what price.")
@@ -65,19 +65,19 @@ def run(
     print_report(result, output, explain=explain)
     if with_page:
         result.write_page()
-    finish(result.failures, [] if quiet else [f"wrote {run_folder}", *_suggestion_lines(result, run_folder)])
+    report_failures(result.failures, [] if quiet else [f"wrote {run_folder}", *_suggestion_lines(result, run_folder)])
 
 
 def _suggestion_lines(result: Result, folder: Path) -> list[str]:
     """Return lines that suggest what to do with the run folder; none if no metric returned scores."""
-    agreement_rows = result.outcome.agreement
-    if not agreement_rows:
+    if not result.outcome.agreement:
         return []
     quoted_folder = shlex.quote(str(folder))
     page_path = folder / "report.html"
-    lines = [
-        f"look at {page_path}" if page_path.exists() else f"a page to look at: assay report {quoted_folder} --out page"
-    ]
+    lines = [f"a page to look at: assay report {quoted_folder} --out page"]
+    if page_path.exists():
+        lines = [f"look at {page_path}"]
+    # later verbs are aligned below the first
     line_start = "next: "
     for verb in _suggested_verbs(result, quoted_folder):
         lines.append(f"{line_start}assay {verb}")
@@ -100,12 +100,15 @@ def _suggested_verbs(result: Result, run: str) -> list[str]:
     verbs = [f"compare {run}"] if a_dataset_has_two_metrics else []
     verbs += [f"errors {run}", f"baseline {run} --out baseline.json"]
     if all(dataset.pairs.kind != "own" for dataset in result.outcome.datasets):
-        verbs.append(f"run --dataset FILE --columns reference=…,candidate=…,label=…{_metrics_hint(result)}")
+        verbs.append(f"run --dataset FILE --columns reference=…,candidate=…,label=…{_metric_option(result)}")
     return verbs
 
 
-def _metrics_hint(result: Result) -> str:
-    """Return the option for the metric with the highest Spearman correlation on data labelled by people, or nothing."""
+def _metric_option(result: Result) -> str:
+    """Return the option, with a leading space, for the metric with the highest Spearman correlation with human labels.
+
+    It is empty if no metric has a correlation, other than zero, with labels that people gave.
+    """
     human_labelled = {
         dataset.pairs.name for dataset in result.outcome.datasets if dataset.pairs.kind not in NOT_BY_PEOPLE
     }
@@ -113,12 +116,16 @@ def _metrics_hint(result: Result) -> str:
     for row in result.outcome.agreement:
         if row.bucket == "all" and row.statistic == "spearman" and row.dataset in human_labelled and row.value:
             spearman_values[row.metric] = row.value
-    return f" --metric {max(spearman_values, key=lambda metric: spearman_values[metric])}" if spearman_values else ""
+    if not spearman_values:
+        return ""
+    best_metric = max(spearman_values, key=lambda metric: spearman_values[metric])
+    return f" --metric {best_metric}"
 
 
 def _default_folder(suite: str | None, datasets: list[str] | None) -> Path:
     """Return ``runs/NAME-DATE-TIME`` for a run without ``--out``, named after the suite or the first dataset."""
     subject = Path(suite or (datasets or ["run"])[0]).stem.replace(":", "-")
+    # the dataset is read from stdin
     if subject == "-":
         subject = "stdin"
     return Path("runs") / f"{subject}-{datetime.now():%Y%m%d-%H%M%S}"

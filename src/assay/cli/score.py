@@ -6,7 +6,7 @@ from typing import Any
 
 from assay.benchmark.settings import ScoreSettings
 from assay.cli.command import command
-from assay.cli.guard import finish, progress_on_stderr
+from assay.cli.guard import progress_on_stderr, report_failures
 from assay.cli.options import QuietOption
 
 
@@ -24,4 +24,4 @@ def score(quiet: QuietOption = False, **settings: Any) -> None:
 
     with progress_on_stderr(quiet) as progress:
         failures = assay.score_file(**settings, progress=progress)
-    finish(failures, [] if quiet else [f"wrote {settings['out']}"])
+    report_failures(failures, [] if quiet else [f"wrote {settings['out']}"])

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from assay.cli.command import command
-from assay.cli.guard import finish, print_report, progress_on_stderr
+from assay.cli.guard import print_report, progress_on_stderr, report_failures
 from assay.cli.options import ExplainOption, QuietOption, ReportFormat, ReportFormatOption
 from assay.reports.stress.settings import StressSettings
 
@@ -34,4 +34,4 @@ def stress(
     with progress_on_stderr(quiet) as progress:
         result = assay.stress(**settings, progress=progress)
     print_report(result, output, explain=explain)
-    finish(result.failures, [] if quiet else [f"wrote {path}" for path in result.written])
+    report_failures(result.failures, [] if quiet else [f"wrote {path}" for path in result.written])

@@ -6,7 +6,7 @@ from typing import Any
 
 from assay.benchmark.settings import SweepSettings
 from assay.cli.command import command
-from assay.cli.guard import finish, print_report, progress_on_stderr
+from assay.cli.guard import print_report, progress_on_stderr, report_failures
 from assay.cli.options import ExplainOption, Format, FormatOption, QuietOption
 
 
@@ -24,4 +24,4 @@ def sweep(
     with progress_on_stderr(quiet) as progress:
         result = assay.sweep(**settings, progress=progress)
     print_report(assay.Report(document(result.report)), output, explain=explain)
-    finish(result.failures, [f"wrote {settings['out']}"] if "out" in settings and not quiet else [])
+    report_failures(result.failures, [f"wrote {settings['out']}"] if "out" in settings and not quiet else [])

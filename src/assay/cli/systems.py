@@ -17,7 +17,7 @@ from assay.reports.systems import SystemSettings
 def systems(
     runs: Annotated[
         list[Path],
-        typer.Argument(help="A run whose data has a column that names the system; or several runs, one a system."),
+        typer.Argument(help="A run whose data has a column that names the system; or several runs, one per system."),
     ],
     output: ReportFormatOption = ReportFormat.table,
     explain: ExplainOption = False,

@@ -9,7 +9,7 @@ import typer
 
 import assay
 from assay.cli.command import command
-from assay.cli.guard import print_report, progress_on_stderr, tell
+from assay.cli.guard import print_report, print_to_stderr, progress_on_stderr
 from assay.cli.options import ExplainOption, QuietOption, ReportFormat, ReportFormatOption
 from assay.training.augmented.settings import AugmentedSettings
 from assay.training.midtuning.settings import MidTuningSettings
@@ -27,12 +27,20 @@ app = typer.Typer(
 def print_training(
     train: Callable[..., assay.Report], settings: dict[str, Any], output: ReportFormat, explain: bool, quiet: bool
 ) -> None:
-    """Run a training, print its results to stdout, and report the folder of the model on stderr."""
+    """Run a training, print its results to stdout, and report the folder of the model on stderr.
+
+    Args:
+        train: the function of the Python interface that trains.
+        settings: its settings, with ``out``.
+        output: the output format.
+        explain: whether tables are printed with every column and note.
+        quiet: whether nothing is written to stderr.
+    """
     with progress_on_stderr(quiet) as progress:
         report = train(**settings, progress=progress)
     print_report(report, output, explain=explain)
     if not quiet:
-        tell(f"wrote {settings['out']}")
+        print_to_stderr(f"wrote {settings['out']}")
 
 
 @app.command("augmented")

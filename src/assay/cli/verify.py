@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from assay.cli.command import command
-from assay.cli.guard import print_report, progress_on_stderr, tell
+from assay.cli.guard import print_report, print_to_stderr, progress_on_stderr
 from assay.cli.options import ExplainOption, QuietOption, ReportFormat, ReportFormatOption
 from assay.reports.verify import VerifySettings
 
@@ -32,5 +32,5 @@ def verify(
         report = assay.verify(run, **settings, progress=progress)
     print_report(report, output, explain=explain)
     if not report.found.same:
-        tell(f"assay: {headline(report.found)}")
+        print_to_stderr(f"assay: {headline(report.found)}")
         raise typer.Exit(1)

@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 #: Seconds to wait for an answer from an address.
 PATIENCE = 5.0
 #: The environment variable with the token by which processes of a cluster authenticate each other.
-TOKEN = "RAY_AUTH_TOKEN"
+TOKEN_VARIABLE = "RAY_AUTH_TOKEN"
 #: The advice on how to start a cluster, for messages.
 START_ADVICE = "start one with: ray start --head"
 _ADDRESS = re.compile(r"(?P<host>\[[0-9a-fA-F:.]+\]|[^\s:/\[\]]+):(?P<port>[0-9]{1,5})", re.ASCII)
@@ -41,7 +41,7 @@ def import_ray() -> Any:
         import ray
     except ImportError as error:
         raise MissingExtraError("ray", "ray") from error
-    # after the import, which sets its own level
+    # Set only now, because the import sets a level of its own.
     logging.getLogger("ray").setLevel(logging.ERROR)
     return ray
 
@@ -62,7 +62,7 @@ class Connection:
     def __init__(self, address: str | None, cores: int) -> None:
         self._ray = import_ray()
         self._is_own = not self._ray.is_initialized()
-        self._has_token = False
+        self._owns_token = False
         if not self._is_own:
             return
         address = address or os.environ.get("RAY_ADDRESS") or None
@@ -72,8 +72,8 @@ class Connection:
         if address is None:
             settings |= {"num_cpus": cores, "include_dashboard": False}
             # Without a token in the environment, Ray would write one into the user's home.
-            self._has_token = TOKEN not in os.environ
-            os.environ.setdefault(TOKEN, _own_token())
+            self._owns_token = TOKEN_VARIABLE not in os.environ
+            os.environ.setdefault(TOKEN_VARIABLE, _own_token())
         _redirect_ray_output()
         try:
             self._ray.init(address=address or "local", **settings)
@@ -86,9 +86,7 @@ class Connection:
             self._ray.exceptions.RayError,
         ) as error:
             self.close()
-            where = "Ray on this machine" if address is None else f"`address={address}`"
-            remedy = "" if address is None else f"; run the command on a node of that cluster, or {START_ADVICE}"
-            raise ClusterError(f"{where}: cannot be used ({summary_of(error)}){remedy}") from error
+            raise _unusable_error(address, error) from error
 
     def nodes(self) -> dict[str, Mapping[str, Any]]:
         """Return the nodes that are alive, as Ray describes them, by id."""
@@ -98,8 +96,15 @@ class Connection:
         """Leave the cluster, unless the connection existed before this object."""
         if self._is_own:
             self._ray.shutdown()
-        if self._has_token:
-            os.environ.pop(TOKEN, None)
+        if self._owns_token:
+            os.environ.pop(TOKEN_VARIABLE, None)
+
+
+def _unusable_error(address: str | None, error: Exception) -> ClusterError:
+    reason = f"cannot be used ({summary_of(error)})"
+    if address is None:
+        return ClusterError(f"Ray on this machine: {reason}")
+    return ClusterError(f"`address={address}`: {reason}; run the command on a node of that cluster, or {START_ADVICE}")
 
 
 def check_address(address: str) -> None:
@@ -123,12 +128,17 @@ def check_address(address: str) -> None:
         raise ClusterError(
             f"`address={address}`: no answer within {PATIENCE:.0f} s ({reason}); check host and port, or {START_ADVICE}"
         ) from None
+    # The fourth byte of a frame's header is the type of the frame.
     if len(answer) < _FRAME_HEADER or answer[3] != _SETTINGS_FRAME:
         raise ClusterError(f"`address={address}`: what answers there is no Ray; check the port, or {START_ADVICE}")
 
 
 def _greet_server(host: str, port: int) -> bytes:
-    """Return the first bytes of a server's answer to an HTTP/2 client."""
+    """Return the first bytes of a server's answer to an HTTP/2 client, at most a frame's header.
+
+    Raises:
+        OSError: the server cannot be reached, or does not answer within :data:`PATIENCE` seconds.
+    """
     with socket.create_connection((host, port), timeout=PATIENCE) as connection:
         connection.sendall(_PREFACE)
         return connection.recv(_FRAME_HEADER)
@@ -145,12 +155,18 @@ def _redirect_ray_output() -> None:
     with suppress(ImportError):
         from ray._private import worker
 
+        # The function is private, so other versions of Ray may lack it.
         if hasattr(worker, "print_to_stdstream"):
             worker.print_to_stdstream = _log_lines
 
 
 def _log_lines(data: Mapping[str, Any], ignore_prefix: bool = False) -> None:
-    """Log the first line of a message that Ray would print; the rest is in Ray's own log."""
+    """Log the first line of a message that Ray would print; the rest is in Ray's own log.
+
+    Args:
+        data: the message, with its texts under ``lines``.
+        ignore_prefix: an argument of the replaced function; it has no effect here.
+    """
     lines = [line for text in data.get("lines", ()) for line in str(text).splitlines() if line.strip()]
     if lines:
         log.info("ray: %s", lines[0])

@@ -11,13 +11,13 @@ from typing import Any
 
 from assay.cluster.connection import import_ray
 from assay.errors import AssayError, UnavailableError
-from assay.metrics.models.files import digest_of, list_files
+from assay.metrics.models.files import files_digest, list_files
 from assay.metrics.provenance import file_digest
-from assay.output import one_at_a_time
+from assay.output import exclusive_lock
 from assay.paths import cache_dir, private_folder
 
 #: The size in bytes of the chunks of a file, and so the memory that a node needs for a file.
-CHUNK = 64 * 2**20
+CHUNK_BYTES = 64 * 2**20
 
 
 class NodeError(UnavailableError):
@@ -36,6 +36,7 @@ class MissingFilesError(AssayError):
         self.digests = tuple(digests)
 
     def __reduce__(self) -> tuple[Any, ...]:
+        # By default, unpickling would pass the message to the constructor in place of the digests.
         return type(self), (self.digests,)
 
 
@@ -54,17 +55,17 @@ class Content:
     digest: str
 
     @classmethod
-    def of(cls, path: Path, names: Sequence[str] | None = None) -> Content:
+    def from_path(cls, path: Path, names: Sequence[str] | None = None) -> Content:
         """Return the content of a path: a file, or a folder with all of its files or only those in *names*."""
         if not path.is_dir():
             return cls(path, (), file_digest(path))
         names = list_files(path) if names is None else names
-        return cls(path, tuple(names), digest_of(path, names))
+        return cls(path, tuple(names), files_digest(path, names))
 
     def is_at(self, path: Path) -> bool:
         """Return whether another path holds the same content."""
         try:
-            return self.digest == (digest_of(path, self.names) if self.names else file_digest(path))
+            return self.digest == (files_digest(path, self.names) if self.names else file_digest(path))
         except OSError:
             return False
 
@@ -75,15 +76,16 @@ class Parcel:
 
     Attributes:
         content: the content, with its path on the driver.
-        parts: for each file, its relative name and Ray's references to its chunks, in order.
+        parts: for each file, its name relative to the folder (empty for a single file) and Ray's references to its
+            chunks, in order.
     """
 
     content: Content
     parts: tuple[tuple[str, tuple[Any, ...]], ...]
 
 
-def pack(content: Content) -> Parcel:
-    """Put a content into Ray's store and return the references."""
+def pack_content(content: Content) -> Parcel:
+    """Put a content into Ray's store, in chunks, and return the parcel that refers to it."""
     ray = import_ray()
     parts = []
     for name in content.names or ("",):
@@ -94,49 +96,59 @@ def pack(content: Content) -> Parcel:
 
 def _file_chunks(path: Path) -> Iterator[bytes]:
     with path.open("rb") as stream:
-        while chunk := stream.read(CHUNK):
+        while chunk := stream.read(CHUNK_BYTES):
             yield chunk
 
 
-def sent_to(content: Content) -> Path:
+def sent_copy_path(content: Content) -> Path:
     """Return the path at which this node keeps a content that was sent to it."""
     return cache_dir() / "sent" / content.digest[:32] / content.path.name
 
 
-def receive(parcels: Sequence[Parcel]) -> None:
-    """Write contents into the cache of this node, unless they are there already.
+def receive_parcels(parcels: Sequence[Parcel]) -> None:
+    """Write sent contents into the cache of this node, unless they are there already.
 
     Raises:
         NodeError: a written content has another digest than the sent one.
         OSError: a file cannot be written.
     """
     for parcel in parcels:
-        target = sent_to(parcel.content)
+        target = sent_copy_path(parcel.content)
         cache_folder = target.parent.parent
         if not cache_folder.exists():
             private_folder(cache_folder)
-        with one_at_a_time(cache_folder):
+        with exclusive_lock(cache_folder):
             if not parcel.content.is_at(target):
-                _write_checked(parcel, target)
+                _write_parcel(parcel, target)
 
 
-def _write_checked(parcel: Parcel, target: Path) -> None:
-    """Write a content to a temporary folder, verify its digest, and rename it to *target*."""
-    ray = import_ray()
+def _write_parcel(parcel: Parcel, target: Path) -> None:
+    """Write a content to a temporary folder, verify its digest, and rename it to *target*.
+
+    Raises:
+        NodeError: the written content has another digest than the sent one.
+        OSError: a file cannot be written.
+    """
     shutil.rmtree(target.parent, ignore_errors=True)
     with tempfile.TemporaryDirectory(suffix=".part", dir=target.parent.parent) as unfinished:
         root = Path(unfinished) / target.name
         for name, references in parcel.parts:
             path = root / name if name else root
             path.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                with path.open("wb") as stream:
-                    for reference in references:
-                        stream.write(ray.get(reference))
-            except OSError as error:
-                # The error of a full disk does not name the path.
-                raise OSError(error.errno, error.strerror, str(path)) from error
+            _write_chunks(references, path)
         if not parcel.content.is_at(root):
             raise NodeError(f"{target}: what was written is not what was sent", "check the disk of that node")
         target.parent.mkdir()
         root.rename(target)
+
+
+def _write_chunks(references: Sequence[Any], path: Path) -> None:
+    """Write the chunks that Ray's references stand for to a file; an OSError names the file."""
+    ray = import_ray()
+    try:
+        with path.open("wb") as stream:
+            for reference in references:
+                stream.write(ray.get(reference))
+    except OSError as error:
+        # The error of a full disk does not name the path.
+        raise OSError(error.errno, error.strerror, str(path)) from error

@@ -16,20 +16,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from assay.cluster.connection import Connection, import_ray
-from assay.cluster.files import Content, MissingFilesError, NodeError, pack
-from assay.cluster.slot import environment, offered_environment, slot_class
+from assay.cluster.files import Content, MissingFilesError, NodeError, pack_content
+from assay.cluster.slot import offered_environment, slot_class, slot_environment
 from assay.errors import AssayError, ClusterError, WorkerDiedError, summary_of
 
 log = logging.getLogger(__name__)
 
 #: The most pieces of work that a slot has at a time.
-DEPTH = 2
+WORK_PER_SLOT = 2
 #: A piece of work is given up after this many ended processes, or after this many lost nodes.
-MOST_DEATHS, MAX_LOST_NODES = 2, 5
+MOST_DEATHS, MOST_LOST_NODES = 2, 5
 #: A node is excluded after this many of its processes ended before they were ready.
 MOST_FAILED_STARTS = 3
 #: Seconds between two polls of the nodes, and seconds without work for a node that did not answer.
-POLL, SUSPECT_SECONDS = 2.0, 30.0
+POLL_SECONDS, SUSPECT_SECONDS = 2.0, 30.0
 #: Seconds to wait while no slot is ready; and, once one is ready, seconds to wait at the start for the other nodes.
 PATIENCE, SPREAD = 60.0, 15.0
 #: Seconds that slots have to report the cost of their work.
@@ -60,8 +60,8 @@ class Work:
         job: the job that does the work.
         payload: the argument of the job.
         title: the name of the work in the log.
-        deaths: the nodes on which a process ended during the work.
-        moves: the nodes that were lost during the work.
+        deaths: for each process that ended during the work, its node.
+        lost_nodes: the nodes that were lost during the work.
     """
 
     number: int
@@ -69,7 +69,7 @@ class Work:
     payload: Any
     title: str
     deaths: list[str] = field(default_factory=list)
-    moves: list[str] = field(default_factory=list)
+    lost_nodes: list[str] = field(default_factory=list)
 
 
 @dataclass(eq=False)
@@ -109,7 +109,7 @@ class Pool:
         connection: the connection to the cluster.
         gpus: whether a slot has a GPU.
         threads: the CPUs of a slot, or its CPU threads beside a GPU.
-        most: the most slots; None for all that the nodes can hold.
+        most: the most slots; None for as many as the nodes can hold.
         say: receives a line on each retry, and on each node that gets no work.
 
     Raises:
@@ -136,16 +136,17 @@ class Pool:
         self._gpus, self._threads, self._most = gpus, threads, most
         self._slot_class = self._ray.remote(slot_class())
         self._slots: list[_Slot] = []
-        # by Ray's reference to the answer
+        # The calls without an answer, by Ray's reference to the answer.
         self._calls: dict[Any, _Call] = {}
         self._retries: list[Work] = []
-        # references into Ray's object store: jobs by key, files by digest
+        # What is in Ray's object store: references to jobs by key, and parcels of files by digest.
         self._stored_jobs: dict[str, Any] = {}
         self._parcels: dict[str, Any] = {}
-        # nodes that get no work, with the end of their exclusion by the monotonic clock
+        # The nodes that get no work, with the end of their exclusion on the monotonic clock.
         self._excluded_until: dict[str, float] = {}
         self._failed_starts: Counter[str] = Counter()
-        self._last_poll = -POLL
+        # By the monotonic clock; -POLL_SECONDS makes the next _start_slots poll at once.
+        self._last_poll = -POLL_SECONDS
         self._is_open = False
         self.done: Counter[str] = Counter()
         self.retried: list[str] = []
@@ -160,7 +161,7 @@ class Pool:
         """Yield (number, result or exception) for every piece of work, in the order of completion.
 
         *works* is consumed one by one, as slots become free. Work that is unfinished when the generator is closed is
-        dropped.
+        dropped, and its slots are killed.
 
         Raises:
             ClusterError: no slot is left.
@@ -170,8 +171,8 @@ class Pool:
         try:
             while True:
                 self._start_slots()
-                is_more = self._hand_out(source)
-                if not is_more and not self._retries and not any(call.work for call in self._calls.values()):
+                may_have_more = self._hand_out(source)
+                if not may_have_more and not self._retries and not any(call.work for call in self._calls.values()):
                     return
                 yield from self._collect_answers()
                 if any(slot.is_ready for slot in self._slots):
@@ -181,25 +182,28 @@ class Pool:
         finally:
             self._drop_work()
 
-    def cost(self, job: SharedJob) -> list[dict[str, Any]]:
-        """Return what each slot reports of the cost of a job; slots that do not answer are left out."""
+    def costs(self, job: SharedJob) -> list[dict[str, Any]]:
+        """Return the cost of a job on each slot, as :meth:`assay.cluster.slot.Job.cost` reports it there.
+
+        Slots that fail, or do not answer within :data:`COST_PATIENCE` seconds, are left out.
+        """
         ready = [slot for slot in self._slots if slot.is_ready]
-        references = [slot.actor.call.remote("cost", job.key, self._stored_reference(job), None) for slot in ready]
+        references = [slot.actor.take_step.remote("cost", job.key, self._stored_reference(job), None) for slot in ready]
         answered, _ = self._ray.wait(references, num_returns=len(references), timeout=COST_PATIENCE)
         costs = []
         for reference in answered:
             try:
-                is_well, cost = self._ray.get(reference)
+                has_succeeded, cost = self._ray.get(reference)
             except self._ray.exceptions.RayError:
                 continue
-            if is_well:
+            if has_succeeded:
                 costs.append(cost)
         return costs
 
     def close(self) -> None:
         """End all slots."""
         for slot in list(self._slots):
-            self._end(slot)
+            self._end_slot(slot)
         self._retries.clear()
         self._stored_jobs.clear()
         self._parcels.clear()
@@ -214,14 +218,16 @@ class Pool:
         """
         self._start_slots()
         if not self._slots:
-            what = "no GPU" if self._gpus else f"no node with {self._threads} CPUs"
-            raise ClusterError(f"the cluster has {what} to work on ({self._describe_nodes()})")
+            lack = "no GPU" if self._gpus else f"no node with {self._threads} CPUs"
+            raise ClusterError(f"the cluster has {lack} to work on ({self._describe_nodes()})")
         start = time.monotonic()
         while True:
+            # No work is out yet, so that all answers are reports, which are handled without a result.
             list(self._collect_answers())
-            ready = {slot.node for slot in self._slots if slot.is_ready}
+            nodes = {slot.node for slot in self._slots}
+            ready_nodes = {slot.node for slot in self._slots if slot.is_ready}
             seconds = time.monotonic() - start
-            if ready == {slot.node for slot in self._slots} or (ready and seconds > SPREAD):
+            if ready_nodes == nodes or (ready_nodes and seconds > SPREAD):
                 break
             if seconds > PATIENCE:
                 raise self._no_slot_error()
@@ -231,8 +237,8 @@ class Pool:
         log.info("%s slots, so far on %s", len(self._slots), ", ".join(places))
 
     def _start_slots(self) -> None:
-        """Start the slots that are missing on the nodes; does nothing within :data:`POLL` seconds of the last poll."""
-        if time.monotonic() - self._last_poll < POLL:
+        """Start the slots that are missing on the nodes; do nothing within :data:`POLL_SECONDS` of the last poll."""
+        if time.monotonic() - self._last_poll < POLL_SECONDS:
             return
         self._last_poll = time.monotonic()
         missing = self._slots_per_node()
@@ -248,9 +254,8 @@ class Pool:
         for node, description in self._connection.nodes().items():
             if self._excluded_until.get(node, 0) <= time.monotonic():
                 resources = description["Resources"]
-                capacity[node] = int(
-                    resources.get("GPU", 0) if self._gpus else resources.get("CPU", 0) // self._threads
-                )
+                slots = resources.get("GPU", 0) if self._gpus else resources.get("CPU", 0) // self._threads
+                capacity[node] = int(slots)
         wanted: Counter[str] = Counter()
         remaining = sum(capacity.values()) if self._most is None else self._most
         while remaining > 0 and any(wanted[node] < capacity[node] for node in capacity):
@@ -264,19 +269,20 @@ class Pool:
         """Start a slot on a node, and ask it for a report on the node."""
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
+        # A slot with a GPU reserves no CPUs, so that every GPU of a node can be used, however few CPUs it has.
         needs = {"num_cpus": 0, "num_gpus": 1} if self._gpus else {"num_cpus": self._threads}
         strategy = NodeAffinitySchedulingStrategy(node, soft=False)
         options = self._slot_class.options(**needs, scheduling_strategy=strategy, max_restarts=0)
-        actor = options.remote(environment(self._threads), offered_environment())
+        actor = options.remote(slot_environment(self._threads), offered_environment())
         slot = _Slot(actor, node, node[:6])
         self._slots.append(slot)
-        self._register_call(_Call(slot), actor.look.remote(self._gpus))
+        self._register_call(_Call(slot), actor.report_on_node.remote(self._gpus))
 
     def _register_call(self, call: _Call, reference: Any) -> None:
         self._calls[reference] = call
         call.slot.calls.append(reference)
 
-    def _end(self, slot: _Slot) -> None:
+    def _end_slot(self, slot: _Slot) -> None:
         """Kill a slot and forget its calls."""
         self._slots.remove(slot)
         for reference in slot.calls:
@@ -292,14 +298,7 @@ class Pool:
                 work, and a line says so.
         """
         slot.place = f"{report['host']}/{slot.node[:6]}"
-        own = sys.modules["assay"].__version__
-        problem = ""
-        if report["problem"]:
-            problem = (
-                f"the node {slot.place} cannot work ({report['problem']}); install assay {own} there, with its extras"
-            )
-        elif report["assay"] != own:
-            problem = f"the node {slot.place} has assay {report['assay']}, not {own}; install the same version there"
+        problem = _problem_of_report(report, slot.place)
         if not problem:
             slot.is_ready = True
             self.bf16 = self.bf16 and report["bf16"]
@@ -308,16 +307,18 @@ class Pool:
             raise ClusterError(problem)
         self._say(f"{problem}; it gets no work")
         self._excluded_until[slot.node] = float("inf")
-        self._end(slot)
+        self._end_slot(slot)
 
     def _no_slot_error(self) -> ClusterError:
-        what = "a GPU" if self._gpus else f"{self._threads} CPUs"
+        """Return the error that no slot became ready within :data:`PATIENCE` seconds."""
+        resource = "a GPU" if self._gpus else f"{self._threads} CPUs"
         return ClusterError(
-            f"no node of the cluster had {what} free for {PATIENCE:.0f} s ({self._describe_nodes()}); what was scored "
-            "is kept, and the same command resumes"
+            f"no node of the cluster had {resource} free for {PATIENCE:.0f} s ({self._describe_nodes()}); what was "
+            "scored is kept, and the same command resumes"
         )
 
     def _describe_nodes(self) -> str:
+        """Return the nodes that are alive with their CPUs and GPUs, for messages."""
         parts = []
         for node, description in self._connection.nodes().items():
             resources = description["Resources"]
@@ -330,19 +331,19 @@ class Pool:
     def _hand_out(self, source: Iterator[Work]) -> bool:
         """Give work to slots until all are full or none is left; return whether there may be more work."""
         while True:
-            free = [slot for slot in self._slots if slot.is_ready and len(slot.calls) < DEPTH]
+            free = [slot for slot in self._slots if slot.is_ready and len(slot.calls) < WORK_PER_SLOT]
             if not free:
                 return True
             slot = min(free, key=lambda slot: len(slot.calls))
-            work = self._pop_retry_for(slot) or next(source, None)
+            work = self._pop_retry(slot) or next(source, None)
             if work is None:
                 return False
-            self._send(slot, work)
+            self._send_work(slot, work)
 
-    def _pop_retry_for(self, slot: _Slot) -> Work | None:
-        """Remove and return work to retry on a slot, or None.
+    def _pop_retry(self, slot: _Slot) -> Work | None:
+        """Remove work that can be retried on a slot, and return it; None if there is none.
 
-        Work whose process ended on the slot's node is kept for another node, unless it failed on all of them.
+        Work whose process ended on the slot's node is kept for another node, unless that happened on all nodes.
         """
         nodes = {slot.node for slot in self._slots if slot.is_ready}
         for work in self._retries:
@@ -351,9 +352,10 @@ class Pool:
                 return work
         return None
 
-    def _send(self, slot: _Slot, work: Work) -> None:
-        call = slot.actor.call.remote("do", work.job.key, self._stored_reference(work.job), work.payload)
-        self._register_call(_Call(slot, work), call)
+    def _send_work(self, slot: _Slot, work: Work) -> None:
+        job = self._stored_reference(work.job)
+        answer = slot.actor.take_step.remote("process", work.job.key, job, work.payload)
+        self._register_call(_Call(slot, work), answer)
 
     def _stored_reference(self, job: SharedJob) -> Any:
         """Return the reference to a job in Ray's store, from which each node fetches it once."""
@@ -362,12 +364,17 @@ class Pool:
         return self._stored_jobs[job.key]
 
     def _collect_answers(self) -> Iterator[tuple[int, Any]]:
-        """Yield the results that have arrived; waits at most a second for the first one."""
+        """Yield the results that have arrived; waits at most a second for the first one.
+
+        Raises:
+            ClusterError: a slot cannot report on its node.
+        """
         if not self._calls:
-            time.sleep(POLL / 4)
+            time.sleep(POLL_SECONDS / 4)  # or the caller, which polls for slots, would spin
             return
         references = list(self._calls)
         first, rest = self._ray.wait(references, num_returns=1, timeout=1.0)
+        # The second wait returns at once, with what has arrived besides the first one.
         others, _ = self._ray.wait(rest, num_returns=len(rest), timeout=0) if first and rest else ([], [])
         for reference in [*first, *others]:
             # Handling an earlier answer may have ended its slot, which forgets all of the slot's calls.
@@ -375,7 +382,7 @@ class Pool:
                 yield from self._handle_answer(reference)
 
     def _handle_answer(self, reference: Any) -> Iterator[tuple[int, Any]]:
-        """Handle one answer of a slot: yield the result of its work, or record its report or its files."""
+        """Handle one answer of a slot: yield the result of its work, or record its report, or that it refused files."""
         call = self._calls[reference]
         try:
             answer = self._ray.get(reference)
@@ -389,16 +396,20 @@ class Pool:
         if call.work is not None:
             yield from self._handle_result(call.slot, call.work, *answer)
         elif call.digests:
-            is_well, problem = answer
-            if not is_well:
-                call.slot.refused |= dict.fromkeys(call.digests, problem)
+            has_succeeded, write_error = answer
+            if not has_succeeded:
+                call.slot.refused |= dict.fromkeys(call.digests, write_error)
         elif isinstance(answer, dict):
             self._handle_report(call.slot, answer)
         else:
+            # The call for a report ended with an error, which a slot never returns of its own accord.
             raise ClusterError(str(answer[1]))
 
-    def _handle_result(self, slot: _Slot, work: Work, is_well: bool, result: Any) -> Iterator[tuple[int, Any]]:
-        """Yield a result; if the node lacked files, send them and have the same slot do the work again instead."""
+    def _handle_result(self, slot: _Slot, work: Work, has_succeeded: bool, result: Any) -> Iterator[tuple[int, Any]]:
+        """Yield the result of a piece of work; if the node lacked files, send them and have the work done again.
+
+        The result is a NodeError if the slot was sent such files before and could not write them.
+        """
         if isinstance(result, MissingFilesError):
             for digest in result.digests:
                 if digest in slot.refused:
@@ -406,23 +417,63 @@ class Pool:
                     yield work.number, error if isinstance(error, NodeError) else NodeError(str(error))
                     return
             self._send_files(slot, work.job, result.digests)
-            self._send(slot, work)
+            self._send_work(slot, work)
             return
         self.done[slot.place] += 1
-        log.info("%s: %s on %s", work.title, "done" if is_well else "failed", slot.place)
+        log.info("%s: %s on %s", work.title, "done" if has_succeeded else "failed", slot.place)
         yield work.number, result
 
     def _send_files(self, slot: _Slot, job: SharedJob, digests: tuple[str, ...]) -> None:
+        """Send files of a job to a slot, by their digests; each is put into Ray's store only once for all slots."""
         for digest in digests:
             if digest not in self._parcels:
                 log.info("%s is sent to nodes that lack it", job.contents[digest].path)
-                self._parcels[digest] = pack(job.contents[digest])
+                self._parcels[digest] = pack_content(job.contents[digest])
         parcels = [self._parcels[digest] for digest in digests]
-        self._register_call(_Call(slot, digests=digests), slot.actor.receive.remote(parcels))
+        self._register_call(_Call(slot, digests=digests), slot.actor.receive_parcels.remote(parcels))
 
     def _handle_ended_slot(self, slot: _Slot, error: Exception) -> Iterator[tuple[int, Any]]:
-        """Yield the results that an ended slot had finished, and queue the rest of its work for other slots."""
+        """Yield the results that an ended slot had finished, and queue the rest of its work for other slots.
+
+        Work that has ended too many processes, or lost too many nodes, is given up: its result is a WorkerDiedError.
+        """
+        # Ray's error is the same for both causes: its text and the list of nodes tell which one it is.
         is_process = "worker process has died" in str(error) and slot.node in self._connection.nodes()
+        cause = "its process ended" if is_process else "the node went away"
+        self._exclude_node(slot, is_process)
+        log.info("%s: %s (%s)", slot.place, cause, summary_of(error))
+        unfinished = []
+        for reference in slot.calls:
+            work = self._calls[reference].work
+            if work is None:
+                continue
+            answer = self._answer_before_end(reference)
+            if answer is None:
+                unfinished.append(work)
+            else:
+                self.done[slot.place] += 1
+                yield work.number, answer[1]
+        if unfinished:
+            # Only the oldest unfinished work was running and may be the cause; the others were waiting.
+            oldest, *waiting = unfinished
+            (oldest.deaths if is_process else oldest.lost_nodes).append(slot.node)
+            if len(oldest.deaths) >= MOST_DEATHS or len(oldest.lost_nodes) >= MOST_LOST_NODES:
+                yield oldest.number, WorkerDiedError(_give_up_reason(oldest, slot.place))
+            else:
+                self.retried.append(f"{oldest.title}: {cause}, {slot.place}")
+                self._say(f"{oldest.title} is done again: {cause} ({slot.place})")
+                self._retries.append(oldest)
+            self._retries += waiting
+        self._end_slot(slot)
+        self._last_poll = -POLL_SECONDS
+
+    def _exclude_node(self, slot: _Slot, is_process: bool) -> None:
+        """Exclude the node of an ended slot for a while, or for good if its processes keep ending at the start.
+
+        Args:
+            slot: the slot.
+            is_process: whether only the slot's process ended, and not the whole node.
+        """
         if not is_process:
             # Ray takes a while to report a dead node; no new slot should start there meanwhile.
             self._excluded_until[slot.node] = time.monotonic() + SUSPECT_SECONDS
@@ -431,50 +482,37 @@ class Pool:
             if self._failed_starts[slot.node] >= MOST_FAILED_STARTS:
                 self._say(f"the node {slot.place} gets no work: its processes end before they are ready")
                 self._excluded_until[slot.node] = float("inf")
-        what = "its process ended" if is_process else "the node went away"
-        log.info("%s: %s (%s)", slot.place, what, summary_of(error))
-        is_first = True
-        for reference in slot.calls:
-            work = self._calls[reference].work
-            result = self._result_before_end(reference)
-            if work is None or result is not None:
-                if work is not None and result is not None:
-                    self.done[slot.place] += 1
-                    yield work.number, result[1]
-                continue
-            # Only the oldest unfinished work was running and may be the cause; the others were waiting.
-            if is_first:
-                (work.deaths if is_process else work.moves).append(slot.node)
-                if len(work.deaths) >= MOST_DEATHS or len(work.moves) >= MAX_LOST_NODES:
-                    yield work.number, WorkerDiedError(_reason_given_up(work, slot.place))
-                    is_first = False
-                    continue
-                self.retried.append(f"{work.title}: {what}, {slot.place}")
-                self._say(f"{work.title} is done again: {what} ({slot.place})")
-            is_first = False
-            self._retries.append(work)
-        self._end(slot)
-        self._last_poll = -POLL
 
-    def _result_before_end(self, reference: Any) -> tuple[bool, Any] | None:
-        """Return the result of a piece of work that a slot sent before it ended, or None."""
+    def _answer_before_end(self, reference: Any) -> tuple[bool, Any] | None:
+        """Return the answer to a piece of work that a slot sent before it ended; None if the work must be repeated."""
         try:
+            # What was sent is in Ray's store by now; for anything else, get fails or times out.
             answer = self._ray.get(reference, timeout=0.1)
         except self._ray.exceptions.RayError:
             return None
-        return None if isinstance(answer, dict) or isinstance(answer[1], MissingFilesError) else answer
+        return None if isinstance(answer[1], MissingFilesError) else answer
 
     def _drop_work(self) -> None:
         """Kill the slots that are still working, and forget the work to retry."""
         for slot in list(self._slots):
             if any(self._calls[reference].work for reference in slot.calls):
-                self._end(slot)
-                self._last_poll = -POLL
+                self._end_slot(slot)
+                self._last_poll = -POLL_SECONDS
         self._retries.clear()
 
 
-def _reason_given_up(work: Work, place: str) -> str:
-    """Return why a piece of work was given up, for its error message."""
+def _problem_of_report(report: Mapping[str, Any], place: str) -> str:
+    """Return why the node of a report cannot work, with the remedy; empty if it can."""
+    own_version = sys.modules["assay"].__version__
+    if report["problem"]:
+        return f"the node {place} cannot work ({report['problem']}); install assay {own_version} there, with its extras"
+    if report["assay"] != own_version:
+        return f"the node {place} has assay {report['assay']}, not {own_version}; install the same version there"
+    return ""
+
+
+def _give_up_reason(work: Work, place: str) -> str:
+    """Return the reason for giving up a piece of work, for its error message; *place* is where it failed last."""
     if work.deaths:
         return f"ended {len(work.deaths)} processes that scored it, the last on {place}"
-    return f"{len(work.moves)} nodes went away while they scored it, the last {place}"
+    return f"{len(work.lost_nodes)} nodes went away while they scored it, the last {place}"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from assay.lazy import on_first_use
+from assay.lazy import lazy_attributes
 
 if TYPE_CHECKING:
     from assay.datasets.card import Card, DatasetEntry, list_datasets, load_card
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from assay.datasets.show import describe_card, describe_file
     from assay.datasets.sources import fetch_dataset, is_here
 else:
-    __getattr__, __dir__ = on_first_use(__name__)
+    __getattr__, __dir__ = lazy_attributes(__name__)
 
 __all__ = [
     "Card",

@@ -47,62 +47,62 @@ class AnnotationGraph:
 
     @cached_property
     def _rows_by_node(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Return :attr:`starts`, :attr:`incident` and :attr:`places`: the rows, sorted by node.
+        """Return :attr:`starts`, :attr:`incident_rows` and :attr:`positions`: the rows, sorted by node.
 
         The ends of rows are numbered row by row: end 2i is the first text of row i, end 2i + 1 its second.
         """
         node_of_end = np.stack([self.first, self.second], axis=1).reshape(-1)
         # a pair of a text with itself is one row of that text, so its second end does not count
         is_pair_of_two = self.first != self.second
-        counts = np.ones(len(node_of_end), dtype=bool)
-        counts[1::2] = is_pair_of_two
-        ends = np.flatnonzero(counts)
+        is_counted = np.ones(len(node_of_end), dtype=bool)
+        is_counted[1::2] = is_pair_of_two
+        ends = np.flatnonzero(is_counted)
         ends_by_node = ends[np.argsort(node_of_end[ends], kind="stable")]
         rows_per_node = np.bincount(node_of_end[ends], minlength=len(self.texts))
         starts = np.concatenate([[0], np.cumsum(rows_per_node)]).astype(np.int64)
         position_of_end = np.empty(len(node_of_end), dtype=np.int64)
         position_of_end[ends_by_node] = np.arange(len(ends_by_node))
         first_position, second_position = position_of_end[0::2], position_of_end[1::2]
-        places = np.stack([first_position, np.where(is_pair_of_two, second_position, first_position)], axis=1)
-        return starts, ends_by_node // 2, places
+        positions = np.stack([first_position, np.where(is_pair_of_two, second_position, first_position)], axis=1)
+        return starts, ends_by_node // 2, positions
 
     @property
     def starts(self) -> NDArray[np.int64]:
-        """Index in :attr:`incident` of the first row of each node, and the total length; int64, shape (nodes + 1,)."""
+        """Index in :attr:`incident_rows` of each node's first row, then the total length; int64, shape (nodes + 1,)."""
         return self._rows_by_node[0]
 
     @property
-    def incident(self) -> NDArray[np.int64]:
-        """The rows of all nodes, one node after the other, ascending in each; int64."""
+    def incident_rows(self) -> NDArray[np.int64]:
+        """The rows of all nodes, one node after the other, ascending within each node; int64."""
         return self._rows_by_node[1]
 
     @property
-    def places(self) -> NDArray[np.int64]:
-        """Position of each row in :attr:`incident`, for its first and its second node; int64, shape (n, 2)."""
+    def positions(self) -> NDArray[np.int64]:
+        """Position of each row in :attr:`incident_rows`, for its first and its second node; int64, shape (n, 2)."""
         return self._rows_by_node[2]
 
-    def edges_of(self, node: int) -> NDArray[np.int64]:
-        """Return the rows of a node, ascending and distinct (f_e in the paper)."""
-        return self.incident[self.starts[node] : self.starts[node + 1]]
+    def rows_of(self, node: int) -> NDArray[np.int64]:
+        """Return the rows of a node, int64, ascending and distinct (f_e in the paper)."""
+        return self.incident_rows[self.starts[node] : self.starts[node + 1]]
 
     @cached_property
     def edge_of_row(self) -> NDArray[np.int64]:
         """The edge of each row, numbered from 0, int64, shape (n,)."""
-        low, high = self.first, self.second
+        first, second = self.first, self.second
         if not self.directed:
-            low, high = np.minimum(low, high), np.maximum(low, high)
-        text_pair_codes = low * len(self.texts) + high
-        edge_codes: NDArray[np.int64] = np.unique(text_pair_codes, return_inverse=True)[1].reshape(-1).astype(np.int64)
+            first, second = np.minimum(first, second), np.maximum(first, second)
+        node_pair_codes = first * len(self.texts) + second
+        edge_codes: NDArray[np.int64] = np.unique(node_pair_codes, return_inverse=True)[1].reshape(-1).astype(np.int64)
         return edge_codes
 
     @cached_property
     def edges(self) -> NDArray[np.int64]:
-        """The first row of each edge, int64, shape (edges,)."""
+        """The edges, each as the index of its first row, int64, shape (edges,)."""
         return np.unique(self.edge_of_row, return_index=True)[1].astype(np.int64)
 
     @cached_property
     def degrees(self) -> NDArray[np.int64]:
-        """The number of edge ends at each node (k in the paper), int64, shape (nodes,)."""
+        """The number of ends of edges at each node (k in the paper), int64, shape (nodes,)."""
         end_nodes = np.concatenate([self.first[self.edges], self.second[self.edges]])
         return np.bincount(end_nodes, minlength=len(self.texts)).astype(np.int64)
 
@@ -149,6 +149,7 @@ def build_graph(
     """
     if len(references) != len(candidates):
         raise ValueError(f"{len(references)} references and {len(candidates)} candidates; expected pairs")
+    # an empty chunk first, since there may be no others, and concat_arrays needs one
     chunks = [pa.array([], pa.large_string())]
     for side in (references, candidates):
         side_chunks = side.chunks if isinstance(side, pa.ChunkedArray) else [pa.array(side, pa.string())]
@@ -170,11 +171,11 @@ def graph_of(tables: Sequence[Pairs], *, directed: bool = False) -> AnnotationGr
     for pairs in tables:
         if pairs.has_several_references:
             raise InputError(f"{pairs.name}: has several gold answers a pair; an annotation graph is of pairs of texts")
-    side_texts = [
-        pa.chunked_array([chunk for pairs in tables for chunk in _texts_or_graphs(pairs, side).chunks], pa.string())
-        for side in ("reference", "candidate")
-    ]
-    return build_graph(*side_texts, directed=directed)
+    texts_of_sides = []
+    for side in ("reference", "candidate"):
+        chunks = [chunk for pairs in tables for chunk in _texts_or_graphs(pairs, side).chunks]
+        texts_of_sides.append(pa.chunked_array(chunks, pa.string()))
+    return build_graph(*texts_of_sides, directed=directed)
 
 
 def _texts_or_graphs(pairs: Pairs, side: str) -> pa.ChunkedArray:
@@ -191,26 +192,35 @@ def describe_graph(graph: AnnotationGraph) -> dict[str, Any]:
     For a directed graph the result also has ``directed``.
     """
     degree = {"mean": graph.mean_degree, "deviation": graph.deviation, "variation": graph.variation}
-    return {
+    measures: dict[str, Any] = {
         "texts": len(graph.texts),
         "edges": len(graph.edges),
         "degree": {name: None if math.isnan(value) else value for name, value in degree.items()},
-    } | ({"directed": True} if graph.directed else {})
+    }
+    if graph.directed:
+        measures["directed"] = True
+    return measures
 
 
 def graph_line(measures: dict[str, Any]) -> str:
     """Return the measures of a graph as one line of text.
 
     Args:
-        measures: the result of :func:`describe_graph`, or a dict with the key ``error`` if it could not be measured.
+        measures: the result of :func:`describe_graph`, or a dict with the reason as ``error`` if the graph could not be
+            measured.
     """
     if "error" in measures:
         return f"annotation graph: not measured: {measures['error']}"
-    directed = measures.get("directed")
-    degrees, texts = measures["degree"], measures["texts"]
-    line = f"{'directed ' if directed else ''}annotation graph: {texts:,} {'text' if texts == 1 else 'texts'}"
-    if degrees["deviation"] is None:
-        return line
-    mean_and_deviation = f"{degrees['mean']:.1f} ± {degrees['deviation']:.1f}"
-    degree_text = f"in {mean_and_deviation} ordered pairs" if directed else f"paired with {mean_and_deviation} others"
-    return f"{line}, each {degree_text} (mean ± SD, CV {degrees['variation']:.2f})"
+    is_directed = measures.get("directed", False)
+    title = "directed annotation graph" if is_directed else "annotation graph"
+    unit = "text" if measures["texts"] == 1 else "texts"
+    size_text = f"{title}: {measures['texts']:,} {unit}"
+    degree = measures["degree"]
+    if degree["deviation"] is None:
+        return size_text
+    mean_and_deviation = f"{degree['mean']:.1f} ± {degree['deviation']:.1f}"
+    if is_directed:
+        degree_text = f"in {mean_and_deviation} ordered pairs"
+    else:
+        degree_text = f"paired with {mean_and_deviation} others"
+    return f"{size_text}, each {degree_text} (mean ± SD, CV {degree['variation']:.2f})"

@@ -22,8 +22,8 @@ _ITEM_COLUMN = re.compile(r"item([1-9]\d{0,3})")
 
 
 @dataclass(frozen=True, eq=False)
-class BestWorst:
-    """m annotations of tuples of k items each, out of n items.
+class BestWorstAnnotations:
+    """m best-worst annotations of tuples of k items each, out of n items.
 
     Attributes:
         items: the n items, in the order in which they first appear.
@@ -46,18 +46,18 @@ class BestWorst:
         return len(self.best)
 
     @property
-    def per_tuple(self) -> Codes:
-        """The number of annotations of each tuple, by its code."""
+    def annotations_per_tuple(self) -> Codes:
+        """The number of annotations of each tuple, by the tuple's code."""
         return np.bincount(self.tuples)
 
     @property
-    def per_item(self) -> Codes:
+    def tuples_per_item(self) -> Codes:
         """The number of distinct tuples that contain each item, shape (n,)."""
-        _, first = np.unique(self.tuples, return_index=True)
-        return np.bincount(self.shown[first].ravel(), minlength=len(self.items))
+        _, first_annotations = np.unique(self.tuples, return_index=True)
+        return np.bincount(self.shown[first_annotations].ravel(), minlength=len(self.items))
 
 
-def read_best_worst(path: str | Path) -> BestWorst:
+def read_best_worst(path: str | Path) -> BestWorstAnnotations:
     """Read annotated tuples from CSV, TSV, JSONL or Parquet, one annotation per row.
 
     The columns are ``item1``, ``item2`` … or ``items`` (a list, written as JSON in CSV and TSV); ``best`` and
@@ -65,30 +65,30 @@ def read_best_worst(path: str | Path) -> BestWorst:
     have the same tuple); and optionally ``annotator``.
 
     Raises:
-        InputError: a column is missing, or a row is invalid: the tuple has a duplicate item or another size than the
-            first one, the same item is best and worst, a chosen item is not in the tuple, or the tuple's name was used
+        InputError: a column is missing, or a row is invalid: the tuple has a duplicate item or a different size from
+            the first, the same item is best and worst, a chosen item is not in the tuple, or the tuple's name was used
             for other items before.
     """
     source = read_table_file(path)
     rows = [tuple(row) for row in _items_by_row(source)]
     best, worst = _required_texts(source, "best"), _required_texts(source, "worst")
     _raise_first_fault(source, _faults_of_rows(rows, best, worst))
-    tuple_names = _required_texts(source, "tuple") if "tuple" in source.table.column_names else None
+    tuple_names = _optional_texts(source, "tuple")
     _raise_first_fault(source, _faults_of_tuple_names(rows, tuple_names))
     item_codes = _codes_by_first_appearance(item for row in rows for item in row)
     shown = np.array([[item_codes[item] for item in row] for row in rows], dtype=np.intp)
     tuple_keys: list[Any] = [frozenset(row) for row in rows] if tuple_names is None else list(tuple_names)
     tuple_codes = _codes_by_first_appearance(tuple_keys)
     tuples = np.array([tuple_codes[key] for key in tuple_keys], dtype=np.intp)
-    annotators = _required_texts(source, "annotator") if "annotator" in source.table.column_names else None
-    annotations = BestWorst(
+    annotator_names = _optional_texts(source, "annotator")
+    annotations = BestWorstAnnotations(
         items=tuple(item_codes),
         shown=shown,
         best=np.array([item_codes[item] for item in best], dtype=np.intp),
         worst=np.array([item_codes[item] for item in worst], dtype=np.intp),
         tuples=tuples,
-        annotators=None if annotators is None else len(set(annotators)),
-        warnings=tuple(_repeat_warnings(source, tuples, annotators)),
+        annotators=None if annotator_names is None else len(set(annotator_names)),
+        warnings=tuple(_repeat_warnings(source, tuples, annotator_names)),
     )
     return _with_frequency_warnings(annotations, source)
 
@@ -102,7 +102,11 @@ def _codes_by_first_appearance(keys: Iterable[Any]) -> dict[Any, int]:
 
 
 def _items_by_row(source: SourceTable) -> Iterator[list[str]]:
-    """Yield the items of each row, from the columns ``item1``, ``item2`` … or the lists of ``items``."""
+    """Yield the items of each row, from the columns ``item1``, ``item2`` … or the lists of ``items``.
+
+    Raises:
+        InputError: the table has both forms or neither, or a cell is empty or not a list of names.
+    """
     column_names = source.table.column_names
     numbered_columns = sorted((int(match[1]), name) for name in column_names if (match := _ITEM_COLUMN.fullmatch(name)))
     if "items" in column_names and numbered_columns:
@@ -136,7 +140,9 @@ def _parse_items(source: SourceTable, row: int, cell: Any) -> list[str]:
     except (ValueError, RecursionError):
         items = None
     if not isinstance(items, list) or not all(isinstance(item, str | int) and str(item).strip() for item in items):
-        raise InputError(f'{source.where(row)}, column items: expected a list of names, such as ["a", "b", "c", "d"]')
+        raise InputError(
+            f'{source.location(row)}, column items: expected a list of names, such as ["a", "b", "c", "d"]'
+        )
     return [str(item).strip() for item in items]
 
 
@@ -151,8 +157,17 @@ def _required_texts(source: SourceTable, name: str) -> list[str]:
     cells = ["" if cell is None else str(cell).strip() for cell in source.table.column(name).to_pylist()]
     for row, cell in enumerate(cells):
         if not cell:
-            raise InputError(f"{source.where(row)}, column {name}: is empty")
+            raise InputError(f"{source.location(row)}, column {name}: is empty")
     return cells
+
+
+def _optional_texts(source: SourceTable, name: str) -> list[str] | None:
+    """Return a column as texts without surrounding space, or None if there is no such column.
+
+    Raises:
+        InputError: a cell is empty.
+    """
+    return _required_texts(source, name) if name in source.table.column_names else None
 
 
 def _faults_of_rows(rows: list[tuple[str, ...]], best: list[str], worst: list[str]) -> Iterator[tuple[int, str]]:
@@ -164,11 +179,12 @@ def _faults_of_rows(rows: list[tuple[str, ...]], best: list[str], worst: list[st
     """
     tuple_size = len(rows[0])
     for index, (row, best_item, worst_item) in enumerate(zip(rows, best, worst, strict=True)):
-        (repeated_item, count), *_ = Counter(row).most_common(1) or [("", 0)]
+        # a row without items, which has no most common one, is reported for its size
+        commonest_item, count = Counter(row).most_common(1)[0] if row else ("", 0)
         if len(row) != tuple_size or tuple_size < 2:
             yield index, f"the tuple has {len(row)} items; expected {max(tuple_size, 2)} as in the first row"
         elif count > 1:
-            yield index, f"the item {repeated_item!r} appears {count} times in the tuple"
+            yield index, f"the item {commonest_item!r} appears {count} times in the tuple"
         elif best_item not in row or worst_item not in row:
             role, item = ("best", best_item) if best_item not in row else ("worst", worst_item)
             yield index, f"{role} is {item!r}, which is not in the tuple ({', '.join(row)})"
@@ -177,53 +193,66 @@ def _faults_of_rows(rows: list[tuple[str, ...]], best: list[str], worst: list[st
 
 
 def _faults_of_tuple_names(rows: list[tuple[str, ...]], names: list[str] | None) -> Iterator[tuple[int, str]]:
-    """Yield (row index, problem) for every row whose tuple name was used for other items before; none without names."""
+    """Yield (row index, problem) for every row whose tuple name was used for other items before.
+
+    Nothing is yielded if the tuples have no names.
+    """
+    if names is None:
+        return
     items_of_name: dict[str, frozenset[str]] = {}
-    for index, (name, row) in enumerate(zip(names or (), rows, strict=False)):
+    for index, (name, row) in enumerate(zip(names, rows, strict=True)):
         if items_of_name.setdefault(name, frozenset(row)) != frozenset(row):
             yield index, f"the tuple {name!r} has other items here than above"
 
 
 def _raise_first_fault(source: SourceTable, faults: Iterator[tuple[int, str]]) -> None:
-    """Raise InputError for the first of the faults (row index, problem), with their number; nothing without faults."""
+    """Raise InputError for the first of the faults (row index, problem), with their number; do nothing if none."""
     all_faults = list(faults)
     if not all_faults:
         return
     row, problem = all_faults[0]
     if len(all_faults) > 1:
         problem += f" (impossible rows: {len(all_faults):,}, the next is {source.number(all_faults[1][0])})"
-    raise InputError(f"{source.where(row)}: {problem}")
+    raise InputError(f"{source.location(row)}: {problem}")
 
 
-def _repeat_warnings(source: SourceTable, tuples: Codes, annotators: list[str] | None) -> Iterator[str]:
-    """Yield a warning if annotators annotated the same tuple more than once."""
+def _repeat_warnings(source: SourceTable, tuples: Codes, annotator_names: list[str] | None) -> list[str]:
+    """Return one warning if an annotator annotated the same tuple more than once, else an empty list.
+
+    The list is also empty if the annotators are unknown.
+    """
+    if annotator_names is None:
+        return []
     seen_annotations: set[tuple[int, str]] = set()
-    repeats = []
-    for row, key in enumerate(zip(tuples.tolist(), annotators or (), strict=False)):
-        if key in seen_annotations:
-            repeats.append(row)
-        seen_annotations.add(key)
-    if repeats:
-        location = source.where(repeats[0])
-        yield f"{location}: annotates a tuple again that its annotator has above; such rows: {len(repeats):,}"
+    repeated_rows = []
+    for row, annotation in enumerate(zip(tuples.tolist(), annotator_names, strict=True)):
+        if annotation in seen_annotations:
+            repeated_rows.append(row)
+        seen_annotations.add(annotation)
+    if not repeated_rows:
+        return []
+    location = source.location(repeated_rows[0])
+    return [f"{location}: annotates a tuple again that its annotator has above; such rows: {len(repeated_rows):,}"]
 
 
-def _with_frequency_warnings(data: BestWorst, source: SourceTable) -> BestWorst:
+def _with_frequency_warnings(data: BestWorstAnnotations, source: SourceTable) -> BestWorstAnnotations:
     """Return the annotations with further warnings: items in a single tuple, and unequal frequencies of items."""
-    frequencies = data.per_item
+    frequencies = data.tuples_per_item
     warnings = list(data.warnings)
-    rare = np.flatnonzero(frequencies < 2)
     _, first_positions = np.unique(data.shown.ravel(), return_index=True)
-    rows = first_positions // data.shown.shape[1]
-    if len(rare):
+    first_row_of_item = first_positions // data.shown.shape[1]
+    rare_items = np.flatnonzero(frequencies < 2)
+    if len(rare_items):
+        rare_item = rare_items[0]
         warnings.append(
-            f"{source.where(rows[rare[0]])}: {data.items[rare[0]]!r} appears in no other tuple, so that its score "
-            f"says little; such items: {len(rare):,} of {len(frequencies):,}"
+            f"{source.location(first_row_of_item[rare_item])}: {data.items[rare_item]!r} appears in no other tuple, so"
+            f" that its score says little; such items: {len(rare_items):,} of {len(frequencies):,}"
         )
     rarest, commonest = int(frequencies.argmin()), int(frequencies.argmax())
     if frequencies[rarest] != frequencies[commonest]:
+        location = source.location(first_row_of_item[rarest])
         warnings.append(
-            f"{source.where(rows[rarest])}: items are not equally frequent, {data.items[rarest]!r} is the rarest; "
+            f"{location}: items are not equally frequent, {data.items[rarest]!r} is the rarest; "
             f"tuples of an item: {frequencies[rarest]} to {frequencies[commonest]}"
         )
     return replace(data, warnings=tuple(warnings))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sys
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -17,8 +17,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from assay.errors import AssayError, InputError, code_of_others, suggest, unknown_name
-from assay.paths import exists, user_path
+from assay.errors import AssayError, InputError, suggestion_for, unavailable_on_error, unknown_name
+from assay.paths import path_exists, user_path
 from assay.transfer import PINNED
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -30,11 +30,13 @@ def fill_address(template: str, name: str) -> str:
     return template.replace("{name}", name).replace("{file}", name.rsplit("/", 1)[-1])
 
 
-class _Strict(BaseModel):
+class _CardTable(BaseModel):
+    """The base of all tables of a card: an unknown field is an error, and values cannot be changed."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Scale(_Strict):
+class Scale(_CardTable):
     """The lowest and the highest possible label (low < high), and what the labels mean."""
 
     low: float
@@ -43,12 +45,13 @@ class Scale(_Strict):
 
     @model_validator(mode="after")
     def _check_order(self) -> Scale:
+        # negated, so that NaN is refused as well: every comparison with it is false
         if not self.low < self.high:
             raise ValueError(f"low ({self.low}) must be less than high ({self.high})")
         return self
 
 
-class FileEntry(_Strict):
+class FileEntry(_CardTable):
     """One file of the manifest: its name (which may include folders), its size in bytes and its checksum.
 
     Size and checksum are None if the card does not give them.
@@ -61,17 +64,31 @@ class FileEntry(_Strict):
     @field_validator("name")
     @classmethod
     def _check_path_is_relative(cls, name: str) -> str:
+        """Return the name unchanged; raise ValueError if it could lead out of the folder of the dataset."""
         parts = name.replace("\\", "/").split("/")
+        # a colon may follow the drive of a Windows path, and an empty part is a slash too many
         if name.startswith("/") or ".." in parts or ":" in name or "" in parts:
             raise ValueError(f"{name!r} must be a relative path without '..'")
         return name
 
 
-class SourceEntry(_Strict):
+class SourceEntry(_CardTable):
     """One source of files.
 
-    ``{name}`` in an address stands for the file's name, ``{file}`` for its last part without folders. ``paths`` gives
-    the path of single files that have another name at this source. ``only`` restricts the source to some files.
+    ``{name}`` in an address stands for the file's name, ``{file}`` for its last part without folders.
+
+    Attributes:
+        kind: the kind of source, which determines the fields that are used.
+        path: the path of each file at this source.
+        paths: the paths of single files that have another path at this source, by name.
+        only: the names of the files that this source provides; empty for all files of the card.
+        folder: the folder below $ASSAY_DATA, for ``data``.
+        url: the address of a file or of an archive, for ``https``.
+        repo, revision: the dataset and its pinned revision, for ``hub``.
+        requirement: the pinned package, NAME==VERSION, for ``pypi``.
+        archive: the kind of archive at the address; empty if it is the file itself.
+        archive_sha256, archive_bytes: the checksum and the size of the archive or wheel.
+        note: a remark for readers of the card.
     """
 
     kind: Literal["path", "bundled", "data", "cache", "hub", "https", "pypi"]
@@ -108,8 +125,8 @@ class SourceEntry(_Strict):
         """Return the path at this source of the file called *name* in the manifest."""
         return fill_address(self.paths.get(name, self.path), name)
 
-    def has(self, name: str) -> bool:
-        """Tell whether this source provides the file: it is in ``only``, or ``only`` is empty."""
+    def provides(self, name: str) -> bool:
+        """Tell whether this source provides a file: its name is in ``only``, or ``only`` is empty."""
         return not self.only or name in self.only
 
     def describe(self) -> str:
@@ -125,7 +142,7 @@ class SourceEntry(_Strict):
         }[self.kind]
 
 
-class Split(_Strict):
+class Split(_CardTable):
     """One split of a dataset.
 
     Attributes:
@@ -141,7 +158,7 @@ class Split(_Strict):
     optional_files: tuple[str, ...] = ()
 
 
-class Card(_Strict):
+class Card(_CardTable):
     """The description of one version of a dataset."""
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]*$")
@@ -169,17 +186,18 @@ class Card(_Strict):
 
     @model_validator(mode="after")
     def _check_consistency(self) -> Card:
+        """Check that splits and sources name files of the manifest, and that downloads can be verified."""
         file_names = {entry.name for entry in self.files}
         if len(file_names) < len(self.files):
             raise ValueError("two files have the same name")
         if self.default_split not in self.splits:
             raise ValueError(f"default_split {self.default_split!r} is none of the splits {', '.join(self.splits)}")
-        for title, split in self.splits.items():
-            if not re.fullmatch(r"[A-Za-z0-9._-]+", title):
-                raise ValueError(f"the split name {title!r} must consist of letters, digits, '.', '_', '-'")
+        for split_name, split in self.splits.items():
+            if not re.fullmatch(r"[A-Za-z0-9._-]+", split_name):
+                raise ValueError(f"the split name {split_name!r} must consist of letters, digits, '.', '_', '-'")
             for name in (*split.files, *split.optional_files):
                 if name not in file_names:
-                    raise ValueError(f"split {title} names the file {name!r}, which is not among [[files]]")
+                    raise ValueError(f"split {split_name} names the file {name!r}, which is not among [[files]]")
         for source in self.sources:
             for name in (*source.only, *source.paths):
                 if name not in file_names:
@@ -187,7 +205,7 @@ class Card(_Strict):
             unpinned = [
                 file.name
                 for file in self.files
-                if source.has(file.name) and (file.sha256 is None or file.bytes is None)
+                if source.provides(file.name) and (file.sha256 is None or file.bytes is None)
             ]
             if source.kind in _NETWORK_KINDS and unpinned:
                 raise ValueError(f"the file {unpinned[0]!r} needs sha256 and bytes, since it can come over the network")
@@ -196,7 +214,7 @@ class Card(_Strict):
         return self
 
     def file(self, name: str) -> FileEntry:
-        """Return the entry of a file that is in the manifest.
+        """Return the manifest's entry of a file.
 
         Raises:
             StopIteration: the manifest has no such file.
@@ -230,10 +248,10 @@ def read_card(path: str | Path, *, origin: str | None = None) -> Card:
         raise InputError(f"{path}: cannot be read ({error.strerror or error})") from None
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: is not valid TOML ({error})") from None
-    return card_from(data, str(path) if origin is None else origin)
+    return card_from_fields(data, str(path) if origin is None else origin)
 
 
-def card_from(data: dict[str, Any], origin: str) -> Card:
+def card_from_fields(data: dict[str, Any], origin: str) -> Card:
     """Return the card with this content; *origin* is recorded in it and begins error messages.
 
     Raises:
@@ -243,15 +261,15 @@ def card_from(data: dict[str, Any], origin: str) -> Card:
         return Card.model_validate({**data, "origin": origin})
     except ValidationError as error:
         # a misspelt field causes two errors, an unknown and a missing field: the unknown one helps more
-        shown_error = next(
-            (details for details in error.errors() if details["type"] == "extra_forbidden"), error.errors()[0]
-        )
+        unknown_field_errors = [details for details in error.errors() if details["type"] == "extra_forbidden"]
+        shown_error = (unknown_field_errors or error.errors())[0]
         location = ".".join(str(part) for part in shown_error["loc"]) or "card"
-        message = shown_error["msg"].removeprefix("Value error, ")
-        if shown_error["type"] == "extra_forbidden":
-            message = (
-                f"there is no such field.{suggest(str(shown_error['loc'][-1]), _valid_field_names(shown_error['loc']))}"
-            )
+        if unknown_field_errors:
+            unknown_field = str(shown_error["loc"][-1])
+            message = f"there is no such field.{suggestion_for(unknown_field, _valid_field_names(shown_error['loc']))}"
+        else:
+            # pydantic puts this before the text of a ValueError
+            message = shown_error["msg"].removeprefix("Value error, ")
         further = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
         raise InputError(f"{origin}: {location}: {message}{further}") from None
 
@@ -293,14 +311,15 @@ class DatasetEntry:
 
 
 def parse_spec(spec: str) -> tuple[str, str | None, tuple[str, ...] | None]:
-    """Return name, version and splits of ``NAME[@VERSION][:SPLIT[+SPLIT]]``; None for a version or splits not given.
+    """Return the name, the version and the splits of ``NAME[@VERSION][:SPLIT[+SPLIT]]``.
 
-    NAME may be the path of a .toml card.
+    The version or the splits are None if they are not given. NAME may be the path of a .toml card.
 
     Raises:
         InputError: nothing follows the colon or the ``@``.
     """
     name_and_version, colon, splits = spec.rpartition(":")
+    # a colon or an @ within a path, such as C:\cards\x.toml, separates nothing
     if not colon or "/" in splits or "\\" in splits or splits.endswith(".toml"):
         name_and_version, splits = spec, ""
     elif not splits:
@@ -310,7 +329,8 @@ def parse_spec(spec: str) -> tuple[str, str | None, tuple[str, ...] | None]:
         name, version = name_and_version, ""
     elif not version:
         raise InputError(f"{spec!r}: expected a version after the @")
-    return name, version or None, tuple(splits.split("+")) if splits else None
+    split_names = tuple(splits.split("+")) if splits else None
+    return name, version or None, split_names
 
 
 def list_datasets() -> list[DatasetEntry]:
@@ -335,8 +355,7 @@ def list_datasets() -> list[DatasetEntry]:
     for entry in sorted(entries, key=lambda e: (e.name, e.version, e.origin)):
         versions = [e.card for e in entries if e.name == entry.name and e.card is not None]
         is_default = entry.card is not None and entry.card is _default_version(versions)
-        marked = DatasetEntry(entry.name, entry.version, entry.origin, entry.card, entry.error, is_default)
-        marked_entries.append(marked)
+        marked_entries.append(replace(entry, default=is_default))
     return marked_entries
 
 
@@ -360,7 +379,7 @@ def load_card(name: str | Path, version: str | None = None) -> Card:
     if not cards:
         if entries:
             raise InputError(f"dataset {card_name!r} (from {entries[0].origin}): {entries[0].error}")
-        if exists(card_name) and Path(card_name).is_file():
+        if path_exists(card_name) and Path(card_name).is_file():
             raise InputError(f"{card_name}: is a file, and no card; a card is a .toml file")
         known_names = sorted({entry.name for entry in all_entries})
         raise InputError(unknown_name("there is no file and no dataset", card_name, known_names))
@@ -399,6 +418,7 @@ def _installed_entry_points(path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
 
 @cache
 def _bundled_cards() -> tuple[Card, ...]:
+    """Return the cards in the package, sorted by file name; cached, since they cannot change while assay runs."""
     folder = Path(__file__).parent / "cards"
     return tuple(read_card(path) for path in sorted(folder.glob("*.toml")))
 
@@ -413,14 +433,14 @@ def _card_from_entry_point(point: Any) -> Card:
         AssayError: it cannot be loaded, or is something else.
         InputError: the card is invalid.
     """
-    with code_of_others(f"entry point {point.value} cannot be loaded"):
+    with unavailable_on_error(f"entry point {point.value} cannot be loaded"):
         value = point.load()
         if callable(value) and not isinstance(value, Card):
             value = value()
     if isinstance(value, Card):
         return value
     if isinstance(value, dict):
-        return card_from(value, f"entry point {point.name}")
+        return card_from_fields(value, f"entry point {point.name}")
     if isinstance(value, str | Path):
         return read_card(value)
     raise AssayError(f"entry point {point.value} gives {type(value).__name__}; expected a path to a card")

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from assay.datasets.annotation_graph import describe_graph, graph_line, graph_of
 from assay.datasets.card import Card
-from assay.datasets.grouping import column_codes, effect_text, labels_effect, suggest_groups
+from assay.datasets.grouping import column_codes, effect_text, label_design_effect, suggest_groups
 from assay.datasets.pairs import Pairs, row_codes
 
 #: The characters that continuation bytes of UTF-8 become if read as Latin-1 or Windows-1252.
@@ -31,6 +31,7 @@ _CERTAINLY_MISREAD = re.compile(
     "|\u00c2[\u00a0-\u00bf]"
 )
 
+#: Checks of characters: the name and severity of the finding, the pattern to search for, and a description.
 _CHARACTER_CHECKS = (
     ("replacement-character", "error", "\ufffd", "texts with the character U+FFFD (something could not be decoded)"),
     (
@@ -57,6 +58,7 @@ def looks_encoded_twice(text: str) -> bool:
             decoded = text.encode(encoding).decode("utf-8")
         except UnicodeError:
             continue
+        # a text of ASCII characters alone keeps its length; only sequences of several bytes become shorter
         if len(decoded) < len(text):
             return True
     return False
@@ -65,26 +67,31 @@ def looks_encoded_twice(text: str) -> bool:
 def encoding_findings(table: pa.Table) -> list[tuple[str, str, np.ndarray[Any, Any], str]]:
     """Return (name, severity, row indices, description) for each check of characters that some rows fail.
 
+    The row indices are ascending.
+
     Args:
         table: a pairs table with the columns reference and candidate, and question if there is one.
     """
     columns = [
-        _join_answers(table.column(n)) for n in ("question", "reference", "candidate") if n in table.column_names
+        _join_answers(table.column(name))
+        for name in ("question", "reference", "candidate")
+        if name in table.column_names
     ]
     findings = []
     # only reference and candidate: a blank question is not a fault
-    blank_rows = _rows_with_any([pc.equal(pc.utf8_trim_whitespace(c), "") for c in columns[-2:]])
+    blank_rows = _rows_with_any([pc.equal(pc.utf8_trim_whitespace(column), "") for column in columns[-2:]])
     if len(blank_rows):
         findings.append(("blank-texts", "note", blank_rows, "pairs with a blank text"))
     # a cheap search finds candidates, which are then decoded one by one
     suspects = _rows_with_any([pc.match_substring_regex(column, _SUSPECT_PATTERN) for column in columns])
-    encoded_twice = [
-        int(row) for row in suspects if any(looks_encoded_twice(column[int(row)].as_py() or "") for column in columns)
-    ]
-    if encoded_twice:
-        findings.append(
-            ("encoded-twice", "warning", np.asarray(encoded_twice), "pairs that look encoded twice (such as Ã¼ for ü)")
-        )
+    twice_encoded_rows = []
+    for row in suspects:
+        texts = [column[int(row)].as_py() or "" for column in columns]
+        if any(map(looks_encoded_twice, texts)):
+            twice_encoded_rows.append(int(row))
+    if twice_encoded_rows:
+        description = "pairs that look encoded twice (such as Ã¼ for ü)"
+        findings.append(("encoded-twice", "warning", np.asarray(twice_encoded_rows), description))
     for name, severity, pattern, description in _CHARACTER_CHECKS:
         rows = _rows_with_any([pc.match_substring_regex(column, pattern) for column in columns])
         if len(rows):
@@ -113,7 +120,7 @@ class DataFinding:
     """One finding in a dataset.
 
     Attributes:
-        name: ``rows``, ``unlabelled``, ``out-of-scale``, ``duplicates``, ``swapped-duplicates``,
+        name: ``rows``, ``unlabelled``, ``out-of-scale``, ``constant-label``, ``duplicates``, ``swapped-duplicates``,
             ``conflicting-labels``, ``no-groups``, ``leaks``, ``blank-texts`` or one of the encoding checks;
             ``annotation-graph`` and ``design-effect`` for measures that are not faults.
         severity: ``error`` (the data is wrong), ``warning`` (results may mislead) or ``note``.
@@ -147,8 +154,8 @@ def check_dataset(pairs_by_split: Mapping[str, Pairs], card: Card | None = None)
         findings += _repeat_findings(split, pairs)
         findings += _group_findings(split, pairs)
         findings += [
-            DataFinding(name, severity, split, len(rows), f"{len(rows)} {what}", _example_rows(pairs, rows))
-            for name, severity, rows, what in encoding_findings(pairs.table)
+            _rows_finding(name, severity, split, pairs, rows, description)
+            for name, severity, rows, description in encoding_findings(pairs.table)
         ]
     if len(pairs_by_split) > 1:
         findings += _leak_findings(pairs_by_split)
@@ -165,11 +172,10 @@ def annotation_notes(pairs_by_split: Mapping[str, Pairs], *, directed: bool = Fa
         pairs_by_split: the pairs of each split by its name.
         directed: whether the order of two texts matters.
     """
-    tables_by_split = {split: [pairs] for split, pairs in pairs_by_split.items() if not pairs.has_several_references}
-    if len(tables_by_split) > 1:
-        tables_by_split["+".join(tables_by_split)] = [
-            pairs for tables in list(tables_by_split.values()) for pairs in tables
-        ]
+    measurable = {split: pairs for split, pairs in pairs_by_split.items() if not pairs.has_several_references}
+    tables_by_split = {split: [pairs] for split, pairs in measurable.items()}
+    if len(measurable) > 1:
+        tables_by_split["+".join(measurable)] = list(measurable.values())
     notes = []
     for split, tables in tables_by_split.items():
         graph = graph_of(tables, directed=directed)
@@ -183,7 +189,7 @@ def group_notes(pairs_by_split: Mapping[str, Pairs]) -> list[DataFinding]:
     notes = []
     for split, pairs in pairs_by_split.items():
         codes = column_codes(pairs, "group") if "group" in pairs.table.column_names else None
-        effect = None if codes is None else labels_effect(pairs, codes)
+        effect = None if codes is None else label_design_effect(pairs, codes)
         if codes is not None and effect is not None:
             group_count = int(codes.max()) + 1
             line = f"{group_count:,} groups; {effect_text(effect)}"
@@ -192,6 +198,7 @@ def group_notes(pairs_by_split: Mapping[str, Pairs]) -> list[DataFinding]:
 
 
 def _group_findings(split: str, pairs: Pairs) -> list[DataFinding]:
+    """Return a warning if the data has no groups but a column that looks like them, else an empty list."""
     suggested = suggest_groups(pairs)
     if suggested is None:
         return []
@@ -199,7 +206,15 @@ def _group_findings(split: str, pairs: Pairs) -> list[DataFinding]:
     return [DataFinding("no-groups", "warning", split, suggested.groups, f"{suggested.message}{effect}")]
 
 
-def _example_rows(pairs: Pairs, rows: Any) -> tuple[dict[str, Any], ...]:
+def _rows_finding(
+    name: str, severity: str, split: str, pairs: Pairs, rows: np.ndarray[Any, Any], description: str
+) -> DataFinding:
+    """Return a finding on some rows of a split; its message is their number, followed by the description."""
+    return DataFinding(name, severity, split, len(rows), f"{len(rows)} {description}", _example_rows(pairs, rows))
+
+
+def _example_rows(pairs: Pairs, rows: np.ndarray[Any, Any]) -> tuple[dict[str, Any], ...]:
+    """Return the first :data:`MAX_EXAMPLES` of the rows, each as its texts and label by column."""
     column_names = [
         name for name in ("pair_id", "question", "reference", "candidate", "label") if name in pairs.table.column_names
     ]
@@ -208,6 +223,7 @@ def _example_rows(pairs: Pairs, rows: Any) -> tuple[dict[str, Any], ...]:
 
 
 def _row_count_findings(split: str, pairs: Pairs, card: Card | None) -> list[DataFinding]:
+    """Return an error if the card gives another number of rows for the split, else an empty list."""
     expected = card.splits[split].rows if card is not None and split in card.splits else None
     if expected is None or expected == len(pairs):
         return []
@@ -215,73 +231,48 @@ def _row_count_findings(split: str, pairs: Pairs, card: Card | None) -> list[Dat
 
 
 def _label_findings(split: str, pairs: Pairs) -> list[DataFinding]:
+    """Return findings on labels that are missing, outside the scale of the pairs, or all equal."""
     findings = []
     labels = pairs.labels
     unlabelled_rows = np.flatnonzero(np.isnan(labels))
     if len(unlabelled_rows):
-        message = f"{len(unlabelled_rows)} pairs without a label"
-        findings.append(
-            DataFinding(
-                "unlabelled", "warning", split, len(unlabelled_rows), message, _example_rows(pairs, unlabelled_rows)
-            )
-        )
+        findings.append(_rows_finding("unlabelled", "warning", split, pairs, unlabelled_rows, "pairs without a label"))
     if pairs.scale is not None:
         low, high = pairs.scale
         out_of_scale_rows = np.flatnonzero((labels < low) | (labels > high))
         if len(out_of_scale_rows):
-            message = f"{len(out_of_scale_rows)} labels outside {low:g} to {high:g}"
-            findings.append(
-                DataFinding(
-                    "out-of-scale",
-                    "error",
-                    split,
-                    len(out_of_scale_rows),
-                    message,
-                    _example_rows(pairs, out_of_scale_rows),
-                )
-            )
+            description = f"labels outside {low:g} to {high:g}"
+            findings.append(_rows_finding("out-of-scale", "error", split, pairs, out_of_scale_rows, description))
     if len(labels) > 1 and len(np.unique(labels[~np.isnan(labels)])) == 1:
         findings.append(DataFinding("constant-label", "warning", split, len(labels), "all labels are the same number"))
     return findings
 
 
 def _repeat_findings(split: str, pairs: Pairs) -> list[DataFinding]:
-    """Return findings on repeated pairs: in the same order, in the other order, or with another label."""
+    """Return findings on pairs that are repeated in the same order, in the other order, or with another label."""
     findings = []
     ordered_codes, unordered_codes = _pair_codes([pairs])[0]
     first_rows = np.unique(ordered_codes, return_index=True)[1]
     repeated_rows = np.setdiff1d(np.arange(len(ordered_codes)), first_rows)
     if len(repeated_rows):
-        message = f"{len(repeated_rows)} rows repeat the two texts of an earlier row"
-        findings.append(
-            DataFinding(
-                "duplicates", "warning", split, len(repeated_rows), message, _example_rows(pairs, repeated_rows)
-            )
-        )
-    # without the repeats, a second row with the same unordered key must have the texts in the other order
+        description = "rows repeat the two texts of an earlier row"
+        findings.append(_rows_finding("duplicates", "warning", split, pairs, repeated_rows, description))
+    # without the repeats, a second row with the same unordered code must have the texts in the other order
     first_rows = np.sort(first_rows)
     first_in_any_order = np.unique(unordered_codes[first_rows], return_index=True)[1]
     swapped_rows = np.setdiff1d(first_rows, first_rows[first_in_any_order])
     if len(swapped_rows):
-        message = f"{len(swapped_rows)} pairs also appear in the other order"
-        findings.append(
-            DataFinding(
-                "swapped-duplicates", "warning", split, len(swapped_rows), message, _example_rows(pairs, swapped_rows)
-            )
-        )
-    conflicting = _conflicting_rows(unordered_codes, pairs.labels)
-    if len(conflicting):
-        message = f"{len(conflicting)} pairs have several rows with different labels"
-        findings.append(
-            DataFinding(
-                "conflicting-labels", "warning", split, len(conflicting), message, _example_rows(pairs, conflicting)
-            )
-        )
+        description = "pairs also appear in the other order"
+        findings.append(_rows_finding("swapped-duplicates", "warning", split, pairs, swapped_rows, description))
+    conflicting_rows = _conflicting_rows(unordered_codes, pairs.labels)
+    if len(conflicting_rows):
+        description = "pairs have several rows with different labels"
+        findings.append(_rows_finding("conflicting-labels", "warning", split, pairs, conflicting_rows, description))
     return findings
 
 
 def _conflicting_rows(keys: np.ndarray[Any, Any], labels: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return the first row of each key that has more than one label, ascending; unlabelled rows do not count as labels.
+    """Return the first row of each key that has more than one label, ascending; a missing label is not counted.
 
     Args:
         keys: the keys of the pairs, shape (n,).
@@ -291,11 +282,16 @@ def _conflicting_rows(keys: np.ndarray[Any, Any], labels: np.ndarray[Any, Any]) 
     # sorted by key and then by label, a key with several labels has two different ones next to each other
     rows_by_key = labelled[np.lexsort((labels[labelled], keys[labelled]))]
     sorted_keys, sorted_labels = keys[rows_by_key], labels[rows_by_key]
-    same_key = sorted_keys[1:] == sorted_keys[:-1]
-    different_label = sorted_labels[1:] != sorted_labels[:-1]
-    conflicting = np.unique(sorted_keys[1:][same_key & different_label])
+    has_same_key = sorted_keys[1:] == sorted_keys[:-1]
+    has_different_label = sorted_labels[1:] != sorted_labels[:-1]
+    conflicting_keys = sorted_keys[1:][has_same_key & has_different_label]
+    return _first_rows_of_keys(keys, conflicting_keys)
+
+
+def _first_rows_of_keys(keys: np.ndarray[Any, Any], wanted_keys: Any) -> np.ndarray[Any, Any]:
+    """Return the first row of each wanted key, ascending; *keys* holds the key of every row."""
     distinct_keys, first_rows = np.unique(keys, return_index=True)
-    return np.sort(first_rows[np.isin(distinct_keys, conflicting)])
+    return np.sort(first_rows[np.isin(distinct_keys, wanted_keys)])
 
 
 def _leak_findings(pairs_by_split: Mapping[str, Pairs]) -> list[DataFinding]:
@@ -303,11 +299,11 @@ def _leak_findings(pairs_by_split: Mapping[str, Pairs]) -> list[DataFinding]:
 
     A pair counts once, for the set of all splits that it appears in. The examples are from the first of these splits.
     """
-    keys_of: dict[str, np.ndarray[Any, Any]] = {}
-    for split, (_, unordered) in zip(pairs_by_split, _pair_codes(list(pairs_by_split.values())), strict=True):
-        keys_of[split] = unordered
+    keys_by_split: dict[str, np.ndarray[Any, Any]] = {}
+    for split, (_, unordered_codes) in zip(pairs_by_split, _pair_codes(list(pairs_by_split.values())), strict=True):
+        keys_by_split[split] = unordered_codes
     splits_of_key: dict[int, tuple[str, ...]] = {}
-    for split, keys in keys_of.items():
+    for split, keys in keys_by_split.items():
         for key in np.unique(keys):
             splits_of_key[int(key)] = (*splits_of_key.get(int(key), ()), split)
     shared_keys: dict[tuple[str, ...], list[int]] = {}
@@ -316,8 +312,8 @@ def _leak_findings(pairs_by_split: Mapping[str, Pairs]) -> list[DataFinding]:
             shared_keys.setdefault(splits, []).append(key)
     findings = []
     for splits, leaked_keys in sorted(shared_keys.items()):
-        distinct_keys, first_rows = np.unique(keys_of[splits[0]], return_index=True)
-        examples = _example_rows(pairs_by_split[splits[0]], np.sort(first_rows[np.isin(distinct_keys, leaked_keys)]))
+        leaked_rows = _first_rows_of_keys(keys_by_split[splits[0]], leaked_keys)
+        examples = _example_rows(pairs_by_split[splits[0]], leaked_rows)
         message = f"{len(leaked_keys)} pairs appear in {' and '.join(splits)}"
         findings.append(DataFinding("leaks", "warning", "+".join(splits), len(leaked_keys), message, examples))
     return findings
@@ -337,18 +333,22 @@ def _pair_codes(tables: list[Pairs]) -> list[tuple[np.ndarray[Any, Any], np.ndar
     question_codes = _question_codes(tables)
     base = int(text_codes.max(initial=0)) + 1
 
-    def key(one_side: np.ndarray[Any, Any], other_side: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        # combine two codes into one number; renumbering keeps the numbers small, so that products do not overflow
+    def combine_codes(one_side: np.ndarray[Any, Any], other_side: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        # one number for both texts and the question; renumbering keeps the products small, so that none overflows
         text_pair_codes = np.unique(one_side * base + other_side, return_inverse=True)[1].reshape(-1)
         return text_pair_codes + question_codes * (int(text_pair_codes.max(initial=0)) + 1)
 
-    ordered_codes, unordered_codes = key(first, second), key(np.minimum(first, second), np.maximum(first, second))
+    ordered_codes = combine_codes(first, second)
+    unordered_codes = combine_codes(np.minimum(first, second), np.maximum(first, second))
     table_ends = np.cumsum([len(table) for table in tables])[:-1]
     return list(zip(np.split(ordered_codes, table_ends), np.split(unordered_codes, table_ends), strict=True))
 
 
 def _question_codes(tables: list[Pairs]) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """Return the code of each pair's question over all tables in a row, int64; all 0 if no table has questions."""
+    """Return the code of each pair's question, int64; all 0 if no table has questions.
+
+    The tables follow each other in the result, and equal questions have equal codes across all of them.
+    """
     if not any("question" in table.table.column_names for table in tables):
         return np.zeros(sum(len(table) for table in tables), dtype=np.int64)
     questions = []

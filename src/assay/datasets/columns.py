@@ -11,15 +11,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from assay.errors import InputError, suggest, unknown_name
+from assay.errors import InputError, suggestion_for, unknown_name
 from assay.tables import OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS
 
 
 class Misfit(NamedTuple):
-    """The first value of a column that cannot be read as text: its row index (from 0), and a description of it."""
+    """The first value of a column that cannot be read as text: its row index (from 0) and a description."""
 
-    place: int
-    what: str
+    row: int
+    description: str
 
 
 @dataclass(frozen=True)
@@ -56,18 +56,19 @@ class SourceTable:
             return self.rows
         return np.arange(self.first, self.first + self.table.num_rows, dtype=np.int64)
 
-    def where(self, index: int) -> str:
+    def location(self, index: int) -> str:
         """Return the location of a row, such as ``FILE, row 7``; of several files, the file and its own row number."""
         for name, start in reversed(self.parts):
             if index >= start:
                 return f"{name}, {self.unit} {int(index) - start + self.first}"
         return f"{self.name}, {self.unit} {self.number(index)}"
 
-    def some(self, indices: Iterable[int], limit: int = 5) -> str:
-        """Return the numbers of some rows as text, such as ``rows 4, 7, 9``, with at most *limit* numbers."""
-        chosen = [int(i) for i in indices]
-        shown = ", ".join(str(self.number(i)) for i in chosen[:limit])
-        return f"{self.unit}{'s' if len(chosen) > 1 else ''} {shown}{', …' if len(chosen) > limit else ''}"
+    def numbers_text(self, indices: Sequence[int] | np.ndarray[Any, Any], limit: int = 5) -> str:
+        """Return the numbers of the rows at *indices* as text, at most *limit* of them, such as ``rows 4, 7, 9``."""
+        shown_numbers = ", ".join(str(self.number(index)) for index in indices[:limit])
+        unit = f"{self.unit}s" if len(indices) > 1 else self.unit
+        ellipsis = ", …" if len(indices) > limit else ""
+        return f"{unit} {shown_numbers}{ellipsis}"
 
 
 #: The pair columns that a mapping may name. ``annotations`` is not among them, since ``label=a1+a2`` creates it.
@@ -110,6 +111,7 @@ def parse_columns(columns: str | Mapping[str, str | Sequence[str]] | None) -> di
         return {}
     mapping: dict[str, list[str]] = {}
     if isinstance(columns, str):
+        # only a comma before NAME= separates; any other is part of a column name
         for assignment in re.split(r",(?=\s*\w+\s*=)", columns):
             name, equals, source = assignment.partition("=")
             if not equals or not source.strip():
@@ -125,10 +127,10 @@ def parse_columns(columns: str | Mapping[str, str | Sequence[str]] | None) -> di
 
 
 def columns_text(columns: str | Mapping[str, str | Sequence[str]] | None) -> str | None:
-    """Return a mapping of columns as one text, in the form of ``--columns``; None for none.
+    """Return a mapping of columns as one text in the form of ``--columns``; a text or None is returned unchanged.
 
     Raises:
-        InputError: an unknown pair column, or a name that cannot be written in that form.
+        InputError: the mapping has an unknown pair column, or a name that cannot be written in that form.
     """
     if columns is None or isinstance(columns, str):
         return columns
@@ -143,6 +145,11 @@ def columns_text(columns: str | Mapping[str, str | Sequence[str]] | None) -> str
 
 
 def _add_source_columns(mapping: dict[str, list[str]], name: str, sources: list[str]) -> None:
+    """Add the source columns of one pair column to *mapping*.
+
+    Raises:
+        InputError: the pair column is unknown or given twice, has no source, or has several and is not the label.
+    """
     if name not in FIELDS:
         raise InputError(unknown_name("`columns`: a pairs table has no column", name, FIELDS))
     if name in mapping:
@@ -154,17 +161,17 @@ def _add_source_columns(mapping: dict[str, list[str]], name: str, sources: list[
 
 def resolve_columns(
     mapping: Mapping[str, Sequence[str]],
-    have: Sequence[str],
+    source_columns: Sequence[str],
     *,
     where: str,
     need_label: bool,
     need_texts: bool = True,
 ) -> dict[str, list[str]]:
-    """Return the source columns of each pair column; source columns with the name of a pair column need no mapping.
+    """Return the source columns of each pair column; a source column with the name of a pair column needs no mapping.
 
     Args:
         mapping: the user's mapping, see :func:`parse_columns`.
-        have: the columns of the source.
+        source_columns: the names of all columns of the source.
         where: the name of the source for messages.
         need_label: whether the label is required.
         need_texts: whether reference and candidate are required.
@@ -176,39 +183,57 @@ def resolve_columns(
     resolved: dict[str, list[str]] = {}
     for name, sources in mapping.items():
         source_names = list(sources)
-        if name == "label" and len(source_names) == 1 and source_names[0] not in have and "+" in source_names[0]:
+        # a1+a2 is one column if the source has a column of that name, else the mean of two
+        may_be_sum = name == "label" and len(source_names) == 1 and "+" in source_names[0]
+        if may_be_sum and source_names[0] not in source_columns:
             source_names = [source_name.strip() for source_name in source_names[0].split("+")]
         for source_name in source_names:
-            if source_name not in have:
-                raise InputError(
-                    unknown_name(f"{where}, for {name}={'+'.join(source_names)}: has no column", source_name, have)
-                )
+            if source_name not in source_columns:
+                problem = f"{where}, for {name}={'+'.join(source_names)}: has no column"
+                raise InputError(unknown_name(problem, source_name, source_columns))
         resolved[name] = source_names
     for name in FIELDS:
-        if name not in resolved and name in have:
+        if name not in resolved and name in source_columns:
             resolved[name] = [name]
     required_names = [*(["reference", "candidate"] if need_texts else []), *(["label"] if need_label else [])]
     missing = [name for name in required_names if name not in resolved]
     if missing:
-        suggestions = " ".join(filter(None, (suggest(name, have).strip() for name in missing)))
-        guessed_columns = {name: _guess_column(name, have, resolved) or name.upper() for name in missing}
-        for name in _FREQUENT_NAMES:
-            # optional columns are guessed as well, since the caller's next step may require them: the labels for
-            # training, the texts for a report on errors
-            if name not in guessed_columns and name not in resolved and (guess := _guess_column(name, have, resolved)):
-                guessed_columns[name] = guess
-        raise MissingColumnsError(
-            f"{where}: has no column {' and no column '.join(missing)}; it has {', '.join(have)}."
-            f"{' ' + suggestions if suggestions else ''}",
-            ",".join(f"{name}={source}" for name, source in guessed_columns.items()),
-        )
+        raise _missing_columns_error(missing, source_columns, resolved, where)
     return resolved
 
 
-def _guess_column(name: str, have: Iterable[str], resolved: Mapping[str, Sequence[str]]) -> str:
+def _missing_columns_error(
+    missing: Sequence[str], source_columns: Sequence[str], resolved: Mapping[str, Sequence[str]], where: str
+) -> MissingColumnsError:
+    """Return the error to raise for missing pair columns, with a guess of the source columns to use.
+
+    Args:
+        missing: the required pair columns without a source column.
+        source_columns: the names of all columns of the source.
+        resolved: the source columns of the other pair columns.
+        where: the name of the source for the message.
+    """
+    guessed_columns = {name: _guess_column(name, source_columns, resolved) or name.upper() for name in missing}
+    for name in _FREQUENT_NAMES:
+        if name in guessed_columns or name in resolved:
+            continue
+        # optional columns are guessed as well, since the caller's next step may require them: the labels for training,
+        # the texts for a report on errors
+        guess = _guess_column(name, source_columns, resolved)
+        if guess:
+            guessed_columns[name] = guess
+    problem = f"{where}: has no column {' and no column '.join(missing)}; it has {', '.join(source_columns)}."
+    suggestions = [suggestion_for(name, source_columns).strip() for name in missing]
+    return MissingColumnsError(
+        " ".join([problem, *filter(None, suggestions)]),
+        ",".join(f"{name}={source}" for name, source in guessed_columns.items()),
+    )
+
+
+def _guess_column(name: str, source_columns: Iterable[str], resolved: Mapping[str, Sequence[str]]) -> str:
     """Return the unused source column with a frequent name of the pair column *name*; empty if there is none."""
-    used = {part for parts in resolved.values() for part in parts}
-    unused = {column.lower(): column for column in have if column not in used}
+    used = {source_name for source_names in resolved.values() for source_name in source_names}
+    unused = {column.lower(): column for column in source_columns if column not in used}
     for frequent_name in _FREQUENT_NAMES[name]:
         if frequent_name in unused:
             return unused[frequent_name]

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from assay.batches import converted, distinct_rows, row_digests, take_table
+from assay.batches import converted_column, distinct_rows, row_digests, take_table_rows
 from assay.datasets.columns import FIELDS, SourceTable, parse_columns, resolve_columns
 from assay.datasets.graphs import check_graph_cells
 from assay.datasets.pairs import RENAMED_KEY
@@ -26,20 +26,22 @@ from assay.datasets.reading import (
 from assay.errors import InputError
 from assay.tables import (
     GRAPH_COLUMNS,
-    MOST_EXACT,
+    MAX_EXACT_INTEGER,
     OPTIONAL_PAIR_COLUMNS,
     PAIR_COLUMNS,
     finite_number,
+    first_repeated,
     with_known_types,
 )
 
 #: The number of characters of a cell that a message quotes.
 MAX_QUOTED_LENGTH = 40
-#: The largest number of distinct words in a label column for which a message proposes the setting `labels`.
-MAX_PROPOSED_WORDS = 8
+#: The largest number of distinct words in a label column for which a message proposes the setting `labels`, and the
+#: largest number of characters of each.
+MAX_PROPOSED_WORDS, MAX_WORD_LENGTH = 8, 20
 
 
-class Converted(NamedTuple):
+class Conversion(NamedTuple):
     """The result of converting a table of the user's own.
 
     Attributes:
@@ -78,19 +80,20 @@ def _label_columns(
     labels = np.column_stack([_label_numbers(source, name, numbers_by_word) for name in names])
     has_label = ~np.isnan(labels)
     label_counts = has_label.sum(axis=1)
-    missing = np.flatnonzero(label_counts == 0)
+    missing_rows = np.flatnonzero(label_counts == 0)
     notes = [word_labels_note(numbers_by_word)] if numbers_by_word else []
-    if len(missing) and not allow_missing and not reading.drop_unlabelled:
-        location = f"column {names[0]}" if len(names) == 1 else f"columns {', '.join(names)}"
-        lacking = "no label" if len(names) == 1 else "no label from anyone"
-        wanted = "a number in each" if len(names) == 1 else "a number from at least one annotator"
+    if len(missing_rows) and not allow_missing and not reading.drop_unlabelled:
+        if len(names) == 1:
+            location, lacking, wanted = f"column {names[0]}", "no label", "a number in each"
+        else:
+            location = f"columns {', '.join(names)}"
+            lacking, wanted = "no label from anyone", "a number from at least one annotator"
         raise InputError(
-            f"{source.name}, {location}: {len(missing)} of {len(labels)} rows have {lacking} ({source.some(missing)}); "
-            f"expected {wanted}, or `drop_unlabelled` to leave these rows out"
+            f"{source.name}, {location}: {len(missing_rows)} of {len(labels)} rows have {lacking}"
+            f" ({source.numbers_text(missing_rows)}); expected {wanted}, or `drop_unlabelled` to leave these rows out"
         )
-    means = np.where(
-        label_counts > 0, np.where(has_label, labels, 0.0).sum(axis=1) / np.maximum(label_counts, 1), np.nan
-    )
+    label_sums = np.where(has_label, labels, 0.0).sum(axis=1)
+    means = np.where(label_counts > 0, label_sums / np.maximum(label_counts, 1), np.nan)
     columns: dict[str, Any] = {"label": pa.array(means, mask=np.isnan(means))}
     if len(names) > 1:
         flat_labels = pa.array(labels.reshape(-1), mask=~has_label.reshape(-1))
@@ -110,20 +113,23 @@ def _numbers_by_word(source: SourceTable, names: Sequence[str], reading: Reading
         column = source.table.column(name)
         if _is_text(_value_type(column.type)):
             words.update(dict.fromkeys(cell.strip() for cell in column.unique().to_pylist() if cell and cell.strip()))
-    if all(finite_number(word) is not None for word in words) and not any(
-        word in reading.numbers_of_words() for word in words
-    ):
+    are_numbers = all(finite_number(word) is not None for word in words)
+    # a setting such as 1=0,2=1 replaces numbers, too
+    are_replaced = any(word in reading.configured_numbers() for word in words)
+    if are_numbers and not are_replaced:
         return {}
     return numbers_of_words(reading, list(words)) or {}
 
 
-def _label_numbers(source: SourceTable, name: str, words: Mapping[str, float]) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _label_numbers(
+    source: SourceTable, name: str, numbers_by_word: Mapping[str, float]
+) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Return a column as float64 of shape (n,), with NaN for empty cells; numbers written as text are parsed.
 
     Args:
         source: the table.
         name: the name of the column.
-        words: the number of each word that the column may hold; empty for a column of numbers.
+        numbers_by_word: the number of each word that the column may hold; empty for a column of numbers.
 
     Raises:
         InputError: a cell is not a finite number, or the column has an unsupported type, such as lists.
@@ -135,56 +141,69 @@ def _label_numbers(source: SourceTable, name: str, words: Mapping[str, float]) -
     if pa.types.is_null(value_type):
         return np.full(len(column), np.nan)
     if _is_numeric(value_type):
+        # an unsafe cast may round large integers; _check_label_size refuses those
         values, is_faulty = _values_and_fault_mask(pc.cast(column, pa.float64(), safe=False))
         if is_faulty.any():
             row = int(np.flatnonzero(is_faulty)[0])
-            raise InputError(f"{source.where(row)}, column {name}: the label is {values[row]}; expected a number")
-        return _check_label_size(source, name, values)
+            raise InputError(f"{source.location(row)}, column {name}: the label is {values[row]}; expected a number")
+        _check_label_size(source, name, values)
+        return values
     if not (pa.types.is_string(value_type) or pa.types.is_large_string(value_type)):
         try:
             column = column.cast(pa.string())
         except pa.ArrowException:
             raise InputError(f"{source.name}, column {name}: holds {value_type}; expected numbers") from None
     texts = pc.utf8_trim_whitespace(column)
-    if words:
-        number_chunks = [[words[cell] if cell else np.nan for cell in chunk.to_pylist()] for chunk in texts.chunks]
-        return np.concatenate([np.array(part, dtype=np.float64) for part in number_chunks])
-    is_blank = pc.or_kleene(pc.is_null(texts), pc.equal(texts, ""))
+    if not numbers_by_word:
+        values = _parse_labels(source, name, texts)
+        _check_label_size(source, name, values)
+        return values
+    chunks = []
+    for chunk in texts.chunks:
+        numbers = [numbers_by_word[cell] if cell else np.nan for cell in chunk.to_pylist()]
+        chunks.append(np.array(numbers, dtype=np.float64))
+    return np.concatenate(chunks)
+
+
+def _parse_labels(source: SourceTable, name: str, texts: pa.ChunkedArray) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Return texts without surrounding space as float64 of shape (n,), with NaN for empty and missing ones.
+
+    Raises:
+        InputError: a text is not a finite number.
+    """
+    is_blank = pc.fill_null(pc.equal(texts, ""), True)
     try:
-        numbers = pc.if_else(pc.fill_null(is_blank, True), None, texts).cast(pa.float64())
+        numbers = pc.if_else(is_blank, None, texts).cast(pa.float64())
     except pa.ArrowInvalid:
-        numbers = None
-    if numbers is not None:
-        values, is_faulty = _values_and_fault_mask(numbers)
-        if not is_faulty.any():
-            return _check_label_size(source, name, values)
-    raise _invalid_label_error(source, name, texts)
+        raise _invalid_label_error(source, name, texts) from None
+    values, is_faulty = _values_and_fault_mask(numbers)
+    if is_faulty.any():
+        raise _invalid_label_error(source, name, texts)
+    return values
 
 
-def _check_label_size(
-    source: SourceTable, name: str, values: np.ndarray[Any, np.dtype[np.float64]]
-) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Return *values*, shape (n,), unchanged, after checking that float64 can tell whole numbers of that size apart.
+def _check_label_size(source: SourceTable, name: str, values: np.ndarray[Any, np.dtype[np.float64]]) -> None:
+    """Check that float64 can tell whole numbers of the size of the labels apart; *values* has shape (n,).
 
     Raises:
         InputError: a label is beyond 2**53, from which on neighbouring whole numbers become equal.
     """
-    too_large = np.flatnonzero(np.abs(values) > MOST_EXACT)
+    too_large = np.flatnonzero(np.abs(values) > MAX_EXACT_INTEGER)
     if len(too_large):
         row = int(too_large[0])
         raise InputError(
-            f"{source.where(row)}, column {name}: the label {values[row]:g} is too large to differ from the next; "
+            f"{source.location(row)}, column {name}: the label {values[row]:g} is too large to differ from the next; "
             "expected a number up to 9e15 (is this column an identifier?)"
         )
-    return values
 
 
-def _value_type(kind: pa.DataType) -> pa.DataType:
+def _value_type(column_type: pa.DataType) -> pa.DataType:
     """Return a column type; for a dictionary-encoded column, the type of its values."""
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
+    return column_type.value_type if pa.types.is_dictionary(column_type) else column_type
 
 
 def _is_numeric(column_type: pa.DataType) -> bool:
+    """Tell whether a column type holds numbers; false and true count as 0 and 1."""
     types = pa.types
     return bool(
         types.is_integer(column_type)
@@ -208,17 +227,17 @@ def _values_and_fault_mask(
 
 def _invalid_label_error(source: SourceTable, name: str, texts: pa.ChunkedArray) -> InputError:
     """Return the error to raise for the first cell that is not a finite number, with its row and a hint."""
-    row = 0
-    for chunk in texts.chunks:
-        for cell in chunk.to_pylist():
-            if cell and finite_number(cell) is None:
-                hint = f" (a decimal point: {cell.replace(',', '.')})" if _is_comma_number(cell) else _words_hint(texts)
-                quoted_cell = cell if len(cell) <= MAX_QUOTED_LENGTH else f"{cell[:MAX_QUOTED_LENGTH]}…"
-                return InputError(
-                    f"{source.where(row)}, column {name}: the label {quoted_cell!r} is not a number;"
-                    f" expected one such as 2 or 0.5{hint}"
-                )
-            row += 1
+    # chunk by chunk, so that only one chunk becomes Python strings
+    cells = (cell for chunk in texts.chunks for cell in chunk.to_pylist())
+    for row, cell in enumerate(cells):
+        if not cell or finite_number(cell) is not None:
+            continue
+        hint = f" (a decimal point: {cell.replace(',', '.')})" if _is_comma_number(cell) else _words_hint(texts)
+        quoted_cell = cell if len(cell) <= MAX_QUOTED_LENGTH else f"{cell[:MAX_QUOTED_LENGTH]}…"
+        return InputError(
+            f"{source.location(row)}, column {name}: the label {quoted_cell!r} is not a number;"
+            f" expected one such as 2 or 0.5{hint}"
+        )
     return InputError(f"{source.name}, column {name}: holds a label that is not a number")
 
 
@@ -231,9 +250,9 @@ def _words_hint(texts: pa.ChunkedArray) -> str:
 
 
 def _is_word(cell: str) -> bool:
-    return (
-        len(cell) <= MAX_QUOTED_LENGTH / 2 and not any(sign in cell for sign in ",=\n") and any(map(str.isalpha, cell))
-    )
+    """Tell whether a cell is short, has a letter, and can be written in the setting `labels`."""
+    has_separator = any(sign in cell for sign in ",=\n")
+    return len(cell) <= MAX_WORD_LENGTH and not has_separator and any(map(str.isalpha, cell))
 
 
 def _is_comma_number(cell: str) -> bool:
@@ -246,11 +265,16 @@ _COLUMN_ORDER = (*PAIR_COLUMNS, *OPTIONAL_PAIR_COLUMNS)
 
 
 def pairs_table(source: SourceTable, columns: Columns = None) -> pa.Table:
-    """Return a pairs table made of the columns of *source*; every row must have a label. See :func:`convert`."""
-    return convert(source, Reading(columns)).table
+    """Return a pairs table (see ``Pairs.table``) made of the columns of *source*.
+
+    Raises:
+        InputError: a column or a text is missing, a row has no label or one that is not a number, or a pair_id is a
+            duplicate; one line with file, row and column.
+    """
+    return convert_table(source, Reading(columns)).table
 
 
-def convert(source: SourceTable, reading: Reading, *, allow_unlabelled: bool = False) -> Converted:
+def convert_table(source: SourceTable, reading: Reading, *, allow_unlabelled: bool = False) -> Conversion:
     """Return a pairs table (see ``Pairs.table``) made of the columns of *source*, with notes and hints on the reading.
 
     Rows keep their order; only rows without a label are left out, if the reading drops them. A pair without ``pair_id``
@@ -277,33 +301,36 @@ def convert(source: SourceTable, reading: Reading, *, allow_unlabelled: bool = F
     mapping = resolve_columns(columns, table.column_names, where=source.name, need_label=not allow_unlabelled)
     for name, sources in mapping.items():
         if len(set(sources)) < len(sources):
-            repeat = next(source_name for source_name in sources if sources.count(source_name) > 1)
+            duplicate = first_repeated(sources)
             raise InputError(
-                f"{source.name}: {name}={'+'.join(sources)} takes the column {repeat!r} twice; name each annotator once"
+                f"{source.name}: {name}={'+'.join(sources)} takes the column {duplicate!r} twice; name each annotator"
+                " once"
             )
     pair_columns: dict[str, Any] = {}
     for name in ("candidate", "question"):
         if name in mapping:
             pair_columns[name] = _text_column(source, mapping[name][0], refuse_null=name != "question")
-    hints = []
+    hint = ""
     if "reference" in mapping:
         pair_columns["reference"] = _reference_column(source, mapping["reference"][0], reading.separator)
         if reading.separator is None and "candidate" in pair_columns and _is_text(pair_columns["reference"].type):
-            hints = [line for line in [separator_hint(pair_columns["reference"], pair_columns["candidate"])] if line]
+            hint = separator_hint(pair_columns["reference"], pair_columns["candidate"])
     pair_columns["pair_id"] = _identifier_column(source, mapping.get("pair_id"))
-    pair_columns["label"], notes = pa.nulls(table.num_rows, pa.float64()), list[str]()
+    notes: list[str] = []
     if "label" in mapping:
-        labels, notes = _label_columns(source, mapping["label"], reading, allow_missing=allow_unlabelled)
-        pair_columns |= labels
+        label_columns, notes = _label_columns(source, mapping["label"], reading, allow_missing=allow_unlabelled)
+        pair_columns |= label_columns
+    else:
+        pair_columns["label"] = pa.nulls(table.num_rows, pa.float64())
     for name in ("subset", "split", "language", "group", *GRAPH_COLUMNS):
         if name in mapping:
             pair_columns[name] = _text_column(source, mapping[name][0], refuse_null=False)
     check_graph_cells(pair_columns, source)
     pairs = _assemble_table(table, pair_columns, mapping)
     if reading.drop_unlabelled:
-        pairs, dropped = _drop_unlabelled(source, pairs)
-        notes += dropped
-    return Converted(pairs, tuple(notes), tuple(hints))
+        pairs, drop_notes = _drop_unlabelled(source, pairs)
+        notes += drop_notes
+    return Conversion(pairs, tuple(notes), (hint,) if hint else ())
 
 
 def _drop_unlabelled(source: SourceTable, pairs: pa.Table) -> tuple[pa.Table, list[str]]:
@@ -312,13 +339,13 @@ def _drop_unlabelled(source: SourceTable, pairs: pa.Table) -> tuple[pa.Table, li
     Raises:
         InputError: no pair has a label.
     """
-    labelled_rows = _row_indices_of(pc.is_valid(pairs.column("label")))
+    labelled_rows = _true_rows(pc.is_valid(pairs.column("label")))
     dropped_count = len(pairs) - len(labelled_rows)
     if not len(labelled_rows):
         raise InputError(f"{source.name}: no row has a label, and `drop_unlabelled` leaves nothing")
     if not dropped_count:
         return pairs, []
-    return take_table(pairs, labelled_rows), [f"{dropped_count:,} of {len(pairs):,} rows without a label left out"]
+    return take_table_rows(pairs, labelled_rows), [f"{dropped_count:,} of {len(pairs):,} rows without a label left out"]
 
 
 def _assemble_table(table: pa.Table, pair_columns: dict[str, Any], mapping: dict[str, list[str]]) -> pa.Table:
@@ -333,14 +360,21 @@ def _assemble_table(table: pa.Table, pair_columns: dict[str, Any], mapping: dict
         mapping: the source columns from which each pair column was made.
     """
     columns = {name: pair_columns[name] for name in _COLUMN_ORDER if name in pair_columns}
-    # a column that became a pair column can still be requested by its own name
-    new_names = {p[0]: n for n, p in mapping.items() if len(p) == 1 and p[0] != n and p[0] not in _COLUMN_ORDER}
-    used_columns = {part for name, parts in mapping.items() if len(parts) == 1 for part in parts}
+    new_names: dict[str, str] = {}
+    used_columns: set[str] = set()
+    for pair_column, source_names in mapping.items():
+        if len(source_names) > 1:
+            continue  # the columns of several annotators stay in the table beside their mean
+        used_columns.add(source_names[0])
+        if source_names[0] not in _COLUMN_ORDER:
+            # a column that became a pair column can still be requested by its own name
+            new_names[source_names[0]] = pair_column
     for name in table.column_names:
         if name in columns and mapping.get(name) != [name]:
             # the pair column was made from another column: this one is kept under a prefixed name
             columns[f"source:{name}"] = table.column(name)
         elif name not in columns and name not in used_columns:
+            # as a pair column, annotations would have to hold the annotators' labels
             if name == "annotations" and not _can_hold_labels(table.column(name).type):
                 new_names[name] = f"source:{name}"
             columns[new_names.get(name, name)] = table.column(name)
@@ -349,27 +383,30 @@ def _assemble_table(table: pa.Table, pair_columns: dict[str, Any], mapping: dict
 
 def _can_hold_labels(column_type: pa.DataType) -> bool:
     """Tell whether a column of this type can hold the annotators' labels, rather than, say, remarks."""
-    return (pa.types.is_list(column_type) or pa.types.is_large_list(column_type)) and bool(
-        pa.types.is_integer(column_type.value_type) or pa.types.is_floating(column_type.value_type)
-    )
+    if not (pa.types.is_list(column_type) or pa.types.is_large_list(column_type)):
+        return False
+    return bool(pa.types.is_integer(column_type.value_type) or pa.types.is_floating(column_type.value_type))
 
 
-def ordered_pairs(columns: Mapping[str, Any]) -> pa.Table:
+def order_pair_columns(columns: Mapping[str, Any]) -> pa.Table:
     """Return a table of the columns: the pair columns first, in their fixed order, then the others as given."""
     pair_columns = [name for name in _COLUMN_ORDER if name in columns]
-    return pa.table({name: columns[name] for name in (*pair_columns, *(n for n in columns if n not in pair_columns))})
+    # a key that is repeated keeps its first position
+    return pa.table({name: columns[name] for name in (*pair_columns, *columns)})
 
 
 def _reference_column(source: SourceTable, name: str, separator: str | None) -> pa.ChunkedArray:
     """Return a column of gold answers, as strings, or as lists of strings if cells hold several.
 
     Raises:
-        InputError: as for :func:`_text_column`; or a separator was given and the cells are lists already.
+        InputError: a cell is missing or neither a text nor a list of texts, or a separator was given and the cells are
+            lists already.
     """
     column = _text_column(source, name, refuse_null=True, allow_lists=True)
+    is_text = _is_text(column.type)
     if separator is None:
-        return _read_json_lists(source, name, column) if _is_text(column.type) else column
-    if not _is_text(column.type):
+        return _decode_json_lists(source, name, column) if is_text else column
+    if not is_text:
         raise InputError(
             f"{source.name}, column {name}: holds lists of gold answers already; leave `separator={separator}` out"
         )
@@ -396,16 +433,16 @@ def _text_column(source: SourceTable, name: str, *, refuse_null: bool, allow_lis
     if name in source.misfits and not pa.types.is_floating(column_type):
         row, description = source.misfits[name]
         wanted = "a text or a list of texts" if allow_lists else "a text"
-        raise InputError(f"{source.where(row)}, column {name}: holds {description}; expected {wanted}")
+        raise InputError(f"{source.location(row)}, column {name}: holds {description}; expected {wanted}")
     if pa.types.is_list(column_type) or pa.types.is_large_list(column_type) or pa.types.is_fixed_size_list(column_type):
         if not allow_lists:
             raise InputError(f"{source.name}, column {name}: holds lists; only a reference may be several answers")
-        return _check_answer_lists(source, name, column)
+        return _checked_answer_lists(source, name, column)
     if refuse_null and column.null_count:
-        missing_rows = _row_indices_of(pc.is_null(column))
+        missing_rows = _true_rows(pc.is_null(column))
+        further_rows = f" (and in {len(missing_rows) - 1} further rows)" if len(missing_rows) > 1 else ""
         raise InputError(
-            f"{source.where(missing_rows[0])}, column {name}: there is no text"
-            f"{f' (and in {len(missing_rows) - 1} further rows)' if len(missing_rows) > 1 else ''};"
+            f"{source.location(missing_rows[0])}, column {name}: there is no text{further_rows};"
             ' an empty answer is written ""'
         )
     if pa.types.is_null(column_type) or pa.types.is_integer(column_type) or pa.types.is_boolean(column_type):
@@ -421,19 +458,21 @@ def _text_column(source: SourceTable, name: str, *, refuse_null: bool, allow_lis
 
 
 def _is_text(column_type: pa.DataType) -> bool:
-    view = getattr(pa.types, "is_string_view", None)
+    # older versions of PyArrow have no string views
+    is_string_view = getattr(pa.types, "is_string_view", None)
     return bool(
         pa.types.is_string(column_type)
         or pa.types.is_large_string(column_type)
-        or (view is not None and view(column_type))
+        or (is_string_view is not None and is_string_view(column_type))
     )
 
 
-def _row_indices_of(mask: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
+def _true_rows(mask: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Return the ascending row indices for which an Arrow array of booleans is true."""
     return np.flatnonzero(np.asarray(mask.to_numpy(zero_copy_only=False), dtype=bool))
 
 
-def _check_answer_lists(source: SourceTable, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _checked_answer_lists(source: SourceTable, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return a column of lists as list<string>, after checking that each has a gold answer and none is null.
 
     Raises:
@@ -443,22 +482,22 @@ def _check_answer_lists(source: SourceTable, name: str, column: pa.ChunkedArray)
         raise InputError(f"{source.name}, column {name}: holds lists of {column.type.value_type}, not of text")
     column = column.cast(pa.list_(pa.string()))
     sizes = pc.fill_null(pc.list_value_length(column), 0)
-    empty_rows = _row_indices_of(pc.equal(sizes, 0))
+    empty_rows = _true_rows(pc.equal(sizes, 0))
     if len(empty_rows):
-        raise InputError(f"{source.where(empty_rows[0])}, column {name}: has no gold answer (an empty list)")
+        raise InputError(f"{source.location(empty_rows[0])}, column {name}: has no gold answer (an empty list)")
     answers = pc.list_flatten(column)
     if answers.null_count:
         parent_rows = pc.list_parent_indices(column)
-        first_null = int(_row_indices_of(pc.is_null(answers))[0])
+        first_null = int(_true_rows(pc.is_null(answers))[0])
         row = int(parent_rows[first_null].as_py())
-        raise InputError(f"{source.where(row)}, column {name}: one of the gold answers is null")
+        raise InputError(f"{source.location(row)}, column {name}: one of the gold answers is null")
     return column
 
 
-def _read_json_lists(source: SourceTable, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _decode_json_lists(source: SourceTable, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return a text column as lists of gold answers if every cell is a JSON list of texts, else unchanged.
 
-    A single answer that looks like a list in a column of plain answers thus stays text.
+    In a column of plain answers, one that looks like a list thus stays text.
 
     Raises:
         InputError: every cell is a list, and some but not all of them are empty.
@@ -466,21 +505,25 @@ def _read_json_lists(source: SourceTable, name: str, column: pa.ChunkedArray) ->
     if not len(column):
         return column
     try:
-        lists = converted(column, pa.list_(pa.string()), _parse_json_lists)
-    except _NoListsError:
+        lists = converted_column(column, pa.list_(pa.string()), _parse_json_lists)
+    except _NotAListError:
         return column
     if not any(pc.sum(pc.list_value_length(chunk)).as_py() for chunk in lists.chunks):
         # every cell is []: more likely plain answers with that text than empty lists
         return column
-    return _check_answer_lists(source, name, lists)
+    return _checked_answer_lists(source, name, lists)
 
 
-class _NoListsError(Exception):
+class _NotAListError(Exception):
     """Raised for a cell that is not a JSON list of texts."""
 
 
-def _parse_json_lists(texts: list[str], _first: int) -> list[list[str]]:
-    """Return the JSON lists of texts in some cells; raise _NoListsError if a cell is something else."""
+def _parse_json_lists(texts: list[str], _first_row: int) -> list[list[str]]:
+    """Return the JSON lists of texts in some cells.
+
+    Raises:
+        _NotAListError: a cell is something else.
+    """
     lists = []
     for text in texts:
         try:
@@ -488,13 +531,13 @@ def _parse_json_lists(texts: list[str], _first: int) -> list[list[str]]:
         except (ValueError, RecursionError):
             cell = None
         if not isinstance(cell, list) or not all(isinstance(item, str) for item in cell):
-            raise _NoListsError
+            raise _NotAListError
         lists.append(cell)
     return lists
 
 
 def _identifier_column(source: SourceTable, source_names: list[str] | None) -> pa.ChunkedArray:
-    """Return the pair ids: the given column of the source, or for None the row numbers as text.
+    """Return the pair ids: the cells of the given source column, or for None the row numbers as text.
 
     Raises:
         InputError: an id is missing or a duplicate.
@@ -505,9 +548,9 @@ def _identifier_column(source: SourceTable, source_names: list[str] | None) -> p
     first_rows, id_codes = distinct_rows(row_digests([column], len(column)))
     if len(first_rows) < len(column):
         row = int(np.setdiff1d(np.arange(len(id_codes)), first_rows)[0])
-        earlier = int(first_rows[id_codes[row]])
+        earlier_row = int(first_rows[id_codes[row]])
         raise InputError(
-            f"{source.where(row)}, column {source_names[0]}: the pair_id {column[row].as_py()!r} already appears in"
-            f" {source.unit} {source.number(earlier)}; each pair needs its own"
+            f"{source.location(row)}, column {source_names[0]}: the pair_id {column[row].as_py()!r} already appears in"
+            f" {source.unit} {source.number(earlier_row)}; each pair needs its own"
         )
     return column

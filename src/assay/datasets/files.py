@@ -19,11 +19,12 @@ from typing import Any
 import pyarrow as pa
 
 from assay.datasets.columns import Misfit, SourceTable
-from assay.datasets.readers.jsonl import column_of, misfit_of, table_of_columns, table_of_records
+from assay.datasets.readers.delimited import read_delimited
+from assay.datasets.readers.jsonl import column_of, misfit_of, read_jsonl, table_of_columns, table_of_records
 from assay.datasets.readers.parquet import is_address, is_folder, parts_of, public_address, read_parquet
 from assay.errors import InputError
 from assay.paths import user_path
-from assay.tables import repeated
+from assay.tables import first_repeated
 from assay.transfer import sha256_of
 
 #: The path that means standard input.
@@ -52,7 +53,7 @@ def is_standard_input(path: str | Path) -> bool:
     return str(path) == STANDARD_INPUT or (is_table_file(path) and Path(path).stem == STANDARD_INPUT)
 
 
-def file_of(path: str | Path) -> Path:
+def local_path_of(path: str | Path) -> Path:
     """Return the local path of a file of rows; standard input is saved to a file that is deleted when the process ends.
 
     Without a suffix, standard input is JSONL if it begins with ``{``, else CSV.
@@ -69,7 +70,7 @@ def digest_of_files(path: str | Path) -> str:
     """Return the SHA-256 (hex) of a file, or of the digests of a folder's parts; an empty string for an address."""
     if is_address(path):
         return ""
-    file = file_of(path)
+    file = local_path_of(path)
     if not file.is_dir():
         return sha256_of(file)
     return hashlib.sha256("".join(sha256_of(part) for part in parts_of(file)).encode()).hexdigest()
@@ -77,7 +78,13 @@ def digest_of_files(path: str | Path) -> str:
 
 @functools.cache
 def _save_standard_input(name: str) -> Path:
-    # cached, since standard input can be read only once
+    """Return the path of a temporary file with the content of standard input; *name* may give its suffix.
+
+    Cached, since standard input can be read only once.
+
+    Raises:
+        InputError: standard input is empty.
+    """
     content = sys.stdin.buffer.read()
     if not content.strip():
         raise InputError(f"{name}: standard input is empty; expected a header and at least one row")
@@ -104,7 +111,7 @@ def read_table_file(path: str | Path, *, offline: bool = False) -> SourceTable:
         return read_parquet(path, offline=offline)
     if not is_standard_input(path):
         return _read_local(Path(path))
-    saved_input = file_of(path)
+    saved_input = local_path_of(path)
     try:
         return replace(_read_local(saved_input), name=_STANDARD_INPUT_NAME)
     except InputError as error:
@@ -113,9 +120,11 @@ def read_table_file(path: str | Path, *, offline: bool = False) -> SourceTable:
 
 
 def _read_local(path: Path) -> SourceTable:
-    """Return the rows of a file; errors as for :func:`read_table_file`."""
-    from assay.datasets.readers import delimited, jsonl
+    """Return the rows of a file, or of the parts of a folder.
 
+    Raises:
+        InputError: the file is missing, empty or of an unknown format, or cannot be read.
+    """
     file_format = SUFFIXES.get(path.suffix.lower())
     if path == Path():
         raise InputError(f"the name of a file is empty (or '.'); expected one that ends in {', '.join(SUFFIXES)}")
@@ -129,10 +138,9 @@ def _read_local(path: Path) -> SourceTable:
         if file_format == "parquet":
             return read_parquet(path)
         if file_format == "jsonl":
-            return jsonl.read_jsonl(path)
-        return delimited.read_delimited(
-            path, delimiter="," if file_format == "csv" else "\t", quoted=file_format in ("csv", "tsv")
-        )
+            return read_jsonl(path)
+        delimiter = "," if file_format == "csv" else "\t"
+        return read_delimited(path, delimiter=delimiter, quoted=file_format != "tab")
     except FileNotFoundError:
         raise InputError(f"{path}: there is no such file") from None
     except PermissionError:
@@ -164,10 +172,10 @@ def table_from_memory(data: Any, name: str = "data in memory") -> SourceTable:
 
 
 def _convert_from_memory(data: Any, name: str) -> SourceTable:
-    """Return data of any supported form as a table; see :func:`table_from_memory`.
+    """Return data in memory as a table; *name* is its name in messages.
 
     Raises:
-        InputError: as for :func:`table_from_memory`, except for surrogates.
+        InputError: the data has no supported form or no rows, or its columns have duplicate names or unequal lengths.
         UnicodeEncodeError: a text has half of a surrogate pair.
     """
     misfits: dict[str, Misfit] = {}
@@ -180,22 +188,12 @@ def _convert_from_memory(data: Any, name: str) -> SourceTable:
     elif holds_splits(data):
         splits = ", ".join(f"{split} ({_row_count_text(part)})" for split, part in data.items())
         raise InputError(f"{name}: holds the splits {splits}; pass one of them, such as data[{next(iter(data))!r}]")
-    elif hasattr(data, "with_format") and hasattr(data, "column_names"):  # a Hugging Face dataset
-        if not hasattr(data, "__len__"):
-            raise InputError(f"{name}: is a streamed dataset; load it without `streaming=True`")
-        as_arrow = data.with_format("arrow")
-        table = as_arrow[:] if len(data) else pa.table({key: [] for key in data.column_names})
+    elif hasattr(data, "with_format") and hasattr(data, "column_names"):
+        table = _table_of_hub_dataset(data, name)
     elif isinstance(data, Mapping):
         table, misfits = _table_of_mapping(data, name)
     elif isinstance(data, Sequence) and not isinstance(data, str | bytes):
-        rows = list(data)
-        if rows and all(isinstance(row, Mapping) for row in rows):
-            for row in rows:
-                if not all(isinstance(key, str) for key in row):
-                    _check_unique_names([str(key) for key in row], name)
-            table, misfits = table_of_records([{str(key): cell for key, cell in row.items()} for row in rows])
-        else:
-            table, misfits = _table_of_tuples(rows, name)
+        table, misfits = _table_of_rows(list(data), name)
     else:
         raise InputError(
             f"{name}: expected a dataset name, a file, a list of dicts or tuples, a dict of lists, a DataFrame, an"
@@ -203,6 +201,7 @@ def _convert_from_memory(data: Any, name: str) -> SourceTable:
         )
     if not table.num_rows:
         raise InputError(f"{name}: has no rows")
+    # in the metadata, pandas and Hugging Face describe their own types, which do not fit the columns of a pairs table
     return SourceTable(table.replace_schema_metadata(None), name, first=0, misfits=misfits)
 
 
@@ -232,6 +231,20 @@ def _table_of_data_frame(data: Any, name: str) -> tuple[pa.Table, dict[str, Misf
     return pa.table(columns), misfits
 
 
+def _table_of_hub_dataset(data: Any, name: str) -> pa.Table:
+    """Return a Hugging Face dataset as a table.
+
+    Raises:
+        InputError: the dataset is streamed.
+    """
+    if not hasattr(data, "__len__"):
+        raise InputError(f"{name}: is a streamed dataset; load it without `streaming=True`")
+    if not len(data):
+        # not sliced, since an empty dataset may have no Arrow table to slice
+        return pa.table({column_name: [] for column_name in data.column_names})
+    return data.with_format("arrow")[:]
+
+
 def _table_of_mapping(data: Mapping[Any, Any], name: str) -> tuple[pa.Table, dict[str, Misfit]]:
     """Return a dict of columns of equal length as a table, and by column the first value that cannot be read as text.
 
@@ -248,13 +261,29 @@ def _table_of_mapping(data: Mapping[Any, Any], name: str) -> tuple[pa.Table, dic
 
 
 def _check_unique_names(names: Sequence[str], where: str) -> None:
-    duplicate = repeated(names)
+    duplicate = first_repeated(names)
     if duplicate is not None:
         raise InputError(f"{where}: two columns are called {duplicate!r}; rename one")
 
 
+def _table_of_rows(rows: list[Any], name: str) -> tuple[pa.Table, dict[str, Misfit]]:
+    """Return a list of dicts or of tuples as a table, and by column the first value that cannot be read as text.
+
+    Raises:
+        InputError: there are no rows, a dict has two keys with the same text, or the rows are neither dicts nor tuples
+            of one length, 2 or 3.
+    """
+    if not rows or not all(isinstance(row, Mapping) for row in rows):
+        return _table_of_tuples(rows, name)
+    for row in rows:
+        # only keys of other types can collide as texts: 1 and "1"
+        if not all(isinstance(key, str) for key in row):
+            _check_unique_names([str(key) for key in row], name)
+    return table_of_records([{str(key): cell for key, cell in row.items()} for row in rows])
+
+
 def _table_of_tuples(rows: list[Any], name: str) -> tuple[pa.Table, dict[str, Misfit]]:
-    """Return rows (reference, candidate[, label]) as a table, and by column the first value that cannot be text.
+    """Return rows (reference, candidate[, label]) as a table, and by column the first value that is no text.
 
     Raises:
         InputError: there are no rows, or they are not tuples of one length, 2 or 3.
@@ -267,19 +296,15 @@ def _table_of_tuples(rows: list[Any], name: str) -> tuple[pa.Table, dict[str, Mi
             )
     if not rows:
         raise InputError(f"{name}: has no rows")
-    columns = list(zip(*rows, strict=True))
-    return table_of_columns(
-        {
-            column_name: list(cells)
-            for column_name, cells in zip(("reference", "candidate", "label"), columns, strict=False)
-        }
-    )
+    columns = [list(cells) for cells in zip(*rows, strict=True)]
+    # not strict, since the label may be absent
+    return table_of_columns(dict(zip(("reference", "candidate", "label"), columns, strict=False)))
 
 
 def _series_as_arrow(series: Any) -> tuple[pa.Array, Misfit | None]:
-    """Return a pandas column as Arrow, and None.
+    """Return a pandas column as an Arrow array, and its first value that cannot be read as text, or None.
 
-    A column of mixed types becomes text, and its first value that cannot be read as text is returned with it.
+    A column of mixed types becomes text; only such a column is searched for that value.
     """
     try:
         return pa.array(series, from_pandas=True), None

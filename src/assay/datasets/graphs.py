@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from assay.amr import GraphBlock, check_block, parse_graph, read_graph_file
+from assay.amr import GraphBlock, parse_block, parse_graph, read_graph_file
 from assay.datasets.columns import SourceTable, parse_columns
 from assay.datasets.pairs import Pairs
 from assay.errors import InputError, MissingExtraError
@@ -30,7 +30,7 @@ def read_valid_graphs(paths: Sequence[Path]) -> list[GraphBlock]:
     """
     blocks = [block for path in paths for block in read_graph_file(path)]
     for block in blocks:
-        check_block(block)
+        parse_block(block)
     return blocks
 
 
@@ -59,8 +59,8 @@ def join_graphs(pairs: Pairs, graphs: GraphFiles | str) -> Pairs:
         raise several_answers_error(pairs.name)
     for graph_column in GRAPH_COLUMNS:
         if pairs.kind == "own" and graph_column in pairs.table.column_names:
-            mapped = graph_column in parse_columns(pairs.reading.get("columns") or None)
-            owner = "`columns` names" if mapped else f"{pairs.name} has"
+            is_mapped = graph_column in parse_columns(pairs.reading.get("columns") or None)
+            owner = "`columns` names" if is_mapped else f"{pairs.name} has"
             raise InputError(f"`graphs`: {owner} {graph_column} already; give the graphs in one way")
     for side in _SIDES:
         texts = _graphs_in_order(pairs, side, read_valid_graphs([user_path(file) for file in files[side]]))
@@ -105,14 +105,14 @@ def _graphs_in_order(pairs: Pairs, side: str, blocks: Sequence[GraphBlock]) -> l
     """
     identifiers = pairs.table.column("pair_id").to_pylist()
     # pairs without ids of their own are numbered; a parser may number its graphs from another start
-    by_id = {} if _are_row_numbers(identifiers) else _graphs_by_pair_id(blocks, set(identifiers))
-    missing = next((pair_id for pair_id in identifiers if pair_id not in by_id), None)
-    if missing is None:
-        return [by_id[pair_id].text for pair_id in identifiers]
-    if by_id:
+    graphs_by_id = {} if _are_row_numbers(identifiers) else _graphs_by_pair_id(blocks, set(identifiers))
+    missing_id = next((pair_id for pair_id in identifiers if pair_id not in graphs_by_id), None)
+    if missing_id is None:
+        return [graphs_by_id[pair_id].text for pair_id in identifiers]
+    if graphs_by_id:
         raise InputError(
-            f"{blocks[0].file}: the ::id of {len(by_id)} graphs is a pair_id of {pairs.name}, but the pair {missing!r}"
-            " has none; add that graph, or leave every ::id out to join them in the order of the pairs"
+            f"{blocks[0].file}: the ::id of {len(graphs_by_id)} graphs is a pair_id of {pairs.name}, but the pair"
+            f" {missing_id!r} has none; add that graph, or leave every ::id out to join them in the order of the pairs"
         )
     if len(blocks) != len(pairs):
         raise InputError(
@@ -163,19 +163,20 @@ def check_graph_cells(columns: Mapping[str, Any], source: SourceTable) -> None:
         InputError: a graph is broken (file, row and column), or a pair with graphs has several gold answers.
     """
     graphs = {name: columns[name].to_pylist() for name in GRAPH_COLUMNS if name in columns}
-    if not any(any(cells) for cells in graphs.values()):
-        return
+    if not any(map(any, graphs.values())):
+        return  # without graphs, several gold answers are allowed
     reference_type = columns["reference"].type
     if pa.types.is_list(reference_type) and pc.max(pc.list_value_length(columns["reference"])).as_py() > 1:
         raise several_answers_error(source.name)
     for name, cells in graphs.items():
         for index, text in enumerate(cells):
-            if text:
-                try:
-                    parse_graph(text)
-                except MissingExtraError:
-                    return
-                except InputError as error:
-                    raise InputError(
-                        f"{source.where(index)}, column {name}: {error}; mend the graph, or leave the cell empty"
-                    ) from None
+            if not text:
+                continue
+            try:
+                parse_graph(text)
+            except MissingExtraError:
+                return
+            except InputError as error:
+                raise InputError(
+                    f"{source.location(index)}, column {name}: {error}; mend the graph, or leave the cell empty"
+                ) from None

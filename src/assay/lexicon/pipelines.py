@@ -32,9 +32,9 @@ def load_pipeline(name: str | Path, exclude: Sequence[str]) -> Language:
     except (OSError, ValueError, ImportError) as error:
         message = " ".join(str(error).split())
         # spaCy's error codes for "no such package or folder" and "no such folder"
-        why = "not found" if message.startswith(("[E050]", "[E052]")) else f"cannot be loaded: {message}"
+        problem = "not found" if message.startswith(("[E050]", "[E052]")) else f"cannot be loaded: {message}"
         raise InputError(
-            f"spaCy pipeline {str(name)!r}: {why}; give the folder of a pipeline, or the name of one that is "
+            f"spaCy pipeline {str(name)!r}: {problem}; give the folder of a pipeline, or the name of one that is "
             "installed, such as en_core_web_sm after: python -m spacy download en_core_web_sm"
         ) from error
     if not pipeline("word").has_annotation("POS"):

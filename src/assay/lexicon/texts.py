@@ -25,8 +25,8 @@ _NUMBER_CATEGORY = r"\pN"
 
 
 def pair_key(first: str, second: str) -> tuple[str, str]:
-    """Return the sorted keys of two texts, so that a pair and its reverse have the same; see :func:`text_key`."""
-    return in_order(text_key(first), text_key(second))
+    """Return the sorted keys (:func:`text_key`) of two texts, which are the same for a pair and its reverse."""
+    return sorted_pair(text_key(first), text_key(second))
 
 
 def text_key(text: str) -> str:
@@ -41,7 +41,7 @@ def text_key(text: str) -> str:
     return " ".join(_WORD.findall(folded) or folded.split())
 
 
-def in_order(first: str, second: str) -> tuple[str, str]:
+def sorted_pair(first: str, second: str) -> tuple[str, str]:
     """Return two texts sorted by code points."""
     return (first, second) if first <= second else (second, first)
 
@@ -58,15 +58,15 @@ def has_number(column: pa.ChunkedArray) -> NDArray[np.bool_]:
     import pyarrow.compute as pc
 
     row_has_number = np.zeros(len(column), dtype=bool)
-    for texts, rows in laid_flat(column):
-        np.logical_or.at(
-            row_has_number, rows, np.asarray(pc.match_substring_regex(texts, _NUMBER_CATEGORY), dtype=bool)
-        )
+    for texts, rows in flattened_texts(column):
+        text_has_number = np.asarray(pc.match_substring_regex(texts, _NUMBER_CATEGORY), dtype=bool)
+        # .at, since a row with several texts occurs several times in rows
+        np.logical_or.at(row_has_number, rows, text_has_number)
     return row_has_number
 
 
-def laid_flat(column: pa.ChunkedArray) -> Iterator[tuple[pa.Array, NDArray[np.int64]]]:
-    """Yield the texts of each chunk of a column, with lists flattened, and the row of each text in the column."""
+def flattened_texts(column: pa.ChunkedArray) -> Iterator[tuple[pa.Array, NDArray[np.int64]]]:
+    """Yield, for each chunk of a column, its n texts with lists flattened, and each text's row in the column, (n,)."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -16,8 +16,10 @@ from assay.paths import cache_dir, data_dirs
 
 REMEDY = "sudo apt-get install wordnet-base, or python -m nltk.downloader wordnet"
 #: The folders of Debian's and Ubuntu's package wordnet-base, and of Fedora's wordnet.
-_SYSTEM = ("/usr/share/wordnet", "/usr/share/wordnet-3.0/dict")
+_SYSTEM_FOLDERS = ("/usr/share/wordnet", "/usr/share/wordnet-3.0/dict")
 _PARTS = ("noun", "verb", "adj", "adv")
+#: The number of bytes at the beginning of a data file that have the licence.
+_LICENCE_BYTES = 3000
 #: The files that decide which words are synonyms.
 _SYNONYM_FILES = (
     *(f"index.{part}" for part in _PARTS),
@@ -46,7 +48,7 @@ def find_wordnet() -> Any | None:
             return find(resource)
         except LookupError:
             continue
-    for folder in map(Path, _SYSTEM):
+    for folder in map(Path, _SYSTEM_FOLDERS):
         if _is_complete(folder):
             return folder
     return None
@@ -57,7 +59,11 @@ def _is_complete(folder: Path) -> bool:
 
 
 def _require_wordnet() -> Any:
-    """Return the path of an installed WordNet, see :func:`find_wordnet`; raise UnavailableError if there is none."""
+    """Return the path of an installed WordNet as :func:`find_wordnet` does.
+
+    Raises:
+        UnavailableError: there is none.
+    """
     root = find_wordnet()
     if root is None:
         raise UnavailableError("WordNet is not on this machine", REMEDY)
@@ -76,17 +82,18 @@ def open_wordnet() -> Any:
 
 
 def check_wordnet() -> None:
-    """Return if a WordNet is installed and NLTK can open it; reading it, which takes a second, is left out.
+    """Check that a WordNet is installed and NLTK can open it; reading it, which takes a second, is left out.
 
     Raises:
-        UnavailableError: see :func:`open_wordnet`.
+        UnavailableError: there is no WordNet, or NLTK refuses it because of its permissions.
     """
     from nltk.data import FileSystemPathPointer
 
     root = _require_wordnet()
     with _explain_refusal(root):
         _add_to_nltk_path(root)
-        (FileSystemPathPointer(str(root)) if isinstance(root, Path) else root).join(_SYNONYM_FILES[0]).open().close()
+        pointer = FileSystemPathPointer(str(root)) if isinstance(root, Path) else root
+        pointer.join(_SYNONYM_FILES[0]).open().close()
 
 
 @contextmanager
@@ -109,7 +116,7 @@ def _add_to_nltk_path(root: Any) -> None:
 
 @functools.lru_cache(maxsize=2)
 def _open_reader(root: Any) -> Any:
-    """Return NLTK's reader of a WordNet.
+    """Return NLTK's reader of a WordNet, cached in the process.
 
     Args:
         root: the folder, or NLTK's pointer to an archive.
@@ -133,7 +140,7 @@ def _open_reader(root: Any) -> Any:
 
 
 def wordnet_signature() -> str:
-    """Return version and digest of the installed WordNet (``3.0-0123456789abcdef``), or ``absent``."""
+    """Return the version and digest of the installed WordNet (``3.0-0123456789abcdef``), or else ``absent``."""
     root = find_wordnet()
     return "absent" if root is None else _version_and_digest(root)
 
@@ -154,7 +161,9 @@ def _version_and_digest(root: Any) -> str:
 
 def _version_in_licence(content: bytes) -> str:
     """Return the version stated in the licence at the top of a data file, or ``unknown``."""
-    for part in content[:3000].decode("ascii", "replace").split("WordNet ")[1:]:
+    licence = content[:_LICENCE_BYTES].decode("ascii", "replace")
+    # the version is in a line such as "WordNet 3.0 Copyright 2006", and "WordNet " occurs elsewhere too
+    for part in licence.split("WordNet ")[1:]:
         if " Copyright" in part[:16]:
             return part.split()[0]
     return "unknown"

@@ -40,13 +40,13 @@ class EnglishReader(WordNetCorpusReader):  # type: ignore[misc]
 
         The standard library decodes it, many times faster than NLTK's streams do.
         """
-        return io.StringIO(_lexnames()) if file == "lexnames" else io.TextIOWrapper(super().open(file), "utf-8")
+        return io.StringIO(_lexnames_content()) if file == "lexnames" else io.TextIOWrapper(super().open(file), "utf-8")
 
     def map_wn(self, version: str = "wordnet") -> None:
         """Do nothing: the map between versions is for other languages, and needs the file ``index.sense``."""
 
     def senses(self, word: str) -> Senses:
-        """Return (part of speech, offset) of each synset of *word* or of one of its base forms."""
+        """Return (part of speech, offset) of each synset of *word* or of one of its base forms, in any case."""
         word = word.lower()
         senses: set[tuple[str, int]] = set()
         for part in _PARTS:
@@ -61,7 +61,8 @@ class EnglishReader(WordNetCorpusReader):  # type: ignore[misc]
         return frozenset((part, offset) for part in _PARTS for offset in entry.get(part, ()))
 
 
-def _lexnames() -> str:
+def _lexnames_content() -> str:
+    """Return the content of the file ``lexnames``: lines of number, name and part of speech."""
     names = enumerate(_LEXNAMES.split())
     return "".join(f"{number:02d}\t{name}\t{_PART_NUMBERS[name.split('.')[0]]}\n" for number, name in names)
 
@@ -94,16 +95,17 @@ class Synonyms:
 
     Args:
         reader: the reader of WordNet.
-        size: the number of words to cache (about a kilobyte each).
+        cache_size: the number of words to cache (about a kilobyte each).
     """
 
-    def __init__(self, reader: EnglishReader, size: int) -> None:
+    def __init__(self, reader: EnglishReader, cache_size: int) -> None:
         self._reader = reader
-        self.senses = functools.lru_cache(maxsize=size)(reader.senses)
-        self.members = functools.lru_cache(maxsize=size)(reader.members)
-        self.synsets = functools.lru_cache(maxsize=size)(self._synsets)
+        self.senses = functools.lru_cache(maxsize=cache_size)(reader.senses)
+        self.members = functools.lru_cache(maxsize=cache_size)(reader.members)
+        self.synsets = functools.lru_cache(maxsize=cache_size)(self._synsets)
 
     def _synsets(self, word: str) -> tuple[_AllSenses]:
+        """Return one synset with the lemma names of all synsets of a word, computed without the cache."""
         names = {lemma.name() for synset in self._reader.synsets(word) for lemma in synset.lemmas()}
         return (_AllSenses(tuple(map(_Word, names))),)
 
@@ -121,7 +123,7 @@ class SynonymsWithin:
     members: Senses
 
     def synsets(self, word: str) -> tuple[_AllSenses, ...]:
-        """Return all senses of *word*, or none if none can match, so that few synsets are read from disk."""
+        """Return all senses of *word* as one synset; no synset if none can match, so that few are read from disk."""
         if self.synonyms.senses(word).isdisjoint(self.members):
             return ()
         return self.synonyms.synsets(word)

@@ -1,4 +1,4 @@
-"""Metrics of how similar two texts are, by name; independent of datasets.
+"""Metrics of the similarity of two texts, by name; independent of datasets.
 
 Every name is imported when it is first used.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from assay.lazy import on_first_use
+from assay.lazy import lazy_attributes
 
 if TYPE_CHECKING:
     from assay.metrics.base import Batch, ColumnMetric, Context, Declaration, Metric, PairMetric, option
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from assay.metrics.name import MetricName
     from assay.metrics.registry import Entry, describe_metric, list_metrics, load_metric
 else:
-    __getattr__, __dir__ = on_first_use(__name__)
+    __getattr__, __dir__ = lazy_attributes(__name__)
 
 __all__ = [
     "Batch",

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from assay.errors import InputError, MissingExtraError, UnavailableError
-from assay.metrics.name import SUBJECT, MetricName, describe_options, format_value, option, read_value
+from assay.metrics.name import SUBJECT, MetricName, convert_value, format_value, option, options_of
 from assay.metrics.provenance import ABSENT, origin_of, own_version, version_of
-from assay.progress import counted
+from assay.progress import track_progress
 
 if TYPE_CHECKING:
     import numpy as np
@@ -81,21 +81,23 @@ class Batch:
 
     def asked(self) -> Batch:
         """Return the batch with each question put before both texts of its pair; unchanged without questions."""
-        if self.questions is None:
+        questions = self.questions
+        if questions is None:
             return self
 
-        def ask(texts: Sequence[str]) -> list[str]:
-            return [question_before(question, text) for question, text in zip(self.questions or (), texts, strict=True)]
+        def prepend_questions(texts: Sequence[str]) -> list[str]:
+            return [prepend_question(question, text) for question, text in zip(questions, texts, strict=True)]
 
-        return dataclasses.replace(self, references=ask(self.references), candidates=ask(self.candidates))
+        references, candidates = prepend_questions(self.references), prepend_questions(self.candidates)
+        return dataclasses.replace(self, references=references, candidates=candidates)
 
     def swapped(self) -> Batch:
-        """Return the batch with references and candidates exchanged."""
+        """Return the batch with references and candidates exchanged, and without ``gold_answers``."""
         return Batch(self.candidates, self.references, self.questions, self.candidate_graphs, self.reference_graphs)
 
 
-def question_before(question: str, text: str) -> str:
-    """Return question and text as one input for a model; the text alone if the question is blank."""
+def prepend_question(question: str, text: str) -> str:
+    """Return the question and the text as one input for a model; the text alone if the question is blank."""
     return f"{question.strip()} {text}" if question.strip() else text
 
 
@@ -212,7 +214,7 @@ def _text_column(metric: Metric, name: str, texts: Any) -> Sequence[str]:
 
 
 def _type_text(value: Any) -> str:
-    """Return ``None`` or the type of a value, for a message."""
+    """Return the type of a value for a message, such as ``of type int``; ``None`` if the value is None."""
     return "None" if value is None else f"of type {type(value).__name__}"
 
 
@@ -224,18 +226,19 @@ def _accept_columns(score: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     @functools.wraps(score)
-    def call(self: Metric, batch: Any = None, *columns: Any, **named: Any) -> Any:
+    def score_batch_or_columns(self: Metric, batch: Any = None, *columns: Any, **named_columns: Any) -> Any:
         if isinstance(batch, Batch):
-            return score(self, batch, *columns, **named)
-        positional = () if batch is None else (batch, *columns)
+            return score(self, batch, *columns, **named_columns)
+        # without a batch, the first positional argument is a column; it is None if all columns are named
+        positional_columns = () if batch is None else (batch, *columns)
         try:
-            arguments = inspect.signature(Batch).bind(*positional, **named).arguments
+            arguments = inspect.signature(Batch).bind(*positional_columns, **named_columns).arguments
         except TypeError as error:
             raise InputError(f"metric {self}: {error}; score takes {_ARGUMENTS}, or a Batch") from None
         texts = {name: _text_column(self, name, column) for name, column in arguments.items() if column is not None}
         return score(self, Batch(**texts))
 
-    return call
+    return score_batch_or_columns
 
 
 @dataclass(frozen=True)
@@ -264,8 +267,9 @@ class Metric(ABC):
             cls.score = _accept_columns(score)  # type: ignore[method-assign]
 
     def __post_init__(self) -> None:
-        for name, item in describe_options(type(self)).items():
-            value = read_value(self.declaration.name, item, getattr(self, name))
+        for name, item in options_of(type(self)).items():
+            value = convert_value(self.declaration.name, item, getattr(self, name))
+            # a frozen dataclass allows no plain assignment
             object.__setattr__(self, name, value)
 
     @abstractmethod
@@ -358,8 +362,16 @@ class Metric(ABC):
     @property
     def name(self) -> MetricName:
         """The name as the user typed it; if there is none, one made of the subject and the non-default options."""
-        typed: MetricName | None = self.__dict__.get("_typed")
-        return typed or MetricName(self.declaration.name, getattr(self, SUBJECT, None), self._changed())
+        return self._typed_name or MetricName(
+            self.declaration.name, getattr(self, SUBJECT, None), self._changed_options()
+        )
+
+    @property
+    def _typed_name(self) -> MetricName | None:
+        """The name as the user typed it; None for a metric that was not loaded by its name."""
+        # not a field, since fields are options and decide which metrics are equal
+        typed_name: MetricName | None = self.__dict__.get("_typed")
+        return typed_name
 
     def __str__(self) -> str:
         return str(self.name)
@@ -393,7 +405,7 @@ class Metric(ABC):
         This is the metric, its subject, every option, data digests, the versions of the packages that compute it, the
         distribution of a third-party metric, and assay's version.
         """
-        fields = {key: format_value(getattr(self, key)) for key in describe_options(type(self))}
+        fields = {key: format_value(getattr(self, key)) for key in options_of(type(self))}
         return {"metric": self.declaration.name} | fields | self.data_signature() | self._package_versions()
 
     def long_signature(self) -> str:
@@ -402,23 +414,24 @@ class Metric(ABC):
 
     def short_signature(self) -> str:
         """Return the signature as one line, without the options that have their default values."""
-        changed = dict(self._changed())
         subject = {SUBJECT: getattr(self, SUBJECT)} if hasattr(self, SUBJECT) else {}
-        parts = {"metric": self.declaration.name} | subject | changed
+        parts = {"metric": self.declaration.name} | subject | dict(self._changed_options())
         return _signature_line(parts | self.data_signature() | self._package_versions())
 
     def redeclare(self, **changes: Any) -> None:
         """Replace fields of this object's declaration, for options that change what the metric promises."""
         object.__setattr__(self, "declaration", dataclasses.replace(self.declaration, **changes))
 
-    def _changed(self) -> tuple[tuple[str, str], ...]:
+    def _changed_options(self) -> tuple[tuple[str, str], ...]:
+        """Return (option, value as text) of each option, except the subject, whose value is not the default."""
         return tuple(
             (key, format_value(getattr(self, key)))
-            for key, item in describe_options(type(self)).items()
+            for key, item in options_of(type(self)).items()
             if key != SUBJECT and getattr(self, key) != item.default
         )
 
     def _package_versions(self) -> dict[str, str]:
+        """Return the end of a signature: the versions of packages and of assay, and a third-party distribution."""
         packages = {package: version_of(package) for package in self.declaration.provider}
         return packages | origin_of(type(self)) | {"assay": own_version()}
 
@@ -436,7 +449,7 @@ class PairMetric(Metric):
         import numpy as np
 
         function = self.scorer()
-        pairs = counted(batch.pairs(), len(batch))
+        pairs = track_progress(batch.pairs(), len(batch))
         return np.fromiter((function(*pair) for pair in pairs), dtype=np.float64, count=len(batch))
 
 
@@ -465,5 +478,6 @@ class ColumnMetric(Metric):
 
 
 def _signature_line(parts: Mapping[str, str]) -> str:
-    (_, name), *rest = parts.items()
-    return "|".join([name, *(f"{key}:{value}" for key, value in rest)])
+    """Return the parts of a signature as one line; of the first part, the metric's name, only the value is written."""
+    (_, name), *others = parts.items()
+    return "|".join([name, *(f"{key}:{value}" for key, value in others)])

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Literal, Self
 from assay.errors import InputError
 from assay.metrics.base import Context, Declaration, option
 from assay.metrics.neural.metric import EncoderBased
-from assay.metrics.neural.runtime import current_runtime, device_of
-from assay.metrics.neural.views import Prep, View
+from assay.metrics.neural.runtime import current_runtime, devices_of
+from assay.metrics.neural.views import Preparation, View
 from assay.metrics.provenance import file_digest
 from assay.paths import user_path
 
@@ -20,10 +20,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from assay.metrics.neural.bertscore import Weigh
+    from assay.metrics.neural.bertscore import TokenWeighting
     from assay.metrics.neural.embeddings import TextEmbeddings
     from assay.metrics.work import Engine
 
+#: The beginning of a value of ``rescale`` that names a corpus.
 _CORPUS = "corpus:"
 _PROVIDER = ("torch", "transformers", "sentence-transformers")
 
@@ -33,8 +34,8 @@ class BertScore(EncoderBased):
     """BERTScore of candidate against reference; 0 where a text is empty.
 
     Precision and recall are in [-1, 1] unless rescaled; so is F, except for the rare pair where one of them is negative
-    and the other is not. Checked against the package bert-score on single pairs. The two differ where the package's
-    score depends on the batch: its mask of zeros beats negative similarities wherever a pair is padded.
+    and the other is not. The scores of single pairs are those of the package bert-score. In a batch the package's own
+    scores differ: its mask of zeros beats negative similarities wherever a pair is padded.
     """
 
     layer: int | None = option(
@@ -88,17 +89,17 @@ class BertScore(EncoderBased):
         return paths if self.rescale == "none" else (*paths, self.rescale.removeprefix(_CORPUS))
 
     def view(self) -> View:
-        """See :class:`EncoderBased`."""
-        return View(self._prep(), "tokens", self.chosen_layer())
+        """Return the view that reads the token embeddings of the chosen layer."""
+        return View(self._preparation(), "tokens", self.chosen_layer())
 
     def chosen_layer(self) -> int:
-        """Return the index of the layer whose embeddings are compared."""
+        """Return the number of the layer whose embeddings are compared, from 1; 0 for the input embeddings."""
         layer = self.layer
         reference = self.located().reference
         if layer is None and reference.kind == "hub":
-            from assay.metrics.neural.bertscore import chosen_layer
+            from assay.metrics.neural.bertscore import recommended_layer
 
-            layer = chosen_layer(reference.name)
+            layer = recommended_layer(reference.name)
         return self.resolve_layer(layer)
 
     def needs(self) -> Engine:
@@ -111,11 +112,15 @@ class BertScore(EncoderBased):
         runtime = current_runtime()
         idf = None if self.idf == "none" else self.idf
         return BertScorePackageEngine(
-            str(model.folder), model.digest, self.chosen_layer(), idf, device_of(runtime)[0], runtime.threads
+            str(model.folder), model.digest, self.chosen_layer(), idf, devices_of(runtime)[0], runtime.threads
         )
 
     def data_signature(self) -> dict[str, str]:
-        """See :class:`Metric`."""
+        """Return what the model adds to the signature, the layer, and digests of the corpus and of the baseline.
+
+        Raises:
+            InputError: the corpus or the baseline cannot be read.
+        """
         from assay.metrics.neural.bertscore import RANDOM_PAIRS, read_baseline, read_corpus
 
         signature = {"layer": str(self.chosen_layer())}
@@ -123,6 +128,7 @@ class BertScore(EncoderBased):
             signature["idf"] = self._corpus_digest()
         if self.rescale.startswith(_CORPUS):
             path = user_path(self.rescale.removeprefix(_CORPUS))
+            # read only as a check, here and below: an error is reported before any pair is scored
             read_corpus(str(path))
             signature["rescale"] = f"{RANDOM_PAIRS} random pairs of {file_digest(path)[:16]}"
         elif self.rescale != "none":
@@ -133,23 +139,29 @@ class BertScore(EncoderBased):
     def compare(
         self, embeddings: TextEmbeddings, left: NDArray[np.intp], right: NDArray[np.intp]
     ) -> NDArray[np.float64]:
-        """See :class:`EncoderBased`."""
+        """Return the chosen output of each pair, float64, shape (n,); 0 before rescaling if a text has no weight.
+
+        Args:
+            embeddings: the token embeddings of the distinct texts.
+            left: the index of each reference, shape (n,).
+            right: the index of each candidate, shape (n,).
+        """
         from assay.metrics.neural.bertscore import harmonic_mean, match_tokens
 
-        precision, recall = match_tokens(embeddings, left, right, self.weights())
-        return self.finish({"precision": precision, "recall": recall, "f": harmonic_mean(precision, recall)})
+        precision, recall = match_tokens(embeddings, left, right, self.token_weighting())
+        return self.chosen_output({"precision": precision, "recall": recall, "f": harmonic_mean(precision, recall)})
 
-    def weights(self) -> Weigh:
+    def token_weighting(self) -> TokenWeighting:
         """Return the function that maps an array of token ids to an array of weights of the same shape."""
-        from assay.metrics.neural.bertscore import equal_weights, token_weights
+        from assay.metrics.neural.bertscore import equal_weighting, idf_weighting
 
         model = self.located()
         if self.idf == "none":
-            return equal_weights(str(model.folder), model.digest)
-        return token_weights(str(model.folder), model.digest, self.idf, self._corpus_digest(), self._prep())
+            return equal_weighting(str(model.folder), model.digest)
+        return idf_weighting(str(model.folder), model.digest, self.idf, self._corpus_digest(), self._preparation())
 
-    def finish(self, outputs: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
-        """Return the chosen output, float64, shape (n,), rescaled by the baseline if the option rescale is set.
+    def chosen_output(self, outputs: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
+        """Return the output that the options choose, float64, shape (n,), rescaled by the baseline if there is one.
 
         Args:
             outputs: precision, recall and f, shape (n,) each.
@@ -160,11 +172,18 @@ class BertScore(EncoderBased):
         baseline = self._baseline()
         return (scores - baseline) / (1.0 - baseline)
 
-    def _prep(self) -> Prep:
-        described = self.description()
-        return Prep(limit=self.limit(), strip=True, space=described.model_type in ("roberta", "gpt2"))
+    def _preparation(self) -> Preparation:
+        """Return how the texts are prepared, which is the same for pairs and for the corpus of the token weights."""
+        # as in the package: without a leading space these tokenizers would split the first word in another way
+        leading_space = self.description().model_type in ("roberta", "gpt2")
+        return Preparation(limit=self.limit(), strip=True, leading_space=leading_space)
 
     def _corpus_digest(self) -> str:
+        """Return the first 16 hex digits of the digest of the corpus for the token weights.
+
+        Raises:
+            InputError: the corpus cannot be read, or is that of a dataset and the metric is not bound to one.
+        """
         from assay.metrics.neural.bertscore import read_corpus
 
         if self.idf == "references":
@@ -173,22 +192,28 @@ class BertScore(EncoderBased):
         return file_digest(user_path(self.idf))[:16]
 
     def _baseline(self) -> float:
+        """Return the baseline below 1 to rescale by, from its file or as the mean score of random pairs.
+
+        Raises:
+            InputError: the file or the corpus of the baseline cannot be read.
+        """
         from assay.metrics.neural.bertscore import read_baseline
 
         if not self.rescale.startswith(_CORPUS):
             return read_baseline(self.rescale, self.chosen_layer(), self.output)
         path = user_path(self.rescale.removeprefix(_CORPUS))
-        return _mean_of_random_pairs(dataclasses.replace(self, rescale="none"), str(path), file_digest(path))
+        return _mean_score_of_random_pairs(dataclasses.replace(self, rescale="none"), str(path), file_digest(path))
 
 
 @functools.lru_cache(maxsize=32)
-def _mean_of_random_pairs(metric: BertScore, path: str, digest: str) -> float:
+def _mean_score_of_random_pairs(metric: BertScore, path: str, digest: str) -> float:
     """Return the mean score of random pairs of lines of a corpus; cached.
 
     Args:
         metric: the metric, without rescaling.
         path: the path of the corpus.
-        digest: the digest of the corpus, so that a changed corpus is scored anew.
+        digest: the digest of the corpus; not read, but a part of the cache's key, so that a changed corpus is scored
+            anew.
     """
     from assay.metrics.neural.bertscore import random_pairs
     from assay.metrics.work import open_session

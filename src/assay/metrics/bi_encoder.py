@@ -9,7 +9,7 @@ from assay.errors import InputError, unknown_name
 from assay.metrics.base import Declaration, option
 from assay.metrics.models.files import read_json
 from assay.metrics.neural.metric import EncoderBased
-from assay.metrics.neural.views import Prep, View
+from assay.metrics.neural.views import Preparation, View
 
 if TYPE_CHECKING:
     import numpy as np
@@ -50,7 +50,7 @@ class BiEncoder(EncoderBased):
 
     @property
     def reads_sentences(self) -> bool:
-        """See :class:`ModelMetric`."""
+        """Whether the length limit of sentence-transformers applies: always, since a bi-encoder reads sentences."""
         return True
 
     def resolve_prefix(self) -> str:
@@ -75,14 +75,15 @@ class BiEncoder(EncoderBased):
         return prompts[prompt_name]
 
     def view(self) -> View:
-        """See :class:`EncoderBased`."""
+        """Return the view that reads the sentence embedding of each text, with the prefix before the text."""
         folder = self.located().folder
-        lower = read_json(folder / "sentence_bert_config.json").get("do_lower_case") is True
-        prep = Prep(limit=self.limit(), prefix=self.resolve_prefix(), strip=True, lower=lower)
-        return View(prep, "sentence", self.resolve_layer(None))
+        lowercase = read_json(folder / "sentence_bert_config.json").get("do_lower_case") is True
+        # white space around an answer means nothing; older versions of sentence-transformers strip it as well
+        preparation = Preparation(limit=self.limit(), prefix=self.resolve_prefix(), strip=True, lowercase=lowercase)
+        return View(preparation, "sentence", self.resolve_layer(None))
 
     def data_signature(self) -> dict[str, str]:
-        """See :class:`Metric`."""
+        """Return what the model adds to the signature, its kind of pooling, and the prefix if there is one."""
         signature = super().data_signature() | {"pooling": self.description().pooling or "mean"}
         prefix = self.resolve_prefix()
         if prefix:
@@ -92,7 +93,13 @@ class BiEncoder(EncoderBased):
     def compare(
         self, embeddings: TextEmbeddings, left: NDArray[np.intp], right: NDArray[np.intp]
     ) -> NDArray[np.float64]:
-        """See :class:`EncoderBased`."""
+        """Return the cosine of each pair's embeddings, float64, shape (n,), in [-1, 1].
+
+        Args:
+            embeddings: one vector per distinct text.
+            left: the index of each reference, shape (n,).
+            right: the index of each candidate, shape (n,).
+        """
         from assay.metrics.neural.embeddings import cosine
 
         return cosine(embeddings, left, right)

@@ -14,8 +14,8 @@ from assay.metrics.text import PreparedMetric, empty_score
 class Bleu(PreparedMetric):
     """Sentence BLEU of the candidate against the reference, from 0 to 1 (sacrebleu's score / 100).
 
-    Two blank texts have 1, one blank text 0. Identical texts have 1 as long as ``effective_order`` is on;
-    without it, and without smoothing, a text of fewer than ``max_ngram_order`` tokens has 0.
+    Two blank texts have 1, one blank text 0. Identical texts have 1 as long as ``effective_order`` is on; without it,
+    and without smoothing, a text of fewer than ``max_ngram_order`` tokens has 0.
     """
 
     smoothing: Literal["exp", "floor", "add-k", "none"] = option("exp", "how an n-gram without a match counts")
@@ -62,12 +62,13 @@ class Bleu(PreparedMetric):
         )
 
         def score(reference: str, candidate: str) -> float:
-            known = empty_score(reference, candidate)
-            if known is not None:
-                return known
+            score_of_blank = empty_score(reference, candidate)
+            if score_of_blank is not None:
+                return score_of_blank
             # a corpus of one sentence has the same value, without a warning for every sentence where effective_order
             # is off on purpose
             value: float = bleu.corpus_score([candidate], [[reference]]).score
+            # rounding errors may lead out of the range
             return min(max(value / 100, 0.0), 1.0)
 
-        return self.prepared(score)
+        return self.with_prepared_texts(score)

@@ -36,7 +36,7 @@ class Chrf(PairMetric):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.eps_smoothing:
-            # It takes in the orders that a short text has no n-gram of.
+            # this smoothing also counts n-gram orders of which a short text has no n-gram, so that equal texts lose
             self.redeclare(perfect=None)
 
     def scorer(self) -> Callable[[str, str], float]:
@@ -53,10 +53,11 @@ class Chrf(PairMetric):
         )
 
         def score(reference: str, candidate: str) -> float:
-            known = empty_score(reference, candidate)
-            if known is not None:
-                return known
+            score_of_blank = empty_score(reference, candidate)
+            if score_of_blank is not None:
+                return score_of_blank
             value: float = chrf.sentence_score(candidate, [reference]).score
+            # rounding errors may lead out of the range
             return min(max(value / 100, 0.0), 1.0)
 
         return score

@@ -28,13 +28,16 @@ FILE_NAME = "combined.json"
 FORMAT = 1
 #: The limit on the size of the file in bytes, so that a wrong or malicious file cannot fill the memory.
 MAX_FILE_BYTES = 50 * 2**20
+_REMEDY = "learn the combination again"
 
 
-class _Plain(BaseModel):
+class _FilePart(BaseModel):
+    """Base of the parts of the file: unknown fields, NaN and infinite numbers are refused."""
+
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
-class Member(_Plain):
+class Member(_FilePart):
     """A metric whose scores are inputs of the combination.
 
     Attributes:
@@ -50,8 +53,15 @@ class Member(_Plain):
     pairs_per_second: float | None = None
 
 
-class LinearStep(_Plain):
-    """See :class:`~assay.statistics.learners.Linear` and :class:`~assay.statistics.learners.Step`."""
+class LinearStep(_FilePart):
+    """A step with a linear function, as a :class:`~assay.statistics.learners.Step` has it.
+
+    Attributes:
+        kind: the kind of function.
+        intercept: the constant of the function.
+        weights: the weight of each input.
+        offset, slope: the calibration of the function.
+    """
 
     kind: Literal["linear"]
     intercept: float
@@ -60,8 +70,14 @@ class LinearStep(_Plain):
     slope: float = Field(ge=0)
 
 
-class TreesStep(_Plain):
-    """See :class:`~assay.statistics.learners.Trees` and :class:`~assay.statistics.learners.Step`."""
+class TreesStep(_FilePart):
+    """A step with trees, as a :class:`~assay.statistics.learners.Step` has them.
+
+    Attributes:
+        kind: the kind of function.
+        trees: the trees as LightGBM writes them.
+        offset, slope: the calibration of the function.
+    """
 
     kind: Literal["trees"]
     trees: str
@@ -69,7 +85,7 @@ class TreesStep(_Plain):
     slope: float = Field(ge=0)
 
 
-class CombinedFile(_Plain):
+class CombinedFile(_FilePart):
     """The content of ``combined.json``.
 
     Attributes:
@@ -96,9 +112,9 @@ class CombinedFile(_Plain):
     digest: str = ""
 
     def own_digest(self) -> str:
-        """Return the SHA-256 (hex) of all fields except ``digest``."""
-        plain = self.model_dump(mode="json", exclude={"digest"})
-        return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
+        """Return the SHA-256 digest (hexadecimal) of all fields except ``digest``, computed anew."""
+        fields = self.model_dump(mode="json", exclude={"digest"})
+        return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()
 
     @property
     def reads_question(self) -> bool:
@@ -128,20 +144,22 @@ class CombinedFile(_Plain):
             inputs[:, len(self.members) :] = properties_of(texts, self.properties)
         return inputs
 
-    def learned(self) -> Learned:
-        """Return the learned function."""
+    def learned_function(self) -> Learned:
+        """Return the function from the inputs of pairs to their scores."""
         all_inputs = tuple(range(len(self.means)))
         steps = []
         for step in self.steps:
-            function = (
-                Linear(step.intercept, step.weights) if isinstance(step, LinearStep) else Trees(step.trees, all_inputs)
-            )
+            function: Linear | Trees
+            if isinstance(step, LinearStep):
+                function = Linear(step.intercept, step.weights)
+            else:
+                function = Trees(step.trees, all_inputs)
             steps.append(Step(function, step.offset, step.slope))
         return Learned(self.levels, self.low, self.high, tuple(steps))
 
 
 def read_combined(folder: Path) -> CombinedFile:
-    """Read and check the combination in a folder.
+    """Return the combination in a folder, checked; cached until the file changes.
 
     Raises:
         InputError: the file is absent, invalid, of another version, or was changed after learning.
@@ -151,50 +169,67 @@ def read_combined(folder: Path) -> CombinedFile:
         stat = path.stat()
     except OSError:
         raise InputError(f"{folder}: is no folder of assay combine (it has no {FILE_NAME})") from None
-    return _read_combined(path, (stat.st_mtime_ns, stat.st_size))
+    return _read_combined(path, stat.st_size, stat.st_mtime_ns)
 
 
 @lru_cache(maxsize=32)
-def _read_combined(path: Path, version: tuple[int, int]) -> CombinedFile:
+def _read_combined(path: Path, size: int, modified_ns: int) -> CombinedFile:
     """Return the checked content of a file; cached, since every use of the metric asks for it.
 
     Args:
         path: the path of the file.
-        version: its modification time and size; a changed file is read again.
+        size: its size in bytes.
+        modified_ns: its modification time, so that a changed file is read again.
 
     Raises:
-        InputError: as for :func:`read_combined`.
+        InputError: the file is too large, cannot be read, is invalid, or was changed after learning.
     """
-    remedy = "learn the combination again"
-    if version[1] > MAX_FILE_BYTES:
-        raise InputError(f"{path}: has {version[1]:,} bytes, more than a combination has; {remedy}")
+    if size > MAX_FILE_BYTES:
+        raise InputError(f"{path}: has {size:,} bytes, more than a combination has; {_REMEDY}")
     try:
         content = CombinedFile.model_validate_json(path.read_bytes())
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(map(str, first["loc"])) or "the file"
-        raise InputError(f"{path}: cannot be read ({where}: {first['msg']}); {remedy}") from None
+        field = ".".join(map(str, first["loc"])) or "the file"
+        raise InputError(f"{path}: cannot be read ({field}: {first['msg']}); {_REMEDY}") from None
     except (OSError, RecursionError) as error:
-        raise InputError(f"{path}: cannot be read ({error}); {remedy}") from None
-    inputs = len(content.members) + len(content.properties)
-    sizes = [len(step.weights) for step in content.steps if isinstance(step, LinearStep)]
-    unknown = [name for name in content.properties if name not in PROPERTIES]
-    steps = max(1, len(content.levels) - 1)
-    if unknown or len(content.means) != inputs or len(content.steps) != steps or any(size != inputs for size in sizes):
-        raise InputError(f"{path}: its parts do not fit each other; {remedy}")
-    try:
-        for step in content.steps:
-            if isinstance(step, TreesStep):
-                check_trees(step.trees, inputs)
-    except ValueError as error:
-        raise InputError(f"{path}: its trees cannot be read ({error}); {remedy}") from None
+        raise InputError(f"{path}: cannot be read ({error}); {_REMEDY}") from None
+    _check_parts(path, content)
     if content.digest != content.own_digest():
-        raise InputError(f"{path}: was changed after it was learned (its digest is another); {remedy}")
+        raise InputError(f"{path}: was changed after it was learned (its digest is another); {_REMEDY}")
     return content
 
 
+def _check_parts(path: Path, content: CombinedFile) -> None:
+    """Check that the parts of a file fit each other, and that its trees can be read.
+
+    Raises:
+        InputError: they do not, or a property or the trees are invalid.
+    """
+    input_count = len(content.members) + len(content.properties)
+    step_count = max(1, len(content.levels) - 1)
+    fits = (
+        all(name in PROPERTIES for name in content.properties)
+        and len(content.means) == input_count
+        and len(content.steps) == step_count
+        and all(len(step.weights) == input_count for step in content.steps if isinstance(step, LinearStep))
+    )
+    if not fits:
+        raise InputError(f"{path}: its parts do not fit each other; {_REMEDY}")
+    try:
+        for step in content.steps:
+            if isinstance(step, TreesStep):
+                check_trees(step.trees, input_count)
+    except ValueError as error:
+        raise InputError(f"{path}: its trees cannot be read ({error}); {_REMEDY}") from None
+
+
 def best_scores(metric: Metric, batch: Batch) -> Floats:
-    """Return the score of each pair, float64, shape (n,); with several gold answers, the best score."""
+    """Return the score of each of n pairs, float64, shape (n,).
+
+    With several gold answers it is the best score, unless the metric reads them together; NaN only if no gold answer
+    has a score.
+    """
     session = open_session(metric.needs(), keep=True)
     if batch.gold_answers is None or metric.declaration.reads_all_references:
         values: Floats = session.score([metric], batch).values[:, 0]
@@ -204,7 +239,9 @@ def best_scores(metric: Metric, batch: Batch) -> Floats:
     flat_golds = [gold for golds in batch.gold_answers for gold in golds]
     single = Batch(flat_golds, repeated.candidates, repeated.questions)
     scores = session.score([metric], single).values[:, 0]
+    # fmax and fmin ignore NaN, the score of a gold answer without one
     best_of = np.fmax if metric.declaration.higher_is_better else np.fmin
+    # the first score of each pair
     starts = np.flatnonzero(np.diff(rows, prepend=-1))
     best: Floats = best_of.reduceat(scores, starts) if len(scores) else scores
     return best

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @functools.cache
-def bundled_paths() -> dict[str, Path]:
+def bundled_folders() -> dict[str, Path]:
     """Return the folders of combinations that are bundled with assay, by name."""
     return {path.name: path for path in sorted((Path(__file__).parent / "presets").iterdir())}
 
@@ -69,8 +69,8 @@ class Combined(Metric):
     @property
     def path(self) -> Path:
         """The folder of the combination: one on this machine, or else one that is bundled with assay."""
-        named = user_path(self.subject)
-        return named if named.exists() else bundled_paths().get(self.subject, named)
+        user_folder = user_path(self.subject)
+        return user_folder if user_folder.exists() else bundled_folders().get(self.subject, user_folder)
 
     @property
     def file(self) -> CombinedFile:
@@ -84,7 +84,7 @@ class Combined(Metric):
         if not (self.path / FILE_NAME).exists():
             raise InputError(
                 f"{self.subject}: is no folder of assay combine (it has no {FILE_NAME}); "
-                f"assay has {', '.join(bundled_paths())}"
+                f"assay has {', '.join(bundled_folders())}"
             )
         return read_combined(self.path)
 
@@ -102,7 +102,8 @@ class Combined(Metric):
         for metric in members:
             if isinstance(metric, ColumnMetric | Combined):
                 raise InputError(f"{self.path}: reads {metric}, which is no metric of texts; learn it again without it")
-            if not self.trust and (code := metric.foreign_code()):
+            code = metric.foreign_code()
+            if code and not self.trust:
                 raise UnavailableError(
                     f"its member {metric} runs or asks what the folder names ({code})",
                     f"if you trust the folder: combined:{self.subject},trust=true",
@@ -113,19 +114,20 @@ class Combined(Metric):
         """Return the scripts and servers that its members run or call; empty without the option trust."""
         if not self.trust:
             return ""
-        return ", ".join(code for metric in self.members() if (code := metric.foreign_code()))
+        codes = [metric.foreign_code() for metric in self.members()]
+        return ", ".join(code for code in codes if code)
 
     def takes(self, name: str) -> bool:
         """Tell whether an option changes the score: every option except trust."""
         return name != "trust"
 
     def signature(self) -> dict[str, str]:
-        """See :meth:`Metric.signature`; the option trust is not part of it."""
+        """Return everything that changes the score, in a fixed order: without the option trust, which changes none."""
         return {key: value for key, value in super().signature().items() if key != "trust"}
 
     def files(self) -> tuple[str, ...]:
         """Return the folder, unless it is bundled with assay."""
-        return () if self.path in bundled_paths().values() else (self.subject,)
+        return () if self.path in bundled_folders().values() else (self.subject,)
 
     def check_available(self) -> None:
         """Check that the folder, the packages of its function, and all members are available.
@@ -153,15 +155,18 @@ class Combined(Metric):
         for member, signature in zip(self.file.members, signatures, strict=True):
             learned, current = dict(identity_of(member.signature)), dict(identity_of(signature))
             if learned != current:
-                keys = [key for key in sorted(learned.keys() | current.keys()) if learned.get(key) != current.get(key)]
-                parts = ", ".join(f"{key} {current.get(key, ABSENT)}, then {learned.get(key, ABSENT)}" for key in keys)
+                all_keys = sorted(learned.keys() | current.keys())
+                differing = [key for key in all_keys if learned.get(key) != current.get(key)]
+                differences = ", ".join(
+                    f"{key} {current.get(key, ABSENT)}, then {learned.get(key, ABSENT)}" for key in differing
+                )
                 raise UnavailableError(
-                    f"its member {member.metric} is another one than it was learned from ({parts})",
+                    f"its member {member.metric} is another one than it was learned from ({differences})",
                     "take the same model, or learn the combination again",
                 )
 
     def data_signature(self) -> dict[str, str]:
-        """Return the digest of the combination, which covers the signatures of the members."""
+        """Return the digest of the combination, which covers the signatures of the members; ``absent`` if unusable."""
         try:
             return {"combination": self.file.digest[:16]}
         except InputError:
@@ -177,7 +182,7 @@ class Combined(Metric):
             metric.obtain(offline=offline)
 
     def says(self) -> str:
-        """Return a line with the training data, the range of the labels, and the members."""
+        """Return a line for readers with the training data, the range of the labels, and the members."""
         combination = self.file
         data = combination.learned_from.get("data", "data")
         members = ", ".join(map(str, self.members()))
@@ -191,7 +196,7 @@ class Combined(Metric):
             texts: the texts of each pair; may be empty if the combination reads no properties of texts.
         """
         combination = self.file
-        return combination.learned().values(combination.inputs_of(scores, texts))
+        return combination.learned_function().values(combination.inputs_of(scores, texts))
 
     def score(self, batch: Batch) -> NDArray[np.float64]:
         """Return one score per pair: float64, shape ``(len(batch),)``; computes the scores of all members."""

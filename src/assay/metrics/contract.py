@@ -9,9 +9,9 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from assay.errors import AssayError, InputError, raised_at
+from assay.errors import AssayError, InputError, error_location
 from assay.metrics.base import Batch, ColumnMetric, Metric
-from assay.metrics.name import SUBJECT, MetricName, Option, describe_options
+from assay.metrics.name import SUBJECT, MetricName, Option, options_of
 from assay.metrics.registry import load_metric
 
 if TYPE_CHECKING:
@@ -67,10 +67,10 @@ def check_metric(metric: str | MetricName | Metric) -> list[ContractFinding]:
     loaded.check_available()
     if loaded not in loaded.expand():
         raise InputError(f"metric {str(loaded)!r} means several metrics; check one of them: {loaded.expand()[0]}")
-    findings = [_run_check(name, check, loaded) for name, check in _STATIC]
+    findings = [_run_check(name, check, loaded) for name, check in _STATIC_CHECKS]
     if isinstance(loaded, ColumnMetric):
         return [*findings, ContractFinding("scores", True, "not computed: a recorded score is read from the data")]
-    return findings + [_run_check(name, check, loaded) for name, check in _DYNAMIC]
+    return findings + [_run_check(name, check, loaded) for name, check in _SCORE_CHECKS]
 
 
 def _run_check(name: str, check: Callable[[Metric], str], metric: Metric) -> ContractFinding:
@@ -80,7 +80,7 @@ def _run_check(name: str, check: Callable[[Metric], str], metric: Metric) -> Con
     except _BrokenError as error:
         return ContractFinding(name, False, str(error))
     except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a plugin raises is the outcome of the check
-        return ContractFinding(name, False, f"raised {type(error).__name__}: {error} ({raised_at(error)})")
+        return ContractFinding(name, False, f"raised {type(error).__name__}: {error} ({error_location(error)})")
 
 
 class _BrokenError(Exception):
@@ -93,6 +93,7 @@ def _require(holds: bool, message: str) -> None:
 
 
 def _batch_of(pairs: tuple[tuple[str, str], ...] = _PAIRS + _EMPTY) -> Batch:
+    """Return pairs as a batch with placeholder questions and graphs, which metrics of these can score."""
     references, candidates = zip(*pairs, strict=True)
     questions = ["what?"] * len(pairs)
     return Batch(
@@ -128,7 +129,7 @@ def _checked_scores(metric: Metric, batch: Batch) -> NDArray[np.float64]:
         pair = _raising_pair(metric, batch)
         if pair is None:
             raise
-        reason = f"raised {type(error).__name__}: {error} ({raised_at(error)})"
+        reason = f"raised {type(error).__name__}: {error} ({error_location(error)})"
         raise _BrokenError(f"{reason}, for reference {pair[0]!r} and candidate {pair[1]!r}") from error
     _require(
         type(scores) is np.ndarray and scores.dtype == np.float64 and scores.shape == (len(batch),),
@@ -149,7 +150,7 @@ def _raising_pair(metric: Metric, batch: Batch) -> tuple[str, str] | None:
 
 
 def _require_equal(
-    metric: Metric, left: NDArray[np.float64], right: NDArray[np.float64], batch: Batch, what: str
+    metric: Metric, left: NDArray[np.float64], right: NDArray[np.float64], batch: Batch, condition: str
 ) -> None:
     """Check that two scores of each pair differ by no more than the metric's tolerance; NaN equals NaN.
 
@@ -157,7 +158,7 @@ def _require_equal(
         metric: the metric.
         left, right: the two scores of each pair, shape (n,) each.
         batch: the pairs.
-        what: the beginning of the message.
+        condition: how the two scores came about, for the beginning of the message.
 
     Raises:
         _BrokenError: some pairs differ; the message shows the first.
@@ -169,7 +170,8 @@ def _require_equal(
     if len(differing):
         row = int(differing[0])
         pair = (batch.references[row], batch.candidates[row])
-        raise _BrokenError(f"{what}: {pair} has {left[row]:.6g} and {right[row]:.6g} ({len(differing)} pairs differ)")
+        scores = f"{left[row]:.6g} and {right[row]:.6g}"
+        raise _BrokenError(f"{condition}: {pair} has {scores} ({len(differing)} pairs differ)")
 
 
 # The checks: each returns the detail of a finding, or raises _BrokenError if the promise is broken.
@@ -190,7 +192,7 @@ def _check_declaration(metric: Metric) -> str:
 
 
 def _check_name(metric: Metric) -> str:
-    """Check that the metric's name is read back as the same metric."""
+    """Check that the metric's name is read back as the same metric, and return the name."""
     reloaded = load_metric(MetricName.parse(metric.name.text))
     _require(reloaded == metric, f"{metric} is read back as another metric: {reloaded!r}")
     return str(metric)
@@ -204,12 +206,12 @@ def _check_pickle(metric: Metric) -> str:
 
 
 def _check_signature(metric: Metric) -> str:
-    """Check that the signature consists of text and changes with every option that affects the metric."""
+    """Check that the signature is text and changes with every option that affects the metric; return it in short."""
     signature = metric.signature()
     for key, value in signature.items():
         _require(isinstance(key, str) and isinstance(value, str), f"{key!r}: {value!r} is not text")
     _require("assay" in signature, "the version of assay is missing")
-    for key, others in _other_values(metric).items():
+    for key, others in _other_values_by_option(metric).items():
         if not others:
             continue
         # one change suffices, since a default such as "auto" may be equivalent to one of the other values
@@ -227,10 +229,10 @@ def _changes_signature(metric: Metric, key: str, value: object, signature: dict[
         return True
 
 
-def _other_values(metric: Metric) -> dict[str, Sequence[object]]:
+def _other_values_by_option(metric: Metric) -> dict[str, Sequence[object]]:
     """Return values other than the current one for each option that affects the metric."""
     others = {}
-    for key, item in describe_options(type(metric)).items():
+    for key, item in options_of(type(metric)).items():
         if key != SUBJECT and metric.takes(key):
             others[key] = _values_other_than(getattr(metric, key), item)
     return others
@@ -258,7 +260,7 @@ def _values_other_than(value: object, item: Option) -> Sequence[object]:
 
 
 def _check_finite(metric: Metric) -> str:
-    """Check that every pair has a finite score."""
+    """Check that every pair has a finite score, and return the number of pairs."""
     import numpy as np
 
     batch = _batch_of()
@@ -271,14 +273,15 @@ def _check_finite(metric: Metric) -> str:
 
 
 def _check_range(metric: Metric) -> str:
-    """Check that scores are in the declared range."""
+    """Check that scores are in the declared range, and return the range."""
     import numpy as np
 
     low, high = metric.declaration.low, metric.declaration.high
     batch = _batch_of()
     scores = _checked_scores(metric, batch)
     slack = metric.declaration.tolerance
-    outside = np.flatnonzero(~((scores >= low - slack) & (scores <= high + slack)))  # NaN is in no range
+    # negated, so that NaN counts as outside
+    outside = np.flatnonzero(~((scores >= low - slack) & (scores <= high + slack)))
     if len(outside):
         row = int(outside[0])
         pair = (batch.references[row], batch.candidates[row])
@@ -288,7 +291,7 @@ def _check_range(metric: Metric) -> str:
 
 
 def _check_perfect(metric: Metric) -> str:
-    """Check that identical texts have the perfect score, if one is declared."""
+    """Check that identical texts have the perfect score if one is declared, and return that score."""
     import numpy as np
 
     expected = metric.declaration.perfect
@@ -311,18 +314,13 @@ def _check_symmetry(metric: Metric) -> str:
     if not metric.declaration.symmetric:
         return "not declared"
     batch = _batch_of()
-    _require_equal(
-        metric,
-        _checked_scores(metric, batch),
-        _checked_scores(metric, batch.swapped()),
-        batch,
-        "declared symmetric, but exchanged",
-    )
+    scores, exchanged_scores = _checked_scores(metric, batch), _checked_scores(metric, batch.swapped())
+    _require_equal(metric, scores, exchanged_scores, batch, "declared symmetric, but exchanged")
     return "symmetric"
 
 
 def _check_empty(metric: Metric) -> str:
-    """Check that empty texts have finite scores, and that an empty batch has no scores."""
+    """Check that empty texts have finite scores and an empty batch has none; return the scores of empty texts."""
     import numpy as np
 
     scores = _checked_scores(metric, _batch_of(_EMPTY))
@@ -337,34 +335,29 @@ def _check_batch_and_order(metric: Metric) -> str:
 
     batch = _batch_of()
     together = _checked_scores(metric, batch)
-    alone = np.concatenate([_checked_scores(metric, batch.take([i])) for i in range(len(batch))])
+    alone = np.concatenate([_checked_scores(metric, batch.take([row])) for row in range(len(batch))])
     _require_equal(metric, together, alone, batch, "in the batch and alone")
     order = [*range(1, len(batch), 2), *range(0, len(batch), 2)]
-    _require_equal(
-        metric,
-        together[order],
-        _checked_scores(metric, batch.take(order)),
-        batch.take(order),
-        "in order and out of order",
-    )
+    reordered = batch.take(order)
+    _require_equal(metric, together[order], _checked_scores(metric, reordered), reordered, "in order and out of order")
     return "the same alone, in a batch and in another order"
 
 
 def _check_deterministic(metric: Metric) -> str:
     """Check that the metric, when loaded again, returns the same scores."""
     batch = _batch_of()
-    reloaded = load_metric(metric.name)
-    _require_equal(metric, _checked_scores(metric, batch), _checked_scores(reloaded, batch), batch, "scored twice")
+    scores, repeated_scores = _checked_scores(metric, batch), _checked_scores(load_metric(metric.name), batch)
+    _require_equal(metric, scores, repeated_scores, batch, "scored twice")
     return "the same twice"
 
 
-_STATIC: tuple[tuple[str, Callable[[Metric], str]], ...] = (
+_STATIC_CHECKS: tuple[tuple[str, Callable[[Metric], str]], ...] = (
     ("declaration", _check_declaration),
     ("name", _check_name),
     ("pickle", _check_pickle),
     ("signature", _check_signature),
 )
-_DYNAMIC: tuple[tuple[str, Callable[[Metric], str]], ...] = (
+_SCORE_CHECKS: tuple[tuple[str, Callable[[Metric], str]], ...] = (
     ("finite", _check_finite),
     ("range", _check_range),
     ("perfect score", _check_perfect),

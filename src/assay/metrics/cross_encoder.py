@@ -18,7 +18,7 @@ class CrossEncoder(ModelMetric):
     """The output of a cross-encoder for the pair.
 
     The order of the two texts changes the score: Mustafazade and Ebbinghaus (2022) saw .09 for 11/eleven and .89 for
-    eleven/11. ``order=mean`` takes both orders, and the run then reports how much they differ.
+    eleven/11. ``order=mean`` averages both orders, and the run then reports how much they differ.
     """
 
     order: Literal["reference-first", "candidate-first", "mean"] = option("reference-first", "which text comes first")
@@ -47,7 +47,7 @@ class CrossEncoder(ModelMetric):
             self.redeclare(symmetric=True)
 
     def orders(self, reference: str, candidate: str) -> tuple[tuple[str, str], ...]:
-        """Return the pairs that the model reads, (first, second)."""
+        """Return the pairs (first text, second text) that the model reads for a pair: one, or both orders."""
         if self.order == "candidate-first":
             return ((candidate, reference),)
         if self.order == "mean":
@@ -63,7 +63,7 @@ class CrossEncoder(ModelMetric):
 
 @dataclass(frozen=True)
 class Sas(CrossEncoder):
-    """Semantic answer similarity: a cross-encoder; without a model, the papers' one for the language."""
+    """Semantic answer similarity: a cross-encoder, by default the model of the papers for the data's language."""
 
     declaration = dataclasses.replace(
         CrossEncoder.declaration, name="sas", summary="semantic answer similarity, a cross-encoder"

@@ -15,21 +15,21 @@ if TYPE_CHECKING:
 
 
 #: The number of characters of a text that are compared, since time grows with the product of both lengths.
-MOST_CHARACTERS = 100_000
+MAX_CHARACTERS = 100_000
 
 
 @dataclass(frozen=True)
 class _Edit(PairMetric):
     """Base of metrics that compare characters after NFC normalisation, so that a composed and a decomposed Ä are equal.
 
-    Two empty texts score 1, one empty text 0. Longer texts are cut to the first :data:`MOST_CHARACTERS`, which
+    Two empty texts score 1, one empty text 0. Longer texts are cut to the first :data:`MAX_CHARACTERS`, which
     :meth:`flags` reports.
     """
 
     lowercase: bool = option(False, "compare in lower case")
 
     def data_signature(self) -> dict[str, str]:
-        """Return the version of the Unicode tables."""
+        """Return the version of the Unicode tables, by which texts are normalised."""
         return {"unicode": unicodedata.unidata_version}
 
     def flags(self, batch: Batch) -> NDArray[np.uint8]:
@@ -38,20 +38,20 @@ class _Edit(PairMetric):
 
         from assay.metrics.work import Flag
 
-        cut = np.zeros(len(batch), dtype=np.uint8)
+        flags = np.zeros(len(batch), dtype=np.uint8)
         for row, (reference, candidate) in enumerate(batch.pairs()):
-            if len(reference) > MOST_CHARACTERS:
-                cut[row] |= Flag.REFERENCE_CUT
-            if len(candidate) > MOST_CHARACTERS:
-                cut[row] |= Flag.CANDIDATE_CUT
-        return cut
+            if len(reference) > MAX_CHARACTERS:
+                flags[row] |= Flag.REFERENCE_CUT
+            if len(candidate) > MAX_CHARACTERS:
+                flags[row] |= Flag.CANDIDATE_CUT
+        return flags
 
     def scorer(self) -> Callable[[str, str], float]:
         """Return the function (reference, candidate) -> score."""
         similarity, lowercase = self._similarity_function(), self.lowercase
 
         def prepare(text: str) -> str:
-            return unicodedata.normalize("NFC", text.lower() if lowercase else text)[:MOST_CHARACTERS]
+            return unicodedata.normalize("NFC", text.lower() if lowercase else text)[:MAX_CHARACTERS]
 
         def score(reference: str, candidate: str) -> float:
             left, right = prepare(reference), prepare(candidate)
@@ -62,6 +62,7 @@ class _Edit(PairMetric):
         return score
 
     def _similarity_function(self) -> Callable[[str, str], float]:
+        """Return the function from two texts that are not empty to their similarity, from 0 to 1."""
         raise NotImplementedError
 
 

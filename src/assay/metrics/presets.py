@@ -10,16 +10,20 @@ from typing import Any
 
 @functools.cache
 def presets() -> dict[str, dict[str, dict[str, Any]]]:
-    """Return the bundled presets: metric, language (``*`` for any), options; ``subject`` is the model."""
+    """Return the options of the bundled presets by metric and language (``*`` for any); ``subject`` is the model."""
     return tomllib.loads((resources.files("assay.metrics") / "presets.toml").read_text(encoding="utf-8"))
 
 
 def preset_languages(metric: str) -> frozenset[str]:
-    """Return the languages for which a metric has a preset; empty if it has none."""
+    """Return the languages for which a metric has a preset, ``*`` for any language; empty if it has no preset."""
     return frozenset(presets().get(metric, {}))
 
 
 def preset_for(metric: str, language: str) -> dict[str, Any]:
-    """Return the options of a preset for a language that it has."""
+    """Return the options of a metric's preset for a language, or else of its preset for any language.
+
+    Raises:
+        KeyError: the metric has neither.
+    """
     by_language = presets()[metric]
     return dict(by_language.get(language) or by_language["*"])

@@ -10,7 +10,9 @@ from typing import ClassVar
 from assay.errors import InputError
 from assay.metrics.base import ColumnMetric, Declaration, option
 
-_FILE = re.compile(r"(?P<file>.+?\.(?:csv|tsv|txt|jsonl|json|parquet))#(?P<column>.*)", re.IGNORECASE | re.DOTALL)
+_FILE_AND_COLUMN = re.compile(
+    r"(?P<file>.+?\.(?:csv|tsv|txt|jsonl|json|parquet))#(?P<column>.*)", re.IGNORECASE | re.DOTALL
+)
 
 
 @dataclass(frozen=True)
@@ -43,21 +45,22 @@ class Recorded(ColumnMetric):
     @property
     def column(self) -> str:
         """The name of the column."""
-        match = _FILE.fullmatch(self.subject)
+        match = _FILE_AND_COLUMN.fullmatch(self.subject)
         return match["column"] if match else self.subject
 
     @property
     def file(self) -> str | None:
         """The file with the column; None for the data itself."""
-        match = _FILE.fullmatch(self.subject)
+        match = _FILE_AND_COLUMN.fullmatch(self.subject)
         return match["file"] if match else None
 
     def data_signature(self) -> dict[str, str]:
-        """Return the digest of the file; empty without a file or if it is missing."""
+        """Return the SHA-256 digest of the file; an empty dict if there is no file or it is missing."""
         from pathlib import Path
 
         from assay.metrics.provenance import file_digest
 
-        if self.file is None or not Path(self.file).is_file():
+        path = None if self.file is None else Path(self.file)
+        if path is None or not path.is_file():
             return {}
-        return {"sha256": file_digest(Path(self.file))}
+        return {"sha256": file_digest(path)}

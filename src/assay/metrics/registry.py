@@ -5,16 +5,16 @@ from __future__ import annotations
 import dataclasses
 import functools
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import MISSING, dataclass
 from importlib import import_module, metadata
 from typing import Any
 
-from assay.errors import InputError, UnavailableError, code_of_others, unknown_name
-from assay.lazy import declared_in
+from assay.errors import InputError, UnavailableError, unavailable_on_error, unknown_name
+from assay.lazy import find_declarations
 from assay.metrics.base import Declaration, Metric
-from assay.metrics.name import SUBJECT, MetricName, Option, describe_options, format_value, read_value
+from assay.metrics.name import SUBJECT, MetricName, Option, convert_value, format_value, options_of
 from assay.metrics.presets import presets
 from assay.metrics.provenance import ENTRY_POINTS
 
@@ -26,11 +26,11 @@ _METRIC = re.compile(
 )
 
 
-def built_in() -> dict[str, str]:
+def built_in_metrics() -> dict[str, str]:
     """Return the built-in metrics, "module:Class" by name, found in the source files of ``assay.metrics``."""
     declared: dict[str, str] = {}
     for package in ("assay.metrics", "assay.metrics.amr", "assay.metrics.judge"):
-        declared |= declared_in(package, _METRIC)
+        declared |= find_declarations(package, _METRIC)
     return dict(sorted(declared.items()))
 
 
@@ -63,8 +63,8 @@ class Entry:
         module, _, attribute = self.target.partition(":")
         remedy = f'pip install --upgrade --force-reinstall "{self.origin}"'
         # any failure to import a third party's module must leave the other metrics usable
-        guard = code_of_others(f"{self.target} of {self.origin} cannot be imported", remedy)
-        with nullcontext() if self.origin == "assay" else guard:
+        third_party_guard = unavailable_on_error(f"{self.target} of {self.origin} cannot be imported", remedy)
+        with nullcontext() if self.origin == "assay" else third_party_guard:
             loaded: Any = import_module(module)
             for part in attribute.split("."):
                 loaded = getattr(loaded, part)
@@ -74,12 +74,20 @@ class Entry:
 
     @property
     def declaration(self) -> Declaration:
-        """The declaration of the class, which is imported. Raises the errors of :meth:`load`."""
+        """The declaration of the class, whose module is imported if necessary.
+
+        Raises:
+            UnavailableError: as for :meth:`load`.
+        """
         return self.load().declaration
 
 
 class Registry:
-    """Metrics by name, each with its origin."""
+    """Metrics by name, each with its origin.
+
+    Args:
+        entries: the first entries, added in this order.
+    """
 
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
         self._entries: dict[str, Entry] = {}
@@ -141,27 +149,30 @@ class Registry:
         return self._build(cls, name)
 
     def _build(self, cls: type[Metric], name: MetricName) -> Metric:
-        """Return the metric of a class with the subject and options of a name; errors as for :meth:`build`."""
-        options = describe_options(cls)
+        """Return the metric of a class with the subject and options of a name.
+
+        Raises:
+            InputError: unknown option set or option, an invalid value, or a missing subject or option.
+        """
+        options = options_of(cls)
         values: dict[str, object] = {}
         if name.subject is not None:
             values |= _values_from_subject(cls, name.name, name.subject)
         seen: set[str] = set()
-        for typed, text in name.options:
-            key = typed.replace("-", "_")
+        for typed_key, text in name.options:
+            key = typed_key.replace("-", "_")
             if key not in options or key == SUBJECT:
                 known = sorted(set(options) - {SUBJECT})
-                raise InputError(unknown_name(f"metric {name.name!r} has no option", typed, known))
+                raise InputError(unknown_name(f"metric {name.name!r} has no option", typed_key, known))
             if key in seen:
                 raise InputError(f"metric {str(name)!r}: the option {key!r} is given twice")
             seen.add(key)
-            values[key] = read_value(name.name, options[key], text)
-        required = [key for key, item in options.items() if item.default is dataclasses.MISSING]
-        for key in required:
-            if key not in values:
-                form = f"{name.name}:{cls.declaration.subject or key.upper()}"
-                what = form if key == SUBJECT else f"{key}=…"
-                raise InputError(f"metric {str(name)!r} needs a {key}: write {what}")
+            values[key] = convert_value(name.name, options[key], text)
+        for key, declared in options.items():
+            if declared.default is MISSING and key not in values:
+                subject_form = f"{name.name}:{cls.declaration.subject or key.upper()}"
+                form = subject_form if key == SUBJECT else f"{key}=…"
+                raise InputError(f"metric {str(name)!r} needs a {key}: write {form}")
         metric = cls(**values)
         object.__setattr__(metric, "_typed", name)
         return metric
@@ -176,7 +187,7 @@ def _values_from_subject(cls: type[Metric], name: str, subject: str) -> dict[str
     sets = cls.declaration.option_sets
     if subject in sets:
         return dict(sets[subject])
-    if SUBJECT in describe_options(cls):
+    if SUBJECT in options_of(cls):
         return {SUBJECT: subject}
     raise InputError(unknown_name(f"metric {name!r} has no option set", subject, sorted(sets)))
 
@@ -184,7 +195,7 @@ def _values_from_subject(cls: type[Metric], name: str, subject: str) -> dict[str
 @functools.cache
 def registry() -> Registry:
     """Return the registry of this process: assay's metrics and those of installed distributions."""
-    own = [Entry(name, target) for name, target in built_in().items()]
+    own = [Entry(name, target) for name, target in built_in_metrics().items()]
     # a set, because one distribution may be found on several paths
     third_party = set()
     for point in metadata.entry_points(group=ENTRY_POINTS):
@@ -248,42 +259,57 @@ def describe_metric(name: str) -> list[str]:
     # options may change the declaration, so that of the built metric takes precedence
     metric = load_metric(name) if buildable else None
     declaration = cls.declaration if metric is None else metric.declaration
-    options = {key: item for key, item in describe_options(cls).items() if metric is None or metric.takes(key)}
+    options = {key: value for key, value in options_of(cls).items() if metric is None or metric.takes(key)}
     lines = _declaration_lines(declaration, entry.origin)
     if declaration.subject:
         lines += _subject_lines(declaration, options.get(SUBJECT), optional=bool(by_language))
-    for language, preset in by_language.items():
-        for_whom = "any language" if language == "*" else language
-        values = ", ".join(str(value) if key == SUBJECT else f"{key}={value}" for key, value in preset.items())
-        lines.append(f"preset for {for_whom}: {values}")
+    lines += _preset_lines(by_language)
     lines += _option_lines(declaration, options)
     if metric is not None:
         lines.append(_signature_line(metric))
     return lines
 
 
+def _preset_lines(by_language: Mapping[str, Mapping[str, object]]) -> list[str]:
+    """Return one line per preset, with the options that it sets.
+
+    Args:
+        by_language: the options of each preset by language; ``*`` stands for any language.
+    """
+    lines = []
+    for language, preset in by_language.items():
+        values = ", ".join(str(value) if key == SUBJECT else f"{key}={value}" for key, value in preset.items())
+        lines.append(f"preset for {'any language' if language == '*' else language}: {values}")
+    return lines
+
+
 def _option_lines(declaration: Declaration, options: dict[str, Option]) -> list[str]:
     """Return one line per option except the subject, and one per option set."""
     lines = []
-    for key, item in options.items():
+    for key, declared in options.items():
         if key != SUBJECT:
-            default = "needed" if item.default is MISSING else f"default {format_value(item.default) or 'an empty one'}"
-            lines.append(f"option {key}: {item.help} ({item.valid}; {default})")
+            lines.append(f"option {key}: {declared.help} ({declared.valid_values}; {_default_text(declared)})")
     for title, option_set in declaration.option_sets.items():
         values = ", ".join(f"{key}={format_value(value)}" for key, value in option_set.items())
         lines.append(f"option set {declaration.name}:{title}: {values}")
     return lines
 
 
+def _default_text(declared: Option) -> str:
+    if declared.default is MISSING:
+        return "needed"
+    return f"default {format_value(declared.default) or 'an empty one'}"
+
+
 def _declaration_lines(declaration: Declaration, origin: str) -> list[str]:
-    """Return lines on a metric's promises: range, symmetry, languages, the packages that compute it, and its source."""
+    """Return lines on a metric's declaration: its promises, such as range and symmetry, its packages and its source."""
     languages = "any" if declaration.languages is None else ", ".join(sorted(declaration.languages))
     better = "higher" if declaration.higher_is_better else "lower"
     lines = [
         f"{declaration.name}: {declaration.summary}",
         f"range: {declaration.low:g} to {declaration.high:g}, {better} is better",
         f"kind: {declaration.kind}",
-        f"symmetric: {_yes(declaration.symmetric)}; reads the question: {_yes(declaration.reads_question)}",
+        f"symmetric: {_yes_or_no(declaration.symmetric)}; reads the question: {_yes_or_no(declaration.reads_question)}",
         f"languages: {languages}",
         f"computed by: {', '.join(declaration.provider) or origin}; part of {origin}",
     ]
@@ -300,15 +326,15 @@ def _subject_lines(declaration: Declaration, subject: Option | None, *, optional
         subject: the option for the subject; None if there is none.
         optional: whether the metric can also be written without a subject.
     """
-    word = str(declaration.subject).upper()
-    alone = f"{declaration.name}, or " if optional else ""
-    lines = [f"write: {alone}{declaration.name}:{word}"]
+    placeholder = str(declaration.subject).upper()
+    bare_name = f"{declaration.name}, or " if optional else ""
+    lines = [f"write: {bare_name}{declaration.name}:{placeholder}"]
     if subject is not None:
-        lines.append(f"{word}: {subject.help}")
+        lines.append(f"{placeholder}: {subject.help}")
     return lines
 
 
-def _yes(value: bool) -> str:
+def _yes_or_no(value: bool) -> str:
     return "yes" if value else "no"
 
 

@@ -31,38 +31,40 @@ class _Rouge(PreparedMetric):
         from rouge_score.rouge_scorer import RougeScorer
 
         kind = self.rouge_type
-        package = RougeScorer([kind], tokenizer=tokenizer)
-        return lambda reference, candidate: float(package.score(reference, candidate)[kind].fmeasure)
+        rouge_scorer = RougeScorer([kind], tokenizer=tokenizer)
+        return lambda reference, candidate: float(rouge_scorer.score(reference, candidate)[kind].fmeasure)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.tokenizer == "rouge":
+            # a text without a-z and 0-9 scores 0 even with itself
             self.redeclare(perfect=None)
 
     def data_signature(self) -> dict[str, str]:
-        """Return the versions of NLTK, if its stemmer is used, and of the Unicode tables, if they are used."""
+        """Return the version of NLTK if its stemmer is used, and that of the Unicode tables if they are used."""
         from assay.metrics.provenance import version_of
 
-        stemmer = {"nltk": version_of("nltk")} if self.stemmer else {}
-        return stemmer | (tokenizer_signature() if self.tokenizer == "unicode" else {})
+        stemmer_version = {"nltk": version_of("nltk")} if self.stemmer else {}
+        unicode_version = tokenizer_signature() if self.tokenizer == "unicode" else {}
+        return stemmer_version | unicode_version
 
     def scorer(self) -> Callable[[str, str], float]:
         """Return the function (reference, candidate) -> score."""
         if self.tokenizer == "rouge":
             from rouge_score.tokenizers import DefaultTokenizer
 
-            return self.prepared(self._f_measure(DefaultTokenizer(self.stemmer)))
+            return self.with_prepared_texts(self._f_measure(DefaultTokenizer(self.stemmer)))
         tokenizer = _UnicodeTokenizer(stem=self.stemmer)
         f_measure = self._f_measure(tokenizer)
 
         def score(reference: str, candidate: str) -> float:
             # texts that are too short for any overlap still score 1 if they are equal
-            return f_measure(reference, candidate) or float(_is_same(tokenizer, reference, candidate))
+            return f_measure(reference, candidate) or float(_have_same_tokens(tokenizer, reference, candidate))
 
-        return self.prepared(score)
+        return self.with_prepared_texts(score)
 
 
-def _is_same(tokenizer: _UnicodeTokenizer, reference: str, candidate: str) -> bool:
+def _have_same_tokens(tokenizer: _UnicodeTokenizer, reference: str, candidate: str) -> bool:
     """Tell whether two texts have the same tokens, or, if they have no tokens, are equal."""
     tokens = tokenizer.tokenize(reference)
     return tokens == tokenizer.tokenize(candidate) and (bool(tokens) or reference.strip() == candidate.strip())
@@ -85,7 +87,7 @@ class RougeL(_Rouge):
     )
 
     def _f_measure(self, tokenizer: Any) -> Callable[[str, str], float]:
-        """Return the function (reference, candidate) -> score.
+        """Return the function (reference, candidate) -> score for a tokenizer with the interface of rouge-score.
 
         rapidfuzz computes the length of the common subsequence in linear memory; the table of rouge-score takes 40
         seconds and 1 GB for two texts of ten thousand words. The remaining arithmetic is that of rouge-score.
@@ -148,6 +150,7 @@ class _UnicodeTokenizer:
             self._stem = PorterStemmer().stem
 
     def tokenize(self, text: str) -> list[str]:
+        """Return the words of a text in lower case, or their stems."""
         tokens = words(text)
         stem = self._stem
         if stem is None:

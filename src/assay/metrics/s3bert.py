@@ -57,13 +57,12 @@ class S3Bert(BiEncoder):
             object.__setattr__(self, "aspect", aspect)
         super().__post_init__()
         if self.aspect is not None:
-            self.redeclare(aspect=self.aspect, whole=str(self._named(None)))
+            self.redeclare(aspect=self.aspect, whole=str(self._name_with_aspect(None)))
 
     @property
     def name(self) -> MetricName:
-        """See :class:`Metric`; without a typed name, the aspect follows a ``#``."""
-        typed: MetricName | None = self.__dict__.get("_typed")
-        return typed or self._named(self.aspect)
+        """The name as the user typed it; if there is none, model, ``#`` and aspect, and the non-default options."""
+        return self._typed_name or self._name_with_aspect(self.aspect)
 
     def expand(self) -> tuple[S3Bert, ...]:
         """Return the metric of the whole embedding, then one per aspect and, if any dimensions are left, the residual.
@@ -76,25 +75,28 @@ class S3Bert(BiEncoder):
         """
         if self.aspect is not None:
             return (self,)
-        return (self, *(self.part(aspect) for aspect in self.read_layout().parts))
+        return (self, *(self.aspect_metric(aspect) for aspect in self.read_layout().parts))
 
     def files(self) -> tuple[str, ...]:
         """Return the file of the layout if the user named one."""
         return () if self.layout is None else (self.layout,)
 
-    def part(self, aspect: str) -> Self:
-        """Return the metric of one aspect with the options of this metric."""
+    def aspect_metric(self, aspect: str) -> Self:
+        """Return the metric of one aspect with the options of this metric; its name begins like this metric's name."""
         metric = dataclasses.replace(self, aspect=aspect)
-        typed: MetricName | None = self.__dict__.get("_typed")
-        if typed is not None:
-            object.__setattr__(metric, "_typed", MetricName(typed.name, f"{self.subject}#{aspect}", typed.options))
+        typed_name = self._typed_name
+        if typed_name is not None:
+            aspect_name = MetricName(typed_name.name, f"{self.subject}#{aspect}", typed_name.options)
+            # in place of the name that Metric.name would make, which has the options in another order
+            object.__setattr__(metric, "_typed", aspect_name)
             metric.redeclare(whole=str(self))
         return metric
 
     def read_layout(self) -> Layout:
-        """Return the layout: the dimensions of each aspect.
+        """Return the layout, which has the dimensions of each aspect, from the option ``layout`` or else the model.
 
         Raises:
+            UnavailableError: the model is not on this machine.
             InputError: there is no layout, or it does not fit the embedding.
         """
         folder = self.located().folder
@@ -104,34 +106,44 @@ class S3Bert(BiEncoder):
         return read_layout(folder, dimensions)
 
     def span(self) -> tuple[int, int]:
-        """Return the first dimension that is compared, and the one after the last.
+        """Return the dimensions that are compared, as the first one and the one after the last.
 
         Raises:
             InputError: the layout has no such aspect.
         """
-        return self._span(self.read_layout())
+        return self._span_in(self.read_layout())
 
     def check_available(self) -> None:
-        """See :class:`Metric`; the layout must fit the embedding as well."""
+        """Check that the packages are installed, the model is on this machine, and the layout has the aspect.
+
+        Raises:
+            UnavailableError: a package or the model is missing.
+            InputError: there is no layout, it does not fit the embedding, or it has no such aspect.
+        """
         super().check_available()
         self.span()
 
     def data_signature(self) -> dict[str, str]:
-        """See :class:`Metric`; includes the digest of the layout and the dimensions that are compared."""
+        """Return what a bi-encoder adds to the signature, the layout's digest, and the dimensions that are compared."""
         layout = self.read_layout()
-        first, stop = self._span(layout)
+        first, stop = self._span_in(layout)
         return super().data_signature() | {"layout": layout.digest, "dimensions": f"{first}-{stop}"}
 
     def compare(
         self, embeddings: TextEmbeddings, left: NDArray[np.intp], right: NDArray[np.intp]
     ) -> NDArray[np.float64]:
-        """See :class:`EncoderBased`.
+        """Return the cosine of the compared dimensions of each pair, float64, shape (n,), in [-1, 1].
+
+        Args:
+            embeddings: one vector per distinct text, all dimensions of it.
+            left: the index of each reference, shape (n,).
+            right: the index of each candidate, shape (n,).
 
         Raises:
-            UnavailableError: the embedding has another size than the model's files declare.
+            UnavailableError: the embedding has a different size from the one that the model's files declare.
         """
         layout = self.read_layout()
-        first, stop = self._span(layout)
+        first, stop = self._span_in(layout)
         size = embeddings.values.shape[1]
         if size != layout.dimensions:
             raise UnavailableError(
@@ -140,16 +152,21 @@ class S3Bert(BiEncoder):
         part = dataclasses.replace(embeddings, values=embeddings.values[:, first:stop])
         return super().compare(part, left, right)
 
-    def _span(self, layout: Layout) -> tuple[int, int]:
+    def _span_in(self, layout: Layout) -> tuple[int, int]:
         return (0, layout.dimensions) if self.aspect is None else layout.range_of(self.aspect)
 
-    def _named(self, aspect: str | None) -> MetricName:
-        options = tuple((key, value) for key, value in self._changed() if key != "aspect")
-        return MetricName(self.declaration.name, f"{self.subject}#{aspect}" if aspect else self.subject, options)
+    def _name_with_aspect(self, aspect: str | None) -> MetricName:
+        """Return the name of the metric of an aspect with the options of this metric; None for the whole embedding."""
+        options = tuple((key, value) for key, value in self._changed_options() if key != "aspect")
+        subject = f"{self.subject}#{aspect}" if aspect else self.subject
+        return MetricName(self.declaration.name, subject, options)
 
 
 def _split_subject(subject: str | None) -> tuple[str | None, str | None]:
-    """Return model and aspect of a subject, None if missing; the # in ``pypi:PACKAGE==VERSION#path`` is no aspect."""
+    """Return the model and the aspect in a subject, each None if it has none.
+
+    The ``#`` in the name of a folder that exists, or in ``pypi:PACKAGE==VERSION#path``, begins no aspect.
+    """
     if subject is None or "#" not in subject or user_path(subject).is_dir():
         return subject, None
     model, _, aspect = subject.rpartition("#")

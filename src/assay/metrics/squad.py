@@ -43,10 +43,10 @@ class ExactMatch(PairMetric):
 
     def scorer(self) -> Callable[[str, str], float]:
         """Return the function (reference, candidate) -> score."""
-        return _exact
+        return _exact_match
 
 
-def _exact(reference: str, candidate: str) -> float:
+def _exact_match(reference: str, candidate: str) -> float:
     return float(answer_tokens(reference) == answer_tokens(candidate))
 
 
@@ -70,10 +70,11 @@ class TokenF1(PreparedMetric):
 
     def scorer(self) -> Callable[[str, str], float]:
         """Return the function (reference, candidate) -> score."""
-        return self.prepared(_token_f1)
+        return self.with_prepared_texts(_token_f1)
 
 
 def _token_f1(reference: str, candidate: str) -> float:
+    """Return the F1 of the common tokens; without tokens on a side, 1 if neither side has any, else 0."""
     gold, answer = answer_tokens(reference), answer_tokens(candidate)
     if not gold or not answer:
         return float(gold == answer)
@@ -110,7 +111,8 @@ class Contains(PairMetric):
             gold, answer = answer_tokens(reference), answer_tokens(candidate)
             if not gold:
                 return float(not answer)
-            return float(edge + " ".join(gold) + edge in edge + " ".join(answer) + edge)
+            gold_text, answer_text = edge + " ".join(gold) + edge, edge + " ".join(answer) + edge
+            return float(gold_text in answer_text)
 
         return score
 
@@ -137,6 +139,7 @@ class TokenRecall(PairMetric):
 
 
 def _token_recall(reference: str, candidate: str) -> float:
+    """Return the share of the reference's tokens that the candidate has; without any, 1 if neither has a token."""
     gold, answer = answer_tokens(reference), answer_tokens(candidate)
     if not gold:
         return float(not answer)

@@ -37,7 +37,8 @@ _TOKEN = regex.compile(
 _PART = regex.compile(rf"{_LETTER}+|[^\s]")
 _CLITIC = regex.compile(r"(.+?)(n't|'(?:s|m|d|re|ve|ll))", regex.IGNORECASE | regex.DOTALL)
 _NUMBER = regex.compile(rf"\p{{N}}+(?:[.,:]\p{{N}}+)+{_LETTER}*")
-_SAME: Final = str.maketrans(
+#: Curved apostrophes and Unicode hyphens become ASCII, soft hyphens are dropped.
+_REPLACEMENTS: Final = str.maketrans(
     {"\u2019": "'", "\u02bc": "'", "\uff07": "'", "\u2010": "-", "\u2011": "-", "\u00ad": None}
 )
 
@@ -114,13 +115,13 @@ class Static(Metric):
         """
         import numpy as np
 
-        texts, (left, right) = _distinct(batch)
-        pooled = self._pool(texts)
-        length = np.sqrt((pooled**2).sum(axis=1))
-        scale = length[left] * length[right]
-        product = (pooled[left] * pooled[right]).sum(axis=1)
-        cosine = np.divide(product, scale, out=np.zeros(len(batch)), where=scale > 0)
-        bounded: NDArray[np.float64] = np.clip(cosine, -1.0, 1.0)
+        texts, (left, right) = _distinct_texts(batch)
+        pooled = self._pooled_vectors(texts)
+        lengths = np.sqrt((pooled**2).sum(axis=1))
+        length_products = lengths[left] * lengths[right]
+        inner_products = (pooled[left] * pooled[right]).sum(axis=1)
+        cosines = np.divide(inner_products, length_products, out=np.zeros(len(batch)), where=length_products > 0)
+        bounded: NDArray[np.float64] = np.clip(cosines, -1.0, 1.0)
         return bounded
 
     def flags(self, batch: Batch) -> NDArray[np.uint8]:
@@ -130,52 +131,56 @@ class Static(Metric):
         from assay.metrics.words.vectors import open_vectors
         from assay.metrics.work import Flag
 
-        texts, (left, right) = _distinct(batch)
-        unknown = np.array([not rows for rows in self._rows(open_vectors(self.path), texts)], dtype=np.uint8)
-        reference_flags: NDArray[np.uint8] = unknown[left] * np.uint8(Flag.REFERENCE_EMPTY)
-        return reference_flags | (unknown[right] * np.uint8(Flag.CANDIDATE_EMPTY))
+        texts, (left, right) = _distinct_texts(batch)
+        rows_of_texts = self._row_numbers(open_vectors(self.path), texts)
+        is_unknown = np.array([not rows for rows in rows_of_texts], dtype=np.uint8)
+        reference_flags: NDArray[np.uint8] = is_unknown[left] * np.uint8(Flag.REFERENCE_EMPTY)
+        return reference_flags | (is_unknown[right] * np.uint8(Flag.CANDIDATE_EMPTY))
 
-    def _pool(self, texts: Sequence[str]) -> NDArray[np.float64]:
+    def _pooled_vectors(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Return the pooled vector of each text, shape ``(len(texts), dimensions)``; zero if no word is known."""
         import numpy as np
 
         from assay.metrics.words.vectors import open_vectors
 
         vectors = open_vectors(self.path)
-        rows_of = self._rows(vectors, texts)
-        all_rows = np.array(list(chain.from_iterable(rows_of)), dtype=np.intp)
+        rows_of_texts = self._row_numbers(vectors, texts)
+        all_rows = np.array(list(chain.from_iterable(rows_of_texts)), dtype=np.intp)
         distinct, index = np.unique(all_rows, return_inverse=True)
-        table = vectors.rows(distinct)
+        table = vectors.vectors_at(distinct)
         pooled = np.zeros((len(texts), vectors.dimensions))
         end = 0
         # text by text, so that the order of each sum depends on the text alone, and memory on the longest text
-        for number, rows in enumerate(rows_of):
+        for text_index, rows in enumerate(rows_of_texts):
             start, end = end, end + len(rows)
             if rows:
                 word_vectors = table[index[start:end]].astype(np.float64)
-                pooled[number] = word_vectors.max(axis=0) if self.pooling == "max" else word_vectors.mean(axis=0)
+                pooled[text_index] = word_vectors.max(axis=0) if self.pooling == "max" else word_vectors.mean(axis=0)
         return pooled
 
-    def _rows(self, vectors: WordVectors, texts: Sequence[str]) -> list[list[int]]:
-        """Return the table rows of the known words of each text, in order: of whole tokens, else of their parts."""
+    def _row_numbers(self, vectors: WordVectors, texts: Sequence[str]) -> list[list[int]]:
+        """Return the numbers of the table rows of each text's known words, in order.
+
+        A token that the table lacks as a whole counts by its parts; a text without any known word has an empty list.
+        """
         tokens_of_texts = [split_text(text) for text in texts]
-        row_of = vectors.find(list(chain.from_iterable(tokens_of_texts)), self.case)
-        rows_of_token = self._rows_of_tokens(vectors, row_of)
+        row_of = vectors.rows_by_word(list(chain.from_iterable(tokens_of_texts)), self.case)
+        rows_of_token = self._row_numbers_of_tokens(vectors, row_of)
         rows_of_texts = []
         for tokens in tokens_of_texts:
             rows_of_texts.append(list(chain.from_iterable(rows_of_token[token] for token in tokens)))
         return rows_of_texts
 
-    def _rows_of_tokens(self, vectors: WordVectors, row_of: dict[str, int]) -> dict[str, list[int]]:
-        """Return the table rows of each token: its own row, or else the rows of its known parts.
+    def _row_numbers_of_tokens(self, vectors: WordVectors, row_of: dict[str, int]) -> dict[str, list[int]]:
+        """Return the numbers of the table rows of each token: its own row, or else the rows of its known parts.
 
         Args:
             vectors: the table.
-            row_of: the row of each token, -1 if the table lacks it.
+            row_of: the number of each token's row, -1 if the table lacks the token.
         """
         parts_of = {token: split_parts(token) for token, row in row_of.items() if row < 0}
         new_parts = [part for part in chain.from_iterable(parts_of.values()) if part not in row_of]
-        row_of_word = row_of | vectors.find(new_parts, self.case)
+        row_of_word = row_of | vectors.rows_by_word(new_parts, self.case)
         rows_of_token = {}
         for token in row_of:
             rows = [row_of_word[part] for part in parts_of.get(token, [token])]
@@ -193,8 +198,8 @@ def split_text(text: str) -> list[str]:
         >>> split_text("He won’t pay $1,000...")
         ['He', "won't", 'pay', '$', '1,000', '...']
     """
-    same = unicodedata.normalize("NFC", text).translate(_SAME)
-    return [match.group() for match in _TOKEN.finditer(same)]
+    normalised = unicodedata.normalize("NFC", text).translate(_REPLACEMENTS)
+    return [match.group() for match in _TOKEN.finditer(normalised)]
 
 
 def split_parts(token: str) -> list[str]:
@@ -214,7 +219,7 @@ def split_parts(token: str) -> list[str]:
     return [*_PART.findall(clitic[1]), clitic[2]]
 
 
-def _distinct(batch: Batch) -> tuple[list[str], tuple[list[int], list[int]]]:
+def _distinct_texts(batch: Batch) -> tuple[list[str], tuple[list[int], list[int]]]:
     """Return the distinct texts of a batch, and the index of each reference and each candidate among them."""
     index_of: dict[str, int] = {}
     left = [index_of.setdefault(text, len(index_of)) for text in batch.references]

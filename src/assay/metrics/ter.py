@@ -47,6 +47,7 @@ class Ter(PairMetric):
         )
 
         def score(reference: str, candidate: str) -> float:
+            # sacrebleu may find edits between equal texts, since it normalises the reference twice
             if reference == candidate:
                 return 0.0
             value: float = ter.sentence_score(candidate, [reference]).score

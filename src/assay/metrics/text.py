@@ -12,18 +12,19 @@ import regex  # type: ignore[import-untyped,unused-ignore]
 from assay.metrics.base import PairMetric, option
 
 # Scripts written without spaces: every character is a word.
-_SINGLE: Final = r"\p{Han}\p{Hiragana}\p{Katakana}"
+_UNSPACED: Final = r"\p{Han}\p{Hiragana}\p{Katakana}"
 # Inside a word: apostrophes of both shapes, and the joiners of Persian and Indic spelling.
-_INNER: Final = r"['\u200C\u200D]"
+_JOINER: Final = r"['\u200C\u200D]"
 _WORD = regex.compile(
     rf"""
-      [{_SINGLE}]\p{{M}}*
-    | \p{{N}}+(?:[.,]\p{{N}}+)+[\p{{L}}\p{{M}}--{_SINGLE}]*          # 3.14 and 1,000th stay whole
-    | [\p{{L}}\p{{M}}\p{{N}}--{_SINGLE}]+(?:{_INNER}[\p{{L}}\p{{M}}--{_SINGLE}]+)*
+      [{_UNSPACED}]\p{{M}}*
+    | \p{{N}}+(?:[.,]\p{{N}}+)+[\p{{L}}\p{{M}}--{_UNSPACED}]*          # 3.14 and 1,000th stay whole
+    | [\p{{L}}\p{{M}}\p{{N}}--{_UNSPACED}]+(?:{_JOINER}[\p{{L}}\p{{M}}--{_UNSPACED}]+)*
     """,
     regex.VERSION1 | regex.VERBOSE,
 )
-_SAME = str.maketrans({"\u2019": "'", "\u02bc": "'", "\uff07": "'", "\u00ad": None})
+#: Curved apostrophes become straight ones, soft hyphens are dropped.
+_REPLACEMENTS = str.maketrans({"\u2019": "'", "\u02bc": "'", "\uff07": "'", "\u00ad": None})
 
 
 def words(text: str, *, lowercase: bool = True) -> list[str]:
@@ -44,26 +45,29 @@ def words(text: str, *, lowercase: bool = True) -> list[str]:
     """
     if lowercase:
         text = text.lower()
-    tokens: list[str] = _WORD.findall(unicodedata.normalize("NFC", text).translate(_SAME))
+    tokens: list[str] = _WORD.findall(unicodedata.normalize("NFC", text).translate(_REPLACEMENTS))
     return tokens
 
 
 def tokenizer_signature() -> dict[str, str]:
-    """Return the version of the Unicode tables that ``words`` uses, besides those of the package regex."""
+    """Return the version of Python's Unicode tables, which :func:`words` uses, under the key ``unicode``.
+
+    The tables of the package regex, which it also uses, change only with the version of that package.
+    """
     return {"unicode": unicodedata.unidata_version}
 
 
 def empty_score(left: str, right: str) -> float | None:
-    """Return 1 for two blank texts, 0 if only one is blank, None if neither is."""
-    blank_left, blank_right = not left.strip(), not right.strip()
-    if blank_left and blank_right:
+    """Return the score of a pair with a blank text: 1 if both are blank, 0 if only one is; None if neither is."""
+    is_left_blank, is_right_blank = not left.strip(), not right.strip()
+    if is_left_blank and is_right_blank:
         return 1.0
-    return 0.0 if blank_left or blank_right else None
+    return 0.0 if is_left_blank or is_right_blank else None
 
 
 @dataclass(frozen=True)
 class PreparedMetric(PairMetric):
-    """A metric with two options that reproduce the published answer-similarity scores.
+    """Base of metrics with two options that reproduce the published answer-similarity scores.
 
     In those, the gold answer was passed as the hypothesis (``swap``), and reading the file had turned an empty answer
     into the text ``nan`` (``blank``).
@@ -72,8 +76,8 @@ class PreparedMetric(PairMetric):
     swap: bool = option(False, "pass the reference as the hypothesis and the candidate as the reference")
     blank: str = option("", "the text used instead of an empty one")
 
-    def prepared(self, function: Callable[[str, str], float]) -> Callable[[str, str], float]:
-        """Return *function* (reference, candidate) with these two options applied to its texts."""
+    def with_prepared_texts(self, function: Callable[[str, str], float]) -> Callable[[str, str], float]:
+        """Return *function* (reference, candidate) -> score with the two options applied to its texts first."""
         swap, blank = self.swap, self.blank
         if not swap and not blank:
             return function

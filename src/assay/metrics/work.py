@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import AssayError
-from assay.progress import portion
+from assay.progress import scaled_shares
 
 if TYPE_CHECKING:
     from assay.metrics.base import Batch, Metric
@@ -34,9 +34,9 @@ class Flag(IntFlag):
         """The meaning of a single flag in words."""
         if self in _NO_SCORE:
             return _NO_SCORE[self]
-        part = "reference" if self in (Flag.REFERENCE_CUT, Flag.REFERENCE_EMPTY) else "candidate"
-        what = "truncated" if self in (Flag.REFERENCE_CUT, Flag.CANDIDATE_CUT) else "without a token that counts"
-        return f"{part} {what}"
+        side = "reference" if self in (Flag.REFERENCE_CUT, Flag.REFERENCE_EMPTY) else "candidate"
+        state = "truncated" if self in (Flag.REFERENCE_CUT, Flag.CANDIDATE_CUT) else "without a token that counts"
+        return f"{side} {state}"
 
 
 #: The reasons why a pair has no score, in words.
@@ -68,14 +68,16 @@ class Scores:
     asymmetry: NDArray[np.float64] | None = None
 
     @classmethod
-    def joined(cls, parts: Sequence[Scores]) -> Scores:
-        """Return the scores of several parts, for the same pairs under different metrics, side by side in order."""
-        unknown = [np.full(part.values.shape, np.nan) if part.asymmetry is None else part.asymmetry for part in parts]
+    def concatenate(cls, parts: Sequence[Scores]) -> Scores:
+        """Return the scores in *parts*, which are of the same pairs under different metrics, side by side in order."""
+        asymmetries = [
+            np.full(part.values.shape, np.nan) if part.asymmetry is None else part.asymmetry for part in parts
+        ]
         return cls(
             np.concatenate([part.values for part in parts], axis=1),
             np.concatenate([part.flags for part in parts], axis=1),
             np.concatenate([part.seconds for part in parts]),
-            np.concatenate(unknown, axis=1),
+            np.concatenate(asymmetries, axis=1),
         )
 
 
@@ -89,6 +91,9 @@ class Session(Protocol):
             metrics: the m metrics.
             batch: the n pairs.
             again: texts of the batch that a later batch will contain too, so that keeping their embeddings pays off.
+
+        Raises:
+            AssayError: the scores cannot be computed.
         """
         ...
 
@@ -102,19 +107,22 @@ class Session(Protocol):
 
 
 class Engine(Hashable, Protocol):
-    """The description of a resource that scoring needs; metrics with equal engines share a session. Can be pickled.
+    """The description of a resource that scoring needs; metrics with equal engines share a session.
 
-    Attributes:
-        pairs: the number of pairs in a unit of work, the most that an interrupted run loses.
+    It can be pickled.
     """
 
     @property
     def pairs(self) -> int:
-        """See the class."""
+        """The number of pairs in a unit of work, which are the most that an interrupted run loses."""
         ...
 
     def open(self) -> Session:
-        """Load the resource and return its session."""
+        """Load the resource and return its session.
+
+        Raises:
+            AssayError: the resource cannot be loaded, such as a model that is damaged.
+        """
         ...
 
 
@@ -129,12 +137,13 @@ def scores_of(metric: Metric, batch: Batch) -> NDArray[np.float64]:
     except SystemExit as error:
         raise AssayError(f"called exit({error.code!r}) where scores were expected") from error
     values = np.asarray(scores)
-    masked = np.ma.is_masked(scores)
-    if values.shape != (len(batch),) or values.dtype.kind not in "fiub" or masked:
-        what = f"{'masked ' if masked else ''}{values.dtype} of shape {values.shape}"
+    is_masked = np.ma.is_masked(scores)
+    # accepted are floating-point numbers, signed and unsigned integers, and booleans
+    if values.shape != (len(batch),) or values.dtype.kind not in "fiub" or is_masked:
+        prefix = "masked " if is_masked else ""
         raise AssayError(
-            f"gave {type(scores).__name__} ({what}) where scores were expected: a float64 array of shape "
-            f"({len(batch)},)"
+            f"gave {type(scores).__name__} ({prefix}{values.dtype} of shape {values.shape}) where scores were "
+            f"expected: a float64 array of shape ({len(batch)},)"
         )
     return values.astype(np.float64)
 
@@ -143,17 +152,21 @@ class OwnSession:
     """The session of metrics without an engine: each one computes its scores by itself."""
 
     def score(self, metrics: Sequence[Metric], batch: Batch, again: Collection[str] = ()) -> Scores:
-        """See :meth:`Session.score`."""
+        """Return the scores and flags that each metric computes by itself, and its time; *again* is not used.
+
+        Raises:
+            AssayError: a metric returned something else than scores, or called exit().
+        """
         columns, flags, seconds = [], [], []
-        for number, metric in enumerate(metrics):
+        for index, metric in enumerate(metrics):
             parts = []
-            if metric not in _warm and len(batch) > 1:
+            if metric not in _warm_metrics and len(batch) > 1:
                 # the first pair is scored separately, so that imports and opening files do not count as speed
-                with portion(number / len(metrics), number / len(metrics)):
+                with scaled_shares(index / len(metrics), index / len(metrics)):
                     parts.append(scores_of(metric, batch.take(range(1))))
-            _warm.add(metric)
+            _warm_metrics.add(metric)
             started = time.perf_counter()
-            with portion(number / len(metrics), (number + 1) / len(metrics)):
+            with scaled_shares(index / len(metrics), (index + 1) / len(metrics)):
                 parts.append(scores_of(metric, batch.take(range(len(parts), len(batch))) if parts else batch))
             elapsed = time.perf_counter() - started
             columns.append(np.concatenate(parts))
@@ -170,33 +183,39 @@ class OwnSession:
         """Do nothing, since there is nothing to free."""
 
 
-_open: dict[Engine, Session] = {}
+#: The open sessions of this process, by their engines.
+_open_sessions: dict[Engine, Session] = {}
 #: Metrics without a session that have scored in this process.
-_warm: set[Metric] = set()
+_warm_metrics: set[Metric] = set()
 
 
 def open_session(engine: Engine | None, *, keep: bool = False) -> Session:
-    """Return the session of an engine; an open session is reused.
+    """Return the session of an engine: the open one if there is one, else a new one.
 
     Args:
         engine: the engine; None for metrics without one.
-        keep: whether other sessions stay open; if not, they are closed first, so that only one model is in memory.
+        keep: whether other sessions stay open when a new one is opened; if not, they are closed first, so that only one
+            model is in memory.
+
+    Raises:
+        AssayError: the resource of the engine cannot be loaded.
     """
     if engine is None:
         return OwnSession()
-    if engine not in _open:
+    if engine not in _open_sessions:
         if not keep:
             release_sessions()
-        _open[engine] = engine.open()
-    return _open[engine]
+        _open_sessions[engine] = engine.open()
+    return _open_sessions[engine]
 
 
 def session_if_open(engine: Engine) -> Session | None:
     """Return the session of an engine if it is open, else None."""
-    return _open.get(engine)
+    return _open_sessions.get(engine)
 
 
 def release_sessions() -> None:
     """Close all sessions of this process."""
-    while _open:
-        _open.popitem()[1].close()
+    while _open_sessions:
+        _, session = _open_sessions.popitem()
+        session.close()

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from assay.lazy import on_first_use
+from assay.lazy import lazy_attributes
 
 if TYPE_CHECKING:
     from assay.perturbations.base import Perturbation, TextPair
     from assay.perturbations.registry import built_in, list_perturbations, load_perturbation
 else:
-    __getattr__, __dir__ = on_first_use(__name__)
+    __getattr__, __dir__ = lazy_attributes(__name__)
 
 __all__ = ["Perturbation", "TextPair", "built_in", "list_perturbations", "load_perturbation"]

@@ -12,7 +12,7 @@ from assay.lexicon.texts import text_key
 #: The expected effect on the score of a changed pair, compared with the score of the original pair.
 Expected = Literal["same", "not higher", "lower", "negative"]
 #: The pairs to change, by their human label. Pairs without a label are always changed.
-Whose = Literal["all", "right", "wrong"]
+ChangedPairs = Literal["all", "right", "wrong"]
 
 
 @dataclass(frozen=True)
@@ -33,10 +33,15 @@ class TextPair:
 
     @property
     def gold(self) -> str:
-        """The longest gold answer that occurs in the candidate, or else the first one that is not blank, or ""."""
-        answers = [text.strip() for text in self.references if text.strip()]
-        occurring = [text for text in answers if self._candidate_has(text)]
-        return max(occurring, key=len) if occurring else next(iter(answers), "")
+        """The longest gold answer that occurs in the candidate, or else the first one; blank ones do not count.
+
+        It is empty if all gold answers are blank.
+        """
+        golds = [text.strip() for text in self.references if text.strip()]
+        occurring = [text for text in golds if self._candidate_has(text)]
+        if occurring:
+            return max(occurring, key=len)
+        return golds[0] if golds else ""
 
     def has_gold(self) -> bool:
         """Tell whether a gold answer occurs in the candidate as whole words; case and punctuation do not matter."""
@@ -44,13 +49,14 @@ class TextPair:
 
     def _candidate_has(self, text: str) -> bool:
         key = text_key(text)
+        # the blanks make a match begin and end at the boundary of a word
         return bool(key) and f" {key} " in f" {text_key(self.candidate)} "
 
     def answered(self, candidate: str) -> TextPair:
         """Return the pair with another candidate."""
         return replace(self, candidate=candidate)
 
-    def in_words(self, texts: dict[str, str]) -> str:
+    def text_in_language(self, texts: dict[str, str]) -> str:
         """Return the text in the pair's language; in English if the language is unknown, or has no text.
 
         Args:
@@ -81,7 +87,7 @@ class Perturbation:
             taken as English.
 
     Raises:
-        ValueError: neither a change nor an option, or a word that is none of those above.
+        ValueError: neither or both of *change* and *option* are given, or *expected* or *pairs* is no such word.
     """
 
     name: str
@@ -90,17 +96,17 @@ class Perturbation:
     change: Change | None = None
     option: str = ""
     other: Callable[[Any], Any] | None = None
-    pairs: Whose = "all"
+    pairs: ChangedPairs = "all"
     languages: frozenset[str] | None = None
 
     def __post_init__(self) -> None:
         if (self.change is None) != bool(self.option and self.other):
             raise ValueError(f"perturbation {self.name!r}: give either change, or option and other")
-        if self.expected not in get_args(Expected) or self.pairs not in get_args(Whose):
+        if self.expected not in get_args(Expected) or self.pairs not in get_args(ChangedPairs):
             raise ValueError(f"perturbation {self.name!r}: expected={self.expected!r}, pairs={self.pairs!r}")
 
-    def suits(self, language: str | None) -> bool:
-        """Tell whether it can change texts in a language; an unknown one counts as English."""
+    def supports_language(self, language: str | None) -> bool:
+        """Tell whether it can change texts in a language; an unknown language counts as English."""
         return self.languages is None or (language or "en").split("-")[0].lower() in self.languages
 
     def apply(self, pair: TextPair, seed: int) -> TextPair | None:
@@ -113,7 +119,7 @@ class Perturbation:
         """
         if self.change is None:
             raise ValueError(f"perturbation {self.name!r} changes no texts")
-        if not self.suits(pair.language):
+        if not self.supports_language(pair.language):
             return None
         # the unit separator, which texts do not have, keeps the joined parts apart
         key = "\x1f".join([str(seed), self.name, pair.question, *pair.references, pair.candidate])
@@ -123,7 +129,7 @@ class Perturbation:
         return None if changed == pair else changed
 
 
-def appending(texts: dict[str, str]) -> Change:
+def appending_change(texts: dict[str, str]) -> Change:
     """Return a change that appends a text to the candidate, in the language of the pair.
 
     Args:
@@ -132,7 +138,7 @@ def appending(texts: dict[str, str]) -> Change:
     """
 
     def change(pair: TextPair, rng: Random) -> TextPair | None:
-        candidate, text = pair.candidate.rstrip(), pair.in_words(texts)
+        candidate, text = pair.candidate.rstrip(), pair.text_in_language(texts)
         if not candidate:
             return None
         full_stop = "." if text.startswith(" ") and candidate[-1] not in _SENTENCE_ENDS else ""
@@ -141,7 +147,7 @@ def appending(texts: dict[str, str]) -> Change:
     return change
 
 
-def quoting_gold(texts: dict[str, str]) -> Change:
+def gold_quoting_change(texts: dict[str, str]) -> Change:
     """Return a change that replaces the candidate with a text that contains the gold answer, such as a denial of it.
 
     It does not apply to gold answers without a letter or digit, nor to those that are a yes or no themselves.
@@ -154,12 +160,12 @@ def quoting_gold(texts: dict[str, str]) -> Change:
         gold = pair.gold
         if not any(map(str.isalnum, gold)) or gold.lower().rstrip(".!") in _YES_NO:
             return None
-        return pair.answered(pair.in_words(texts).replace("{}", gold.rstrip(".")))
+        return pair.answered(pair.text_in_language(texts).replace("{}", gold.rstrip(".")))
 
     return change
 
 
-#: Characters after which a sentence may begin.
+#: The last characters of a candidate after which no full stop is needed.
 _SENTENCE_ENDS = frozenset(".!?\"')]\u2019\u201d")
 #: Gold answers whose denial may be right, such as "not none".
 _YES_NO = frozenset({"yes", "no", "true", "false", "none", "not", "ja", "nein", "wahr", "falsch", "keine", "keiner"})

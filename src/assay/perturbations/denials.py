@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay.perturbations.base import Perturbation, appending, quoting_gold
+from assay.perturbations.base import Perturbation, appending_change, gold_quoting_change
 
 _DENIED_IN_A_WORD = {"en": "not {}", "de": "nicht {}"}
 
@@ -10,7 +10,7 @@ DENIED_GOLD = Perturbation(
     name="denied-gold",
     summary="the gold answer denied as the answer: not Paris",
     expected="negative",
-    change=quoting_gold(_DENIED_IN_A_WORD),
+    change=gold_quoting_change(_DENIED_IN_A_WORD),
     pairs="right",
     languages=frozenset(_DENIED_IN_A_WORD),
 )
@@ -22,7 +22,7 @@ DENIED_SENTENCE = Perturbation(
     name="denied-sentence",
     summary="the gold answer denied in a sentence as the answer: It is certainly not Paris.",
     expected="negative",
-    change=quoting_gold(_DENIED_IN_A_SENTENCE),
+    change=gold_quoting_change(_DENIED_IN_A_SENTENCE),
     pairs="right",
     languages=frozenset(_DENIED_IN_A_SENTENCE),
 )
@@ -37,7 +37,7 @@ ANSWER_DENIED = Perturbation(
     name="answer-denied",
     summary="a right answer that takes itself back: No, that is wrong",
     expected="lower",
-    change=appending(_DENIALS),
+    change=appending_change(_DENIALS),
     pairs="right",
     languages=frozenset(_DENIALS),
 )

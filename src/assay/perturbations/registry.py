@@ -8,8 +8,8 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import get_args
 
-from assay.errors import InputError, UnavailableError, code_of_others, unknown_name
-from assay.lazy import declared_in
+from assay.errors import InputError, UnavailableError, unavailable_on_error, unknown_name
+from assay.lazy import find_declarations
 from assay.perturbations.base import Expected, Perturbation
 
 #: The entry point group through which other packages register perturbations.
@@ -20,8 +20,8 @@ _PERTURBATION = re.compile(r"^(?P<attribute>\w+) = Perturbation\(\s*name=\"(?P<n
 
 @functools.cache
 def built_in() -> dict[str, str]:
-    """Return the built-in perturbations, declared by the files of this package, as "module:attribute" by name."""
-    return dict(sorted(declared_in("assay.perturbations", _PERTURBATION).items()))
+    """Return the built-in perturbations, "module:attribute" by name, found in the source files of this package."""
+    return dict(sorted(find_declarations("assay.perturbations", _PERTURBATION).items()))
 
 
 def _registered_by_others() -> dict[str, EntryPoint]:
@@ -45,7 +45,7 @@ def load_perturbation(name: str) -> Perturbation:
     if name not in others:
         raise InputError(unknown_name("there is no perturbation", name, [*built_in(), *others]))
     description = f"the perturbation {name!r} ({others[name].value})"
-    with code_of_others(f"{description} cannot be loaded"):
+    with unavailable_on_error(f"{description} cannot be loaded"):
         loaded = others[name].load()
     if not isinstance(loaded, Perturbation):
         raise UnavailableError(f"{description} is no Perturbation of assay")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from random import Random
 
-from assay.perturbations.base import Perturbation, TextPair, appending
+from assay.perturbations.base import Perturbation, TextPair, appending_change
 
 
 def _lowercase_candidate(pair: TextPair, rng: Random) -> TextPair | None:
@@ -41,7 +41,7 @@ _EDGE_PUNCTUATION = re.compile(r"(?<!\w)[^\w\s%€$£°+-]+|[^\w\s%€$£°+-]+(
 def _remove_punctuation(pair: TextPair, rng: Random) -> TextPair | None:
     """Return the pair with the punctuation at the edges of words removed from its candidate.
 
-    None if only white space would change, or nothing would remain.
+    Return None if only white space would change, or nothing would remain.
     """
     plain = " ".join(_EDGE_PUNCTUATION.sub(" ", pair.candidate).split())
     if not plain or plain == " ".join(pair.candidate.split()):
@@ -66,7 +66,7 @@ EMPTY_SENTENCE = Perturbation(
     name="empty-sentence",
     summary="a sentence added that says nothing: I hope this helps!",
     expected="same",
-    change=appending(_EMPTY_SENTENCES),
+    change=appending_change(_EMPTY_SENTENCES),
     languages=frozenset(_EMPTY_SENTENCES),
 )
 
@@ -80,7 +80,7 @@ TRUE_SENTENCE = Perturbation(
     name="true-sentence",
     summary="a true sentence added that is beside the point",
     expected="same",
-    change=appending(_TRUE_SENTENCES),
+    change=appending_change(_TRUE_SENTENCES),
     languages=frozenset(_TRUE_SENTENCES),
 )
 

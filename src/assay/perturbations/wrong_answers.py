@@ -25,9 +25,9 @@ _WORDS_OF_NO_NAME = frozenset(
 
 
 def _replace_names(pair: TextPair, rng: Random) -> TextPair | None:
-    """Return the pair with another name for each one that shares a word with a gold answer.
+    """Return the pair with another name in place of each name in its candidate that shares a word with a gold answer.
 
-    None if the gold answers share a word with each of :data:`NAMES`, or if a gold answer still occurs.
+    Return None if the gold answers share a word with each of :data:`NAMES`, or if a gold answer still occurs.
     """
     gold_words = {word for text in pair.references for word in text_key(text).split()} - _WORDS_OF_NO_NAME
     names = [name for name in NAMES if gold_words.isdisjoint(text_key(name).split())]
@@ -36,6 +36,7 @@ def _replace_names(pair: TextPair, rng: Random) -> TextPair | None:
     name = rng.choice(names)
 
     def replace_match(match: re.Match[str]) -> str:
+        # a run of capitalised words without a word of a gold answer stays
         if gold_words.isdisjoint(text_key(match[0]).split()):
             return match[0]
         return name + ("." if match[0].endswith(".") else "")
@@ -59,9 +60,9 @@ _NUMBER = re.compile(r"\d+")
 
 
 def _replace_numbers(pair: TextPair, rng: Random) -> TextPair | None:
-    """Return the pair with another number for each number of the candidate that a gold answer has.
+    """Return the pair with another number in place of each number in its candidate that a gold answer has.
 
-    None if a gold answer still occurs in the changed candidate.
+    Return None if a gold answer still occurs in the changed candidate.
     """
     gold_numbers = set(_NUMBER.findall(" ".join(pair.references)))
 
@@ -81,9 +82,11 @@ def _draw_other_number(number: str, gold_numbers: set[str], rng: Random) -> str:
         first_digit = rng.choice("123456789") if number[0] != "0" else "0"
         other_digits = "".join(rng.choice("0123456789") for _ in number[1:])
         if len(number) == 1:
+            # a single digit may be 0
             first_digit = rng.choice("0123456789")
-        if first_digit + other_digits not in gold_numbers:
-            return first_digit + other_digits
+        drawn_number = first_digit + other_digits
+        if drawn_number not in gold_numbers:
+            return drawn_number
         # add a digit before the next try: the gold answers may have all numbers of this length
         number += "0"
 
@@ -98,7 +101,7 @@ NUMBERS_REPLACED = Perturbation(
 
 
 def _answer_with_question(pair: TextPair, rng: Random) -> TextPair | None:
-    """Return the pair with its question as the candidate, or None without a question."""
+    """Return the pair with its question as the candidate, or None if it has no question."""
     return pair.answered(pair.question) if pair.question.strip() else None
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from assay.reports.layout import short
 from assay.reports.sheets import Column, Document, Sheet
-from assay.statistics.best_worst import Codes, Counts, SplitHalf
+from assay.statistics.best_worst import ChoiceCounts, Codes, SplitHalf
 
 #: The columns of the table of items.
 COLUMNS = ("item", "score", "scaled", "best", "worst", "seen", "tuples")
@@ -19,7 +19,7 @@ ITEMS_PER_END = 5
 
 
 @dataclass(frozen=True, eq=False)
-class Annotated:
+class AnnotationSet:
     """What a set of best-worst annotations consists of.
 
     Attributes:
@@ -41,50 +41,52 @@ class Annotated:
     warnings: Sequence[str]
 
 
-def to_document(annotated: Annotated, counts: Counts, reliability: SplitHalf | None) -> Document:
+def to_document(annotation_set: AnnotationSet, counts: ChoiceCounts, reliability: SplitHalf | None) -> Document:
     """Return a table of the annotations and their reliability, and one of the highest and lowest items.
 
     The records of the document have all items, highest first.
 
     Args:
-        annotated: what the annotations consist of.
+        annotation_set: what the annotations consist of.
         counts: the counts and scores of the items.
         reliability: the split-half reliability; None if no tuple has two annotations.
     """
-    records = _item_records(annotated, counts)
+    records = _item_records(annotation_set, counts)
     return Document(
-        [_summary_table(annotated, reliability), _extreme_items_table(records)],
+        [_summary_table(annotation_set, reliability), _extreme_items_table(records)],
         records,
         value={
-            "annotations": _annotation_counts(annotated),
+            "annotations": _annotation_counts(annotation_set),
             "reliability": _reliability_record(reliability),
             "items": records,
         },
     )
 
 
-def _item_records(annotated: Annotated, counts: Counts) -> list[dict[str, Any]]:
+def _item_records(annotation_set: AnnotationSet, counts: ChoiceCounts) -> list[dict[str, Any]]:
     """Return one record per item in descending order of score; items with equal scores keep their order."""
     scores = counts.scores
     order = np.argsort(-scores, kind="stable")
-    columns = (scores, (scores + 1) / 2, counts.best, counts.worst, counts.seen, annotated.tuples_per_item)
-    sorted_columns = [[annotated.items[index] for index in order], *(column[order].tolist() for column in columns)]
+    columns = (scores, (scores + 1) / 2, counts.best, counts.worst, counts.seen, annotation_set.tuples_per_item)
+    sorted_columns = [[annotation_set.items[index] for index in order], *(column[order].tolist() for column in columns)]
     return [dict(zip(COLUMNS, row, strict=True)) for row in zip(*sorted_columns, strict=True)]
 
 
-def _annotation_counts(annotated: Annotated) -> dict[str, Any]:
+def _annotation_counts(annotation_set: AnnotationSet) -> dict[str, Any]:
+    """Return counts by name; those that may vary between tuples or items have their mean, least and most."""
     return {
-        "items": len(annotated.items),
-        "tuples": len(annotated.annotations_per_tuple),
-        "items per tuple": annotated.tuple_size,
-        "annotations": int(annotated.annotations_per_tuple.sum()),
-        "annotators": annotated.annotators,
-        "annotations per tuple": _count_range(annotated.annotations_per_tuple),
-        "tuples per item": _count_range(annotated.tuples_per_item),
+        "items": len(annotation_set.items),
+        "tuples": len(annotation_set.annotations_per_tuple),
+        "items per tuple": annotation_set.tuple_size,
+        "annotations": int(annotation_set.annotations_per_tuple.sum()),
+        "annotators": annotation_set.annotators,
+        "annotations per tuple": _count_summary(annotation_set.annotations_per_tuple),
+        "tuples per item": _count_summary(annotation_set.tuples_per_item),
     }
 
 
-def _count_range(counts: Codes) -> dict[str, float]:
+def _count_summary(counts: Codes) -> dict[str, float]:
+    """Return the mean, the smallest and the largest of some counts."""
     return {"mean": float(counts.mean()), "least": int(counts.min()), "most": int(counts.max())}
 
 
@@ -94,17 +96,20 @@ def _reliability_record(reliability: SplitHalf | None) -> dict[str, Any] | None:
     return vars(reliability) | {"stepped_up": reliability.stepped_up, "upper_bound": reliability.upper_bound}
 
 
-def _summary_table(annotated: Annotated, reliability: SplitHalf | None) -> Sheet:
+def _summary_table(annotation_set: AnnotationSet, reliability: SplitHalf | None) -> Sheet:
     """Return the table with the numbers of annotations and their split-half reliability, with caveats as notes."""
 
     def format_count(value: Any) -> str:
-        if isinstance(value, dict):
-            least, most = value["least"], value["most"]
-            return f"{value['mean']:.3g}" + (f" ({least:,} to {most:,})" if least != most else "")
-        return "not said" if value is None else f"{value:,}"
+        if value is None:
+            return "not said"
+        if not isinstance(value, dict):
+            return f"{value:,}"
+        least, most = value["least"], value["most"]
+        mean_text = f"{value['mean']:.3g}"
+        return mean_text if least == most else f"{mean_text} ({least:,} to {most:,})"
 
-    rows = [(what, format_count(value)) for what, value in _annotation_counts(annotated).items()]
-    notes = list(annotated.warnings)
+    rows = [(name, format_count(value)) for name, value in _annotation_counts(annotation_set).items()]
+    notes = list(annotation_set.warnings)
     if reliability is None:
         notes.append("no split-half reliability: no tuple has two annotations")
     else:
@@ -117,27 +122,27 @@ def _summary_table(annotated: Annotated, reliability: SplitHalf | None) -> Sheet
             ("reliability of the scores (Spearman-Brown, of Pearson r)", _mean_cell(reliability.stepped_up, None)),
             ("upper bound for a metric (its square root), Pearson r", _mean_cell(reliability.upper_bound, None)),
         ]
-        notes += _reliability_notes(annotated, reliability)
-    return Sheet(annotated.title, [Column("what"), Column("value", number=True)], rows, notes=notes)
+        notes += _reliability_notes(annotation_set, reliability)
+    return Sheet(annotation_set.title, [Column("what"), Column("value", number=True)], rows, notes=notes)
 
 
-def _reliability_notes(annotated: Annotated, reliability: SplitHalf) -> list[str]:
+def _reliability_notes(annotation_set: AnnotationSet, reliability: SplitHalf) -> list[str]:
     """Return notes on how the reliability was computed, and on splits, items and tuples that limit it."""
     notes = [f"{reliability.splits:,} random splits of the annotations of each tuple; ± standard deviation over them"]
     if reliability.undefined:
         notes.append(f"undefined in {reliability.undefined:,} of them, where all scores of a half are equal")
-    if reliability.fewest < len(annotated.items):
+    if reliability.fewest < len(annotation_set.items):
         notes.append(f"an item that one half never saw is left out: at least {reliability.fewest:,} items are compared")
-    single_annotation_tuples = int(np.count_nonzero(annotated.annotations_per_tuple == 1))
+    single_annotation_tuples = int(np.count_nonzero(annotation_set.annotations_per_tuple == 1))
     if single_annotation_tuples:
         notes.append(f"tuples with one annotation, which falls to either half by chance: {single_annotation_tuples:,}")
     return notes
 
 
-def _mean_cell(value: float | None, deviation: float | None) -> str:
-    if value is None:
+def _mean_cell(mean: float | None, deviation: float | None) -> str:
+    if mean is None:
         return "–"
-    return short(value, 3) + (f" ± {short(deviation, 3)}" if deviation is not None else "")
+    return short(mean, 3) if deviation is None else f"{short(mean, 3)} ± {short(deviation, 3)}"
 
 
 def _extreme_items_table(records: list[dict[str, Any]]) -> Sheet:

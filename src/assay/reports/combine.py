@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assay.errors import InputError, MissingExtraError, unknown_name
 from assay.lexicon.properties import OF_QUESTION, PROPERTIES, properties_of, text_pairs
 from assay.manifest import Cost, MetricRecord, RecordedDeclaration
-from assay.reports.data import ALL, ScoredDataset, choose_datasets, group_codes, same_pairs
+from assay.reports.data import ALL, ScoredDataset, choose_datasets, group_codes, pair_codes
 from assay.reports.folder import RunFolder
 from assay.reports.layout import Cell, intervals_in_words, money, p_value, rate, short
 from assay.reports.recommend import Limits, check_limits
@@ -35,15 +36,17 @@ from assay.statistics.concordance import Floats
 from assay.statistics.crossvalidation import join_codes
 from assay.statistics.draws import draw_all
 from assay.statistics.learners import NAMES, Name
-from assay.statistics.significance import adjust
+from assay.statistics.significance import adjust_p_values
 from assay.statistics.trees import import_lightgbm
 
 #: The minimum number of groups of pairs for learning.
 MIN_GROUPS = 10
 #: The text columns whose properties may be features.
 TEXT_COLUMNS = ("reference", "candidate", "question")
-#: The combination's name in its own tables, its name in a recommendation, and its maximum number of metrics there.
-COMBINED, COMBINATION, MAX_SMALL_MEMBERS = "combined", "combination", 3
+#: The combination's name in its own tables.
+COMBINED = "combined"
+#: The name of a small combination in a recommendation, and its maximum number of metrics.
+COMBINATION, MAX_SMALL_MEMBERS = "combination", 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,11 +104,11 @@ class CombineSettings(MetricsOfRun, BucketsOfRun, CorrectedTests, WithProgress):
     @property
     def limits(self) -> Limits:
         """The limits on speed and price."""
-        return Limits.of(self.budget, self.max_price)
+        return Limits.parse(self.budget, self.max_price)
 
 
 @dataclass(frozen=True, eq=False)
-class Combining:
+class CombinationResult:
     """A combination learned from a dataset, and its comparison with each metric.
 
     Attributes:
@@ -132,19 +135,19 @@ class Combining:
     calibration: Calibration | None
 
     @property
-    def best_single(self) -> str:
+    def best_metric(self) -> str:
         """The name of the metric with the highest value of the deciding coefficient on all pairs."""
-        return self.buckets[0].ranked[0]
+        return self.buckets[0].ranked_metrics[0]
 
     @property
     def advantage(self) -> Difference:
         """The combination's value minus the value of the best metric, on all pairs, with its interval and p-value."""
-        return self.buckets[0].differences[self.best_single]
+        return self.buckets[0].differences[self.best_metric]
 
     @property
     def is_better(self) -> bool:
         """Whether the combination is significantly better than the best metric on all pairs."""
-        return self.buckets[0].is_better(self.best_single)
+        return self.buckets[0].is_better(self.best_metric)
 
 
 @dataclass(frozen=True)
@@ -154,7 +157,7 @@ class BucketComparison:
     Attributes:
         name: the name of the bucket.
         n: the number of pairs.
-        measured: the coefficients by metric, the combination first.
+        coefficients: the coefficients by metric, the combination first.
         differences: the combination minus each metric, in the coefficient that decides.
         p_values: the p-value of each difference, corrected for the number of differences.
         rejected: the metrics from which the combination differs significantly.
@@ -164,7 +167,7 @@ class BucketComparison:
 
     name: str
     n: int
-    measured: Mapping[str, Coefficients]
+    coefficients: Mapping[str, Coefficients]
     differences: Mapping[str, Difference]
     p_values: Mapping[str, float]
     rejected: frozenset[str]
@@ -173,12 +176,12 @@ class BucketComparison:
 
     def value(self, metric: str) -> float:
         """Return the value of a metric in the coefficient that decides; NaN if undefined."""
-        return float(self.measured[metric].values[self.statistic_index])
+        return float(self.coefficients[metric].values[self.statistic_index])
 
     @property
-    def ranked(self) -> list[str]:
+    def ranked_metrics(self) -> list[str]:
         """The names of the metrics without the combination, best first."""
-        names = [name for name in self.measured if name != COMBINED]
+        names = [name for name in self.coefficients if name != COMBINED]
         return sorted(names, key=lambda name: -np.nan_to_num(self.value(name), nan=-np.inf))
 
     def is_better(self, metric: str) -> bool:
@@ -187,9 +190,9 @@ class BucketComparison:
         return metric in self.rejected and value is not None and value > 0
 
 
-def combining(
+def learn_combination(
     run: RunFolder, settings: CombineSettings, begin: Callable[[str, int], None], advance: Callable[[int], None]
-) -> Combining:
+) -> CombinationResult:
     """Learn a combination from a dataset of a run, and compare it with each metric on held-out pairs.
 
     Args:
@@ -203,7 +206,7 @@ def combining(
     """
     data = _dataset_to_learn_from(run, settings)
     names, notes = _learnable_metrics(data, settings)
-    has_all_scores = np.isfinite(np.stack([data.scores[metric] for metric in names])).all(axis=0)
+    has_all_scores = _has_all_scores(data, names)
     if not has_all_scores.all():
         notes.append(f"{int((~has_all_scores).sum()):,} pairs lack a score of some metric and are left out")
         data = data.take(np.flatnonzero(has_all_scores))
@@ -215,8 +218,9 @@ def combining(
     options = Options(by, settings.most, limits.speed, limits.price, _learners_to_try(settings, notes), settings.seed)
     begin("learning", combination_count(len(data)))
     learned_study = learn_and_test(inputs, options, advance=advance)
+    # without a duplicate if the deciding coefficient is among the default ones
     statistics = check_statistics([*default_statistics([have_two_values(data.labels)]), by])
-    scores = {COMBINED: learned_study.scores} | {metric: data.oriented(metric) for metric in names}
+    scores = {COMBINED: learned_study.scores} | {metric: data.oriented_scores(metric) for metric in names}
     buckets = []
     for bucket, mask in data.buckets.items():
         is_wanted = not settings.buckets or bucket in settings.buckets or bucket == ALL
@@ -225,10 +229,11 @@ def combining(
     accuracy = calibration = None
     if have_two_values(data.labels):
         low, high = data.labels.min(), data.labels.max()
-        probabilities, is_high = (learned_study.scores - low) / (high - low), data.labels == high
+        probabilities = (learned_study.scores - low) / (high - low)
+        is_high = data.labels == high
         accuracy = float(((probabilities > 0.5) == is_high).mean())
         calibration = calibrate(probabilities, is_high, settings.seed, inputs.codes)
-    return Combining(data, inputs, learned_study, by, tuple(statistics), buckets, notes, accuracy, calibration)
+    return CombinationResult(data, inputs, learned_study, by, tuple(statistics), buckets, notes, accuracy, calibration)
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,7 +264,7 @@ def small_combination(data: ScoredDataset, by: str, seed: int) -> SmallCombinati
     settings = CombineSettings(most=MAX_SMALL_MEMBERS, properties=False, learners=("mean", "linear"), seed=seed)
     try:
         names, _ = _learnable_metrics(data, settings)
-        has_all_scores = np.isfinite(np.stack([data.scores[name] for name in names])).all(axis=0)
+        has_all_scores = _has_all_scores(data, names)
         complete_pairs = data.take(np.flatnonzero(has_all_scores))
         _check_labels(complete_pairs)
         inputs, _ = _learning_inputs(complete_pairs, names, settings)
@@ -273,12 +278,6 @@ def small_combination(data: ScoredDataset, by: str, seed: int) -> SmallCombinati
         return None
     scores = np.full(len(data), np.nan)
     scores[has_all_scores] = small_study.scores
-    prices = [data.metrics[name].price_per_1000 for name in members]
-    speed = inputs.speed_of(members)
-    cost = {
-        "pairs_per_second": None if speed is None else round(speed, 1),
-        "price_per_1000": None if None in prices else sum(price for price in prices if price),
-    }
     learned = small_study.combination.learned
     record = MetricRecord(
         dataset=data.name,
@@ -289,9 +288,20 @@ def small_combination(data: ScoredDataset, by: str, seed: int) -> SmallCombinati
         short_signature=f"combination of {', '.join(members)}|seed:{seed}",
         signature={},
         declared=RecordedDeclaration(kind="combined", low=learned.low, high=learned.high),
-        cost=Cost.model_validate({name: value for name, value in cost.items() if value is not None}),
+        cost=_total_cost(inputs, members),
     )
     return SmallCombination(members, scores, record)
+
+
+def _total_cost(inputs: Inputs, members: Sequence[str]) -> Cost:
+    """Return the speed and price of several metrics together; a field is absent if it is unknown of one of them."""
+    cost: dict[str, float] = {}
+    speed, price = inputs.speed_of(members), inputs.price_of(members)
+    if speed is not None:
+        cost["pairs_per_second"] = round(speed, 1)
+    if price is not None:
+        cost["price_per_1000"] = price
+    return Cost.model_validate(cost)
 
 
 def _dataset_to_learn_from(run: RunFolder, settings: CombineSettings) -> ScoredDataset:
@@ -311,6 +321,12 @@ def _dataset_to_learn_from(run: RunFolder, settings: CombineSettings) -> ScoredD
     return datasets[0]
 
 
+def _has_all_scores(data: ScoredDataset, metrics: Sequence[str]) -> NDArray[np.bool_]:
+    """Return the mask of the pairs that have a score of every metric, shape (n,)."""
+    scores = np.stack([data.scores[name] for name in metrics])
+    return np.asarray(np.isfinite(scores).all(axis=0))
+
+
 def _learnable_metrics(data: ScoredDataset, settings: CombineSettings) -> tuple[list[str], list[str]]:
     """Return the names of the metrics that a combination can learn from, and a note on each other metric.
 
@@ -322,6 +338,7 @@ def _learnable_metrics(data: ScoredDataset, settings: CombineSettings) -> tuple[
         record = data.metrics[name]
         if record.declared.kind in ("recorded", "combined"):
             notes.append(f"{name}: is {record.declared.kind}, which other data lacks, and is not learned from")
+        # the parts of a signature are numbered for a preset with several models: 1.model
         elif any(key[:1].isdigit() for key in record.signature):
             notes.append(f"{name}: takes another model for each language, and is not learned from; name the model")
         elif np.isfinite(data.scores[name]).any() and np.unique(data.scores[name]).size > 1:
@@ -355,25 +372,9 @@ def _learning_inputs(data: ScoredDataset, names: Sequence[str], settings: Combin
     Raises:
         InputError: there are too few groups of pairs, or no metric is known to keep a limit.
     """
-    features = [data.oriented(name) for name in names]
-    notes = []
-    texts = []
-    if settings.properties:
-        columns_of_texts = {
-            name: data.table.column(name).to_pylist() for name in TEXT_COLUMNS if name in data.table.column_names
-        }
-        texts = text_pairs(
-            columns_of_texts["reference"], columns_of_texts["candidate"], columns_of_texts.get("question")
-        )
-    properties: list[str] = []
-    if any(text.candidate.strip() for text in texts):
-        candidates = [name for name in PROPERTIES if name not in OF_QUESTION or any(text.question for text in texts)]
-        values = properties_of(texts, candidates)
-        # a constant feature carries no information
-        varying = [column for column in range(len(candidates)) if np.unique(values[:, column]).size > 1]
-        properties = [candidates[column] for column in varying]
-        features += [values[:, column] for column in varying]
-    groups, codes = group_codes(data, settings.group_by), same_pairs(data)
+    features = {name: data.oriented_scores(name) for name in names}
+    properties = _text_properties(data) if settings.properties else {}
+    groups, codes = group_codes(data, settings.group_by), pair_codes(data)
     if groups is not None:
         codes = join_codes(groups, codes)
     codes = np.unique(codes, return_inverse=True)[1]
@@ -384,6 +385,7 @@ def _learning_inputs(data: ScoredDataset, names: Sequence[str], settings: Combin
     # a metric of unknown speed or price is left out of these, and so keeps no limit
     speeds = {name: speed for name, record in records.items() if (speed := record.cost.pairs_per_second)}
     prices = {name: price for name, record in records.items() if (price := record.price_per_1000) is not None}
+    notes = []
     untimed = [name for name in names if name not in speeds]
     if settings.budget is not None and untimed:
         notes.append(f"of unknown speed, and hence not within the budget: {', '.join(untimed)}; run them with `fresh`")
@@ -394,9 +396,22 @@ def _learning_inputs(data: ScoredDataset, names: Sequence[str], settings: Combin
         raise InputError(f"`max_price={settings.max_price}`: no metric of {data.run.title} is known to cost so little")
     if settings.budget is not None and not any(speeds.get(name, 0) >= (settings.limits.speed or 0) for name in names):
         raise InputError(f"`budget={settings.budget}`: no metric of {data.run.title} is known to reach it")
-    is_metric = (True,) * len(names) + (False,) * len(properties)
-    values = np.stack(features, axis=1)
-    return Inputs((*names, *properties), values, is_metric, data.labels, codes, speeds, prices), notes
+    are_metrics = (True,) * len(names) + (False,) * len(properties)
+    values = np.stack([*features.values(), *properties.values()], axis=1)
+    return Inputs((*names, *properties), values, are_metrics, data.labels, codes, speeds, prices), notes
+
+
+def _text_properties(data: ScoredDataset) -> dict[str, Floats]:
+    """Return the properties of the texts that vary between pairs, by name, each of shape (n,); none without texts."""
+    columns = {name: data.table.column(name).to_pylist() for name in TEXT_COLUMNS if name in data.table.column_names}
+    texts = text_pairs(columns["reference"], columns["candidate"], columns.get("question"))
+    if not any(text.candidate.strip() for text in texts):
+        return {}
+    has_questions = any(text.question for text in texts)
+    names = [name for name in PROPERTIES if has_questions or name not in OF_QUESTION]
+    values_by_name = dict(zip(names, properties_of(texts, names).T, strict=True))
+    # a constant feature carries no information
+    return {name: values for name, values in values_by_name.items() if np.unique(values).size > 1}
 
 
 def _learners_to_try(settings: CombineSettings, notes: list[str]) -> tuple[Name, ...]:
@@ -432,10 +447,10 @@ def _compare_in_bucket(
         by: the coefficient that decides; only differences in it are tested.
         settings: the settings of intervals and tests.
     """
-    pairs = data.within(bucket, settings.seed)
+    pairs = data.pairs_in_bucket(bucket, settings.seed)
     bucket_scores = {name: pairs.take(values) for name, values in scores.items()}
     draw_options: dict[str, Any] = {"seed": pairs.seed, "groups": pairs.groups, "interval": settings.interval}
-    measured = measure_all(
+    coefficients = measure_all(
         bucket_scores, pairs.labels, statistics=statistics, resamples=settings.resamples, **draw_options
     )
     metric_pairs = [(COMBINED, name) for name in scores if name != COMBINED]
@@ -450,21 +465,22 @@ def _compare_in_bucket(
     )
     differences = {}
     for pair in metric_pairs:
-        (differences[pair[1]],) = summarise(draws[pair], (by,), settings.confidence)
+        _, metric = pair
+        (differences[metric],) = summarise(draws[pair], (by,), settings.confidence)
     jackknife_ps = [difference.p_jackknife for difference in differences.values()]
     p_uncorrected = np.array([np.nan if p is None else p for p in jackknife_ps])
-    p_values = dict(zip(differences, adjust(p_uncorrected, settings.correction).tolist(), strict=True))
+    p_values = dict(zip(differences, adjust_p_values(p_uncorrected, settings.correction).tolist(), strict=True))
     rejected = frozenset(name for name, p in p_values.items() if settings.rejects(p))
     by_index = list(statistics).index(by)
     return BucketComparison(
-        bucket, len(pairs), measured, differences, p_values, rejected, by_index, settings.confidence
+        bucket, len(pairs), coefficients, differences, p_values, rejected, by_index, settings.confidence
     )
 
 
-# As tables.
+# The combination as tables.
 
 
-def to_document(result: Combining, settings: CombineSettings) -> Document:
+def to_document(result: CombinationResult, settings: CombineSettings) -> Document:
     """Return the verdict, one table per bucket, a table of what each metric adds, and the learning curve if any."""
     sheets = [_verdict_sheet(result, settings)]
     sheets += [_bucket_table(result, comparison) for comparison in result.buckets]
@@ -488,9 +504,9 @@ def to_document(result: Combining, settings: CombineSettings) -> Document:
     return Document(sheets, list(_metric_records(result)), method, metrics=list(result.data.metrics))
 
 
-def _verdict_sheet(result: Combining, settings: CombineSettings) -> Sheet:
+def _verdict_sheet(result: CombinationResult, settings: CombineSettings) -> Sheet:
     """Return the sheet that recommends a combination or a single metric, with the reasons."""
-    comparison, best = result.buckets[0], result.best_single
+    comparison, best = result.buckets[0], result.best_metric
     difference = result.advantage
     coefficient = title_of(result.by)
     members = result.study.combination.members
@@ -527,17 +543,20 @@ def _verdict_sheet(result: Combining, settings: CombineSettings) -> Sheet:
     return Sheet(headline, (), (), facts=lines, notes=list(result.notes))
 
 
-def _has_paid_metric(result: Combining) -> bool:
-    """Tell whether any metric costs money or has an unknown price."""
+def _has_paid_metric(result: CombinationResult) -> bool:
+    """Tell whether any metric costs money, or may do so since its price is unknown."""
     metrics = [name for name in result.inputs.names if name in result.data.metrics]
     return any(result.inputs.prices.get(name) != 0 for name in metrics)
 
 
 def _signed_number(value: float | None) -> str:
-    return "–" if value is None else f"{'+' if value >= 0 else '-'}{short(abs(value), 3)}"
+    if value is None:
+        return "–"
+    sign = "+" if value >= 0 else "-"
+    return f"{sign}{short(abs(value), 3)}"
 
 
-def _bucket_table(result: Combining, comparison: BucketComparison) -> Sheet:
+def _bucket_table(result: CombinationResult, comparison: BucketComparison) -> Sheet:
     """Return the table of a bucket, with one row for the combination and one for each metric, best first."""
     members = set(result.study.combination.members)
     columns = [
@@ -549,8 +568,8 @@ def _bucket_table(result: Combining, comparison: BucketComparison) -> Sheet:
         Column("combined", spare=1),
     ]
     rows = []
-    for metric in (COMBINED, *comparison.ranked):
-        coefficients = comparison.measured[metric]
+    for metric in (COMBINED, *comparison.ranked_metrics):
+        coefficients = comparison.coefficients[metric]
         cells = []
         for index in range(len(result.statistics)):
             value = float(coefficients.values[index])
@@ -577,7 +596,7 @@ def _bucket_table(result: Combining, comparison: BucketComparison) -> Sheet:
         columns,
         rows,
         facts=[f"n = {comparison.n:,}"],
-        marked=frozenset({0}) if comparison.is_better(comparison.ranked[0]) else frozenset(),
+        marked=frozenset({0}) if comparison.is_better(comparison.ranked_metrics[0]) else frozenset(),
     )
 
 
@@ -588,28 +607,26 @@ def _difference_cell(difference: Difference) -> str:
     return f"{short(difference.value, 3)}{bounds}"
 
 
-def _additions_table(result: Combining) -> Sheet:
+def _additions_table(result: CombinationResult) -> Sheet:
     """Return a table of what each member of the combination adds and costs, in the order of selection."""
-    rows, shows_prices = [], _has_paid_metric(result)
     headings = [f"{title_of(result.by)} alone", "with those above", "pairs/s", "with those above"]
-    headings += ["price per 1,000", "with those above"] if shows_prices else []
+    shows_prices = _has_paid_metric(result)
+    if shows_prices:
+        headings += ["price per 1,000", "with those above"]
+    rows = []
     for index, addition in enumerate(result.study.combination.additions):
-        so_far = result.study.combination.members[: index + 1]
-        speed, joint_speed = result.inputs.speeds.get(addition.name), result.inputs.speed_of(so_far)
-        rows.append(
-            [
-                addition.name,
-                short(addition.alone, 3),
-                short(addition.value, 3),
-                "–" if speed is None else rate(speed),
-                "–" if joint_speed is None else rate(joint_speed),
-                *(
-                    [money(result.inputs.prices.get(addition.name)), money(result.inputs.price_of(so_far))]
-                    if shows_prices
-                    else []
-                ),
-            ]
-        )
+        members_so_far = result.study.combination.members[: index + 1]
+        speed, joint_speed = result.inputs.speeds.get(addition.name), result.inputs.speed_of(members_so_far)
+        row = [
+            addition.name,
+            short(addition.alone, 3),
+            short(addition.value, 3),
+            "–" if speed is None else rate(speed),
+            "–" if joint_speed is None else rate(joint_speed),
+        ]
+        if shows_prices:
+            row += [money(result.inputs.prices.get(addition.name)), money(result.inputs.price_of(members_so_far))]
+        rows.append(row)
     tried = ", ".join(f"{name} {short(value, 3)}" for name, value in result.study.combination.tried.items())
     name = title_of(result.by)
     return Sheet(
@@ -623,7 +640,7 @@ def _additions_table(result: Combining) -> Sheet:
     )
 
 
-def _learning_curve_table(result: Combining) -> Sheet:
+def _learning_curve_table(result: CombinationResult) -> Sheet:
     """Return the learning curve as a table: the value by the number of pairs learned from."""
     comparison = result.buckets[0]
     rows = [[f"{point.pairs:,}", short(point.value, 3)] for point in result.study.curve]
@@ -634,24 +651,24 @@ def _learning_curve_table(result: Combining) -> Sheet:
         f"{result.data.title}: learning curve",
         number_columns(["pairs learned from", title_of(result.by)]),
         rows,
-        facts=[_advice_on_labels(result), f"best single metric: {short(comparison.value(result.best_single), 3)}"],
+        facts=[_advice_on_labels(result), f"best single metric: {short(comparison.value(result.best_metric), 3)}"],
     )
 
 
-def _advice_on_labels(result: Combining) -> str:
+def _advice_on_labels(result: CombinationResult) -> str:
     """Return a sentence on whether more labels would help, judged by the last step of the learning curve."""
-    last, value = result.study.curve[-1], result.buckets[0].value(COMBINED)
-    gain = value - last.value
+    last_point, final_value = result.study.curve[-1], result.buckets[0].value(COMBINED)
+    gain = final_value - last_point.value
     if gain < 0.005:
         return "more labels would hardly help: the last doubling added less than .005"
-    return f"more labels may help: from {last.pairs:,} pairs on, {_signed_number(gain)}"
+    return f"more labels may help: from {last_point.pairs:,} pairs on, {_signed_number(gain)}"
 
 
-def _metric_records(result: Combining) -> Iterator[dict[str, Any]]:
+def _metric_records(result: CombinationResult) -> Iterator[dict[str, Any]]:
     """Yield one flat record per bucket and metric, including the combination; undefined values are None."""
     members = set(result.study.combination.members)
     for comparison in result.buckets:
-        for metric, coefficients in comparison.measured.items():
+        for metric, coefficients in comparison.coefficients.items():
             record: dict[str, Any] = {
                 "dataset": result.data.name,
                 "bucket": comparison.name,
@@ -664,8 +681,9 @@ def _metric_records(result: Combining) -> Iterator[dict[str, Any]]:
             for index, statistic in enumerate(result.statistics):
                 value = float(coefficients.values[index])
                 low, high = coefficients.interval(index, comparison.confidence) or (None, None)
-                record |= {statistic: None if np.isnan(value) else value, f"{statistic}_low": low}
-                record |= {f"{statistic}_high": high}
+                record[statistic] = None if np.isnan(value) else value
+                record |= {f"{statistic}_low": low, f"{statistic}_high": high}
+            # the combination itself has no difference
             difference = comparison.differences.get(metric)
             record |= {
                 "difference": None if difference is None else difference.value,

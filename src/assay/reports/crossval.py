@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from assay.errors import InputError
-from assay.reports.data import ScoredDataset, cells_of, group_codes, same_pairs
+from assay.reports.data import ScoredDataset, cells_of, group_codes, pair_codes
 from assay.reports.layout import short
 from assay.reports.sheets import Column, Document, Sheet
 from assay.settings import Graphs, Limited, OwnData, ScoreStore, Scoring, check_seed, parse_scale, setting
@@ -18,15 +18,15 @@ from assay.statistics.agreement import Estimate
 from assay.statistics.coefficients import check_statistics, statistics_help, title_of
 from assay.statistics.crossvalidation import (
     Average,
+    CrossValidated,
     Partition,
     ScoresOf,
     SourceAgreement,
-    Validated,
     cross_validate,
     join_codes,
-    leave_one_out,
+    leave_one_value_out,
+    lookup_of_scores,
     make_folds,
-    recorded_scores,
 )
 
 #: The default number of folds, as in STR-2022.
@@ -80,15 +80,17 @@ class CrossvalSettings(OwnData, Graphs, Limited, Scoring, ScoreStore):
         check_seed(self.seed)
         if self.scale is not None and not self.train:
             raise InputError(f"`scale={self.scale}`: is for models that are trained here; name one with `train`")
-        for name, value in self.scoring().items():
+        for name, value in self.scoring_settings().items():
+            # progress is shown for runs, too; any other setting must have its default, the class attribute
             if self.runs and name != "progress" and value != getattr(CrossvalSettings, name):
                 raise InputError(f"`{name}`: is for data that is scored here, not for a run")
+        # the class is frozen
         object.__setattr__(self, "statistics", check_statistics(self.statistics))
 
-    def scoring(self) -> dict[str, Any]:
+    def scoring_settings(self) -> dict[str, Any]:
         """Return the settings for scoring, as keyword arguments of :func:`assay.run`."""
-        scoring = self.values_of(OwnData, Graphs, Limited, Scoring, ScoreStore)
-        return {**scoring, "drop_duplicates": self.drop_duplicates}
+        inherited_settings = self.values_of(OwnData, Graphs, Limited, Scoring, ScoreStore)
+        return {**inherited_settings, "drop_duplicates": self.drop_duplicates}
 
     @property
     def signature(self) -> str:
@@ -104,7 +106,7 @@ NO_SOURCE = "(empty)"
 
 
 @dataclass(frozen=True)
-class Subject:
+class DatasetValidation:
     """The cross-validation of one dataset.
 
     Attributes:
@@ -120,20 +122,22 @@ class Subject:
     dataset: str
     title: str
     division: str
-    results: dict[str, Validated]
+    results: dict[str, CrossValidated]
     notes: list[str]
 
 
-def methods_of(data: ScoredDataset, metrics: Sequence[str]) -> dict[str, ScoresOf]:
-    """Return the metrics of a run, by name, as methods that need no training; all metrics if *metrics* is empty.
+def recorded_methods(data: ScoredDataset, metrics: Sequence[str]) -> dict[str, ScoresOf]:
+    """Return the wanted metrics of a run, or all if none is named, as methods that look up the recorded scores.
 
     Raises:
         InputError: the run has no scores of one of the metrics.
     """
-    return {name: recorded_scores(data.oriented(name)) for name in data.find_metrics(list(metrics))}
+    return {name: lookup_of_scores(data.oriented_scores(name)) for name in data.find_metrics(list(metrics))}
 
 
-def study(data: ScoredDataset, settings: CrossvalSettings, methods: Mapping[str, ScoresOf], run: str = "") -> Subject:
+def cross_validate_methods(
+    data: ScoredDataset, settings: CrossvalSettings, methods: Mapping[str, ScoresOf], run: str = ""
+) -> DatasetValidation:
     """Return the cross-validation of several methods on the same folds.
 
     Args:
@@ -162,7 +166,8 @@ def study(data: ScoredDataset, settings: CrossvalSettings, methods: Mapping[str,
         for name, result in results.items()
         if result.missing
     ]
-    return Subject(run, data.name, f"{data.title}, {run}" if run else data.title, division, results, notes)
+    title = f"{data.title}, {run}" if run else data.title
+    return DatasetValidation(run, data.name, title, division, results, notes)
 
 
 def divide(data: ScoredDataset, settings: CrossvalSettings) -> tuple[Partition, str]:
@@ -174,7 +179,7 @@ def divide(data: ScoredDataset, settings: CrossvalSettings) -> tuple[Partition, 
     Raises:
         InputError: there are fewer groups than folds, or a column is missing or does not distinguish sources.
     """
-    groups, codes = group_codes(data, settings.group_by), same_pairs(data)
+    groups, codes = group_codes(data, settings.group_by), pair_codes(data)
     units = "pairs"
     if groups is not None:
         units = f"whole groups ({settings.group_by or data.facts.group})"
@@ -186,16 +191,16 @@ def divide(data: ScoredDataset, settings: CrossvalSettings) -> tuple[Partition, 
     sources = [NO_SOURCE if cell in (None, "") else str(cell) for cell in cells_of(data, settings.by)]
     source_count = len(set(sources))
     if source_count < 2 or source_count == len(sources):
-        what_column_has = "one value" if source_count < 2 else "another value for every pair"
-        raise InputError(f"`by={settings.by}`: {data.name} has {what_column_has} there, which tells no sources apart")
-    left_out = leave_one_out(sources, codes)
+        column_content = "one value" if source_count < 2 else "another value for every pair"
+        raise InputError(f"`by={settings.by}`: {data.name} has {column_content} there, which tells no sources apart")
+    left_out = leave_one_value_out(sources, codes)
     return Partition(folds, {fold.name: fold.test for fold in left_out}, left_out), division
 
 
 def unused_pair_notes(partition: Partition) -> list[str]:
-    """Return one line per source whose left-out test also excludes pairs of other sources from training.
+    """Return one line per source for which pairs of other sources are not trained on when it is left out.
 
-    These are pairs with the texts of one of its pairs, or in one of its groups.
+    These pairs have the same texts as one of its pairs, or are in one of its groups.
     """
     pair_count = sum(len(fold.test) for fold in partition.folds)
     unused_counts = {fold.name: pair_count - len(fold.train) - len(fold.test) for fold in partition.left_out}
@@ -213,66 +218,70 @@ def unused_pair_notes(partition: Partition) -> list[str]:
 MAX_NOTES = 12
 
 
-def to_document(subjects: list[Subject], settings: CrossvalSettings) -> Document:
+def to_document(validations: list[DatasetValidation], settings: CrossvalSettings) -> Document:
     """Return one table per dataset with averages and pooled values; with ``by``, also one per method by source."""
     sheets = []
-    for subject in subjects:
-        sheets.append(_folds_table(subject, settings))
+    for validation in validations:
+        sheets.append(_folds_table(validation, settings))
         if settings.by is not None:
-            sheets.extend(_sources_table(subject, name, result, settings) for name, result in subject.results.items())
-    return Document(sheets, [record for subject in subjects for record in _subject_records(subject, settings)])
+            sheets.extend(
+                _sources_table(validation, name, result, settings) for name, result in validation.results.items()
+            )
+    return Document(
+        sheets, [record for validation in validations for record in _validation_records(validation, settings)]
+    )
 
 
 def _average_cell(average: Average) -> str:
     if average.value is None:
         return "–"
-    spread = f" ± {short(average.deviation, 3)}" if average.deviation is not None else ""
-    return short(average.value, 3) + spread
+    if average.deviation is None:
+        return short(average.value, 3)
+    return f"{short(average.value, 3)} ± {short(average.deviation, 3)}"
 
 
 def _estimate_cell(estimate: Estimate) -> str:
     return "–" if estimate.value is None else short(estimate.value, 3)
 
 
-def _coefficient_columns(settings: CrossvalSettings, beside: str) -> list[Column]:
-    return [Column(head, number=True) for name in settings.statistics for head in (title_of(name), beside)]
+def _coefficient_columns(settings: CrossvalSettings, second_head: str) -> list[Column]:
+    """Return two columns per coefficient: one headed by its title, and one headed *second_head*."""
+    return [Column(head, number=True) for name in settings.statistics for head in (title_of(name), second_head)]
 
 
-def _folds_table(subject: Subject, settings: CrossvalSettings) -> Sheet:
+def _folds_table(validation: DatasetValidation, settings: CrossvalSettings) -> Sheet:
     """Return the table of a dataset: each coefficient as an average over folds, and on all pairs pooled."""
-    pair_count = next(iter(subject.results.values())).n
+    pair_count = next(iter(validation.results.values())).n
     undefined: list[str] = []
-    for name, result in subject.results.items():
+    for name, result in validation.results.items():
         undefined += _undefined_notes(name, result.average, result.pooled)
     return Sheet(
-        f"{subject.title}: {subject.division}",
+        f"{validation.title}: {validation.division}",
         [Column("metric"), *_coefficient_columns(settings, "pooled")],
-        [
-            (
-                name,
-                *(
-                    cell
-                    for statistic in settings.statistics
-                    for cell in (_average_cell(result.average[statistic]), _estimate_cell(result.pooled[statistic]))
-                ),
-            )
-            for name, result in subject.results.items()
-        ],
+        [(name, *_method_cells(result, settings)) for name, result in validation.results.items()],
         facts=[
             f"{pair_count:,} pairs, each scored in the fold that tests it",
             "each coefficient: average over the folds ± their standard deviation; pooled: all pairs together",
         ],
-        notes=[*subject.notes, *_truncated_notes(undefined)],
+        notes=[*validation.notes, *_truncated_notes(undefined)],
     )
 
 
-def _sources_table(subject: Subject, name: str, result: Validated, settings: CrossvalSettings) -> Sheet:
+def _method_cells(result: CrossValidated, settings: CrossvalSettings) -> Iterator[str]:
+    for statistic in settings.statistics:
+        yield _average_cell(result.average[statistic])
+        yield _estimate_cell(result.pooled[statistic])
+
+
+def _sources_table(
+    validation: DatasetValidation, name: str, result: CrossValidated, settings: CrossvalSettings
+) -> Sheet:
     """Return the table of one metric by source: each source tested within folds, and left out of training."""
     undefined = [
         line for source in result.sources for line in _undefined_notes(source.name, source.tested, source.left_out)
     ]
     return Sheet(
-        f"{subject.title}, {name}: by {settings.by}",
+        f"{validation.title}, {name}: by {settings.by}",
         [Column(str(settings.by)), Column("pairs", number=True), *_coefficient_columns(settings, "left out")],
         [(source.name, f"{source.n:,}", *_source_cells(source, settings)) for source in result.sources],
         facts=[
@@ -315,28 +324,38 @@ def _undefined_notes(name: str, averages: dict[str, Average], estimates: dict[st
 
 
 def _truncated_notes(lines: list[str]) -> list[str]:
-    hidden = len(lines) - MAX_NOTES
-    return lines if hidden <= 0 else [*lines[:MAX_NOTES], f"and {hidden:,} more such lines, which CSV and JSON have"]
+    hidden_count = len(lines) - MAX_NOTES
+    if hidden_count <= 0:
+        return lines
+    return [*lines[:MAX_NOTES], f"and {hidden_count:,} more such lines, which CSV and JSON have"]
 
 
-def _subject_records(subject: Subject, settings: CrossvalSettings) -> Iterator[dict[str, Any]]:
+def _validation_records(validation: DatasetValidation, settings: CrossvalSettings) -> Iterator[dict[str, Any]]:
     """Yield the records of averages, pooled values and single folds, for all pairs and for each source."""
-    for metric, result in subject.results.items():
+    for metric, result in validation.results.items():
         for statistic in settings.statistics:
             average, pooled = result.average[statistic], result.pooled[statistic]
-            yield from _coefficient_records(subject, metric, "", statistic, average, "pooled", pooled)
+            yield from _coefficient_records(validation, metric, "", statistic, average, "pooled", pooled)
             for source in result.sources:
                 tested, left_out = source.tested[statistic], source.left_out[statistic]
-                yield from _coefficient_records(subject, metric, source.name, statistic, tested, "left out", left_out)
+                yield from _coefficient_records(
+                    validation, metric, source.name, statistic, tested, "left out", left_out
+                )
 
 
 def _coefficient_records(
-    subject: Subject, metric: str, source: str, statistic: str, average: Average, estimate_name: str, estimate: Estimate
+    validation: DatasetValidation,
+    metric: str,
+    source: str,
+    statistic: str,
+    average: Average,
+    estimate_name: str,
+    estimate: Estimate,
 ) -> Iterator[dict[str, Any]]:
     """Yield the records of a coefficient: its average over folds, *estimate* on all pairs, and the value in each fold.
 
     Args:
-        subject: the cross-validation of a dataset.
+        validation: the cross-validation of a dataset.
         metric: the name of the method.
         source: the name of the source; empty for all pairs.
         statistic: the name of the coefficient.
@@ -345,8 +364,8 @@ def _coefficient_records(
         estimate: the value on all pairs together.
     """
     shared = {
-        "run": subject.run,
-        "dataset": subject.dataset,
+        "run": validation.run,
+        "dataset": validation.dataset,
         "metric": metric,
         "source": source,
         "statistic": statistic,

@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.batches import DIGEST, ROWS, SLICE, codes_of_names, digest_of, distinct_rows, held, take_table
+from assay.batches import (
+    DIGEST,
+    ROWS,
+    SLICE,
+    codes_of_names,
+    digest_of_texts,
+    distinct_rows,
+    table_of_batches,
+    take_table_rows,
+)
 from assay.errors import InputError, unknown_name
 from assay.lexicon.texts import pair_key, text_key
 from assay.manifest import DatasetRecord, MetricRecord, identity_of
@@ -19,7 +28,7 @@ from assay.reports.sheets import Document
 from assay.statistics.concordance import Floats
 from assay.statistics.crossvalidation import Rows, codes_of_groups
 from assay.statistics.resampling import seed_of
-from assay.tables import GRAPH_COLUMNS, damage, with_known_types
+from assay.tables import GRAPH_COLUMNS, damage_message, with_known_types
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -49,14 +58,14 @@ class BucketPairs:
     """The k pairs of a bucket, out of the n pairs of its dataset, and how they are resampled.
 
     Attributes:
-        inside: the mask of the bucket's pairs, shape (n,).
+        mask: the mask of the bucket's pairs, shape (n,).
         labels: the labels of the bucket's pairs, shape (k,).
         groups: the group code of each pair, from 0 on, shape (k,); groups are resampled as a whole. None if single
             pairs are resampled.
         seed: the seed of the resamples.
     """
 
-    inside: NDArray[np.bool_]
+    mask: NDArray[np.bool_]
     labels: Floats
     groups: NDArray[np.intp] | None
     seed: tuple[int, ...]
@@ -66,8 +75,8 @@ class BucketPairs:
 
     def take(self, values: Floats) -> Floats:
         """Return the values of the bucket's pairs, shape (k,), out of *values* of all pairs, shape (n,)."""
-        in_bucket: Floats = values[self.inside]
-        return in_bucket
+        bucket_values: Floats = values[self.mask]
+        return bucket_values
 
 
 @dataclass(frozen=True)
@@ -117,35 +126,43 @@ class ScoredDataset:
         Raises:
             InputError: the run has groups, but its folder was written by an older assay that did not store them.
         """
-        group = self.facts.group
-        if not group:
+        if not self.facts.group:
             return None
-        column = next((name for name in ("group", group) if name in self.table.column_names), None)
+        column = self.group_column
         if column is None:
             raise InputError(
-                f"{self.run.title}: {self.name} was resampled by {group!r}, which this older folder did not keep; "
-                "run the same command again"
+                f"{self.run.title}: {self.name} was resampled by {self.facts.group!r}, which this older folder did not "
+                "keep; run the same command again"
             )
         return codes_of_names(self.table.column(column))
+
+    @property
+    def group_column(self) -> str | None:
+        """The column with the groups of the run; None if it has no groups, or if an older assay did not keep them."""
+        if not self.facts.group:
+            return None
+        # the groups are in "group", or in a folder of an earlier assay in the column that they were taken from
+        return next((name for name in ("group", self.facts.group) if name in self.table.column_names), None)
 
     @property
     def buckets(self) -> dict[str, NDArray[np.bool_]]:
         """The mask of the pairs in each bucket, shape (n,), by name in the order of the run, ``all`` first."""
         return self._masks
 
-    def within(self, bucket: str, seed: int, inside: NDArray[np.bool_] | None = None) -> BucketPairs:
+    def pairs_in_bucket(self, bucket: str, seed: int, mask: NDArray[np.bool_] | None = None) -> BucketPairs:
         """Return the pairs of a bucket; with the seed of the run, their resamples are those of the run as well.
 
         Args:
             bucket: the bucket's name.
             seed: the ``seed`` setting, from which the bucket's own seed is derived.
-            inside: the mask of the pairs, shape (n,), if they are not those of a bucket of this run.
+            mask: the mask of the pairs, shape (n,), if they are not those of a bucket of this run.
         """
-        mask = self.buckets[bucket] if inside is None else inside
+        if mask is None:
+            mask = self.buckets[bucket]
         groups = None if self.groups is None else np.unique(self.groups[mask], return_inverse=True)[1]
         return BucketPairs(mask, self.labels[mask], groups, seed_of(seed, self.name, self.facts.split, bucket))
 
-    def oriented(self, metric: str) -> Floats:
+    def oriented_scores(self, metric: str) -> Floats:
         """Return the scores of a metric, shape (n,), oriented so that higher means more similar."""
         return self.scores[metric] if self.metrics[metric].declared.higher_is_better else -self.scores[metric]
 
@@ -160,23 +177,25 @@ class ScoredDataset:
                 raise InputError(unknown_name(f"{self.run.title}: {self.name} has no scores of", name, self.scores))
         return list(dict.fromkeys(wanted)) or list(self.scores)
 
-    def with_names_of(self, known: Mapping[str, Mapping[str, str]]) -> ScoredDataset:
+    def with_metric_names_from(self, signatures: Mapping[str, Mapping[str, str]]) -> ScoredDataset:
         """Return the dataset with its metrics renamed to the names that another run has for them.
 
         Two metrics are the same if their names are equal. Otherwise they are the same if their signatures are equal up
         to versions and paths, as for a model that was moved to another folder.
 
         Args:
-            known: the signatures of the other run's metrics, by name.
+            signatures: the signatures of the other run's metrics, by name.
         """
         name_by_identity: dict[object, str] = {}
-        for name, signature in known.items():
+        for name, signature in signatures.items():
             if name not in self.scores and signature:
                 name_by_identity[identity_of(signature)] = name
         new_names: dict[str, str] = {}
         for name, record in self.metrics.items():
-            other_name = None if name in known else name_by_identity.pop(identity_of(record.signature), None)
-            new_names[name] = other_name or name
+            new_names[name] = name
+            if name not in signatures:
+                # taken out, so that no two metrics get the same name
+                new_names[name] = name_by_identity.pop(identity_of(record.signature), name)
         return replace(
             self,
             scores={new_names[name]: scores for name, scores in self.scores.items()},
@@ -194,18 +213,17 @@ class ScoredDataset:
         )
 
     def texts(self, row: int) -> dict[str, str]:
-        """Return the question (maybe empty), reference (gold answers joined by `` | ``) and candidate of a pair."""
-        cell = {
-            name: self.table.column(name)[row].as_py() for name in self.table.column_names if name in _QUERIED_TEXTS
-        }
+        """Return the question, the reference (gold answers joined by `` | ``) and the candidate of the pair at *row*.
+
+        The question is empty if the data has none.
+        """
+        names = [name for name in ("question", "reference", "candidate") if name in self.table.column_names]
+        cells = {name: self.table.column(name)[row].as_py() for name in names}
         return {
-            "question": cell.get("question") or "",
-            "reference": " | ".join(cell["reference"] or [""]),
-            "candidate": cell["candidate"] or "",
+            "question": cells.get("question") or "",
+            "reference": " | ".join(cells["reference"] or [""]),
+            "candidate": cells["candidate"] or "",
         }
-
-
-_QUERIED_TEXTS = ("question", "reference", "candidate")
 
 
 def read_datasets(run: RunFolder) -> list[ScoredDataset]:
@@ -255,11 +273,11 @@ def _read_run_table(run: RunFolder, file_name: str, columns: dict[str, str]) -> 
         raise InputError(f"{run.path}: {file_name} is missing; run the same command again to restore it")
     try:
         file = pq.ParquetFile(path)
-        table = held(file.schema_arrow, file.iter_batches(ROWS))
+        table = table_of_batches(file.schema_arrow, file.iter_batches(ROWS))
         table.validate(full=True)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         remedy = "run the same command again to restore it"
-        raise InputError(f"{path}: cannot be read ({damage(error)}); {remedy}") from error
+        raise InputError(f"{path}: cannot be read ({damage_message(error)}); {remedy}") from error
     # a run without pairs has a table without columns
     for column in columns if run.manifest.datasets else ():
         if column not in table.column_names:
@@ -325,7 +343,7 @@ def _rows_with_value(table: pa.Table, column: str, value: str) -> pa.Table:
     count = int(is_match.sum())
     if is_match[start : start + count].all():
         return table.slice(start, count)
-    return take_table(table, np.flatnonzero(is_match))
+    return take_table_rows(table, np.flatnonzero(is_match))
 
 
 def _check_pairs(run: RunFolder, record: DatasetRecord, table: pa.Table) -> None:
@@ -340,13 +358,18 @@ def _check_pairs(run: RunFolder, record: DatasetRecord, table: pa.Table) -> None
         )
     for column in ("reference", "candidate", "label"):
         cells = table.column(column)
-        is_known = pc.is_finite(cells) if column == "label" else pc.is_valid(cells)
-        null_count = 0
-        if column == "reference":
+        null_answer_count = 0
+        if column == "label":
+            is_known = pc.is_finite(cells)
+        elif column == "reference":
             # known if the list of gold answers is not empty and holds no null
-            is_known, null_count = pc.greater(pc.list_value_length(cells), 0), pc.list_flatten(cells).null_count
+            is_known = pc.greater(pc.list_value_length(cells), 0)
+            null_answer_count = pc.list_flatten(cells).null_count
+        else:
+            is_known = pc.is_valid(cells)
         # Arrow returns null, not 0, as the sum of no cells
-        missing_count = null_count + len(table) - int(pc.sum(pc.fill_null(is_known, False)).as_py() or 0)
+        known_count = int(pc.sum(pc.fill_null(is_known, False)).as_py() or 0)
+        missing_count = len(table) - known_count + null_answer_count
         if missing_count:
             raise InputError(
                 f"{run.title}: pairs.parquet has no {column} for {missing_count:,} pairs of {name}; "
@@ -378,7 +401,16 @@ def _metric_scores(run: RunFolder, dataset: str, metric: str, pairs: pa.Table, s
 
 
 def _bucket_masks(run: RunFolder, dataset: str, table: pa.Table) -> Iterator[tuple[str, NDArray[np.bool_]]]:
-    """Yield the name and mask of each bucket, ``all`` first; the only one in folders of an assay without buckets."""
+    """Yield the name and the mask, shape (n,), of each bucket: first ``all``, then those of the manifest in its order.
+
+    A folder that an assay without buckets wrote has ``all`` alone. A bucket that the manifest lists with pairs but that
+    no pair is in, since the table was changed, is left out.
+
+    Args:
+        run: the run folder.
+        dataset: the name of the dataset.
+        table: the n pairs of the dataset.
+    """
     pair_count = table.num_rows
     yield ALL, np.ones(pair_count, dtype=bool)
     if "buckets" not in table.column_names:
@@ -436,14 +468,14 @@ def group_names(data: ScoredDataset, column: str | None) -> set[str]:
         InputError: there is no such column in the run.
     """
     if column is None:
-        group = data.facts.group
-        column = next((name for name in ("group", group) if name in data.table.column_names), None) if group else None
-    cells = [] if column is None else cells_of(data, column)
-    return {str(cell) for cell in cells if cell not in (None, "")}
+        column = data.group_column
+    if column is None:
+        return set()
+    return {str(cell) for cell in cells_of(data, column) if cell not in (None, "")}
 
 
 def pair_keys(data: ScoredDataset) -> list[Hashable]:
-    """Return the keys of the n pairs as :func:`keys_of_texts` does, from the texts of the dataset."""
+    """Return one key per pair; pairs with equal keys have the same texts to a model, see :func:`keys_of_texts`."""
     references, candidates = (data.table.column(name).to_pylist() for name in ("reference", "candidate"))
     return keys_of_texts(references, candidates)
 
@@ -467,6 +499,7 @@ def keys_of_texts(references: Sequence[Sequence[str]], candidates: Sequence[str]
 def _text_keys(
     references: Sequence[Sequence[str]], candidates: Sequence[str]
 ) -> Iterator[tuple[str | tuple[str, ...], str]]:
+    """Yield the keys of the reference and of the candidate of each pair; several gold answers have a sorted tuple."""
     for golds, candidate in zip(references, candidates, strict=True):
         if len(golds) == 1:
             yield pair_key(golds[0], candidate)
@@ -474,8 +507,8 @@ def _text_keys(
             yield tuple(sorted(map(text_key, golds))), text_key(candidate)
 
 
-def same_pairs(data: ScoredDataset) -> Rows:
-    """Return one code per pair, shape (n,), equal for pairs with equal keys, see :func:`pair_keys`.
+def pair_codes(data: ScoredDataset) -> Rows:
+    """Return one code per pair, shape (n,); pairs with the same texts to a model have equal codes (:func:`pair_keys`).
 
     Splits by these codes keep duplicate pairs on one side. The table is read in slices, and keys are hashed, so that
     memory stays small.
@@ -487,11 +520,12 @@ def same_pairs(data: ScoredDataset) -> Rows:
         references, candidates = (rows.column(name).to_pylist() for name in ("reference", "candidate"))
         has_reference |= any(text.strip() for golds in references for text in golds)
         has_candidate |= any(map(str.strip, candidates))
-        for row, key in enumerate(_text_keys(references, candidates), start):
-            golds, candidate = key
+        for row, (golds, candidate) in enumerate(_text_keys(references, candidates), start):
             # a leading empty string marks the keys of pairs with several gold answers
-            digests[row] = np.void(digest_of([golds, candidate] if isinstance(golds, str) else ["", *golds, candidate]))
+            texts = [golds, candidate] if isinstance(golds, str) else ["", *golds, candidate]
+            digests[row] = np.void(digest_of_texts(texts))
     if not has_reference or not has_candidate:
+        # the texts are unknown, as in a run on scores alone
         return np.arange(len(data))
     return distinct_rows(digests.view("S16"))[1]
 
@@ -499,12 +533,12 @@ def same_pairs(data: ScoredDataset) -> Rows:
 # Signatures, with which another person can reproduce the numbers: of each dataset, each metric, and the draws.
 
 
-def draws_of(*, resamples: int, confidence: float, seed: int) -> str:
+def draws_signature(*, resamples: int, confidence: float, seed: int) -> str:
     """Return the signature of bootstrap intervals; ``resamples:none`` if there are none."""
     return f"resamples:{resamples}|confidence:{confidence}|seed:{seed}" if resamples else "resamples:none"
 
 
-def signed(
+def with_signatures(
     document: Document,
     datasets: Sequence[ScoredDataset],
     metrics: Iterable[str],

@@ -29,9 +29,9 @@ def document(works: Sequence[Mapping[str, Any]], budget: float | None) -> Docume
         notes.append("tokens in: estimated; tokens out and price: the most that the calls can come to")
     prices = [work["price"] for work in works if work["calls"]]
     if prices and None not in prices:
-        total = sum(prices)
-        notes.append(f"price of all calls: at most about {money(total)}")
-        if budget is not None and total > budget:
+        total_price = sum(prices)
+        notes.append(f"price of all calls: at most about {money(total_price)}")
+        if budget is not None and total_price > budget:
             notes.append(f"the budget of {money(budget)} may end the run before that; what came is kept")
     elif prices:
         notes.append("no price: give price_in and price_out with the judge, or `prices=FILE`")
@@ -46,14 +46,13 @@ def _number_cells(work: Mapping[str, Any], has_calls: bool) -> list[str]:
         work: the estimate for one metric on one dataset.
         has_calls: whether the table has columns for calls, tokens and price.
     """
+    blank_call_cells = [""] * len(_CALL_HEADS) if has_calls else []
     if not work["pairs"]:
-        return [""] * (len(_PAIR_HEADS) + (len(_CALL_HEADS) if has_calls else 0))
+        return [""] * len(_PAIR_HEADS) + blank_call_cells
     # for a metric that calls a server, what is left to do are calls, and one pair may need several
     to_score = work["calls"] if work["calls"] or work["tokens_in"] else work["pairs"] - work["stored"]
     cells = [f"{work['pairs']:,}", f"{work['stored']:,}", f"{to_score:,}"]
-    if not has_calls:
-        return cells
     if not work["calls"]:
-        return [*cells, "", "", "", ""]
+        return cells + blank_call_cells
     price = "" if work["price"] is None else money(work["price"])
     return [*cells, *(f"{work[key]:,}" for key in ("calls", "tokens_in", "tokens_out")), price]

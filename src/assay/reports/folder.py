@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from assay.errors import InputError
 from assay.manifest import AgreementRow, Manifest, MetricRecord
-from assay.output import restore
+from assay.output import restore_folder
 from assay.tables import RUN_SCHEMA
 
 
@@ -35,7 +35,7 @@ class RunFolder:
 
     @property
     def title(self) -> str:
-        """The name of the run in messages: the path of its source or folder, or ``this run`` without either."""
+        """The name of the run in messages: the path of its source, else of its folder, else ``this run``."""
         path = self.source or self.path
         return "this run" if path is None else str(path)
 
@@ -48,7 +48,8 @@ _ROWS_ADAPTER = TypeAdapter(list[AgreementRow])
 def read_run(path: Path) -> RunFolder:
     """Return the run in a folder, with its manifest and agreement table validated.
 
-    If the folder is missing since a write was interrupted, it is restored first, see :func:`assay.output.restore`.
+    If the folder is missing since a write was interrupted, it is restored first; see
+    :func:`assay.output.restore_folder`.
 
     Raises:
         InputError: a file is missing or damaged, or was written by a newer assay; a value is missing or has another
@@ -61,13 +62,14 @@ def read_run(path: Path) -> RunFolder:
         raise InputError(f"{str(path)!r}: this name is no UTF-8; rename the folder") from None
     try:
         if not path.exists():
-            restore(path)
+            restore_folder(path)
     except OSError as error:
         raise InputError(f"{path}: cannot be opened ({error.strerror or error})") from error
     values = _read_json(path, "run.json", dict)
     schema = values.get("schema")
     if not isinstance(schema, int):
         raise InputError(f"{path / 'run.json'}: has no schema version; is this a run folder of assay?")
+    # before validation, since a newer schema may well be invalid in this one
     if schema > RUN_SCHEMA:
         raise InputError(
             f"{path}: was written by a newer assay (schema {schema}, this one reads up to {RUN_SCHEMA}); update assay"
@@ -99,10 +101,12 @@ def _read_json(folder: Path, name: str, json_type: type) -> Any:
     try:
         # earlier versions wrote file names that are not UTF-8 as lone surrogates
         contents = json.loads(path.read_text(encoding="utf-8", errors="surrogatepass"))
+    # RecursionError: objects nested too deeply for Python's parser
     except (ValueError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"{path}: is no valid JSON ({error})") from error
     if not isinstance(contents, json_type):
-        raise InputError(f"{path}: should hold a JSON {'object' if json_type is dict else 'list'}")
+        json_name = "object" if json_type is dict else "list"
+        raise InputError(f"{path}: should hold a JSON {json_name}")
     return contents
 
 
@@ -144,12 +148,13 @@ def _with_metric_directions(manifest: Manifest, agreement: Sequence[AgreementRow
 
 
 def run_titles(runs: Sequence[RunFolder]) -> list[str]:
-    """Return a distinct title for each run: the name of its folder or file, or its path if two runs share that name.
+    """Return a distinct title for each run: the name of its folder or source, or its path if runs share that name.
 
     Raises:
         InputError: two runs have the same path.
     """
-    paths = [path.resolve() if (path := run.source or run.path) else None for run in runs]
+    named_paths = [run.source or run.path for run in runs]
+    paths = [None if path is None else path.resolve() for path in named_paths]
     for path in paths:
         if path is not None and paths.count(path) > 1:
             raise InputError(f"{path}: is given twice; give each run once")
@@ -160,7 +165,7 @@ def run_titles(runs: Sequence[RunFolder]) -> list[str]:
 # Checks for files changed by hand: duplicates, and rows that the manifest does not list.
 
 
-def check_strays(run: RunFolder, folder: Path) -> None:
+def check_tables_match_manifest(run: RunFolder, folder: Path) -> None:
     """Check that the tables of a run folder hold only datasets and metrics that ``run.json`` lists.
 
     Readers skip rows that the manifest does not list. Without this check, inserted numbers, or numbers of a metric that
@@ -175,20 +180,17 @@ def check_strays(run: RunFolder, folder: Path) -> None:
             of a dataset, split or metric of which ``run.json`` has no scores.
     """
     datasets, metrics = run.manifest.datasets, run.manifest.metrics
-    _raise_for_names(run, "run.json lists {} twice", _duplicate_names(dataset.name for dataset in datasets))
-    _raise_for_names(
-        run,
-        "run.json lists {} twice",
-        _duplicate_names(_metric_on_dataset_text(metric.metric, metric.dataset) for metric in metrics),
-    )
+    metric_texts = [_metric_on_dataset_text(metric.metric, metric.dataset) for metric in metrics]
+    _raise_for_names(run, "run.json lists {} twice", _duplicates(dataset.name for dataset in datasets))
+    _raise_for_names(run, "run.json lists {} twice", _duplicates(metric_texts))
     splits = {dataset.name: dataset.split for dataset in datasets}
     scored_metrics = {(metric.dataset, metric.metric) for metric in metrics if metric.is_done}
 
     rows = {(row.dataset, row.split, row.metric) for row in run.agreement}
-    unlisted_names = {dataset for dataset, _, _ in rows} - set(splits)
-    _raise_for_names(run, "agreement.json has rows of {}, which run.json does not list", unlisted_names)
-    unlisted_names = {f"{dataset}, split {split!r}" for dataset, split, _ in rows if split != splits[dataset]}
-    _raise_for_names(run, "agreement.json has rows of {}, which run.json does not list", unlisted_names)
+    unlisted_datasets = {dataset for dataset, _, _ in rows} - set(splits)
+    _raise_for_names(run, "agreement.json has rows of {}, which run.json does not list", unlisted_datasets)
+    unlisted_splits = {f"{dataset}, split {split!r}" for dataset, split, _ in rows if split != splits[dataset]}
+    _raise_for_names(run, "agreement.json has rows of {}, which run.json does not list", unlisted_splits)
     unscored_names = {
         _metric_on_dataset_text(metric, dataset)
         for dataset, _, metric in rows
@@ -196,8 +198,8 @@ def check_strays(run: RunFolder, folder: Path) -> None:
     }
     _raise_for_names(run, "agreement.json has rows of {}, of which run.json has no scores", unscored_names)
 
-    unlisted_names = {dataset for (dataset,) in _distinct_rows(folder / "pairs.parquet", "dataset")} - set(splits)
-    _raise_for_names(run, "pairs.parquet has pairs of {}, which run.json does not list", unlisted_names)
+    unlisted_datasets = {dataset for (dataset,) in _distinct_rows(folder / "pairs.parquet", "dataset")} - set(splits)
+    _raise_for_names(run, "pairs.parquet has pairs of {}, which run.json does not list", unlisted_datasets)
     score_keys = _distinct_rows(folder / "scores.parquet", "dataset", "metric")
     unscored_names = {
         _metric_on_dataset_text(metric, dataset)
@@ -215,7 +217,7 @@ def _raise_for_names(run: RunFolder, problem: str, names: Iterable[str]) -> None
         raise InputError(f"{run.title}: {problem.format(listed)}: the folder was changed; run it again")
 
 
-def _duplicate_names(names: Iterable[str]) -> list[str]:
+def _duplicates(names: Iterable[str]) -> list[str]:
     return [name for name, count in Counter(names).items() if count > 1]
 
 

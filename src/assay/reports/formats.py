@@ -16,15 +16,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from assay.errors import InputError, unknown_name
-from assay.output import json_text, shown_by_spreadsheet, write_records, write_rows
+from assay.output import escape_formula, json_text, write_records, write_rows
 from assay.reports.sheets import Column, Document, Sheet, ShortNames
-from assay.visible import visible
+from assay.visible import visible_text
 
 #: Name of a format -> a function that returns a document as text.
 FORMATS: dict[str, Callable[[Document], str]] = {}
 
 
-def write(document: Document, format_name: str) -> str:
+def format_document(document: Document, format_name: str) -> str:
     """Return a document as text that ends in a newline.
 
     Raises:
@@ -58,7 +58,8 @@ def _to_json(document: Document) -> str:
 @_register_format("csv")
 def _to_csv(document: Document) -> str:
     """Return the records as CSV with unchanged cells, even if a spreadsheet would read them as formulas."""
-    columns = document.columns or list(dict.fromkeys(key for record in document.records for key in record))
+    keys = dict.fromkeys(key for record in document.records for key in record)
+    columns = document.columns or list(keys)
     buffer = io.StringIO()
     write_records(buffer, columns, map(_flatten_record, document.records))
     return buffer.getvalue()
@@ -69,7 +70,7 @@ def _to_spreadsheet_csv(document: Document) -> str:
     """Return the records as CSV in which a spreadsheet reads no text as a formula."""
     rows = csv.reader(io.StringIO(_to_csv(document)))
     buffer = io.StringIO()
-    write_rows(buffer, (map(shown_by_spreadsheet, row) for row in rows))
+    write_rows(buffer, (map(escape_formula, row) for row in rows))
     return buffer.getvalue()
 
 
@@ -86,7 +87,8 @@ def _flatten_record(record: Mapping[str, Any]) -> dict[str, Any]:
 
 def escape_markdown(text: str) -> str:
     """Return text as one line of Markdown in which every special character is escaped; safe in a table cell."""
-    text = visible(" ".join(text.splitlines())).replace("&", "&amp;")
+    text = visible_text(" ".join(text.splitlines())).replace("&", "&amp;")
+    # the backslash first, since the others are escaped with one
     for mark in ("\\", "|", "<", ">", "*", "_", "`", "#", "~"):
         text = text.replace(mark, "\\" + mark)
     return text.replace("](", "]\\(")  # prevents links; the brackets of an interval need no escape
@@ -104,7 +106,10 @@ def _to_markdown(document: Document) -> str:
     provenance = document.provenance
     if provenance is not None:
         lines += [escape_markdown(f"{provenance.method}. {provenance.signature}"), ""]
-        lines += [f"- `{visible(metric)}`: `{visible(signature)}`" for metric, signature in provenance.metrics.items()]
+        lines += [
+            f"- `{visible_text(metric)}`: `{visible_text(signature)}`"
+            for metric, signature in provenance.metrics.items()
+        ]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
@@ -132,7 +137,7 @@ def _markdown_cells(sheet: Sheet, row: int) -> Iterator[str]:
         text = escape_markdown(cell)
         if cell and sheet.is_emphasised(row, column):
             text = f"**{text}**"
-        elif row in sheet.asides and column == sheet.label:
+        elif row in sheet.asides and column == sheet.label_column:
             text = f"*{text}*"
         yield text
 
@@ -155,28 +160,32 @@ _LATEX_ESCAPES = {
 
 def escape_latex(text: str) -> str:
     """Return text with all characters escaped that are special in LaTeX."""
-    escaped = "".join(_LATEX_ESCAPES.get(character, character) for character in visible(" ".join(text.splitlines())))
+    escaped = "".join(
+        _LATEX_ESCAPES.get(character, character) for character in visible_text(" ".join(text.splitlines()))
+    )
     # LaTeX would read a bracket at the start of a row as the optional argument of the preceding \\
     return "{}" + escaped if escaped.startswith("[") else escaped
 
 
 @_register_format("latex")
 def _to_latex(document: Document) -> str:
-    """Return the LaTeX of a document; by default comments with the short names of metrics, then one table per sheet."""
+    """Return the LaTeX text that a document has, or else one table per sheet below comments on shortened names."""
+    if document.latex:
+        return document.latex
     names = ShortNames(document.metrics)
     sheets = (_latex_sheet(sheet, names) for sheet in document.sheets if sheet.columns)
-    return document.latex or latex_names(names) + "\n".join(sheets)
+    return latex_name_comments(names) + "\n".join(sheets)
 
 
-def latex_names(names: ShortNames) -> str:
+def latex_name_comments(names: ShortNames) -> str:
     """Return one LaTeX comment line per metric with a shortened name: the short and the full name."""
-    return "".join(f"% {short}: {visible(name)}\n" for name, short in names.short.items())
+    return "".join(f"% {short}: {visible_text(name)}\n" for name, short in names.short.items())
 
 
 def _latex_sheet(sheet: Sheet, names: ShortNames) -> str:
     """Return a sheet as a LaTeX table environment, with short names of metrics."""
-    caption = names.within(sheet.caption or ". ".join([sheet.title, *sheet.facts, *sheet.notes]))
-    sheet = names.in_sheet(sheet)
+    caption = names.shorten_within(sheet.caption or ". ".join([sheet.title, *sheet.facts, *sheet.notes]))
+    sheet = names.shorten_sheet(sheet)
     column_indices = sheet.shown_columns()
     columns = [sheet.columns[column] for column in column_indices]
     alignment = "".join("r" if column.number else "l" for column in columns)
@@ -222,7 +231,7 @@ def _latex_cells(sheet: Sheet, row: int, column_indices: Sequence[int]) -> Itera
         cell = escape_latex(text)
         if sheet.is_emphasised(row, column):
             cell = rf"\textbf{{{cell}}}"
-        elif row in sheet.asides and column == sheet.label:
+        elif row in sheet.asides and column == sheet.label_column:
             cell = rf"\emph{{{cell}}}"
         yield cell
 
@@ -254,7 +263,7 @@ def escape_html(text: str) -> str:
     """Return text escaped for HTML, with control characters spelt out."""
     import html
 
-    return html.escape(visible(text))
+    return html.escape(visible_text(text))
 
 
 def _html_row(sheet: Sheet, row: int) -> str:
@@ -264,11 +273,13 @@ def _html_row(sheet: Sheet, row: int) -> str:
         cell = escape_html(sheet.cell(row, column_index))
         if (row, column_index) in sheet.best:
             cell = f"<b>{cell}</b>"
-        elif row in sheet.asides and column_index == sheet.label:
+        elif row in sheet.asides and column_index == sheet.label_column:
             cell = f"<i>{cell}</i>"
         cells.append(f"<td{_class_attribute(column)}>{cell}</td>")
-    return f"<tr{' class=marked' if row in sheet.marked else ''}>{''.join(cells)}</tr>"
+    row_class = " class=marked" if row in sheet.marked else ""
+    return f"<tr{row_class}>{''.join(cells)}</tr>"
 
 
 def _class_attribute(column: Column) -> str:
+    """Return the class attribute of a cell in a number column, with a leading space; empty for other columns."""
     return ' class="number"' if column.number else ""

@@ -26,15 +26,16 @@ from assay.tables import NOT_BY_PEOPLE
 # Names short enough for a figure; the list of signatures has the full names.
 
 
-def elide_middle(text: str, width: int) -> str:
-    """Return *text* in at most *width* characters, with its middle elided if needed.
+def elide_middle(text: str, max_characters: int) -> str:
+    """Return *text* in at most *max_characters* characters, with its middle elided if needed.
 
     The middle is the least useful part, since names usually differ at their start or end.
     """
-    if len(text) <= width:
+    if len(text) <= max_characters:
         return text
-    tail = (width - 1) * 2 // 3
-    return f"{text[: width - 1 - tail]}…{text[-tail:]}"
+    tail_length = (max_characters - 1) * 2 // 3
+    head_length = max_characters - 1 - tail_length
+    return f"{text[:head_length]}…{text[-tail_length:]}"
 
 
 #: The maximum number of characters that a table shows of a text from the data.
@@ -42,7 +43,7 @@ MAX_TEXT = 60
 
 
 def cut(text: str) -> str:
-    """Return a text from the data, truncated to :data:`MAX_TEXT` characters, the last of which is then an ellipsis."""
+    """Return a text from the data, truncated to :data:`MAX_TEXT` characters with an ellipsis as the last if needed."""
     return text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…"
 
 
@@ -124,17 +125,22 @@ def short(value: float | None, decimals: int) -> str:
 def label_texts(labels: Sequence[float]) -> list[str]:
     """Return labels with four significant digits, or with more if two of them would look the same."""
     for significant_digits in (4, 6, 15):
-        texts = [
-            f"{label:.0f}" if _is_whole_number(label) else f"{float(f'{label:.{significant_digits}g}'):.15g}"
-            for label in labels
-        ]
+        texts = [_label_text(label, significant_digits) for label in labels]
         if len(set(texts)) == len(set(labels)):
             break
     return texts
 
 
-def _is_whole_number(value: float) -> bool:
-    """Tell whether a number is a whole number below 1e15; larger floats do not represent all digits exactly."""
+def _label_text(label: float, significant_digits: int) -> str:
+    """Return a label with all digits if it is an integer, else with some significant digits and no exponent."""
+    if _is_integer(label):
+        return f"{label:.0f}"
+    rounded = float(f"{label:.{significant_digits}g}")
+    return f"{rounded:.15g}"
+
+
+def _is_integer(value: float) -> bool:
+    """Return whether a number is an integer below 1e15; larger floats do not represent all digits exactly."""
     return abs(value) < 1e15 and value == int(value)
 
 
@@ -153,6 +159,7 @@ def percent(level: float) -> str:
 
 def rate(number: float) -> str:
     """Return a speed or a ratio with at least two significant digits: ``1,250``, ``12``, ``2.5``, ``0.41``."""
+    # 9.95 is the smallest number that rounds to 10 with two significant digits
     return f"{number:,.0f}" if number >= 9.95 else f"{number:.2g}"
 
 
@@ -163,6 +170,7 @@ def money(amount: float | None) -> str:
     if not amount:
         return "free"
     if amount >= 0.0995:
+        # with two decimals, the amount has at least two significant digits: 0.0995 rounds to 0.10
         return f"{amount:,.2f}"
     return f"{amount:.{1 - math.floor(math.log10(amount))}f}".rstrip("0")
 
@@ -224,6 +232,7 @@ class Section:
 def run_intervals_in_words(run: RunFolder) -> str:
     """Return in words how the intervals of a run were computed; the run must have intervals."""
     request = run.manifest.request
+    # the parts of a signature are "name:value"
     signature_parts = dict(part.partition(":")[::2] for part in run.manifest.signature.split("|"))
     method = signature_parts.get("bootstrap", PERCENTILE)
     pair_counts = [bucket.n for bucket in run.manifest.buckets if bucket.labels]
@@ -242,18 +251,17 @@ def intervals_in_words(
         sizes: the number of pairs of each bucket.
         method: the bootstrap method, from :func:`~assay.statistics.coefficients.interval_method`.
     """
-    by_influence = {is_by_influence(interval, pair_count) for pair_count in sizes}
+    use_influence = {is_by_influence(interval, pair_count) for pair_count in sizes}
     level = percent(confidence)
-    scale = interval_words(method.replace(PERCENTILE, "Fisher's scale"))
-    if by_influence == {True}:
+    # intervals from influence values are computed on Fisher's scale where the bootstrap has a percentile interval
+    influence_method = interval_words(method.replace(PERCENTILE, "Fisher's scale"))
+    if use_influence == {True}:
         threshold_text = f", as from {MIN_INFLUENCE_PAIRS:,} pairs on" if interval == "auto" else ""
-        return f"{level} intervals from influence values ({scale}){threshold_text}"
+        return f"{level} intervals from influence values ({influence_method}){threshold_text}"
     words = f"{level} bootstrap intervals ({interval_words(method)}) from {resamples:,} resamples"
-    return (
-        f"{words}; of {MIN_INFLUENCE_PAIRS:,} pairs and more from influence values ({scale})"
-        if True in by_influence
-        else words
-    )
+    if True in use_influence:
+        words += f"; of {MIN_INFLUENCE_PAIRS:,} pairs and more from influence values ({influence_method})"
+    return words
 
 
 def lay_out(run: RunFolder) -> Iterator[Section]:
@@ -264,28 +272,29 @@ def lay_out(run: RunFolder) -> Iterator[Section]:
         buckets = [bucket for bucket in run.manifest.buckets if (bucket.dataset, bucket.split) == name_and_split]
         metrics = [metric for metric in run.manifest.metrics if metric.dataset == dataset.name]
         remarks = [remark for metric in metrics if (remark := _metric_remark(metric, dataset.n))]
-        missing = [f"{metric.metric}: {metric.why_missing}" for metric in metrics if not metric.is_done]
+        missing = [f"{metric.metric}: {metric.missing_reason}" for metric in metrics if not metric.is_done]
         has_two_labels = any(bucket.bucket == ALL and len(bucket.labels) == 2 for bucket in buckets)
-        statistics, facts = list(run.manifest.request.statistics), _dataset_facts(dataset)
+        statistics = list(run.manifest.request.statistics)
+        facts = _dataset_facts(dataset)
         if has_two_labels and OF_TWO_LABELS in statistics:
             if statistics[-1] == OF_TWO_LABELS:
                 # added for datasets with two labels, while the statistics were chosen for the others: show it first
                 statistics = [OF_TWO_LABELS, *statistics[:-1]]
             facts.append(WHY_AUC)
-        blocks = [_bucket_block(bucket, rows, statistics, with_ceiling=not has_two_labels) for bucket in buckets]
-        # one remark says more than a table of dashes
-        remarks += [
-            f"{block.bucket}: none of the statistics has a partial form"
-            for block in blocks
-            if _lacks_partial_form(block)
-        ]
-        blocks = [block for block in blocks if not _lacks_partial_form(block)]
+        blocks = []
+        for bucket in buckets:
+            block = _bucket_block(bucket, rows, statistics, with_ceiling=not has_two_labels)
+            if _lacks_partial_form(block):
+                # one remark says more than a table of dashes
+                remarks.append(f"{block.bucket}: none of the statistics has a partial form")
+            else:
+                blocks.append(block)
         hints = [*dataset.hints, *([dataset.grouping] if dataset.grouping else [])]
         yield Section(dataset.title, facts, hints, statistics, blocks, remarks, missing)
 
 
 def _lacks_partial_form(block: Block) -> bool:
-    """Tell whether no statistic of a bucket has a partial form, though the bucket controls for a property."""
+    """Return whether no statistic of a bucket has a partial form, though the bucket controls for a property."""
     cells = [cell for _, cells, _ in block.rows for cell in cells]
     return bool(cells) and all(cell.note == NO_PARTIAL for cell in cells)
 
@@ -330,11 +339,12 @@ def _bucket_block(
         if row.bucket == bucket.bucket and bucket.n:
             by_metric.setdefault(row.metric, {})[row.statistic] = row
     metric_rows = []
-    for metric, by_statistic in by_metric.items():
-        cells = [_agreement_cell(by_statistic.get(name)) for name in statistics]
+    for metric, row_by_statistic in by_metric.items():
+        cells = [_agreement_cell(row_by_statistic.get(name)) for name in statistics]
         notes = list(dict.fromkeys(note for cell in cells for note in cell.note.split("; ") if note))
         metric_rows.append((metric, cells, "; ".join(notes)))
-    ceiling = [Cell(bucket.ceiling.get(name) if with_ceiling else None, None, None, "") for name in statistics]
+    ceiling_values = bucket.ceiling if with_ceiling else {}
+    ceiling = [Cell(ceiling_values.get(name), None, None, "") for name in statistics]
     chance = [STATISTICS[name].chance_level(bucket.ties) for name in statistics]
     return Block(bucket.bucket, _bucket_facts(bucket), ceiling, chance, metric_rows)
 
@@ -346,7 +356,7 @@ def _agreement_cell(row: AgreementRow | None) -> Cell:
 
 
 def _count_text(value: float) -> str:
-    return f"{value:,.0f}" if _is_whole_number(value) else f"{value:.4g}"
+    return f"{value:,.0f}" if _is_integer(value) else f"{value:.4g}"
 
 
 def _reliability_text(value: float | None) -> str:
@@ -359,11 +369,13 @@ def _bucket_facts(bucket: BucketRecord) -> list[str]:
     if bucket.about:
         facts.append(bucket.about)
     if bucket.labels:
+        # more than ten labels are recorded as quartiles
         has_quartiles = "50%" in bucket.labels
         names = list(bucket.labels) if has_quartiles else label_texts([float(label) for label in bucket.labels])
         counts = map(_count_text, bucket.labels.values())
         listed_counts = ", ".join(f"{name}: {count}" for name, count in zip(names, counts, strict=True))
-        facts.append(("label quartiles " if has_quartiles else "labels ") + listed_counts)
+        head = "label quartiles" if has_quartiles else "labels"
+        facts.append(f"{head} {listed_counts}")
     if bucket.ties is not None:
         facts.append(f"{bucket.ties:.0%} of comparisons are ties in the labels")
     if bucket.reliability:
@@ -401,7 +413,7 @@ MAX_LISTED_ANNOTATORS = 5
 
 def _annotator_values_text(values: list[float | None]) -> str:
     """Return one value per annotator as text; only the range if there are more than :data:`MAX_LISTED_ANNOTATORS`."""
-    defined = [value for value in values if value is not None]
-    if len(values) <= MAX_LISTED_ANNOTATORS or not defined:
-        return ", ".join("–" if value is None else short(value, 3) for value in values)
-    return f"{short(min(defined), 3)} to {short(max(defined), 3)} ({len(values)} annotators)"
+    defined_values = [value for value in values if value is not None]
+    if len(values) <= MAX_LISTED_ANNOTATORS or not defined_values:
+        return ", ".join(short(value, 3) for value in values)
+    return f"{short(min(defined_values), 3)} to {short(max(defined_values), 3)} ({len(values)} annotators)"

@@ -19,7 +19,7 @@ from assay.reports.sheets import Sheet
 from assay.reports.sweep import LayeredModel, best_layer
 from assay.reports.units import Unit
 from assay.statistics.concordance import Floats
-from assay.visible import visible
+from assay.visible import visible_text
 
 #: The maximum number of panels side by side; further panels are in the rows below.
 MAX_PANELS_PER_ROW = 3
@@ -31,19 +31,19 @@ MAX_PANELS_PER_ROW = 3
 _TOLERANCE = 1e-6
 
 
-def ticks(low: float, high: float, most: int = 6) -> list[float]:
+def ticks(low: float, high: float, max_intervals: int = 6) -> list[float]:
     """Return evenly spaced round numbers for the ticks of an axis that covers *low* to *high*.
 
     The first is at or below *low*, and the last is at or above *high*, up to rounding errors.
 
     Args:
         low, high: the range of the values; if they are equal, the axis extends by 0.5 on both sides.
-        most: the approximate maximum number of intervals between ticks.
+        max_intervals: the approximate maximum number of intervals between ticks.
     """
-    # equal up to rounding
+    # values that are equal up to rounding would make ticks that look the same
     if high - low <= 1e-9 * max(1.0, abs(low), abs(high)):
         low, high = low - 0.5, high + 0.5
-    min_step = (high - low) / most
+    min_step = (high - low) / max_intervals
     power = 10.0 ** math.floor(math.log10(min_step))
     step = next(power * factor for factor in (1, 2, 2.5, 5, 10) if power * factor >= min_step * (1 - _TOLERANCE))
     first_multiple, last_multiple = math.floor(low / step + _TOLERANCE), math.ceil(high / step - _TOLERANCE)
@@ -182,7 +182,7 @@ class LayerCurve:
     cells: dict[int, Cell]
 
     @property
-    def best(self) -> int | None:
+    def best_layer(self) -> int | None:
         """The layer with the highest value, on ties the lowest layer; None if all values are undefined."""
         return best_layer({layer: cell.value for layer, cell in self.cells.items()})
 
@@ -217,11 +217,12 @@ def layer_curves(unit: Unit, statistic: str, blocks: Sequence[Block], model: Lay
 def ticked_layers(layers: Iterable[int]) -> list[int]:
     """Return the layers that get ticks: all, or every n-th if there are more than :data:`MAX_LAYER_TICKS`."""
     layers = list(layers)
-    return layers[:: -(-len(layers) // MAX_LAYER_TICKS)]
+    return layers[:: math.ceil(len(layers) / MAX_LAYER_TICKS)]
 
 
 # The distribution of a metric's scores: one histogram per class of pairs (figures 5 to 7 of the same paper).
 
+#: The number of bins of a histogram.
 BIN_COUNT = 20
 #: Quantiles of the scores that limit the axis if it would otherwise be more than twice as long because of outliers.
 AXIS_QUANTILES = (0.005, 0.995)
@@ -255,7 +256,7 @@ class HistogramAxis:
 
 @dataclass(frozen=True)
 class Strip:
-    """Scores of one class of pairs.
+    """The histogram of the scores of one class of pairs.
 
     Attributes:
         title: the title of the class.
@@ -277,21 +278,22 @@ class Strip:
 
 
 def histogram_axis(scores: Floats) -> HistogramAxis:
-    """Return the histogram axis for the scores of a metric; NaN is ignored."""
+    """Return the histogram axis for the scores of a metric, from 0 to 1 without scores; NaN is ignored."""
     finite_scores = scores[np.isfinite(scores)]
-    low, high = (float(finite_scores.min()), float(finite_scores.max())) if len(finite_scores) else (0.0, 1.0)
-    inner_range = (
-        [float(end) for end in np.quantile(finite_scores, AXIS_QUANTILES)] if len(finite_scores) else [low, high]
-    )
-    if 0 < inner_range[1] - inner_range[0] < (high - low) / 2:
-        low, high = inner_range
+    low, high = 0.0, 1.0
+    if len(finite_scores):
+        low, high = float(finite_scores.min()), float(finite_scores.max())
+        inner_low, inner_high = (float(end) for end in np.quantile(finite_scores, AXIS_QUANTILES))
+        if 0 < inner_high - inner_low < (high - low) / 2:
+            low, high = inner_low, inner_high
     marks = ticks(low, high, 4)
+    # 32-bit scores may exceed the last tick by a rounding error
     has_scores_beyond = (bool((finite_scores < marks[0]).any()), bool((finite_scores > marks[-1] + 1e-6).any()))
     return HistogramAxis(np.linspace(marks[0], marks[-1], BIN_COUNT + 1), marks, has_scores_beyond)
 
 
 def histogram_strip(title: str, scores: Floats, axis: HistogramAxis) -> Strip:
-    """Return the histogram of the scores of one class of pairs; NaN is ignored."""
+    """Return the histogram of the scores of one class of pairs on an axis; NaN is ignored."""
     finite_scores = scores[np.isfinite(scores)]
     low, high = axis.edges[0], axis.edges[-1]
     counts = np.histogram(np.clip(finite_scores, low, high), axis.edges)[0]
@@ -300,7 +302,7 @@ def histogram_strip(title: str, scores: Floats, axis: HistogramAxis) -> Strip:
 
 
 def strips_by_label(unit: Unit, metric: str, bucket: str) -> tuple[HistogramAxis, list[Strip]]:
-    """Return a histogram of a metric's scores in a bucket per class of labels, and their common axis.
+    """Return the axis of a metric's scores, and one histogram on it per class of labels, of the pairs in a bucket.
 
     The axis covers the scores of all pairs of the dataset, so that the histograms of different buckets are comparable.
     """
@@ -357,11 +359,12 @@ def element(tag: str, *children: str, **attributes: object) -> Markup:
         if value is not None
     ]
     # XML cannot represent control characters; a single one would make the file unreadable
-    content = [child if isinstance(child, Markup) else escape(visible(child)) for child in children]
+    content = [child if isinstance(child, Markup) else escape(visible_text(child)) for child in children]
     return Markup(f"<{tag}{''.join(attribute_texts)}>{''.join(content)}</{tag}>")
 
 
 def _attribute_value(value: object) -> object:
+    """Return a float with one decimal, or none if that is 0, so that pages are small; other values are unchanged."""
     return f"{value:.1f}".removesuffix(".0") if isinstance(value, float) else value
 
 

@@ -53,6 +53,7 @@ class PowerSettings(MetricsOfRun):
     def check(self) -> None:
         """Raise InputError if the power or the level is out of range."""
         check_level(self.confidence)
+        # rounded, since 1 - .95 is slightly more than .05 in floating point
         level = round(1 - self.confidence, 12)
         if not level < self.power < 1:
             raise InputError(f"`power={self.power}`: must lie between the level of the test ({level:.3g}) and 1")
@@ -92,8 +93,11 @@ class PlannedComparison:
     pilot: Pilot | None
     plan: Plan | None
 
-    def pairs_of(self, units: int | None) -> int | None:
-        """Return the number of pairs in a number of units, assuming as many pairs per group as in the pilot."""
+    def pair_count(self, units: int | None) -> int | None:
+        """Return the number of pairs in a number of units, assuming as many pairs per group as in the pilot.
+
+        It is None if *units* is None, which means that no number of units is enough.
+        """
         return None if units is None else int(np.ceil(units * self.pairs / self.units))
 
 
@@ -104,45 +108,67 @@ def plan_comparisons(contest: Contest, settings: PowerSettings) -> Iterator[Plan
         contest: the scores and labels of the pilot, and the metric pairs to compare.
         settings: the settings of the plan; without buckets, only the bucket of all pairs is used.
     """
-    level = level_per_test(settings)
     for bucket in used_buckets(contest.data, settings.buckets or (ALL,)):
-        for first, second in contest.metric_pairs:
-            in_bucket = contest.data.buckets[bucket]
-            has_both_scores = in_bucket & np.isfinite(contest.scores[first]) & np.isfinite(contest.scores[second])
-            pair_count, group_codes = int(has_both_scores.sum()), None
-            if contest.data.groups is not None:
-                group_codes = np.unique(contest.data.groups[has_both_scores], return_inverse=True)[1].reshape(-1)
+        for metric_pair in contest.metric_pairs:
             for statistic in settings.statistics:
-                scores = contest.scores[first][has_both_scores], contest.scores[second][has_both_scores]
-                pilot = None
-                if pair_count:
-                    labels, needs_error = contest.data.labels[has_both_scores], settings.effect is not None
-                    pilot = Pilot.of(*scores, labels, statistic, group_codes, with_spread_error=needs_error)
-                unit_count = pair_count if group_codes is None else int(group_codes.max(initial=-1)) + 1
-                expected_results = None
-                if pilot is not None:
-                    unit_count = pilot.units
-                    expected_results = plan(
-                        pilot,
-                        [planned_count * unit_count / pair_count for planned_count in settings.n],
-                        level=level,
-                        power=settings.power,
-                        confidence=settings.confidence,
-                        effect=settings.effect,
-                    )
-                yield PlannedComparison(
-                    dataset=contest.data.name,
-                    split=contest.data.facts.split,
-                    bucket=bucket,
-                    first=first,
-                    second=second,
-                    statistic=statistic,
-                    pairs=pair_count,
-                    units=unit_count,
-                    grouped=contest.data.groups is not None,
-                    pilot=pilot,
-                    plan=expected_results,
-                )
+                yield _plan_comparison(contest, bucket, metric_pair, statistic, settings)
+
+
+def _plan_comparison(
+    contest: Contest, bucket: str, metric_pair: tuple[str, str], statistic: str, settings: PowerSettings
+) -> PlannedComparison:
+    """Return the planned comparison of two metrics in one coefficient, on the pairs of a bucket that have both scores.
+
+    Args:
+        contest: the scores and labels of the pilot.
+        bucket: the name of the bucket.
+        metric_pair: the names of the two scores.
+        statistic: the name of the coefficient.
+        settings: the settings of the plan.
+    """
+    data = contest.data
+    first, second = (contest.scores[name] for name in metric_pair)
+    has_both_scores = data.buckets[bucket] & np.isfinite(first) & np.isfinite(second)
+    pair_count = unit_count = int(has_both_scores.sum())
+    group_codes = None
+    if data.groups is not None:
+        group_codes = np.unique(data.groups[has_both_scores], return_inverse=True)[1].reshape(-1)
+        # without pairs there is no group
+        unit_count = int(group_codes.max(initial=-1)) + 1
+    pilot = None
+    if pair_count:
+        pilot = Pilot.of(
+            first[has_both_scores],
+            second[has_both_scores],
+            data.labels[has_both_scores],
+            statistic,
+            group_codes,
+            with_spread_error=settings.effect is not None,
+        )
+    expected_results = None
+    if pilot is not None:
+        unit_count = pilot.units
+        expected_results = plan(
+            pilot,
+            [planned_count * unit_count / pair_count for planned_count in settings.n],
+            level=level_per_test(settings),
+            power=settings.power,
+            confidence=settings.confidence,
+            effect=settings.effect,
+        )
+    return PlannedComparison(
+        dataset=data.name,
+        split=data.facts.split,
+        bucket=bucket,
+        first=metric_pair[0],
+        second=metric_pair[1],
+        statistic=statistic,
+        pairs=pair_count,
+        units=unit_count,
+        grouped=data.groups is not None,
+        pilot=pilot,
+        plan=expected_results,
+    )
 
 
 def level_per_test(settings: PowerSettings) -> float:
@@ -192,10 +218,15 @@ def _power_sheet(rows: Sequence[PlannedComparison], settings: PowerSettings) -> 
     ]
     if settings.effect is not None:
         facts.append(f"true difference {short(settings.effect, 3)}")
-    columns = [Column("first", key=True), Column("second", key=True), Column("", key=True)]
-    columns.append(Column("difference", number=True, spare=1))
-    columns += [Column(f"n = {pair_count:,}", number=True, spare=2) for pair_count in settings.n]
-    columns.append(Column(f"n for power {settings.power:g}", number=True))
+    columns = [
+        Column("first", key=True),
+        Column("second", key=True),
+        # the coefficient, whose symbol needs no head
+        Column("", key=True),
+        Column("difference", number=True, spare=1),
+        *(Column(f"n = {pair_count:,}", number=True, spare=2) for pair_count in settings.n),
+        Column(f"n for power {settings.power:g}", number=True),
+    ]
     if first_row.grouped:
         columns.append(Column("groups", number=True, spare=3))
     table_rows, warnings = [], []
@@ -209,7 +240,7 @@ def _power_sheet(rows: Sequence[PlannedComparison], settings: PowerSettings) -> 
         cells = [f"{short(row.pilot.difference, 3)} [{short(low, 3)}, {short(high, 3)}]"]
         cells += [short(share, 2) for share, _, _ in row.plan.shares]
         needed_units = row.plan.needed, row.plan.needed_low, row.plan.needed_high
-        cells.append(_needed_text(*(row.pairs_of(units) for units in needed_units)))
+        cells.append(_needed_text(*(row.pair_count(units) for units in needed_units)))
         if row.grouped:
             cells.append("no limit" if row.plan.needed is None else f"{row.plan.needed:,}")
         table_rows.append([*row_names, *cells])
@@ -217,13 +248,14 @@ def _power_sheet(rows: Sequence[PlannedComparison], settings: PowerSettings) -> 
 
 
 def _reason_text(row: PlannedComparison, unit: str) -> str:
+    """Return the reason why a comparison has no plan; *unit* is the plural noun for its units."""
     if row.units < MIN_UNITS:
         return f"no plan below {MIN_UNITS} {unit} in the pilot ({row.units})"
     return "no plan: the difference is undefined, or never changes without a pair"
 
 
 def _needed_text(needed: int | None, low: int | None, high: int | None) -> str:
-    """Return a number with its bounds: ``310 [140, no limit]``."""
+    """Return a number with its bounds, ``310 [140, no limit]``; ``no limit`` alone if even the lower bound is None."""
     if low is None:
         return "no limit"
     needed_text, high_text = ("no limit" if number is None else f"{number:,}" for number in (needed, high))
@@ -233,8 +265,8 @@ def _needed_text(needed: int | None, low: int | None, high: int | None) -> str:
 def _power_records(row: PlannedComparison, settings: PowerSettings) -> Iterator[dict[str, Any]]:
     """Yield one record per planned number of pairs; undefined values are None."""
     low, high = (None, None) if row.pilot is None else row.pilot.interval(settings.confidence)
+    expected = row.plan
     for index, pair_count in enumerate(settings.n):
-        expected = row.plan
         share, share_low, share_high = (None, None, None) if expected is None else expected.shares[index]
         yield {
             "dataset": row.dataset,
@@ -256,8 +288,8 @@ def _power_records(row: PlannedComparison, settings: PowerSettings) -> Iterator[
             "share_low": share_low,
             "share_high": share_high,
             "power": settings.power,
-            "needed": None if expected is None else row.pairs_of(expected.needed),
-            "needed_low": None if expected is None else row.pairs_of(expected.needed_low),
-            "needed_high": None if expected is None else row.pairs_of(expected.needed_high),
+            "needed": None if expected is None else row.pair_count(expected.needed),
+            "needed_low": None if expected is None else row.pair_count(expected.needed_low),
+            "needed_high": None if expected is None else row.pair_count(expected.needed_high),
             "needed_units": None if expected is None else expected.needed,
         }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from assay.reports.layout import money, rate
@@ -32,37 +32,36 @@ def document(profile: Mapping[str, Any]) -> Document:
         profile: the plain values that :meth:`assay.api.profile.Profile.as_dict` returns.
     """
     metrics = profile["metrics"]
-    is_priced = any(cost["price_per_1000"] is not None for cost in metrics)
-    heads = ("load s", "parameters", "peak MB", "GPU MB", *(["price per 1,000"] if is_priced else []))
-    heads += ("exponent of pairs (R²)", "of length (R²)")
+    has_prices = any(cost["price_per_1000"] is not None for cost in metrics)
+    price_heads = ["price per 1,000"] if has_prices else []
+    cost_heads = ["load s", "parameters", "peak MB", "GPU MB", *price_heads, "exponent of pairs (R²)", "of length (R²)"]
     costs = Sheet(
         "Cost of each metric",
-        _metric_and_number_columns(*heads),
-        [_cost_row(cost, priced=is_priced) for cost in metrics],
+        _metric_and_number_columns(cost_heads),
+        [_cost_row(cost, has_prices=has_prices) for cost in metrics],
     )
-    heads = ("pairs", "texts joined", "characters", "seconds", "CPU s", "pairs/s")
-    time_rows = [_measurement_row(cost["metric"], point) for cost in metrics for point in cost["points"]]
-    times = Sheet("Time by pairs and length of texts", _metric_and_number_columns(*heads), time_rows)
+    times = Sheet(
+        "Time by pairs and length of texts",
+        _metric_and_number_columns(["pairs", "texts joined", "characters", "seconds", "CPU s", "pairs/s"]),
+        [_measurement_row(cost["metric"], point) for cost in metrics for point in cost["points"]],
+    )
+    # a metric without measurements has a record with its other fields
     records = [_measurement_record(cost, point) for cost in metrics for point in cost["points"] or [{}]]
     names = [cost["metric"] for cost in metrics]
     return Document((costs, times), records, value=profile, warnings=_warning_lines(profile), metrics=names)
 
 
-def _metric_and_number_columns(*heads: str) -> list[Column]:
+def _metric_and_number_columns(heads: Sequence[str]) -> list[Column]:
     return [Column("metric"), *number_columns(heads)]
 
 
-def _cost_row(cost: Mapping[str, Any], *, priced: bool) -> list[str]:
-    """Return the cells of a metric in the table of costs; the price only if *priced*."""
-    counts = [_number_text(cost[key]) for key in ("parameters", "peak_memory_mb", "peak_gpu_memory_mb")]
-    price = [money(cost["price_per_1000"])] if priced else []
-    return [
-        cost["metric"],
-        _number_text(cost["load_seconds"], 2),
-        *counts,
-        *price,
-        *(_fit_text(cost[fit]) for fit in _FIT_FIELDS),
-    ]
+def _cost_row(cost: Mapping[str, Any], *, has_prices: bool) -> list[str]:
+    """Return the cells of a metric in the table of costs, which has a price column if *has_prices*."""
+    cells = [cost["metric"], _number_text(cost["load_seconds"], 2)]
+    cells += [_number_text(cost[key]) for key in ("parameters", "peak_memory_mb", "peak_gpu_memory_mb")]
+    if has_prices:
+        cells.append(money(cost["price_per_1000"]))
+    return [*cells, *(_fit_text(cost[fit]) for fit in _FIT_FIELDS)]
 
 
 def _measurement_row(metric: str, point: Mapping[str, Any]) -> list[str]:
@@ -98,9 +97,10 @@ def _warning_lines(profile: Mapping[str, Any]) -> list[str]:
     machine_text = f"{machine['processor']}, {machine['cores']} cores, {machine['system']}"
     versions = f"Python {machine['python']}, assay {machine['assay']}"
     lines = [f"{profile['dataset']}: {profile['distinct']:,} distinct pairs; {machine_text}, {versions}"]
-    lines += [
-        f"{cost['metric']}: {'; '.join(remarks)}" for cost in profile["metrics"] if (remarks := _metric_remarks(cost))
-    ]
+    for cost in profile["metrics"]:
+        remarks = _metric_remarks(cost)
+        if remarks:
+            lines.append(f"{cost['metric']}: {'; '.join(remarks)}")
     return lines
 
 
@@ -122,6 +122,8 @@ def _number_text(value: float | None, decimals: int = 0) -> str:
 
 
 def _fit_text(fit: Mapping[str, Any] | None) -> str:
+    """Return the exponent of a fit, with its R² in brackets if that is defined; a dash without a fit."""
     if fit is None:
         return "–"
-    return f"{fit['exponent']:.2f}" + ("" if fit["r_squared"] is None else f" ({fit['r_squared']:.3f})")
+    exponent = f"{fit['exponent']:.2f}"
+    return exponent if fit["r_squared"] is None else f"{exponent} ({fit['r_squared']:.3f})"

@@ -13,13 +13,13 @@ from typing import Any
 from assay.errors import InputError
 from assay.reports.compare.contests import Contest
 from assay.reports.layout import Cell, money, rate, short
-from assay.reports.leaderboard.board import Board, Joined, Line
+from assay.reports.leaderboard.board import Board, JoinedDataset, Line
 from assay.reports.power import PlannedComparison, PowerSettings, plan_comparisons
 from assay.reports.settings import PairedTests
 from assay.reports.sheets import Document, Sheet
-from assay.settings import AgreementSettings, Graphs, Limited, OwnData, Prices, RunFolderToo, Scoring, setting
+from assay.settings import AgreementSettings, Graphs, Limited, OwnData, Prices, RunFolderOutput, Scoring, setting
 from assay.statistics.coefficients import STATISTICS, title_of
-from assay.statistics.winners import could_be_best, highest_on_new_sample, highest_on_new_sample_by_influence
+from assay.statistics.winners import confidence_set_of_best, highest_on_new_sample, highest_on_new_sample_by_influence
 
 _BUDGET_PATTERN = re.compile(r"(?P<pairs>\d+(?:\.\d+)?(?:e\d+)?)\s*(?:/\s*(?P<unit>s|min|h))?")
 _SECONDS_BY_UNIT = {"s": 1.0, "min": 60.0, "h": 3600.0}
@@ -66,7 +66,7 @@ class Limits:
     price: float | None = None
 
     @classmethod
-    def of(cls, budget: str | None, max_price: float | None) -> Limits:
+    def parse(cls, budget: str | None, max_price: float | None) -> Limits:
         """Return the limits that a user set, parsed.
 
         Raises:
@@ -74,10 +74,11 @@ class Limits:
         """
         return cls(None if budget is None else parse_budget(budget), max_price)
 
-    def is_unknown(self, line: Line) -> bool:
+    def has_unknown_cost(self, line: Line) -> bool:
         """Tell whether a limited cost of a metric is unknown."""
-        no_speed = self.speed is not None and line.pairs_per_second is None
-        return no_speed or (self.price is not None and line.price_per_1000 is None)
+        has_unknown_speed = self.speed is not None and line.pairs_per_second is None
+        has_unknown_price = self.price is not None and line.price_per_1000 is None
+        return has_unknown_speed or has_unknown_price
 
     def is_too_slow(self, line: Line) -> bool:
         """Tell whether a metric is known to be too slow."""
@@ -87,25 +88,29 @@ class Limits:
         """Tell whether a metric is known to cost too much."""
         return self.price is not None and line.price_per_1000 is not None and line.price_per_1000 > self.price
 
-    def allow(self, line: Line) -> bool:
+    def allows(self, line: Line) -> bool:
         """Tell whether a metric is known to be within the limits."""
-        return not (self.is_unknown(line) or self.is_too_slow(line) or self.is_too_expensive(line))
+        return not (self.has_unknown_cost(line) or self.is_too_slow(line) or self.is_too_expensive(line))
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """A plural verb phrase for metrics within the limits, such as ``reach 100 pairs/s``; empty without a limit."""
-        speed = [] if self.speed is None else [f"reach {self.speed:,.4g} pairs/s"]
-        price = [] if self.price is None else ["are free"]
-        if self.price:
-            price = [f"cost at most {money(self.price)} per 1,000 pairs"]
-        return " and ".join([*speed, *price])
+        phrases = []
+        if self.speed is not None:
+            phrases.append(f"reach {self.speed:,.4g} pairs/s")
+        if self.price == 0:
+            phrases.append("are free")
+        elif self.price is not None:
+            phrases.append(f"cost at most {money(self.price)} per 1,000 pairs")
+        return " and ".join(phrases)
 
 
+#: Limits that every metric is within.
 NO_LIMITS = Limits()
 
 
 @dataclass(frozen=True)
-class RecommendSettings(RunFolderToo, OwnData, Graphs, PairedTests, AgreementSettings, Limited, Scoring, Prices):
+class RecommendSettings(RunFolderOutput, OwnData, Graphs, PairedTests, AgreementSettings, Limited, Scoring, Prices):
     """Settings of ``assay recommend``."""
 
     dataset: Any = setting(
@@ -147,28 +152,28 @@ class Advice:
     Attributes:
         board: the evidence.
         highest: the metric with the highest agreement within the limits; None if no metric is within them.
-        alike: the other metrics within the limits that could be the best, the fastest first.
+        contenders: the other metrics within the limits that could be the best, the fastest first.
         too_slow: the metrics with a higher agreement that are slower than the limit.
         unknown: the metrics with a higher agreement for which a limited cost is unknown.
         warning: the reason why the evidence is weak; empty if it is not.
-        use: the recommended metric: the highest, or a much cheaper or faster one that could be the best. It is known
-            to agree with people better than chance; None if that is not known of the highest.
-        new_sample: the value and bounds that are expected on a new sample, by name, for *highest* and *use*.
-        size: the approximate number of pairs that would distinguish *highest* from the cheaper metric used in its
-            place, or else from the next highest of *alike*; None if there is no such metric.
+        recommended: the recommended metric: the highest, or a much cheaper or faster one that could be the best. It is
+            known to agree with people better than chance; None if that is not known of the highest.
+        new_sample: the value and bounds that are expected on a new sample, by name, for *highest* and *recommended*.
+        settling_plan: the number of pairs that would distinguish *highest* from the cheaper metric recommended in its
+            place, or else from the next highest of *contenders*; None if there is no such metric.
         lower: the metrics within the limits that are known not to be the best, in descending order of agreement.
         too_expensive: the metrics with a higher agreement whose price is above the limit.
     """
 
     board: Board
     highest: Line | None
-    alike: tuple[Line, ...]
+    contenders: tuple[Line, ...]
     too_slow: tuple[Line, ...]
     unknown: tuple[Line, ...]
     warning: str
-    use: Line | None = None
+    recommended: Line | None = None
     new_sample: Mapping[str, ValueAndBounds] = field(default_factory=dict)
-    size: PlannedComparison | None = None
+    settling_plan: PlannedComparison | None = None
     lower: tuple[Line, ...] = ()
     too_expensive: tuple[Line, ...] = ()
 
@@ -184,38 +189,42 @@ def advise(board: Board, limits: Limits, by: str, confidence: float = 0.95, *, c
         corrected: whether the tests are corrected for their number.
     """
     ranked = [line for line in board.lines if line.rank is not None]
-    affordable = [line for line in ranked if limits.allow(line)]
+    affordable = [line for line in ranked if limits.allows(line)]
     if not affordable:
         return Advice(board, None, (), (), (), _reason_for_none(board, ranked, limits))
     # lines are in descending order of agreement, so those before the best affordable one agree better
     best = affordable[0]
     better = ranked[: ranked.index(best)]
     names = [line.metric for line in affordable]
-    candidates = could_be_best(names, board.differences, level=1 - confidence, corrected=corrected)
-    alike = [line for line in affordable[1:] if line.metric in candidates]
+    candidates = confidence_set_of_best(names, board.differences, level=1 - confidence, corrected=corrected)
+    contenders = [line for line in affordable[1:] if line.metric in candidates]
     lower = tuple(line for line in affordable[1:] if line.metric not in candidates)
-    alike.sort(key=lambda line: -(line.pairs_per_second or 0.0))
+    contenders.sort(key=lambda line: -(line.pairs_per_second or 0.0))
     bounds = _new_sample_bounds_of_highest(board, affordable, by, confidence)
-    use = _choose_line_to_use(best, alike, by, priced=board.is_priced) if _beats_chance(best, bounds, by) else None
+    recommended = None
+    if _beats_chance(best, bounds, by):
+        recommended = _choose_recommended_line(best, contenders, by, priced=board.has_prices)
     new_sample = {best.metric: bounds}
-    if use is not None and use is not best:
+    if recommended is not None and recommended is not best:
         # chosen for its cost and not its value, so its value needs no correction for selection
-        new_sample[use.metric] = use.values[by]
+        new_sample[recommended.metric] = recommended.values[by]
     return Advice(
         board,
         best,
-        tuple(alike),
+        tuple(contenders),
         too_slow=tuple(line for line in better if limits.is_too_slow(line)),
-        unknown=tuple(line for line in better if limits.is_unknown(line)),
-        warning=_selection_warning(board, affordable, alike, bounds, limited=limits != NO_LIMITS, by=by),
-        use=use,
+        unknown=tuple(line for line in better if limits.has_unknown_cost(line)),
+        warning=_selection_warning(board, affordable, contenders, bounds, limited=limits != NO_LIMITS, by=by),
+        recommended=recommended,
         new_sample=new_sample,
         lower=lower,
         too_expensive=tuple(line for line in better if limits.is_too_expensive(line)),
     )
 
 
-def advise_on(dataset: Joined, boards: Sequence[Board], limits: Limits, by: str, tests: PairedTests) -> list[Advice]:
+def advise_on(
+    dataset: JoinedDataset, boards: Sequence[Board], limits: Limits, by: str, tests: PairedTests
+) -> list[Advice]:
     """Return the recommendation for each bucket of one dataset, with the number of pairs that would settle it.
 
     Args:
@@ -232,49 +241,51 @@ def advise_on(dataset: Joined, boards: Sequence[Board], limits: Limits, by: str,
     return advice
 
 
-def _with_settling_size(advice: Advice, dataset: Joined, by: str, tests: PairedTests) -> Advice:
+def _with_settling_size(advice: Advice, dataset: JoinedDataset, by: str, tests: PairedTests) -> Advice:
     """Return a recommendation with the number of pairs that would settle it, as ``assay power`` computes it.
 
     If tests are corrected, the level is divided by the number of metric pairs among those that could be the best.
     """
     highest = advice.highest
-    if highest is None or not advice.alike:
+    if highest is None or not advice.contenders:
         return advice
-    compared_line = advice.use
+    compared_line = advice.recommended
     if compared_line is None or compared_line is highest:
-        compared_line = max(advice.alike, key=lambda line: line.values[by][0] or -math.inf)
+        # the highest of the contenders, which are sorted by speed
+        compared_line = max(advice.contenders, key=lambda line: line.values[by][0] or -math.inf)
     names = (highest.metric, compared_line.metric)
     contest = Contest(dataset.data, names, {name: dataset.scores[name] for name in names}, (names,))
     settings = PowerSettings(
         statistics=(by,),
         buckets=(advice.board.bucket,),
-        comparisons=1 if tests.correction == "none" else math.comb(len(advice.alike) + 1, 2),
+        comparisons=1 if tests.correction == "none" else math.comb(len(advice.contenders) + 1, 2),
         confidence=tests.confidence,
     )
-    return replace(advice, size=next(plan_comparisons(contest, settings)))
+    return replace(advice, settling_plan=next(plan_comparisons(contest, settings)))
 
 
 #: The number of labelled pairs above which the exact number that would settle the choice is not shown.
 MAX_REALISTIC_PAIRS = 100_000
 
 
-def describe_settling_size(size: PlannedComparison) -> str:
+def settling_size_text(settling_plan: PlannedComparison) -> str:
     """Return one line on the number of pairs that would distinguish two metrics, or on why it is unknown."""
-    goal = f"to tell {size.first} from {size.second}"
-    if size.pilot is None or size.plan is None:
+    goal = f"to tell {settling_plan.first} from {settling_plan.second}"
+    if settling_plan.pilot is None or settling_plan.plan is None:
         return f"{goal}: these pairs are too few, or too much alike, to say how many it takes"
-    low, high = size.pairs_of(size.plan.needed_low), size.pairs_of(size.plan.needed_high)
-    difference = short(size.pilot.difference, 3)
-    if size.plan.needed is None:
+    plan = settling_plan.plan
+    needed, low, high = (settling_plan.pair_count(units) for units in (plan.needed, plan.needed_low, plan.needed_high))
+    difference = short(settling_plan.pilot.difference, 3)
+    if plan.needed is None or needed is None:
         return f"{goal}: no limit, the difference that these pairs show ({difference}) is too small"
-    if (size.pairs_of(size.plan.needed) or 0) > MAX_REALISTIC_PAIRS:
+    if needed > MAX_REALISTIC_PAIRS:
         reason = f"the difference that these pairs show ({difference}) is too small to matter"
         return f"{goal}: more than {MAX_REALISTIC_PAIRS:,} pairs, {reason}"
-    group_note = f" ({size.plan.needed:,} groups)" if size.grouped else ""
+    group_note = f" ({plan.needed:,} groups)" if settling_plan.grouped else ""
     least, most = ("no limit" if number is None else f"{number:,}" for number in (low, high))
     return (
-        f"{goal}: about {size.pairs_of(size.plan.needed):,} pairs [{least}, {most}]{group_note}; then 80% of samples "
-        f"would show the difference, if it is the {difference} of these pairs"
+        f"{goal}: about {needed:,} pairs [{least}, {most}]{group_note}; then 80% of samples would show the difference, "
+        f"if it is the {difference} of these pairs"
     )
 
 
@@ -293,6 +304,7 @@ def _new_sample_bounds_of_highest(
         confidence: the level of the interval.
     """
     uncorrected = affordable[0].values[by]
+    # of the metrics that can be drawn anew
     values = {}
     for line in affordable:
         value = line.values[by][0]
@@ -313,14 +325,14 @@ def _new_sample_bounds_of_highest(
 MUCH_FASTER = MUCH_CHEAPER = 2.0
 
 
-def _choose_line_to_use(best: Line, alike: Sequence[Line], by: str, *, priced: bool) -> Line:
+def _choose_recommended_line(best: Line, contenders: Sequence[Line], by: str, *, priced: bool) -> Line:
     """Return the metric to use among those that could be the best: the best one, or one that costs much less.
 
     In descending order of agreement, each metric that costs much less than the current choice, and beats chance,
     replaces it.
     """
     chosen = best
-    for line in sorted(alike, key=lambda line: -(line.values[by][0] or -math.inf)):
+    for line in sorted(contenders, key=lambda line: -(line.values[by][0] or -math.inf)):
         if _costs_much_less(line, chosen, priced=priced) and _beats_chance(line, line.values[by], by):
             chosen = line
     return chosen
@@ -369,14 +381,20 @@ def _reason_for_none(board: Board, ranked: Sequence[Line], limits: Limits) -> st
 
 
 def _selection_warning(
-    board: Board, affordable: Sequence[Line], alike: Sequence[Line], bounds: ValueAndBounds, *, limited: bool, by: str
+    board: Board,
+    affordable: Sequence[Line],
+    contenders: Sequence[Line],
+    bounds: ValueAndBounds,
+    *,
+    limited: bool,
+    by: str,
 ) -> str:
     """Return the reason why the evidence for the best affordable metric is weak; empty if it is not.
 
     Args:
         board: the board of the metrics.
         affordable: the metrics within the limits, at least one, in descending order of agreement.
-        alike: the affordable metrics other than the first that could be the best.
+        contenders: the affordable metrics other than the first that could be the best.
         bounds: the value and bounds expected of the first on a new sample.
         limited: whether there is a limit on cost.
         by: the coefficient that decides.
@@ -389,16 +407,18 @@ def _selection_warning(
     if high < chance:
         return "it agrees less with people than chance would: look at the labels and at what a high score means"
     if low <= chance:
-        lower_names = [line.metric for line in affordable[1:] if _beats_chance(line, line.values[by], by)]
-        if lower_names:
-            alternatives = f"; with a lower value, known to: {', '.join(lower_names)}"
+        names_above_chance = [line.metric for line in affordable[1:] if _beats_chance(line, line.values[by], by)]
+        if names_above_chance:
+            alternatives = f"; with a lower value, known to: {', '.join(names_above_chance)}"
+        elif limited:
+            alternatives = ", nor is any other within the budget"
         else:
-            alternatives = ", nor is any other within the budget" if limited else ", nor is any other metric"
+            alternatives = ", nor is any other metric"
         return (
             f"its interval includes {chance:.3g}, which is chance level: on {board.n:,} pairs it is not known to agree "
             f"with people at all{alternatives}"
         )
-    if alike and len(alike) == len(affordable) - 1:
+    if contenders and len(contenders) == len(affordable) - 1:
         return f"{board.n:,} pairs leave it open which metric within the budget is the best: label more to choose"
     return ""
 
@@ -422,20 +442,22 @@ def with_advice(document: Document, advice: Sequence[Advice], limits: Limits, by
 
 def _advice_record(advice: Advice, by: str) -> dict[str, Any]:
     """Return one recommendation as a flat record; undefined or unknown values are None."""
-    highest, use = advice.highest, advice.use
+    highest, recommended = advice.highest, advice.recommended
     value, low, high = highest.values[by] if highest else _UNDEFINED
     highest_new, highest_new_low, highest_new_high = advice.new_sample[highest.metric] if highest else _UNDEFINED
-    use_new, use_new_low, use_new_high = advice.new_sample[use.metric] if use else _UNDEFINED
+    recommended_new, recommended_new_low, recommended_new_high = (
+        advice.new_sample[recommended.metric] if recommended else _UNDEFINED
+    )
     return {
         "dataset": advice.board.title,
         "bucket": advice.board.bucket,
-        "use": use.metric if use else None,
-        "use_value": use_new,
-        "use_low": use_new_low,
-        "use_high": use_new_high,
-        "use_pairs_per_second": use.pairs_per_second if use else None,
-        "use_price_per_1000": use.price_per_1000 if use else None,
-        "use_signature": use.signature if use else None,
+        "use": recommended.metric if recommended else None,
+        "use_value": recommended_new,
+        "use_low": recommended_new_low,
+        "use_high": recommended_new_high,
+        "use_pairs_per_second": recommended.pairs_per_second if recommended else None,
+        "use_price_per_1000": recommended.price_per_1000 if recommended else None,
+        "use_signature": recommended.signature if recommended else None,
         "highest": highest.metric if highest else None,
         by: value,
         f"{by}_low": low,
@@ -446,7 +468,7 @@ def _advice_record(advice: Advice, by: str) -> dict[str, Any]:
         "pairs_per_second": highest.pairs_per_second if highest else None,
         "price_per_1000": highest.price_per_1000 if highest else None,
         "signature": highest.signature if highest else None,
-        "cannot_be_told_apart": "; ".join(line.metric for line in advice.alike),
+        "cannot_be_told_apart": "; ".join(line.metric for line in advice.contenders),
         "not_the_best": "; ".join(line.metric for line in advice.lower),
         "too_slow": "; ".join(line.metric for line in advice.too_slow),
         "too_expensive": "; ".join(line.metric for line in advice.too_expensive),
@@ -454,34 +476,36 @@ def _advice_record(advice: Advice, by: str) -> dict[str, Any]:
         "warning": advice.warning,
         "n": advice.board.n,
         "by": by,
-        **_settling_size_record(advice.size),
+        **_settling_size_record(advice.settling_plan),
     }
 
 
-def _settling_size_record(size: PlannedComparison | None) -> dict[str, Any]:
+def _settling_size_record(settling_plan: PlannedComparison | None) -> dict[str, Any]:
     """Return the fields of a record on the number of pairs that would settle the choice; all None if it is unknown."""
-    plan = None if size is None else size.plan
+    plan = None if settling_plan is None else settling_plan.plan
     needed: tuple[int | None, ...] = (None, None, None)
-    if size is not None and plan is not None:
-        needed = tuple(size.pairs_of(units) for units in (plan.needed, plan.needed_low, plan.needed_high))
+    needed_groups = None
+    if settling_plan is not None and plan is not None:
+        needed = tuple(settling_plan.pair_count(units) for units in (plan.needed, plan.needed_low, plan.needed_high))
+        needed_groups = plan.needed if settling_plan.grouped else None
     return {
-        "settle_against": None if size is None else size.second,
+        "settle_against": None if settling_plan is None else settling_plan.second,
         "settle_pairs": needed[0],
         "settle_pairs_low": needed[1],
         "settle_pairs_high": needed[2],
-        "settle_groups": plan.needed if size is not None and size.grouped and plan is not None else None,
+        "settle_groups": needed_groups,
     }
 
 
 def why_not_highest(advice: Advice) -> str:
-    """Return the reason why a metric other than the highest is recommended; empty if none is."""
-    highest, use = advice.highest, advice.use
-    if highest is None or use is None or use is highest:
+    """Return the reason why a metric other than the highest is recommended; empty if that is not the case."""
+    highest, recommended = advice.highest, advice.recommended
+    if highest is None or recommended is None or recommended is highest:
         return ""
-    ratio = (use.pairs_per_second or 0.0) / (highest.pairs_per_second or math.inf)
+    ratio = (recommended.pairs_per_second or 0.0) / (highest.pairs_per_second or math.inf)
     # measured speeds are not exact enough for more than two digits
     speed_ratio = rate(float(f"{ratio:.2g}"))
-    price, highest_price = use.price_per_1000, highest.price_per_1000
+    price, highest_price = recommended.price_per_1000, highest.price_per_1000
     if price is None or highest_price is None or price >= highest_price:
         return f"{speed_ratio} times as fast as {highest.metric}, and could be the best, too"
     faster = f", {speed_ratio} times as fast" if ratio >= MUCH_FASTER else ""
@@ -491,10 +515,12 @@ def why_not_highest(advice: Advice) -> str:
 
 def _advice_headline(advice: Advice) -> str:
     """Return the headline of a recommendation: dataset, bucket and verdict."""
-    if advice.board.unranked or (advice.highest and not advice.use):
+    if advice.board.unranked or (advice.highest and not advice.recommended):
         verdict = "no metric can be recommended"
+    elif advice.recommended:
+        verdict = f"use {advice.recommended.metric}"
     else:
-        verdict = f"use {advice.use.metric}" if advice.use else "use no metric"
+        verdict = "use no metric"
     return f"{advice.board.title}, {advice.board.bucket}: {verdict}"
 
 
@@ -515,39 +541,42 @@ def _advice_lines(advice: Advice, limits: Limits, by: str) -> list[str]:
     the choice; and the warning.
     """
 
-    def value(line: Line) -> str:
+    def value_text(line: Line) -> str:
         return Cell(*line.values[by], "").text
 
-    def expected(line: Line) -> str:
+    def expected_text(line: Line) -> str:
         return f"{Cell(*advice.new_sample[line.metric], '').text} on a new sample"
 
-    def cost(line: Line) -> str:
-        return _cost_text(line, priced=advice.board.is_priced)
+    def cost_text(line: Line) -> str:
+        return _cost_text(line, priced=advice.board.has_prices)
+
+    def texts_with_cost(metric_lines: Sequence[Line]) -> list[str]:
+        return [f"{line.metric} ({value_text(line)}, {cost_text(line)})" for line in metric_lines]
 
     lines = []
-    highest, use = advice.highest, advice.use
-    if use and use is not highest:
-        lines.append(f"{title_of(by)} {expected(use)}, {cost(use)}: {why_not_highest(advice)}")
+    highest, recommended = advice.highest, advice.recommended
+    if recommended and recommended is not highest:
+        agreement = f"{title_of(by)} {expected_text(recommended)}"
+        lines.append(f"{agreement}, {cost_text(recommended)}: {why_not_highest(advice)}")
     if highest:
-        limits_text = f", the highest of those that {limits.words}" if limits.words else ""
-        name = "" if use is highest else f"highest: {highest.metric}, "
-        value_text = f"{title_of(by)} {value(highest)} on {advice.board.n:,} pairs"
-        corrected = advice.new_sample[highest.metric] != highest.values[by]
-        if corrected:
-            value_text = f"{title_of(by)} {expected(highest)}"
-        lines.append(f"{name}{value_text}, {cost(highest)}{limits_text}")
-        if corrected:
-            lines.append(f"on the {advice.board.n:,} pairs that chose it: {value(highest)}, which the choice flatters")
-    lines_by_relation = {
-        "could be the best, too": [f"{line.metric} ({value(line)}, {cost(line)})" for line in advice.alike],
-        "not the best": [f"{line.metric} ({value(line)}, {cost(line)})" for line in advice.lower],
-        "higher, but too slow": [f"{line.metric} ({value(line)}, {cost(line)})" for line in advice.too_slow],
-        "higher, but too expensive": [f"{line.metric} ({value(line)}, {cost(line)})" for line in advice.too_expensive],
-        "higher, at unknown cost": [f"{line.metric} ({value(line)})" for line in advice.unknown],
+        limits_text = f", the highest of those that {limits.description}" if limits.description else ""
+        name = "" if recommended is highest else f"highest: {highest.metric}, "
+        pair_count_text = f"{advice.board.n:,} pairs"
+        is_corrected = advice.new_sample[highest.metric] != highest.values[by]
+        agreement = expected_text(highest) if is_corrected else f"{value_text(highest)} on {pair_count_text}"
+        lines.append(f"{name}{title_of(by)} {agreement}, {cost_text(highest)}{limits_text}")
+        if is_corrected:
+            lines.append(f"on the {pair_count_text} that chose it: {value_text(highest)}, which the choice flatters")
+    metrics_by_relation = {
+        "could be the best, too": texts_with_cost(advice.contenders),
+        "not the best": texts_with_cost(advice.lower),
+        "higher, but too slow": texts_with_cost(advice.too_slow),
+        "higher, but too expensive": texts_with_cost(advice.too_expensive),
+        "higher, at unknown cost": [f"{line.metric} ({value_text(line)})" for line in advice.unknown],
     }
-    lines += [f"{relation}: {', '.join(metrics)}" for relation, metrics in lines_by_relation.items() if metrics]
-    if advice.size:
-        lines.append(describe_settling_size(advice.size))
+    lines += [f"{relation}: {', '.join(metrics)}" for relation, metrics in metrics_by_relation.items() if metrics]
+    if advice.settling_plan:
+        lines.append(settling_size_text(advice.settling_plan))
     if advice.warning:
         lines.append(advice.warning)
     return lines

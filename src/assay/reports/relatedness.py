@@ -22,7 +22,7 @@ from assay.statistics.agreement import Estimate, agreement
 from assay.statistics.concordance import Floats
 
 #: Parts of speech that occur in at most this share of the pairs are left out, as in STR-2022.
-MIN_SHARE_WITH_VECTORS = 0.1
+MAX_RARE_SHARE = 0.1
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class RelatednessSettings(OwnData, AgreementIntervals, Limited, Offline, ScoreSt
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class Feature:
     """A feature of n pairs.
 
     Attributes:
@@ -50,18 +50,19 @@ class Measured:
         name: the name of the feature.
         scores: the scores, shape (n,); NaN for a pair without one.
         present: the mask of pairs with such words in both sentences, shape (n,).
-        rare_is_left_out: whether the feature is left out if it is present in few pairs.
+        is_left_out_if_rare: whether the feature is left out if it is present in at most :data:`MAX_RARE_SHARE` of the
+            pairs.
     """
 
     question: str
     name: str
     scores: Floats
     present: NDArray[np.bool_]
-    rare_is_left_out: bool = False
+    is_left_out_if_rare: bool = False
 
 
 def to_document(
-    data: ScoredDataset, features: Sequence[Measured], drawing: AgreementIntervals, notes: Sequence[str]
+    data: ScoredDataset, features: Sequence[Feature], drawing: AgreementIntervals, notes: Sequence[str]
 ) -> Document:
     """Return the rank correlation of each feature with the labels, on all pairs and on either half of the labels.
 
@@ -72,22 +73,23 @@ def to_document(
         notes: further notes.
     """
     middle, scale_phrase = _middle_label(data)
-    rare = [
-        feature for feature in features if feature.rare_is_left_out and feature.present.mean() <= MIN_SHARE_WITH_VECTORS
-    ]
-    kept = [feature for feature in features if all(feature is not other for other in rare)]
+    rare: list[Feature] = []
+    kept: list[Feature] = []
+    for feature in features:
+        is_rare = feature.is_left_out_if_rare and feature.present.mean() <= MAX_RARE_SHARE
+        (rare if is_rare else kept).append(feature)
     ranges = {
-        "all": data.within(ALL, drawing.seed),
+        "all": data.pairs_in_bucket(ALL, drawing.seed),
         # the names of the buckets determine the seeds, so intervals equal those of a run with these buckets
-        f"< {middle:g}": data.within(f"label<{middle:g}", drawing.seed, data.labels < middle),
-        f"≥ {middle:g}": data.within(f"label>={middle:g}", drawing.seed, data.labels >= middle),
+        f"< {middle:g}": data.pairs_in_bucket(f"label<{middle:g}", drawing.seed, data.labels < middle),
+        f"≥ {middle:g}": data.pairs_in_bucket(f"label>={middle:g}", drawing.seed, data.labels >= middle),
     }
     estimates = {name: _feature_correlations(pairs, kept, drawing) for name, pairs in ranges.items()}
     if rare:
         shares = ", ".join(f"{feature.name} {feature.present.mean():.1%}" for feature in rare)
         notes = [
             *notes,
-            f"left out, in both sentences of no more than {MIN_SHARE_WITH_VECTORS:.0%} of the pairs: {shares}",
+            f"left out, in both sentences of no more than {MAX_RARE_SHARE:.0%} of the pairs: {shares}",
         ]
     interval = "no intervals"
     if drawing.resamples:
@@ -96,9 +98,9 @@ def to_document(
     columns = [Column("question"), Column("feature")]
     rows = [[feature.question, feature.name] for feature in kept]
     records = []
-    for name, of_features in estimates.items():
+    for name, feature_estimates in estimates.items():
         columns += number_columns([f"Spearman ρ, {name}", "pairs"])
-        for row, feature, estimate in zip(rows, kept, of_features, strict=True):
+        for row, feature, estimate in zip(rows, kept, feature_estimates, strict=True):
             row += [Cell.of(estimate).text, f"{estimate.n:,}"]
             records.append(_estimate_record(data, name, feature, estimate))
     sheet = Sheet(
@@ -129,9 +131,9 @@ def _middle_label(data: ScoredDataset) -> tuple[float, str]:
 
 
 def _feature_correlations(
-    pairs: BucketPairs, features: Sequence[Measured], drawing: AgreementIntervals
+    pairs: BucketPairs, features: Sequence[Feature], drawing: AgreementIntervals
 ) -> list[Estimate]:
-    """Return the correlation of each feature with the labels of some pairs, all on the same resamples."""
+    """Return Spearman's correlation of each feature with the labels of some pairs, all on the same resamples."""
     return agreement(
         {str(number): pairs.take(feature.scores) for number, feature in enumerate(features)},
         pairs.labels,
@@ -144,18 +146,26 @@ def _feature_correlations(
     )
 
 
-def _undefined_notes(features: Sequence[Measured], estimates: dict[str, list[Estimate]]) -> list[str]:
-    """Return one note, with the reason, per undefined correlation."""
+def _undefined_notes(features: Sequence[Feature], estimates: dict[str, list[Estimate]]) -> list[str]:
+    """Return one note, with the reason, per undefined correlation.
+
+    Args:
+        features: the features.
+        estimates: the correlations of these features, by range of the labels.
+    """
     notes = []
-    for name, of_features in estimates.items():
-        for feature, estimate in zip(features, of_features, strict=True):
+    for name, feature_estimates in estimates.items():
+        for feature, estimate in zip(features, feature_estimates, strict=True):
             if estimate.value is None:
                 notes.append(f"{feature.name}, {name}: undefined, {estimate.note}")
     return notes
 
 
-def _missing_vector_notes(features: Sequence[Measured]) -> list[str]:
-    """Return a note on pairs with such words, but in one sentence without a vector for any; or nothing."""
+def _missing_vector_notes(features: Sequence[Feature]) -> list[str]:
+    """Return a note that counts, by feature, the pairs with such words of which one sentence has no vector.
+
+    The list is empty if there are no such pairs.
+    """
     counts = []
     for feature in features:
         count = int(np.count_nonzero(feature.present & ~np.isfinite(feature.scores)))
@@ -166,7 +176,7 @@ def _missing_vector_notes(features: Sequence[Measured]) -> list[str]:
     return [f"pairs with such words of which a sentence has none with a vector, left out: {', '.join(counts)}"]
 
 
-def _estimate_record(data: ScoredDataset, name: str, feature: Measured, estimate: Estimate) -> dict[str, Any]:
+def _estimate_record(data: ScoredDataset, name: str, feature: Feature, estimate: Estimate) -> dict[str, Any]:
     return {
         "dataset": data.name,
         "question": feature.question,

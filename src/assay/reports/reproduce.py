@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
@@ -18,23 +19,22 @@ from assay.manifest import AgreementRow
 from assay.reports.sheets import Column, Document, Sheet, number_columns
 from assay.settings import Offline, WithProgress, setting
 
-# Published tables beside reproduced ones, cell by cell.
-#
 # The published numbers live in TOML files with their source; each column is a dataset, bucket and
 # statistic, each row is a metric. Numbers are kept as printed, so that their decimals are known. The name of a metric
 # that reads word vectors contains ``{vectors}``, which is replaced by the user's file.
 
+#: The verdict on a cell of a row that needs word vectors if none were given.
 LEFT_OUT = "left out"
 _VECTORS_PLACEHOLDER = "{vectors}"
 
 Judgement = Literal["equal", "undefined, printed as zero", "rounded twice in print", "differs", "missing"]
 
 
-class _StrictModel(BaseModel):
+class _PublishedPart(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class PublishedColumn(_StrictModel):
+class PublishedColumn(_PublishedPart):
     """One column: the dataset, which may include version and split, the bucket, and the statistic."""
 
     title: str
@@ -42,7 +42,7 @@ class PublishedColumn(_StrictModel):
     bucket: str
     statistic: str
 
-    def holds(self, row: AgreementRow) -> bool:
+    def matches(self, row: AgreementRow) -> bool:
         """Return whether a row of an agreement table belongs to this column."""
         name, _, split = self.dataset.partition(":")
         # the agreement table names datasets without their version, which follows the @
@@ -50,7 +50,7 @@ class PublishedColumn(_StrictModel):
         return (row.dataset, row.bucket, row.statistic) == wanted and split in ("", row.split)
 
 
-class Row(_StrictModel):
+class PublishedRow(_PublishedPart):
     """One row: the metric and the numbers as printed, one per column.
 
     Attributes:
@@ -63,20 +63,23 @@ class Row(_StrictModel):
     within: float | None = Field(default=None, gt=0)
     note: str = ""
 
-    def metric_with(self, vectors: str | None) -> str | None:
-        """Return the metric's name with a file of word vectors inserted; None if it needs one and there is none."""
+    def metric_name(self, vectors_path: str | None) -> str | None:
+        """Return the metric's name with the path of the word vectors that it reads inserted, if it reads any.
+
+        The name is None if the metric reads word vectors but *vectors_path* is None.
+        """
         if _VECTORS_PLACEHOLDER not in self.metric:
             return self.metric
-        return None if vectors is None else self.metric.replace(_VECTORS_PLACEHOLDER, vectors)
+        return None if vectors_path is None else self.metric.replace(_VECTORS_PLACEHOLDER, vectors_path)
 
     @model_validator(mode="after")
-    def _check_tolerance_has_note(self) -> Row:
+    def _check_tolerance_has_note(self) -> PublishedRow:
         if self.within is not None and not self.note:
             raise ValueError(f"row {self.title}: a tolerance needs its reason, as a note")
         return self
 
 
-class PublishedTable(_StrictModel):
+class PublishedTable(_PublishedPart):
     """A published table.
 
     Attributes:
@@ -89,7 +92,7 @@ class PublishedTable(_StrictModel):
     note: str = ""
     scale: float = Field(default=1, gt=0)
     columns: tuple[PublishedColumn, ...] = Field(min_length=1)
-    rows: tuple[Row, ...] = Field(min_length=1)
+    rows: tuple[PublishedRow, ...] = Field(min_length=1)
 
     @model_validator(mode="after")
     def _check_row_lengths(self) -> PublishedTable:
@@ -105,12 +108,13 @@ class PublishedTable(_StrictModel):
 
     def metrics(self, vectors: str | None = None) -> tuple[str, ...]:
         """Return the metrics that can be computed with the given word vectors, or without any; no duplicates."""
-        return tuple(dict.fromkeys(name for row in self.rows if (name := row.metric_with(vectors)) is not None))
+        names = dict.fromkeys(row.metric_name(vectors) for row in self.rows)
+        return tuple(name for name in names if name is not None)
 
     @property
     def rows_with_vectors(self) -> tuple[str, ...]:
         """The titles of the rows that need word vectors."""
-        return tuple(row.title for row in self.rows if row.metric_with(None) is None)
+        return tuple(row.title for row in self.rows if row.metric_name(None) is None)
 
     @property
     def statistics(self) -> tuple[str, ...]:
@@ -163,7 +167,7 @@ def _table_files() -> dict[str, Traversable]:
 
 
 def list_tables() -> list[PublishedTable]:
-    """Return the tables that ship with assay, by name."""
+    """Return the tables that ship with assay, sorted by name."""
     return [load_table(name) for name in sorted(_table_files())]
 
 
@@ -179,36 +183,49 @@ def load_table(name: str) -> PublishedTable:
     return PublishedTable.model_validate(tomllib.loads(files_by_name[name].read_text(encoding="utf-8")))
 
 
-def compare(table: PublishedTable, agreement: Sequence[AgreementRow], vectors: str | None = None) -> list[CellVerdict]:
+def compare_cells(
+    table: PublishedTable, agreement: Sequence[AgreementRow], vectors: str | None = None
+) -> list[CellVerdict]:
     """Return the comparison of every published cell with an agreement table, row by row.
 
     Args:
         table: the published table.
         agreement: the reproduced agreement.
-        vectors: the file of word vectors that the metrics of the agreement table were named with.
+        vectors: the path of the word vectors that the metrics of the agreement table read; None if there are none.
     """
     verdicts = []
     for row in table.rows:
-        metric = row.metric_with(vectors)
+        metric = row.metric_name(vectors)
         for column, printed in zip(table.columns, row.printed, strict=True):
-            values = [number.value for number in agreement if number.metric == metric and column.holds(number)]
+            values = [
+                reproduced.value
+                for reproduced in agreement
+                if reproduced.metric == metric and column.matches(reproduced)
+            ]
             if not values:
                 verdict = LEFT_OUT if metric is None else "missing"
                 verdicts.append(CellVerdict(row.title, column.title, printed, None, None, verdict))
                 continue
             value = None if values[0] is None else values[0] * table.scale
-            difference = None if value is None else value - float(printed)
-            verdict = str(judge(printed, value))
-            if verdict == "differs" and row.within and difference is not None and abs(difference) <= row.within:
-                verdict = f"within {row.within:g}".replace(" 0.", " .")
-            verdicts.append(CellVerdict(row.title, column.title, printed, value, difference, verdict))
+            verdicts.append(_judge_cell(row, column, printed, value))
     return verdicts
+
+
+def _judge_cell(row: PublishedRow, column: PublishedColumn, printed: str, value: float | None) -> CellVerdict:
+    """Return the verdict on a reproduced number in the unit of the print, which may be undefined (None)."""
+    difference = None if value is None else value - float(printed)
+    verdict = str(judge(printed, value))
+    is_tolerated = row.within is not None and difference is not None and abs(difference) <= row.within
+    if verdict == "differs" and is_tolerated:
+        verdict = f"within {row.within:g}".replace(" 0.", " .")
+    return CellVerdict(row.title, column.title, printed, value, difference, verdict)
 
 
 def judge(printed: str, value: float | None) -> Judgement:
     """Return how a number compares with its printed form, to the printed number of decimals.
 
-    A number that fits only when it is rounded to one decimal more first (.7346, .735, .74) was rounded twice.
+    A number that fits only when it is rounded to one decimal more first (.7346, .735, .74) was rounded twice. An
+    undefined number (None) is ``missing``, unless a zero was printed.
     """
     target = Decimal(printed)
     if value is None:
@@ -225,18 +242,16 @@ def judge(printed: str, value: float | None) -> Judgement:
 
 def summarise(verdicts: Sequence[CellVerdict]) -> str:
     """Return one line with the number of equal cells and the verdicts on the others."""
-    counts: dict[str, int] = {}
-    for cell in verdicts:
-        counts[cell.verdict] = counts.get(cell.verdict, 0) + 1
-    undefined = counts.pop("undefined, printed as zero", 0)
-    equal = counts.pop("equal", 0) + undefined
-    line = f"{equal} of {len(verdicts)} cells equal as printed"
-    if undefined:
-        line += f" ({undefined} of them undefined here and printed as zero)"
+    counts = Counter(cell.verdict for cell in verdicts)
+    undefined_count = counts.pop("undefined, printed as zero", 0)
+    equal_count = counts.pop("equal", 0) + undefined_count
+    line = f"{equal_count} of {len(verdicts)} cells equal as printed"
+    if undefined_count:
+        line += f" ({undefined_count} of them undefined here and printed as zero)"
     return "; ".join([line, *(f"{count} {verdict}" for verdict, count in counts.items())])
 
 
-# A published table beside the reproduced one, cell by cell.
+# The comparison as a table.
 
 
 def document(table: PublishedTable, verdicts: Sequence[CellVerdict]) -> Document:
@@ -248,7 +263,8 @@ def document(table: PublishedTable, verdicts: Sequence[CellVerdict]) -> Document
         for cell in verdicts
     ]
     reasons = [f"{row.title}: {row.note}" for row in table.rows if row.note]
-    notes = [summarise(verdicts), *([table.note] if table.note else []), *reasons]
+    table_notes = [table.note] if table.note else []
+    notes = [summarise(verdicts), *table_notes, *reasons]
     sheet = Sheet(table.title, columns, rows, facts=(table.source,), notes=notes)
     return Document((sheet,), [vars(cell) for cell in verdicts])
 

@@ -6,7 +6,7 @@ from assay.manifest import AGREEMENT_COLUMNS
 from assay.reports.folder import RunFolder
 from assay.reports.layout import Section, lay_out, run_intervals_in_words
 from assay.reports.sheets import Column, Document, Provenance, Sheet, number_columns
-from assay.reports.spending import spending
+from assay.reports.spending import spending_lines
 
 #: The name of the row with the highest values that a score without ties could reach on these labels.
 CEILING = "tie-free ceiling"
@@ -18,12 +18,12 @@ def document(run: RunFolder) -> Document:
     signatures = {metric.metric: metric.short_signature for metric in run.manifest.metrics if metric.short_signature}
     sections = list(lay_out(run))
     sheets = [_section_sheet(section, intervals) for section in sections]
-    spent = spending(run.manifest.metrics)
-    if spent:
-        sheets.append(Sheet("Calls and price", (), (), facts=spent))
+    spending = spending_lines(run.manifest.metrics)
+    if spending:
+        sheets.append(Sheet("Calls and price", (), (), facts=spending))
     return Document(
         sheets,
-        [row.plain() for row in run.agreement],
+        [row.plain_values() for row in run.agreement],
         columns=AGREEMENT_COLUMNS,
         provenance=Provenance(intervals, run.manifest.signature, signatures),
         hints=[f"{section.title}: {hint}" for section in sections for hint in section.hints],

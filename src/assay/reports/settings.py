@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 from assay.settings import AgreementIntervals, Seeded, Settings, check_resamples, setting
-from assay.statistics.coefficients import MIN_INFLUENCE_PAIRS, is_permuted, statistics_help
+from assay.statistics.coefficients import MIN_INFLUENCE_PAIRS, has_permutation_tests, statistics_help
 
 #: Corrections for the number of tests, and their names in tables.
 CORRECTIONS = {
@@ -87,7 +87,7 @@ class CorrectedTests(NeededResampling):
         """The error rate of a family of tests."""
         return 1 - self.confidence
 
-    def first_level(self, tests: int) -> float:
+    def smallest_p_level(self, tests: int) -> float:
         """Return the level that the smallest p-value of a family has to reach.
 
         It is the level of the family divided by the number of tests: the first step of the corrections by Holm,
@@ -128,18 +128,22 @@ class PermutationTests(PairedTests):
         """The settings in one line, with which another person can repeat the draws."""
         return f"{super().signature}|permutations:{self.permutations}"
 
-    def permutations_for(self, pairs: int, n: int = 0) -> int:
-        """Return the number of permutations that the tests of some metric pairs need, on *n* pairs of texts.
+    def permutation_count(self, metric_pairs: int, n: int = 0) -> int:
+        """Return the number of permutations that the tests of k metric pairs need, on *n* pairs of texts.
 
         The smallest p-value of r draws is 1 / (r + 1). Corrected for k metric pairs it has to stay well below the
         level, or no difference could be significant: r is at least twice k / (1 - confidence). The number is 0 if no
         permutations were requested, or if n is so large that they would take too long.
+
+        Args:
+            metric_pairs: the number k of metric pairs.
+            n: the number of pairs of texts; 0 if it is unknown, which is never too large.
         """
-        if not is_permuted(self.interval, n):
+        if not has_permutation_tests(self.interval, n):
             return 0
         if self.correction == "none" or not self.permutations:
             return self.permutations
-        return max(self.permutations, math.ceil(2 * pairs / self.level))
+        return max(self.permutations, math.ceil(2 * metric_pairs / self.level))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -85,12 +85,12 @@ class Sheet:
         """Return whether a cell is emphasised: its row is marked, or it is the best of its column."""
         return row in self.marked or (row, column) in self.best
 
-    def rows_of(self, group: str) -> list[int]:
-        """Return the indices of the rows of a group."""
+    def row_indices(self, group: str) -> list[int]:
+        """Return the indices of the rows of a group, whose first cell is its name."""
         return [number for number, row in enumerate(self.rows) if row[0] == group]
 
     @property
-    def label(self) -> int:
+    def label_column(self) -> int:
         """The index of the column that names the rows."""
         return 1 if self.groups else 0
 
@@ -105,18 +105,22 @@ class Sheet:
 
     def shown_columns(self) -> list[int]:
         """Return the indices of the columns that print and a terminal show: all but those of groups and notes."""
-        return [number for number, column in enumerate(self.columns) if number >= self.label and not column.is_note]
+        indices = range(self.label_column, len(self.columns))
+        return [index for index in indices if not self.columns[index].is_note]
 
     def grouped_rows(self) -> Iterator[tuple[tuple[str, str] | None, Sequence[int]]]:
         """Yield the heading (name, first fact) and the row indices of each group; without groups, None and all rows."""
         for group, facts in self.groups.items():
-            yield (group, facts[0]), self.rows_of(group)
+            yield (group, facts[0]), self.row_indices(group)
         if not self.groups:
             yield None, range(len(self.rows))
 
 
 class ShortNames:
     """Short names for metrics whose full names hold a path, see :func:`~assay.tables.short_names`.
+
+    Args:
+        metrics: the full names of all metrics of a report; their short names are distinct.
 
     Attributes:
         short: the short name by full name, for metrics whose short name differs.
@@ -128,18 +132,21 @@ class ShortNames:
         longest_first = sorted(self.short, key=len, reverse=True)
         self._pattern = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
 
-    def of(self, text: str) -> str:
+    def shorten(self, text: str) -> str:
         """Return the short name if a text is the name of a metric, else the text."""
         return self.short.get(text, text)
 
-    def within(self, text: str) -> str:
+    def shorten_within(self, text: str) -> str:
         """Return a text in which the metrics that it mentions have their short names."""
-        return self._pattern.sub(lambda match: self.short[match[0]], text) if self._pattern else text
+        if self._pattern is None:
+            return text
+        return self._pattern.sub(lambda match: self.short[match[0]], text)
 
-    def in_sheet(self, sheet: Sheet) -> Sheet:
+    def shorten_sheet(self, sheet: Sheet) -> Sheet:
         """Return a sheet with short names in those heads and cells that are the name of a metric."""
-        columns = [replace(column, head=self.of(column.head)) for column in sheet.columns]
-        return replace(sheet, columns=columns, rows=[[self.of(cell) for cell in row] for row in sheet.rows])
+        columns = [replace(column, head=self.shorten(column.head)) for column in sheet.columns]
+        rows = [[self.shorten(cell) for cell in row] for row in sheet.rows]
+        return replace(sheet, columns=columns, rows=rows)
 
 
 @dataclass(frozen=True)

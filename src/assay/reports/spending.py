@@ -9,10 +9,11 @@ from assay.manifest import Cost, MetricRecord
 from assay.reports.layout import money
 
 
-def spending(records: Sequence[MetricRecord]) -> list[str]:
+def spending_lines(records: Sequence[MetricRecord]) -> list[str]:
     """Return one line per metric that called a server, or would have without stored scores, and a line with the total.
 
-    An engine counts calls over all datasets of a run and all metrics that share it, so these have one common line.
+    An engine counts calls over all datasets of a run and all metrics that share it, so these have one common line. The
+    list is empty if no metric calls a server.
     """
     lines = []
     prices = []
@@ -21,13 +22,13 @@ def spending(records: Sequence[MetricRecord]) -> list[str]:
         details = record.cost.details
         if record.metric in reported or not (_count_of(details, "calls") or _count_of(details, "kept")):
             continue
-        sharing = [record.metric, *record.cost.shared_with]
-        reported.update(sharing)
+        sharing_metrics = [record.metric, *record.cost.shared_with]
+        reported.update(sharing_metrics)
         price = _price_of(details)
         if price is not None:
             prices.append(price)
         phrases = [_work_summary(details), *_spending_phrases(record.cost), *_failure_phrases(details)]
-        lines.append(f"{' and '.join(sharing)}: {'; '.join(phrases)}")
+        lines.append(f"{' and '.join(sharing_metrics)}: {'; '.join(phrases)}")
     for record in records:
         if record.metric not in reported and record.cost.price_per_1000 and not record.scored:
             reported.add(record.metric)
@@ -39,13 +40,14 @@ def spending(records: Sequence[MetricRecord]) -> list[str]:
 
 def _work_summary(details: dict[str, Any]) -> str:
     """Return an engine's work, as in ``30 calls and 570 replies of earlier runs, 6,000 tokens in and 30 out``."""
-    calls, kept = _count_of(details, "calls"), _count_of(details, "kept")
-    work = _plural_text(calls, "call") if calls else "no call"
-    if kept:
-        work += f"{' and' if calls else ','} {_plural_text(kept, 'reply', 'replies')} of earlier runs"
+    call_count, kept_count = _count_of(details, "calls"), _count_of(details, "kept")
+    work = _count_phrase(call_count, "call", "calls") if call_count else "no call"
+    if kept_count:
+        conjunction = " and" if call_count else ","
+        work += f"{conjunction} {_count_phrase(kept_count, 'reply', 'replies')} of earlier runs"
     tokens_in, tokens_out = _count_of(details, "tokens_in"), _count_of(details, "tokens_out")
     if tokens_in or tokens_out:
-        work += f", {_plural_text(tokens_in, 'token')} in and {tokens_out:,} out"
+        work += f", {_count_phrase(tokens_in, 'token', 'tokens')} in and {tokens_out:,} out"
     return work
 
 
@@ -70,31 +72,34 @@ def _price_per_1000_text(cost: Cost) -> str:
 def _failure_phrases(details: dict[str, Any]) -> Iterator[str]:
     """Yield a phrase that counts failed calls by kind, with an example of a reply without a verdict; or nothing."""
     failures = []
-    for key, word, words in (
+    for key, singular, plural in (
         ("retries", "retry", "retries"),
         ("refusals", "refusal", "refusals"),
+        # last, since the example follows it
         ("unreadable", "reply without a verdict", "replies without a verdict"),
     ):
-        if _count_of(details, key):
-            failures.append(_plural_text(_count_of(details, key), word, words))
-    texts = details.get("unreadable_such_as")
-    if failures and isinstance(texts, list) and texts:
-        failures[-1] += f", such as “{texts[0]}”"
+        count = _count_of(details, key)
+        if count:
+            failures.append(_count_phrase(count, singular, plural))
+    examples = details.get("unreadable_such_as")
+    if failures and isinstance(examples, list) and examples:
+        failures[-1] += f", such as “{examples[0]}”"
     if failures:
         yield ", ".join(failures)
 
 
-def _plural_text(count: int, word: str, words: str = "") -> str:
-    return f"{count:,} {word if count == 1 else words or f'{word}s'}"
+def _count_phrase(count: int, singular: str, plural: str) -> str:
+    return f"{count:,} {singular if count == 1 else plural}"
 
 
 def _count_of(details: dict[str, Any], key: str) -> int:
-    """Return a count of an engine; 0 if it is missing or not a positive whole number."""
+    """Return a count of an engine; 0 if it is missing or not a positive integer."""
     value = details.get(key)
+    # the details of an engine are not validated, and True is an instance of int
     return value if type(value) is int and value > 0 else 0
 
 
 def _price_of(details: dict[str, Any]) -> float | None:
-    """Return the money spent; None if unknown."""
+    """Return the money spent; None if the engine does not report a number of at least 0."""
     value = details.get("price")
     return float(value) if isinstance(value, int | float) and value >= 0 else None

@@ -15,7 +15,7 @@ from assay.reports.units import Unit
 # Metrics of a run that are the layers of one model.
 
 #: Matches the layer in the name of a metric; the group is its index.
-LAYER: Final = re.compile(r",layer=(\d+)")
+LAYER_PATTERN: Final = re.compile(r",layer=(\d+)")
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,9 @@ def layered_models(unit: Unit) -> list[LayeredModel]:
     """Return, in the order of the dataset's metrics, each model that has scores from at least two layers."""
     models: dict[str, dict[int, str]] = {}
     for metric in unit.data.scores:
-        layer = LAYER.search(metric)
-        if layer:
-            models.setdefault(LAYER.sub("", metric), {})[int(layer[1])] = metric
+        match = LAYER_PATTERN.search(metric)
+        if match:
+            models.setdefault(LAYER_PATTERN.sub("", metric), {})[int(match[1])] = metric
     return [
         LayeredModel(name, number, dict(sorted(layers.items())))
         for number, (name, layers) in enumerate(models.items())
@@ -70,21 +70,21 @@ class LayerTable:
     heads: list[str]
     rows: list[tuple[int, list[Cell]]]
 
-    def best(self, column: int) -> int | None:
+    def best_layer(self, column: int) -> int | None:
         """Return the layer with the highest value in a column of :attr:`heads`; None if all values are undefined."""
         return best_layer({layer: cells[column].value for layer, cells in self.rows})
 
 
-def layers_of(run: RunFolder) -> list[LayerTable]:
+def layer_tables(run: RunFolder) -> list[LayerTable]:
     """Return one table per dataset and bucket of a run whose metrics are the layers of one model."""
     tables = []
     for section in lay_out(run):
         for block in section.blocks:
             rows = []
             for metric, cells, _ in block.rows:
-                layer = LAYER.search(metric)
-                if layer:
-                    rows.append((int(layer[1]), cells))
+                match = LAYER_PATTERN.search(metric)
+                if match:
+                    rows.append((int(match[1]), cells))
             if block.rows:
                 tables.append(LayerTable(f"{section.title}, {block.bucket}, {block.facts[0]}", section.heads, rows))
     return tables
@@ -92,12 +92,13 @@ def layers_of(run: RunFolder) -> list[LayerTable]:
 
 def document(run: RunFolder) -> Document:
     """Return one table per bucket, with the best layer of each statistic in bold; records are the agreement table."""
-    return Document([_layer_sheet(table) for table in layers_of(run)], [row.plain() for row in run.agreement])
+    return Document([_layer_sheet(table) for table in layer_tables(run)], [row.plain_values() for row in run.agreement])
 
 
 def _layer_sheet(table: LayerTable) -> Sheet:
+    """Return a table with one row per layer, in which the cell of the best layer of each statistic is emphasised."""
     rows = [[str(layer), *(cell.text for cell in cells)] for layer, cells in table.rows]
-    best_layers = [table.best(column) for column in range(len(table.heads))]
+    best_layers = [table.best_layer(column) for column in range(len(table.heads))]
     best_cells = frozenset(
         (row, column)
         for row, (layer, _) in enumerate(table.rows)

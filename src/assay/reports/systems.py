@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -17,13 +17,13 @@ from assay.reports.sheets import Column, Document, Sheet, number_columns
 from assay.settings import Resampling, setting
 from assay.statistics.concordance import Floats
 from assay.statistics.resampling import Resampler, seed_of
-from assay.statistics.significance import adjust
+from assay.statistics.significance import adjust_p_values
 from assay.statistics.systems import (
     MeanDifference,
-    Resampled,
+    ResampledUnits,
     SystemAgreement,
     compare_means,
-    drawn_by_default,
+    default_resampled_units,
     mean_intervals,
     system_agreement,
     system_pairs,
@@ -32,7 +32,8 @@ from assay.statistics.systems import (
 #: The key of the labels, which people gave, among the metrics.
 LABELS = "people"
 #: The columns tried by default for the system and for the item.
-SYSTEM_COLUMNS, ITEM_COLUMNS = ("system", "subset"), ("item", "question", "group", "reference")
+SYSTEM_COLUMNS = ("system", "subset")
+ITEM_COLUMNS = ("item", "question", "group", "reference")
 #: With fewer systems, the order in which a metric puts them is weak evidence, and the table says so.
 MIN_SYSTEMS_FOR_ORDER = 10
 
@@ -53,7 +54,7 @@ class SystemSettings(MetricsOfRun, DatasetsOfRun, Resampling):
     only: Sequence[str] = setting(
         "A system to compare [default: all]; only items that all of them answered count.", (), metavar="SYSTEM"
     )
-    draw: Resampled | None = setting(
+    draw: ResampledUnits | None = setting(
         "What is resampled for intervals of a metric's order: items, systems or both [default: both; items if "
         "there are few systems].",
         None,
@@ -98,19 +99,18 @@ def study_systems(runs: Sequence[RunFolder], settings: SystemSettings) -> list[S
     """
     if len(runs) == 1:
         datasets = read_datasets(runs[0])
-        known = [data.name for data in datasets]
+        known_names = [data.name for data in datasets]
         for name in settings.datasets:
-            if name not in known:
-                raise InputError(unknown_name(f"{runs[0].title}: has no dataset", name, known))
+            if name not in known_names:
+                raise InputError(unknown_name(f"{runs[0].title}: has no dataset", name, known_names))
         chosen = [data for data in datasets if not settings.datasets or data.name in settings.datasets]
-        return [_study_rows(_system_answers(data, settings), data.title, settings) for data in chosen]
-    rows = []
+        return [_study_answers([_system_answers(data, settings)], data.title, settings) for data in chosen]
+    parts = []
     for run, title in zip(runs, run_titles(runs), strict=True):
         for data in read_datasets(run):
-            rows.append(
-                _SystemAnswers(data, [title] * len(data), _cells_of_column(data, settings.item, ITEM_COLUMNS, "item"))
-            )
-    return [_study_rows(rows, f"{len(runs)} runs", settings)]
+            items = _cells_of_column(data, settings.item, ITEM_COLUMNS, "item")
+            parts.append(_SystemAnswers(data, [title] * len(data), items))
+    return [_study_answers(parts, f"{len(runs)} runs", settings)]
 
 
 @dataclass(frozen=True)
@@ -122,89 +122,83 @@ class _SystemAnswers:
     items: list[Any]
 
 
-def _system_answers(data: ScoredDataset, settings: SystemSettings) -> list[_SystemAnswers]:
+def _system_answers(data: ScoredDataset, settings: SystemSettings) -> _SystemAnswers:
     systems = _cells_of_column(data, settings.system, SYSTEM_COLUMNS, "system")
     items = _cells_of_column(data, settings.item, ITEM_COLUMNS, "item")
-    return [_SystemAnswers(data, systems, items)]
+    return _SystemAnswers(data, systems, items)
 
 
-def _cells_of_column(data: ScoredDataset, wanted: str | None, defaults: Sequence[str], what: str) -> list[Any]:
+def _cells_of_column(data: ScoredDataset, wanted: str | None, defaults: Sequence[str], setting_name: str) -> list[Any]:
     """Return the cells of the column that names the system or the item; lists become tuples, which can be hashed.
 
     Args:
         data: the dataset.
         wanted: the name of the column; by default the first of *defaults* that the data has.
         defaults: the names of columns to try.
-        what: the setting for the column, for messages.
+        setting_name: the setting for the column, for messages.
 
     Raises:
         InputError: there is no such column.
     """
     names = data.table.column_names
     if wanted is not None and wanted not in names:
-        raise InputError(unknown_name(f"`{what}`: {data.name} has no column", wanted, names))
+        raise InputError(unknown_name(f"`{setting_name}`: {data.name} has no column", wanted, names))
     column = wanted or next((name for name in defaults if name in names), None)
     if column is None:
         raise InputError(
-            f"{data.run.title}: {data.name} has no column {' or '.join(defaults)}; say which one names the {what}: "
-            f"`{what}=COLUMN` (there are {', '.join(names)})"
+            f"{data.run.title}: {data.name} has no column {' or '.join(defaults)}; say which one names the "
+            f"{setting_name}: `{setting_name}=COLUMN` (there are {', '.join(names)})"
         )
     cells = data.table.column(column).to_pylist()
     return [tuple(cell) if isinstance(cell, list) else cell for cell in cells]
 
 
-def _study_rows(rows: Sequence[_SystemAnswers], title: str, settings: SystemSettings) -> SystemStudy:
+#: The answers of systems by (system, item): the dataset and the row of each.
+_AnswerIndex = dict[tuple[Any, Any], tuple[_SystemAnswers, int]]
+
+
+def _study_answers(parts: Sequence[_SystemAnswers], title: str, settings: SystemSettings) -> SystemStudy:
     """Return the study of the systems in some datasets, on the items that all of them answered.
 
     Args:
-        rows: the pairs of one dataset, or of one dataset per run.
+        parts: the pairs of one dataset, or of one dataset per run.
         title: the title of the study.
         settings: the settings of the command.
 
     Raises:
-        InputError: see :func:`study_systems`.
+        InputError: a wanted system is missing, there are fewer than two systems, a system answered an item twice, or
+            fewer than two items were answered by all systems.
     """
-    row_of: dict[tuple[Any, Any], tuple[_SystemAnswers, int]] = {}
-    for part in rows:
-        for row, key in enumerate(zip(part.systems, part.items, strict=True)):
-            if None in key or "" in key or (settings.only and str(key[0]) not in settings.only):
-                continue
-            if key in row_of:
-                raise InputError(
-                    f"{part.data.run.title}: the system {key[0]!r} answered the item {_item_text(key[1])} twice; "
-                    "`item=COLUMN` names a column that tells its items apart"
-                )
-            row_of[key] = part, row
-    systems = tuple(dict.fromkeys(str(system) for system, _ in row_of))
+    answers = _index_answers(parts, settings)
+    system_names = tuple(dict.fromkeys(str(system) for system, _ in answers))
     for name in settings.only:
-        if name not in systems:
-            known = dict.fromkeys(str(system) for part in rows for system in part.systems if system not in (None, ""))
+        if name not in system_names:
+            known = dict.fromkeys(str(system) for part in parts for system in part.systems if system not in (None, ""))
             raise InputError(unknown_name(f"`only`: {title} has no system", name, list(known)))
-    if len(systems) < 2:
-        raise InputError(f"{title}: there is one system ({', '.join(systems) or 'none'}); two are compared at least")
-    names = list(dict.fromkeys(system for system, _ in row_of))
+    if len(system_names) < 2:
+        raise InputError(
+            f"{title}: there is one system ({', '.join(system_names) or 'none'}); two are compared at least"
+        )
+    # the cells of the column of systems, which need not be text
+    systems = list(dict.fromkeys(system for system, _ in answers))
+    all_items = list(dict.fromkeys(item for _, item in answers))
+    metrics = _metrics_to_compare(parts, settings)
     # systems are compared on the same items only, so that a difference of means is no difference of items
-    all_items = list(dict.fromkeys(item for _, item in row_of))
-    metrics = _metrics_to_compare(rows, settings)
-    items = []
-    for item in all_items:
-        answered = [row_of.get((system, item)) for system in names]
-        if all(answer is not None and _has_scores(*answer, metrics) for answer in answered):
-            items.append(item)
+    items = [item for item in all_items if _have_all_answered(answers, systems, item, metrics)]
     if len(items) < 2:
-        common = f"{title}: the systems {', '.join(systems)} have {len(items)} items in common; two are needed"
-        raise InputError(common + _odd_system_hint(row_of, names))
+        problem = f"{title}: the systems {', '.join(system_names)} have {len(items)} items in common; two are needed"
+        raise InputError(problem + _odd_system_hint(answers, systems))
     values = {
-        name: np.array([[_label_or_score(*row_of[system, item], name) for item in items] for system in names])
+        name: np.array([[_label_or_score(*answers[system, item], name) for item in items] for system in systems])
         for name in (LABELS, *metrics)
     }
-    facts = rows[0].data.facts
-    drawn = Resampler(len(items), settings.resamples, seed_of(settings.seed, facts.name, facts.split, "systems"))
+    facts = parts[0].data.facts
+    resampler = Resampler(len(items), settings.resamples, seed_of(settings.seed, facts.name, facts.split, "systems"))
     agreement = {
         name: system_agreement(
             values[LABELS],
             values[name],
-            drawn,
+            resampler,
             confidence=settings.confidence,
             permutations=settings.permutations,
             seed=settings.seed,
@@ -212,42 +206,75 @@ def _study_rows(rows: Sequence[_SystemAnswers], title: str, settings: SystemSett
         )
         for name in metrics
     }
-    absent: tuple[str, ...] = ()
+    absent_metrics: tuple[str, ...] = ()
     if not settings.metrics:
-        all_metrics = dict.fromkeys(name for part in rows for name in part.data.scores)
-        absent = tuple(name for name in all_metrics if name not in metrics)
+        all_metrics = dict.fromkeys(name for part in parts for name in part.data.scores)
+        absent_metrics = tuple(name for name in all_metrics if name not in metrics)
     return SystemStudy(
         title=title,
-        systems=systems,
+        systems=system_names,
         items=len(items),
         left_out=len(all_items) - len(items),
         values=values,
-        bounds={name: mean_intervals(array, drawn, settings.confidence) for name, array in values.items()},
-        differences={name: compare_means(array, drawn, settings.confidence) for name, array in values.items()},
+        bounds={name: mean_intervals(array, resampler, settings.confidence) for name, array in values.items()},
+        differences={name: compare_means(array, resampler, settings.confidence) for name, array in values.items()},
         agreement=agreement,
-        absent=absent,
+        absent=absent_metrics,
     )
 
 
-def _odd_system_hint(row_of: Mapping[tuple[Any, Any], Any], names: Sequence[Any]) -> str:
+def _index_answers(parts: Sequence[_SystemAnswers], settings: SystemSettings) -> _AnswerIndex:
+    """Return the answers of the wanted systems; pairs without the name of a system or item are left out.
+
+    Raises:
+        InputError: a system answered an item twice.
+    """
+    answers: _AnswerIndex = {}
+    for part in parts:
+        for row, key in enumerate(zip(part.systems, part.items, strict=True)):
+            system, item = key
+            is_wanted = not settings.only or str(system) in settings.only
+            if None in key or "" in key or not is_wanted:
+                continue
+            if key in answers:
+                raise InputError(
+                    f"{part.data.run.title}: the system {system!r} answered the item {_item_text(item)} twice; "
+                    "`item=COLUMN` names a column that tells its items apart"
+                )
+            answers[key] = part, row
+    return answers
+
+
+def _have_all_answered(answers: _AnswerIndex, systems: Sequence[Any], item: Any, metrics: Sequence[str]) -> bool:
+    """Tell whether every system answered an item, and every metric has a score of each answer."""
+    answers_to_item = [answers.get((system, item)) for system in systems]
+    return all(answer is not None and _has_scores(*answer, metrics) for answer in answers_to_item)
+
+
+def _odd_system_hint(answers: _AnswerIndex, systems: Sequence[Any]) -> str:
     """Return a sentence on a single system without which the others have items in common; else an empty string."""
-    items_of = {name: {item for system, item in row_of if system == name} for name in names}
-    for name in names:
-        others = [other for other in names if other != name]
-        shared = set.intersection(*(items_of[other] for other in others))
-        if len(others) > 1 and len(shared) > 1:
+    items_by_system = {name: {item for system, item in answers if system == name} for name in systems}
+    for name in systems:
+        others = [other for other in systems if other != name]
+        shared_items = set.intersection(*(items_by_system[other] for other in others))
+        if len(others) > 1 and len(shared_items) > 1:
             return (
-                f". Without {name!r}, which answered other items, they have {len(shared):,}: "
+                f". Without {name!r}, which answered other items, they have {len(shared_items):,}: "
                 "`only=SYSTEM` names those to compare"
             )
     return ""
 
 
-def _metrics_to_compare(rows: Sequence[_SystemAnswers], settings: SystemSettings) -> list[str]:
-    """Return the metrics that every dataset has scores of, restricted to the wanted ones if there are any."""
-    for part in rows:
+def _metrics_to_compare(parts: Sequence[_SystemAnswers], settings: SystemSettings) -> list[str]:
+    """Return the metrics that every dataset has scores of, restricted to the wanted ones if there are any.
+
+    Raises:
+        InputError: a dataset has no scores of a wanted metric.
+    """
+    for part in parts:
+        # called for the error about a missing metric
         part.data.find_metrics(list(settings.metrics))
-    shared = [name for name in rows[0].data.scores if all(name in part.data.scores for part in rows)]
+    shared = [name for name in parts[0].data.scores if all(name in part.data.scores for part in parts)]
     return [name for name in shared if not settings.metrics or name in settings.metrics]
 
 
@@ -256,7 +283,8 @@ def _has_scores(part: _SystemAnswers, row: int, metrics: Sequence[str]) -> bool:
 
 
 def _label_or_score(part: _SystemAnswers, row: int, name: str) -> float:
-    return float(part.data.labels[row] if name == LABELS else part.data.oriented(name)[row])
+    """Return the human label of a pair if *name* is :data:`LABELS`, else its oriented score of the metric *name*."""
+    return float(part.data.labels[row] if name == LABELS else part.data.oriented_scores(name)[row])
 
 
 def _item_text(item: Any) -> str:
@@ -265,7 +293,7 @@ def _item_text(item: Any) -> str:
     return text if len(text) <= 60 else f"{text[:60]}…"
 
 
-# The tables.
+# The studies as tables.
 
 
 def document(studies: Sequence[SystemStudy], settings: SystemSettings) -> Document:
@@ -299,11 +327,11 @@ def _means_sheet(study: SystemStudy) -> Sheet:
         rows.append([study.systems[index], *cells])
     facts = [f"{len(study.systems)} systems, {study.items:,} items that all of them answered"]
     if study.left_out:
-        items = "item" if study.left_out == 1 else "items"
-        facts.append(f"{study.left_out:,} {items} left out, which some system did not answer or has no score of")
-    notes = (
-        [f"{', '.join(study.absent)}: left out, since not all of the runs have scores of it"] if study.absent else []
-    )
+        noun = "item" if study.left_out == 1 else "items"
+        facts.append(f"{study.left_out:,} {noun} left out, which some system did not answer or has no score of")
+    notes = []
+    if study.absent:
+        notes.append(f"{', '.join(study.absent)}: left out, since not all of the runs have scores of it")
     heads = [Column("system"), *number_columns(study.values)]
     return Sheet(f"{study.title}: mean of each system", heads, rows, facts, notes=notes)
 
@@ -318,18 +346,22 @@ def _differences_sheet(study: SystemStudy, settings: SystemSettings) -> Sheet:
             difference = differences[index]
             p = corrected[name][index]
             star = "*" if not np.isnan(p) and p <= 1 - settings.confidence else ""
-            text = Cell(difference.value, difference.low, difference.high, "").text if name == LABELS else ""
-            cells.append(f"{text or short(difference.value, 3)}{star}")
-        rows.append([f"{study.systems[first]} − {study.systems[second]}", p_value(corrected[LABELS][index]), *cells])
+            text = short(difference.value, 3)
+            if name == LABELS:
+                # differences of metrics have no interval, so that the table stays narrow
+                text = Cell(difference.value, difference.low, difference.high, "").text
+            cells.append(f"{text}{star}")
+        pair_text = f"{study.systems[first]} − {study.systems[second]}"
+        rows.append([pair_text, p_value(corrected[LABELS][index]), *cells])
     heads = [Column("systems"), Column("p, people", number=True), *number_columns(study.differences)]
     level = percent(settings.confidence)
-    star = f"*: the two means differ by the paired t-test over items, Holm over the pairs of systems, at {level}"
-    return Sheet(f"{study.title}: every two systems", heads, rows, notes=[star])
+    star_note = f"*: the two means differ by the paired t-test over items, Holm over the pairs of systems, at {level}"
+    return Sheet(f"{study.title}: every two systems", heads, rows, notes=[star_note])
 
 
 def _corrected_p_values(differences: Sequence[MeanDifference]) -> Floats:
-    """Return the p-values corrected for their number; NaN if undefined."""
-    return adjust(np.array([np.nan if difference.p is None else difference.p for difference in differences]))
+    """Return the p-values by Holm's correction for their number, in order; NaN for an undefined one."""
+    return adjust_p_values(np.array([np.nan if difference.p is None else difference.p for difference in differences]))
 
 
 #: What the intervals of a metric's agreement are valid for, by what is resampled.
@@ -355,7 +387,7 @@ def _agreement_sheet(study: SystemStudy, settings: SystemSettings) -> Sheet:
     k = len(study.systems)
     notes = []
     if settings.resamples:
-        notes.append(_INTERVAL_SCOPE[settings.draw or drawn_by_default(k)])
+        notes.append(_INTERVAL_SCOPE[settings.draw or default_resampled_units(k)])
     if k < MIN_SYSTEMS_FOR_ORDER:
         pairs = "1 pair" if k == 2 else f"{k * (k - 1) // 2} pairs"
         notes.append(f"{k} systems make {pairs}: whether a metric orders systems well is hardly known from that")

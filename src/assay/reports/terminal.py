@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from assay.reports.sheets import Document, Sheet, ShortNames
-from assay.visible import brief
+from assay.visible import brief_text
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
@@ -37,15 +37,15 @@ EXPLAIN_HINT = "Method and signatures: --explain"
 
 
 def rich_text(text: str, style: str = "") -> Text:
-    """Return a Rich text in a style, with control characters spelt out by :func:`~assay.visible.brief`.
+    """Return a Rich text in a style, with control characters spelt out by :func:`~assay.visible.brief_text`.
 
     Brackets in the text are not interpreted as Rich markup.
     """
-    return _rich_text_of_brief(brief(text), style)
+    return _rich_text_of_brief(brief_text(text), style)
 
 
 def _rich_text_of_brief(text: str, style: str = "") -> Text:
-    """Return a Rich text from the result of :func:`~assay.visible.brief`; unlike its input, it may have line breaks."""
+    """Return a Rich text from text that :func:`~assay.visible.brief_text` has shortened; it may have line breaks."""
     from rich.text import Text
 
     return Text(text, style=style)
@@ -65,20 +65,20 @@ class TerminalReport:
         self._explain = explain
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
-        """Yield the lines and tables of the report, in order."""
+        """Yield the lines and tables of the report, in order; Rich calls this method to print the report."""
         document, explain = self._document, self._explain
         names = ShortNames(document.metrics)
-        yield from _styled_lines(map(names.within, document.hints), "yellow")
+        yield from _styled_lines(map(names.shorten_within, document.hints), "yellow")
         for full_sheet in document.sheets:
             sheet = full_sheet if explain else _without_spare_rows(full_sheet)
-            yield rich_text(names.within(sheet.title), "bold")
-            yield from _styled_lines(map(names.within, sheet.facts), "dim")
+            yield rich_text(names.shorten_within(sheet.title), "bold")
+            yield from _styled_lines(map(names.shorten_within, sheet.facts), "dim")
             if sheet.columns:
-                yield from _render_sheet(names.in_sheet(sheet), options.max_width, explain=explain)
+                yield from _render_sheet(names.shorten_sheet(sheet), options.max_width, explain=explain)
             yield from _styled_lines(_notes_below(sheet, names, explain=explain), "dim")
-            yield from _styled_lines(map(names.within, sheet.warnings), "yellow")
+            yield from _styled_lines(map(names.shorten_within, sheet.warnings), "yellow")
             yield rich_text("")
-        yield from _styled_lines(map(names.within, document.warnings), "yellow")
+        yield from _styled_lines(map(names.shorten_within, document.warnings), "yellow")
         provenance = document.provenance
         if explain:
             yield from _styled_lines(document.notes, "dim")
@@ -130,11 +130,11 @@ def _notes_below(sheet: Sheet, names: ShortNames, *, explain: bool) -> list[str]
     by a line with the number of those left out.
     """
     # the heading of a group already shows its first fact
-    with_further_facts = {group: facts for group, facts in sheet.groups.items() if len(facts) > 1}
-    group_lines = replace(sheet, groups=with_further_facts).facts_of_groups()
+    groups_with_further_facts = {group: facts for group, facts in sheet.groups.items() if len(facts) > 1}
+    group_lines = replace(sheet, groups=groups_with_further_facts).facts_of_groups()
     if explain:
         return [*group_lines, *_footnote_lines(sheet), *sheet.notes]
-    notes = [names.within(note) for note in (*_footnote_lines(sheet), *sheet.notes)]
+    notes = [names.shorten_within(note) for note in (*_footnote_lines(sheet), *sheet.notes)]
     if len(notes) > MAX_NOTES + 1:
         notes = [*notes[:MAX_NOTES], f"{len(notes) - MAX_NOTES} more notes: --explain"]
     # the first group is the bucket of all pairs; its facts are the distribution, ties and reliability of the labels
@@ -152,7 +152,7 @@ def _footnote_lines(sheet: Sheet) -> list[str]:
     rows_by_note: dict[str, dict[str, list[str]]] = {}
     for row_index, row in enumerate(sheet.rows):
         for note in _notes_of_row(sheet, row_index):
-            groups = rows_by_note.setdefault(note, {}).setdefault(row[sheet.label], [])
+            groups = rows_by_note.setdefault(note, {}).setdefault(row[sheet.label_column], [])
             if sheet.groups:
                 groups.append(row[0])
     lines = []
@@ -193,10 +193,11 @@ def _render_sheet(sheet: Sheet, width: int, *, explain: bool) -> Iterator[Render
     """
     column_indices = sheet.shown_columns()
     block = _fit_block(sheet, column_indices, width)
-    hidden: list[str] = []
+    hidden_heads: list[str] = []
     while block is None and not explain and any(sheet.columns[index].spare for index in column_indices):
         most_spare = max(column_indices, key=lambda index: (sheet.columns[index].spare, index))
-        hidden.insert(0, sheet.columns[most_spare].head)
+        # in the order of the table: of equally spare columns the last is removed first
+        hidden_heads.insert(0, sheet.columns[most_spare].head)
         column_indices.remove(most_spare)
         block = _fit_block(sheet, column_indices, width)
     blocks = [block] if block is not None else _split_into_blocks(sheet, column_indices, width)
@@ -204,8 +205,8 @@ def _render_sheet(sheet: Sheet, width: int, *, explain: bool) -> Iterator[Render
         if index:
             yield rich_text("")
         yield from _render_block(sheet, column_block)
-    if hidden:
-        yield rich_text(f"not shown in {width} columns: {', '.join(hidden)} (--explain)", "dim")
+    if hidden_heads:
+        yield rich_text(f"not shown in {width} columns: {', '.join(hidden_heads)} (--explain)", "dim")
 
 
 def _split_into_blocks(sheet: Sheet, column_indices: Sequence[int], width: int) -> list[_ColumnBlock]:
@@ -251,8 +252,10 @@ def _fit_block(sheet: Sheet, columns: Sequence[int], width: int) -> _ColumnBlock
         narrow_columns = [column for column in columns if widths[column] < full_widths[column]]
         for column in narrow_columns[:spare_width]:
             widths[column] += 1
-        # if no column is narrow any more, the rest stays unused
-        spare_width -= min(spare_width, len(narrow_columns)) or spare_width
+        if not narrow_columns:
+            # the rest stays unused
+            break
+        spare_width -= min(spare_width, len(narrow_columns))
     return _ColumnBlock(widths, 2)
 
 
@@ -271,16 +274,17 @@ def _least_column_width(sheet: Sheet, column_index: int) -> int:
     widest_cell = max(map(_text_width, _cells_of_column(sheet, column_index)), default=0)
     if column.number:
         return max(head_width, widest_cell)
-    if column_index != sheet.label and not column.key:
+    if column_index != sheet.label_column and not column.key:
         return max(head_width, min(widest_cell, MIN_TEXT_WIDTH))
     if widest_cell <= MAX_UNWRAPPED_NAME:
         return max(head_width, widest_cell)
     pieces = [piece for cell in _cells_of_column(sheet, column_index) for _, piece in _breakable_pieces(cell)]
-    return max(head_width, _column_indent(sheet, column_index) + min(max(map(_text_width, pieces)), MAX_UNBROKEN_WORD))
+    widest_piece = min(max(map(_text_width, pieces)), MAX_UNBROKEN_WORD)
+    return max(head_width, _column_indent(sheet, column_index) + widest_piece)
 
 
 def _head_text(sheet: Sheet, column: int) -> str:
-    return brief(sheet.columns[column].head)
+    return brief_text(sheet.columns[column].head)
 
 
 def _cells_of_column(sheet: Sheet, column: int) -> list[str]:
@@ -289,13 +293,13 @@ def _cells_of_column(sheet: Sheet, column: int) -> list[str]:
 
 def _column_indent(sheet: Sheet, column: int) -> int:
     """Return the number of spaces before a cell: two for the names of rows under a heading."""
-    return 2 if sheet.groups and column == sheet.label else 0
+    return 2 if sheet.groups and column == sheet.label_column else 0
 
 
 def _printed_cell(sheet: Sheet, row: int, column: int) -> str:
     """Return the printed text of a cell; a row's name is indented under a heading and marked if it has a footnote."""
-    cell = brief(sheet.cell(row, column))
-    if column != sheet.label:
+    cell = brief_text(sheet.cell(row, column))
+    if column != sheet.label_column:
         return cell
     mark = FOOTNOTE_MARK if any(_notes_of_row(sheet, row)) else ""
     return " " * _column_indent(sheet, column) + cell + mark
@@ -328,12 +332,18 @@ def _render_block(sheet: Sheet, block: _ColumnBlock) -> Iterator[RenderableType]
         for row in rows:
             cells = []
             for column, width in block.widths.items():
-                style = "bold" if sheet.is_emphasised(row, column) else "dim" if row in sheet.asides else ""
+                style = _cell_style(sheet, row, column)
                 text = _wrap_text(_printed_cell(sheet, row, column), width, _column_indent(sheet, column))
                 cells.append(_rich_text_of_brief(text, style))
             table.add_row(*cells)
         if rows:
             yield _FixedWidthTable(table, block.width)
+
+
+def _cell_style(sheet: Sheet, row: int, column: int) -> str:
+    if sheet.is_emphasised(row, column):
+        return "bold"
+    return "dim" if row in sheet.asides else ""
 
 
 def _empty_block_table(sheet: Sheet, block: _ColumnBlock) -> Table:
@@ -343,6 +353,7 @@ def _empty_block_table(sheet: Sheet, block: _ColumnBlock) -> Table:
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, block.gap, 0, 0))
     for column, width in block.widths.items():
         justify = "right" if sheet.columns[column].number else "left"
+        # mypy infers str for *justify*, where Rich declares a Literal
         table.add_column(justify=justify, width=width, no_wrap=True, overflow="fold")  # type: ignore[arg-type]
     return table
 
@@ -364,10 +375,12 @@ def _wrap_text(text: str, width: int, indent: int = 0) -> str:
         if line and _text_width(line + gap + piece) <= width - indent:
             line += gap + piece
             continue
-        lines += [line] if line else []
+        if line:
+            lines.append(line)
+        # a piece that is wider than a line is cut
         *full_lines, line = chop_cells(piece, max(width - indent, 1))
         lines += full_lines
-    return "\n".join(" " * indent + piece for piece in [*lines, line])
+    return "\n".join(" " * indent + wrapped_line for wrapped_line in [*lines, line])
 
 
 def _breakable_pieces(text: str) -> Iterator[tuple[str, str]]:
@@ -376,10 +389,14 @@ def _breakable_pieces(text: str) -> Iterator[tuple[str, str]]:
     Only words longer than :data:`MAX_UNBROKEN_WORD` are divided, after ``,:/=``. A footnote mark is not a piece of its
     own, so that it stays beside the end of a name.
     """
-    *words, last_word = text.removesuffix(FOOTNOTE_MARK).split() or [""]
-    for word in [*words, last_word + FOOTNOTE_MARK if text.endswith(FOOTNOTE_MARK) else last_word]:
+    words = text.removesuffix(FOOTNOTE_MARK).split() or [""]
+    if text.endswith(FOOTNOTE_MARK):
+        words[-1] += FOOTNOTE_MARK
+    for word in words:
         if _text_width(word) <= MAX_UNBROKEN_WORD:
             yield " ", word
             continue
-        for index, piece in enumerate(re.findall(r"[^,:/=]+[,:/=]*|[,:/=]+", word)):
-            yield "" if index else " ", piece
+        gap = " "
+        for piece in re.findall(r"[^,:/=]+[,:/=]*|[,:/=]+", word):
+            yield gap, piece
+            gap = ""

@@ -41,11 +41,13 @@ class Trial:
     note: str
 
     @property
-    def reached(self) -> float | None:
+    def final_value(self) -> float | None:
         """The final value, or the value of the last epoch of a pruned trial; None for a failed one."""
         if self.state == "complete":
             return self.value
-        return self.epochs[max(self.epochs)] if self.state == "pruned" and self.epochs else None
+        if self.state == "pruned" and self.epochs:
+            return self.epochs[max(self.epochs)]
+        return None
 
 
 @dataclass(frozen=True)
@@ -76,9 +78,9 @@ class Study:
         return title_of(self.objective)
 
 
-def read_study(parsed: Mapping[str, Any]) -> Study:
+def parse_study(parsed: Mapping[str, Any]) -> Study:
     """Return a study from the parsed content of ``study.json``; its trials are sorted by number."""
-    trials = tuple(sorted(map(_read_trial, parsed["trials"]), key=lambda trial: trial.number))
+    trials = tuple(sorted(map(_parse_trial, parsed["trials"]), key=lambda trial: trial.number))
     request = parsed["request"]
     return Study(
         name=parsed["name"],
@@ -91,7 +93,7 @@ def read_study(parsed: Mapping[str, Any]) -> Study:
     )
 
 
-def _read_trial(record: Mapping[str, Any]) -> Trial:
+def _parse_trial(record: Mapping[str, Any]) -> Trial:
     """Return a trial from its record in ``study.json``, whose epochs have text as keys."""
     return Trial(
         number=record["number"],
@@ -131,13 +133,13 @@ def study_document(parsed: Mapping[str, Any], results: Sheet) -> Document:
         parsed: the content of ``study.json``.
         results: the table of the winner on the test set.
     """
-    return Document([trial_sheet(read_study(parsed)), results], list(parsed["trials"]), value=dict(parsed))
+    return Document([trial_sheet(parse_study(parsed)), results], list(parsed["trials"]), value=dict(parsed))
 
 
 def trial_sheet(study: Study) -> Sheet:
     """Return a table with one row per trial, the winner marked."""
     names = list(study.space)
-    heads = [
+    columns = [
         Column("trial", number=True),
         *(Column(_setting_title(name), number=not _has_text_choices(study, name)) for name in names),
         Column("state"),
@@ -148,7 +150,7 @@ def trial_sheet(study: Study) -> Sheet:
     ]
     return Sheet(
         f"Study {study.name}: {_evaluated_count(study)} trials of a {study.recipe}",
-        heads,
+        columns,
         [_trial_row(trial, names) for trial in study.trials],
         notes=[_OPTIMISM_NOTE],
         marked=frozenset(row for row, trial in enumerate(study.trials) if trial is study.winner),
@@ -177,7 +179,7 @@ def _trial_row(trial: Trial, names: list[str]) -> list[str]:
         *(setting_text(trial.settings[name]) if name in trial.settings else "–" for name in names),
         trial.state,
         str(max(trial.epochs, default=0)),
-        "–" if trial.reached is None else short(trial.reached, 4),
+        "–" if trial.final_value is None else short(trial.final_value, 4),
         "–" if trial.seconds is None else f"{trial.seconds:,.0f}",
         trial.note,
     ]
@@ -189,12 +191,13 @@ def _settings_line(trial: Trial) -> str:
 
 
 def setting_text(value: object) -> str:
-    """Return the value of a setting in few characters."""
+    """Return the value of a setting as text, a fraction with four significant digits."""
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 # The history of a study: values by trial, by epoch and by setting.
 
+#: The width, height and margins of a figure in pixels.
 WIDTH, HEIGHT = 820, 300
 LEFT, RIGHT, TOP, BOTTOM = 54, 24, 30, 46
 #: The width and height of the panel of one setting in pixels, and the maximum number of panels side by side.
@@ -209,15 +212,18 @@ def draw_history(study: Study) -> Figure:
     """Return a figure of the value of each trial with a line of the best so far, and the same as a table."""
     trials = _plottable_trials(study)
     last_trial = max(trial.number for trial in trials)
-    marks, up = _vertical_axis(_reached_values(trials), HEIGHT - BOTTOM, TOP)
-    across = Scale(-0.5, last_trial + 0.5, LEFT, WIDTH - RIGHT)
+    marks, y_scale = _vertical_axis(_final_values(trials), HEIGHT - BOTTOM, TOP)
+    x_scale = Scale(-0.5, last_trial + 0.5, LEFT, WIDTH - RIGHT)
     elements = [
-        *_draw_grid(marks, up, across.start, across.end),
-        *_draw_number_axis(study, "trial", range(last_trial + 1), across, up),
+        *_draw_grid(marks, y_scale, x_scale.start, x_scale.end),
+        *_draw_axis_labels(study, "trial", range(last_trial + 1), x_scale, y_scale),
     ]
-    if records := _best_so_far(trials):
-        elements.append(element("polyline", points=_polyline_points(_step_points(records, across, up)), class_="front"))
-    elements += [_draw_point(study, trial, across(trial.number), up) for trial in trials]
+    records = _best_so_far(trials)
+    if records:
+        elements.append(
+            element("polyline", points=_polyline_points(_step_points(records, x_scale, y_scale)), class_="front")
+        )
+    elements += [_draw_point(study, trial, x_scale(trial.number), y_scale) for trial in trials]
     svg = drawing(
         "history",
         WIDTH,
@@ -230,20 +236,21 @@ def draw_history(study: Study) -> Figure:
     return Figure(svg, _history_sheet(study, trials))
 
 
-def _step_points(records: Sequence[tuple[int, float]], across: Scale, up: Scale) -> list[tuple[float, float]]:
-    """Return the corners of the line of the best value so far, which rises at each trial that is the best yet.
+def _step_points(records: Sequence[tuple[int, float]], x_scale: Scale, y_scale: Scale) -> list[tuple[float, float]]:
+    """Return the (x, y) corners of the line of the best value so far, which rises at each trial that is the best yet.
 
     Args:
         records: the numbers and values of these trials, at least one, see :func:`_best_so_far`.
-        across: the axis of trials.
-        up: the axis of values.
+        x_scale: the axis of trials.
+        y_scale: the axis of values.
     """
     first_record, *later_records = records
-    corners = [(across(first_record[0]), up(first_record[1]))] * 2
+    # twice, so that a single record is a line, too
+    corners = [(x_scale(first_record[0]), y_scale(first_record[1]))] * 2
     for number, value in later_records:
         height = corners[-1][1]
-        corners += [(across(number), height), (across(number), up(value))]
-    return [*corners, (across.end, corners[-1][1])]
+        corners += [(x_scale(number), height), (x_scale(number), y_scale(value))]
+    return [*corners, (x_scale.end, corners[-1][1])]
 
 
 def _history_sheet(study: Study, trials: Sequence[Trial]) -> Sheet:
@@ -254,24 +261,26 @@ def _history_sheet(study: Study, trials: Sequence[Trial]) -> Sheet:
     for trial in trials:
         best = records.get(trial.number, best)
         best_text = "–" if best is None else short(best, 4)
-        rows.append([str(trial.number), trial.state, short(trial.reached or 0.0, 4), best_text])
-    heads = [Column("trial", number=True), Column("state"), Column(study.title, number=True)]
-    return Sheet(f"{study.title} by trial", [*heads, Column("best so far", number=True)], rows)
+        rows.append([str(trial.number), trial.state, short(trial.final_value or 0.0, 4), best_text])
+    columns = [Column("trial", number=True), Column("state"), Column(study.title, number=True)]
+    return Sheet(f"{study.title} by trial", [*columns, Column("best so far", number=True)], rows)
 
 
 def draw_epoch_curves(study: Study) -> Figure:
     """Return a figure of the value of each trial at the end of its epochs, and the same as a table."""
     trials = [trial for trial in study.trials if trial.epochs]
     last_epoch = max(max(trial.epochs) for trial in trials)
-    marks, up = _vertical_axis([value for trial in trials for value in trial.epochs.values()], HEIGHT - BOTTOM, TOP)
-    across = Scale(0.75, last_epoch + 0.5, LEFT, WIDTH - RIGHT)
+    marks, y_scale = _vertical_axis(
+        [value for trial in trials for value in trial.epochs.values()], HEIGHT - BOTTOM, TOP
+    )
+    x_scale = Scale(0.75, last_epoch + 0.5, LEFT, WIDTH - RIGHT)
     elements = [
-        *_draw_grid(marks, up, across.start, across.end),
-        *_draw_number_axis(study, "epoch", range(1, last_epoch + 1), across, up),
+        *_draw_grid(marks, y_scale, x_scale.start, x_scale.end),
+        *_draw_axis_labels(study, "epoch", range(1, last_epoch + 1), x_scale, y_scale),
     ]
     # the winner last, over the others
     for trial in sorted(trials, key=lambda trial: trial is study.winner):
-        elements += _draw_epoch_curve(trial, across, up, winner=trial is study.winner)
+        elements += _draw_epoch_curve(trial, x_scale, y_scale, winner=trial is study.winner)
     svg = drawing(
         "courses",
         WIDTH,
@@ -285,19 +294,19 @@ def draw_epoch_curves(study: Study) -> Figure:
         for trial in trials
         for epoch, value in sorted(trial.epochs.items())
     ]
-    heads = [Column("trial", number=True), Column("state"), Column("epoch", number=True)]
-    return Figure(svg, Sheet(f"{study.title} by epoch", [*heads, Column(study.title, number=True)], rows))
+    columns = [Column("trial", number=True), Column("state"), Column("epoch", number=True)]
+    return Figure(svg, Sheet(f"{study.title} by epoch", [*columns, Column(study.title, number=True)], rows))
 
 
-def _draw_epoch_curve(trial: Trial, across: Scale, up: Scale, *, winner: bool) -> list[Markup]:
+def _draw_epoch_curve(trial: Trial, x_scale: Scale, y_scale: Scale, *, winner: bool) -> list[Markup]:
     """Return the line of a trial over its epochs, with a point and a tooltip per epoch; the winner's are filled."""
-    points = [(across(epoch), up(value)) for epoch, value in sorted(trial.epochs.items())]
+    points = [(x_scale(epoch), y_scale(value)) for epoch, value in sorted(trial.epochs.items())]
     elements = [element("polyline", points=_polyline_points(points), class_="curve" if winner else "axis")]
     for epoch, value in trial.epochs.items():
         hint = element("title", f"trial {trial.number}, epoch {epoch}: {short(value, 4)}")
         css_class = "value" if winner else "value hollow"
         elements.append(
-            element("circle", hint, cx=across(epoch), cy=up(value), r=4.0 if winner else 3.0, class_=css_class)
+            element("circle", hint, cx=x_scale(epoch), cy=y_scale(value), r=4.0 if winner else 3.0, class_=css_class)
         )
     return elements
 
@@ -320,22 +329,22 @@ def draw_settings(study: Study) -> Figure:
         f"One panel per setting, one point per trial, hollow if it was pruned: {', '.join(names)}.",
         *panels,
     )
-    heads = [Column("trial", number=True), *(Column(name) for name in names), Column(study.title, number=True)]
-    rows = [
-        [str(trial.number), *(setting_text(trial.settings[name]) for name in study.space), short(trial.reached or 0, 4)]
-        for trial in trials
-    ]
-    return Figure(svg, Sheet(f"{study.title} by setting", heads, rows))
+    columns = [Column("trial", number=True), *(Column(name) for name in names), Column(study.title, number=True)]
+    rows = []
+    for trial in trials:
+        texts = [setting_text(trial.settings[name]) for name in study.space]
+        rows.append([str(trial.number), *texts, short(trial.final_value or 0.0, 4)])
+    return Figure(svg, Sheet(f"{study.title} by setting", columns, rows))
 
 
 def _draw_panel(study: Study, trials: Sequence[Trial], name: str, left: float, top: float) -> Markup:
     """Return the panel of one setting, its upper left corner at (*left*, *top*)."""
-    marks, up = _vertical_axis(_reached_values(trials), top + TOP + PANEL_HEIGHT, top + TOP)
+    marks, y_scale = _vertical_axis(_final_values(trials), top + TOP + PANEL_HEIGHT, top + TOP)
     start, end = left + LEFT, left + PANEL_WIDTH - RIGHT
     axis = _setting_axis(study.space[name], start, end)
-    parts = [text(start, top + 16, _setting_title(name), class_="strong"), *_draw_grid(marks, up, start, end)]
-    parts += [text(x, up.start + 17, label, class_="muted", anchor="middle") for x, label in axis.labels]
-    parts += [_draw_point(study, trial, axis.position(trial.settings[name]), up) for trial in trials]
+    parts = [text(start, top + 16, _setting_title(name), class_="strong"), *_draw_grid(marks, y_scale, start, end)]
+    parts += [text(x, y_scale.start + 17, label, class_="muted", anchor="middle") for x, label in axis.labels]
+    parts += [_draw_point(study, trial, axis.position(trial.settings[name]), y_scale) for trial in trials]
     return element("g", *parts)
 
 
@@ -352,7 +361,7 @@ class _SettingAxis(NamedTuple):
 
 
 def _setting_axis(dimension: Mapping[str, Any], start: float, end: float) -> _SettingAxis:
-    """Return the axis of a setting: of choices, logarithmic, of whole numbers or linear.
+    """Return the axis of a setting: of choices, logarithmic, of integers or linear.
 
     Args:
         dimension: ``choices``, or ``low``, ``high`` and ``log``.
@@ -364,7 +373,7 @@ def _setting_axis(dimension: Mapping[str, Any], start: float, end: float) -> _Se
     if dimension["log"]:
         return _log_axis(low, high, start, end)
     if isinstance(low, int) and isinstance(high, int):
-        return _whole_number_axis(low, high, start, end)
+        return _integer_axis(low, high, start, end)
     return _linear_axis(low, high, start, end)
 
 
@@ -391,8 +400,8 @@ def _log_axis(low: float, high: float, start: float, end: float) -> _SettingAxis
     return _SettingAxis(lambda value: scale(math.log10(value)), labels)
 
 
-def _whole_number_axis(low: int, high: int, start: float, end: float) -> _SettingAxis:
-    """Return a linear axis with ticks at whole numbers."""
+def _integer_axis(low: int, high: int, start: float, end: float) -> _SettingAxis:
+    """Return a linear axis with ticks at integers."""
     scale = Scale(low - 0.5, high + 0.5, start, end)
     numbers = range(low, high + 1, _tick_stride(high - low + 1, MAX_SETTING_TICKS))
     return _SettingAxis(scale, [(scale(number), str(number)) for number in numbers])
@@ -405,21 +414,20 @@ def _linear_axis(low: float, high: float, start: float, end: float) -> _SettingA
     return _SettingAxis(scale, [(scale(mark), f"{mark:g}") for mark in marks])
 
 
-def _tick_stride(count: int, most: int) -> int:
-    """Return the smallest n such that every n-th of *count* items are at most *most* items."""
-    return math.ceil(count / most)
+def _tick_stride(count: int, limit: int) -> int:
+    """Return the smallest n such that every n-th of *count* items are at most *limit* items."""
+    return math.ceil(count / limit)
 
 
 def _plottable_trials(study: Study) -> list[Trial]:
     """Return the trials that have a value and all settings."""
-    return [
-        trial for trial in study.trials if trial.reached is not None and trial.settings.keys() >= study.space.keys()
-    ]
+    setting_names = study.space.keys()
+    return [trial for trial in study.trials if trial.final_value is not None and trial.settings.keys() >= setting_names]
 
 
-def _reached_values(trials: Sequence[Trial]) -> list[float]:
-    """Return the values of the trials, without failed ones."""
-    return [trial.reached for trial in trials if trial.reached is not None]
+def _final_values(trials: Sequence[Trial]) -> list[float]:
+    """Return the final values of the trials, without failed ones."""
+    return [trial.final_value for trial in trials if trial.final_value is not None]
 
 
 def _vertical_axis(values: Sequence[float], start: float, end: float) -> tuple[list[float], Scale]:
@@ -433,30 +441,36 @@ def _vertical_axis(values: Sequence[float], start: float, end: float) -> tuple[l
     return marks, Scale(marks[0], marks[-1], start, end)
 
 
-def _draw_number_axis(study: Study, unit: str, numbers: range, across: Scale, up: Scale) -> list[Markup]:
+def _draw_axis_labels(study: Study, unit: str, numbers: range, x_scale: Scale, y_scale: Scale) -> list[Markup]:
     """Return the labels of a figure: the numbers below it, their unit, and the objective at the top.
 
     Args:
         study: the study, whose title is the objective.
         unit: the unit of the numbers, such as ``epoch``.
         numbers: the numbers; if there are more than :data:`MAX_AXIS_NUMBERS`, only every n-th is shown.
-        across, up: the horizontal and the vertical scale.
+        x_scale, y_scale: the horizontal and the vertical scale.
     """
     parts = [
-        text(across(number), up.start + 17, str(number), class_="muted", anchor="middle")
+        text(x_scale(number), y_scale.start + 17, str(number), class_="muted", anchor="middle")
         for number in numbers[:: _tick_stride(len(numbers), MAX_AXIS_NUMBERS)]
     ]
-    parts.append(text(across.end, up.start + 36, unit, class_="muted", anchor="end"))
+    parts.append(text(x_scale.end, y_scale.start + 36, unit, class_="muted", anchor="end"))
     parts.append(text(4, 14, f"{study.title}, development set", class_="muted"))
     return parts
 
 
-def _draw_grid(marks: Sequence[float], up: Scale, start: float, end: float) -> list[Markup]:
-    """Return one horizontal line per tick, from *start* to *end*, with its number on the left."""
+def _draw_grid(marks: Sequence[float], y_scale: Scale, start: float, end: float) -> list[Markup]:
+    """Return one horizontal line per tick, from *start* to *end*, with its number on the left.
+
+    Args:
+        marks: the values of the ticks.
+        y_scale: the vertical scale.
+        start, end: the horizontal coordinates of the ends of the lines.
+    """
     parts = []
     for mark in marks:
-        parts.append(element("line", x1=start, x2=end, y1=up(mark), y2=up(mark), class_="grid"))
-        parts.append(text(start - 8, up(mark) + 4, f"{mark:g}", class_="muted", anchor="end"))
+        parts.append(element("line", x1=start, x2=end, y1=y_scale(mark), y2=y_scale(mark), class_="grid"))
+        parts.append(text(start - 8, y_scale(mark) + 4, f"{mark:g}", class_="muted", anchor="end"))
     return parts
 
 
@@ -469,16 +483,16 @@ def _best_so_far(trials: Sequence[Trial]) -> list[tuple[int, float]]:
     return records
 
 
-def _draw_point(study: Study, trial: Trial, x: float, up: Scale) -> Markup:
+def _draw_point(study: Study, trial: Trial, x: float, y_scale: Scale) -> Markup:
     """Return the point of a trial with a tooltip: hollow unless it completed, larger and numbered for the winner."""
-    value = trial.reached or 0.0
+    value = trial.final_value or 0.0
     hint = element("title", f"trial {trial.number}, {trial.state}: {short(value, 4)}; {_settings_line(trial)}")
     is_winner = trial is study.winner
     css_class = "value" if trial.state == "complete" else "value hollow"
-    point = element("circle", hint, cx=x, cy=up(value), r=5.5 if is_winner else 4.0, class_=css_class)
+    point = element("circle", hint, cx=x, cy=y_scale(value), r=5.5 if is_winner else 4.0, class_=css_class)
     if not is_winner:
         return point
-    return element("g", point, text(x, up(value) - 10, str(trial.number), class_="name strong", anchor="middle"))
+    return element("g", point, text(x, y_scale(value) - 10, str(trial.number), class_="name strong", anchor="middle"))
 
 
 def _polyline_points(points: Sequence[tuple[float, float]]) -> str:
@@ -496,7 +510,7 @@ def study_html(parsed: Mapping[str, Any], results: Sheet) -> str:
         parsed: the content of ``study.json``.
         results: the table of the winner on the test set.
     """
-    study = read_study(parsed)
+    study = parse_study(parsed)
     page: str = (
         template_environment()
         .get_template("study.html")

@@ -35,10 +35,8 @@ class LabelClasses:
     codes: NDArray[np.uint8]
 
 
-def classify(labels: NDArray[np.float64]) -> LabelClasses:
-    """Return one class per distinct label, or quarters of the pairs if the labels have too many distinct values.
-
-    Quarters are used for more than :data:`MAX_LABEL_CLASSES` distinct labels.
+def classify_labels(labels: NDArray[np.float64]) -> LabelClasses:
+    """Return one class per distinct label, or quarters of the pairs for more than :data:`MAX_LABEL_CLASSES` labels.
 
     Equal labels are always in the same class, so there may be fewer than four quarters.
 
@@ -48,13 +46,14 @@ def classify(labels: NDArray[np.float64]) -> LabelClasses:
     values, codes = np.unique(labels, return_inverse=True)
     if len(values) <= MAX_LABEL_CLASSES:
         return LabelClasses(label_texts(values.tolist()), codes.astype(np.uint8))
-    cuts = np.unique(np.quantile(labels, [0.25, 0.5, 0.75]))
-    _, codes = np.unique(np.searchsorted(cuts, labels, side="left"), return_inverse=True)
+    quartiles = np.unique(np.quantile(labels, [0.25, 0.5, 0.75]))
+    # numbered without gaps: with equal quartiles or many equal labels, some quarter may be empty
+    _, codes = np.unique(np.searchsorted(quartiles, labels, side="left"), return_inverse=True)
     titles = []
     for code in range(int(codes.max()) + 1):
-        in_class = labels[codes == code]
+        class_labels = labels[codes == code]
         # a set, so that a class with a single label is not titled "3–3"
-        ends = sorted({float(in_class.min()), float(in_class.max())})
+        ends = sorted({float(class_labels.min()), float(class_labels.max())})
         titles.append("–".join(label_texts(ends)))
     return LabelClasses(titles, codes.astype(np.uint8))
 
@@ -90,7 +89,7 @@ class Unit:
     @cached_property
     def labels(self) -> LabelClasses:
         """The labels of the pairs, grouped into classes."""
-        return classify(self.data.labels)
+        return classify_labels(self.data.labels)
 
     @property
     def is_by_people(self) -> bool:
@@ -103,11 +102,12 @@ class Unit:
 
         Earlier versions wrote rows for metrics that had failed on some of the pairs; those metrics have no scores.
         """
-        scored = [
-            replace(block, rows=[row for row in block.rows if row[0] in self.data.scores])
-            for block in self.section.blocks
-        ]
-        return [block for block in scored if block.rows]
+        blocks = []
+        for block in self.section.blocks:
+            rows = [row for row in block.rows if row[0] in self.data.scores]
+            if rows:
+                blocks.append(replace(block, rows=rows))
+        return blocks
 
     def cell(self, block: Block, metric: str, statistic: str) -> Cell | None:
         """Return a statistic of a metric with its interval, or None if the metric has no row in this bucket."""
@@ -120,7 +120,7 @@ class Unit:
     def statistic_value(self, metric: str, statistic: str, bucket: str = ALL) -> float | None:
         """Return the value of a statistic for a metric in a bucket.
 
-        None if the value is undefined, or if the bucket or the metric's row in it is missing.
+        The value is None if it is undefined, or if the bucket or the metric's row in it is missing.
         """
         for block in self.blocks:
             if block.bucket == bucket:

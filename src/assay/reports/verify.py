@@ -47,7 +47,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Recomputed:
+class Recomputation:
     """Numbers of a run compared with the same numbers computed now.
 
     Attributes:
@@ -74,63 +74,70 @@ class Recomputed:
         if self.outcome == "same":
             return f"{self.n:,} same"
         if self.outcome == "not recomputed":
-            return f"not recomputed: {self.reason}" + (f" -> {self.remedy}" if self.remedy else "")
-        by = "" if self.largest is None else f", by {self.largest:.3g} at most"
-        return f"{self.differing:,} of {self.n:,} differ{by} ({self.place})"
+            remedy_text = f" -> {self.remedy}" if self.remedy else ""
+            return f"not recomputed: {self.reason}{remedy_text}"
+        distance_text = "" if self.largest is None else f", by {self.largest:.3g} at most"
+        return f"{self.differing:,} of {self.n:,} differ{distance_text} ({self.place})"
 
 
-def changes(then: Mapping[str, str], now: Mapping[str, str]) -> tuple[Change, ...]:
-    """Return the parts whose values differ, in the order of *then*; a missing part has the value ``absent``."""
-    keys = dict.fromkeys((*then, *now))
-    pairs = ((key, str(then.get(key, _ABSENT_VALUE)), str(now.get(key, _ABSENT_VALUE))) for key in keys)
+def changes(recorded: Mapping[str, str], current: Mapping[str, str]) -> tuple[Change, ...]:
+    """Return the parts whose values differ, in the order of *recorded*; a missing part has the value ``absent``."""
+    keys = dict.fromkeys((*recorded, *current))
+    pairs = ((key, str(recorded.get(key, _ABSENT_VALUE)), str(current.get(key, _ABSENT_VALUE))) for key in keys)
     return tuple(Change(key, before, after) for key, before, after in pairs if before != after)
 
 
-def not_recomputed(reason: str, remedy: str = "") -> Recomputed:
-    """Return the result for numbers that could not be recomputed."""
-    return Recomputed("not recomputed", reason=reason, remedy=remedy)
+def missing_recomputation(reason: str, remedy: str = "") -> Recomputation:
+    """Return the result for numbers that could not be recomputed, with the outcome ``not recomputed``."""
+    return Recomputation("not recomputed", reason=reason, remedy=remedy)
 
 
-def compare_scores(then: Floats, now: Floats, pairs: Sequence[str], tolerance: float) -> Recomputed:
+def compare_scores(recorded: Floats, recomputed: Floats, pair_ids: Sequence[str], tolerance: float) -> Recomputation:
     """Return the comparison of scores of n pairs with their recomputation.
 
     Args:
-        then: the scores in the run, shape (n,); NaN for a pair without a score.
-        now: the recomputed scores, shape (n,); NaN likewise.
-        pairs: the ids of the n pairs.
+        recorded: the scores in the run, shape (n,); NaN for a pair without a score.
+        recomputed: the recomputed scores, shape (n,); NaN likewise.
+        pair_ids: the ids of the n pairs.
         tolerance: the largest difference between two scores that counts as equal.
     """
-    distances = np.abs(then - now)
-    differs = np.flatnonzero(~(distances <= tolerance) & ~(np.isnan(then) & np.isnan(now)))
-    if not len(differs):
-        return Recomputed("same", len(then))
-    # a pair with a score on one side only has no distance; it counts as the worst only if all others do as well
-    worst = int(differs[np.argmax(np.nan_to_num(distances[differs], nan=-1.0))])
-    largest = None if np.isnan(distances[worst]) else float(distances[worst])
-    return Recomputed("differs", len(then), len(differs), largest, f"pair {pairs[worst]}")
+    distances = np.abs(recorded - recomputed)
+    lack_both_scores = np.isnan(recorded) & np.isnan(recomputed)
+    # negated, so that a pair with a score on one side only, whose distance is NaN, differs
+    differing_rows = np.flatnonzero(~(distances <= tolerance) & ~lack_both_scores)
+    if not len(differing_rows):
+        return Recomputation("same", len(recorded))
+    # a NaN distance is the largest one only if all are NaN
+    worst_row = int(differing_rows[np.argmax(np.nan_to_num(distances[differing_rows], nan=-1.0))])
+    largest = None if np.isnan(distances[worst_row]) else float(distances[worst_row])
+    return Recomputation("differs", len(recorded), len(differing_rows), largest, f"pair {pair_ids[worst_row]}")
 
 
-def compare_agreement(then: Sequence[AgreementRow], now: Sequence[AgreementRow]) -> Recomputed:
+def compare_agreement(recorded: Sequence[AgreementRow], recomputed: Sequence[AgreementRow]) -> Recomputation:
     """Return the comparison of agreement rows with their recomputation, by value, both bounds, and n.
 
-    A duplicate row counts as a difference, whatever its values: it means that the table was changed by hand.
+    A duplicate row counts as a difference, whatever its values: it means that the table was changed by hand. If all
+    recomputed rows are the same but a bucket could not be recomputed, the outcome is ``not recomputed``.
 
     Args:
-        then: the rows of one metric on one dataset in the run.
-        now: the recomputed rows.
+        recorded: the rows of one metric on one dataset in the run.
+        recomputed: the recomputed rows.
     """
-    counts = Counter((row.bucket, row.statistic) for row in then)
-    old_rows = {(row.bucket, row.statistic): row for row in then}
-    new_rows = {(row.bucket, row.statistic): row for row in now}
+    counts = Counter((row.bucket, row.statistic) for row in recorded)
+    old_rows = {(row.bucket, row.statistic): row for row in recorded}
+    new_rows = {(row.bucket, row.statistic): row for row in recomputed}
     # a bucket that was not recomputed is no difference: the folder does not say which pairs belong to it
-    buckets = {bucket for bucket, _ in new_rows}
-    unknown = list(dict.fromkeys(bucket for bucket, _ in old_rows if bucket not in buckets))
+    recomputed_buckets = {bucket for bucket, _ in new_rows}
+    unknown_buckets = list(dict.fromkeys(bucket for bucket, _ in old_rows if bucket not in recomputed_buckets))
     repeated = {key: f"{count} rows in agreement.json" for key, count in counts.items() if count > 1}
     unmatched = repeated | {key: "missing in agreement.json" for key in new_rows if key not in old_rows}
-    for key in old_rows:
-        if key not in new_rows and key[0] in buckets:
-            unmatched[key] = "in agreement.json alone"
-    differing: list[tuple[float | None, str]] = [(None, f"{', '.join(key)}: {how}") for key, how in unmatched.items()]
+    for bucket, statistic in old_rows:
+        if (bucket, statistic) not in new_rows and bucket in recomputed_buckets:
+            unmatched[bucket, statistic] = "in agreement.json alone"
+    # the largest distance of each differing row, None if undefined, and where the row is
+    differing: list[tuple[float | None, str]] = []
+    for key, problem in unmatched.items():
+        differing.append((None, f"{', '.join(key)}: {problem}"))
     for key, new in new_rows.items():
         if key in unmatched:
             continue
@@ -140,25 +147,25 @@ def compare_agreement(then: Sequence[AgreementRow], now: Sequence[AgreementRow])
             _finite_distance(old.low, new.low),
             _finite_distance(old.high, new.high),
         ]
-        if old.n != new.n or any(distance is None or distance > MAX_ROUNDING_ERROR for distance in distances):
-            largest = None if None in distances else max(distance for distance in distances if distance is not None)
+        defined_distances = [distance for distance in distances if distance is not None]
+        largest = max(defined_distances) if len(defined_distances) == len(distances) else None
+        if old.n != new.n or largest is None or largest > MAX_ROUNDING_ERROR:
             differing.append((largest, ", ".join(key)))
     if differing:
         largest, place = max(differing, key=lambda difference: -1.0 if difference[0] is None else difference[0])
         reason = "agreement.json was changed after the run" if repeated else ""
-        return Recomputed("differs", len({*new_rows, *unmatched}), len(differing), largest, place, reason)
-    if unknown:
-        return not_recomputed(
-            f"the folder does not say which pairs are in {', '.join(unknown)}", "make the run again with this assay"
-        )
-    return Recomputed("same", len(new_rows))
+        return Recomputation("differs", len({*new_rows, *unmatched}), len(differing), largest, place, reason)
+    if unknown_buckets:
+        reason = f"the folder does not say which pairs are in {', '.join(unknown_buckets)}"
+        return missing_recomputation(reason, "make the run again with this assay")
+    return Recomputation("same", len(new_rows))
 
 
-def _finite_distance(then: float | None, now: float | None) -> float | None:
+def _finite_distance(recorded: float | None, recomputed: float | None) -> float | None:
     """Return the distance of two numbers: 0 if both are undefined, None if one is or the distance is not finite."""
-    if then is None or now is None:
-        return 0.0 if then is now else None
-    distance = abs(then - now)
+    if recorded is None or recomputed is None:
+        return 0.0 if recorded is recomputed else None
+    distance = abs(recorded - recomputed)
     return distance if distance < np.inf else None
 
 
@@ -206,8 +213,8 @@ class VerifiedMetric:
 
     dataset: str
     metric: str
-    agreement: Recomputed
-    scores: Recomputed
+    agreement: Recomputation
+    scores: Recomputation
     tolerance: float
     changed: tuple[Change, ...] = ()
     cause: str = ""
@@ -215,8 +222,10 @@ class VerifiedMetric:
     @property
     def outcome(self) -> Outcome:
         """The worse of the outcomes of agreement and scores."""
-        both = (self.agreement.outcome, self.scores.outcome)
-        return next((outcome for outcome in ("differs", "not recomputed") if outcome in both), "same")
+        outcomes = (self.agreement.outcome, self.scores.outcome)
+        if "differs" in outcomes:
+            return "differs"
+        return "not recomputed" if "not recomputed" in outcomes else "same"
 
 
 @dataclass(frozen=True)
@@ -249,22 +258,22 @@ class Verification:
 
         An unavailable source does not count as a difference, since the folder has the texts.
         """
-        return all(metric.outcome == "same" for metric in self.metrics) and all(
-            data.outcome in ("same", "unavailable") for data in self.data
-        )
+        has_same_metrics = all(metric.outcome == "same" for metric in self.metrics)
+        has_same_data = all(data.outcome in ("same", "unavailable") for data in self.data)
+        return has_same_metrics and has_same_data
 
 
 def likely_cause(
-    agreement: Recomputed,
-    scores: Recomputed,
+    agreement: Recomputation,
+    scores: Recomputation,
     *,
     changed: Sequence[Change],
-    signed: Collection[str],
+    signature_parts: Collection[str],
     environment: Sequence[Change],
     data: ReloadedData,
-    recorded: bool,
-    loose: str,
-    sampled: bool,
+    is_recorded: bool,
+    loose_precision: str,
+    is_sampled: bool,
 ) -> str:
     """Return the likely cause of differences; empty if nothing differs.
 
@@ -272,12 +281,12 @@ def likely_cause(
         agreement: the comparison of coefficients, as in :class:`VerifiedMetric`.
         scores: the comparison of scores, as in :class:`VerifiedMetric`.
         changed: the parts of the metric's signature that differ.
-        signed: the names of all parts of the metric's signature.
+        signature_parts: the names of all parts of the metric's signature.
         environment: the differences in Python, machine and packages.
         data: the comparison of the dataset with its source.
-        recorded: whether the scores are read from the data.
-        loose: the numeric precision, if scores may change with their batch in it; else empty.
-        sampled: whether only a sample of the scores was recomputed.
+        is_recorded: whether the scores are read from the data.
+        loose_precision: the numeric precision, if scores may change with their batch in it; else empty.
+        is_sampled: whether only a sample of the scores was recomputed.
     """
     scores_differ, agreement_differs = scores.outcome == "differs", agreement.outcome == "differs"
     # pairs that were changed in the folder explain all differences, so no further cause is looked for
@@ -286,16 +295,19 @@ def likely_cause(
     reasons = []
     if scores_differ and changed:
         reasons.append(f"the signature changed: {_changes_text(changed)}")
-    elif scores_differ and recorded and data.outcome == "changed":
+    elif scores_differ and is_recorded and data.outcome == "changed":
         reasons.append(f"the dataset changed: {data.difference or data.says}")
-    elif scores_differ and loose:
-        reasons.append(f"in {loose} a score may move with its batch" + (", and a sample has others" if sampled else ""))
+    elif scores_differ and loose_precision:
+        sample_text = ", and a sample has others" if is_sampled else ""
+        reasons.append(f"in {loose_precision} a score may move with its batch{sample_text}")
+    elif scores_differ and is_recorded:
+        reasons.append("the signature is the same: scores.parquet changed after the run")
     elif scores_differ:
         # software that the signature names is unchanged, so only the rest of the environment can be the cause
-        others = [] if recorded else [change for change in environment if change.what not in signed]
-        installed = f"other software ({_changes_text(others)}), or " if others else ""
-        texts = "" if recorded else " or the texts in pairs.parquet"
-        reasons.append(f"the signature is the same: {installed}scores.parquet{texts} changed after the run")
+        others = [change for change in environment if change.what not in signature_parts]
+        software_text = f"other software ({_changes_text(others)}), or " if others else ""
+        changed_files = "scores.parquet or the texts in pairs.parquet"
+        reasons.append(f"the signature is the same: {software_text}{changed_files} changed after the run")
     if agreement_differs and agreement.reason:
         reasons.append(agreement.reason)
     elif agreement_differs:
@@ -304,8 +316,10 @@ def likely_cause(
             reasons.append(f"the statistics were computed by other software: {_changes_text(software)}")
         elif not scores_differ:
             files = ["agreement.json", "labels, buckets or groups in pairs.parquet"]
-            files += ["scores.parquet"] if scores.outcome == "not recomputed" else []
-            files += ["scores.parquet outside of the sample"] if sampled and scores.outcome == "same" else []
+            if scores.outcome == "not recomputed":
+                files.append("scores.parquet")
+            elif is_sampled:
+                files.append("scores.parquet outside of the sample")
             reasons.append(f"changed after the run: {', or '.join(files)}")
     return "; ".join(reasons)
 
@@ -333,19 +347,18 @@ def to_document(verification: Verification) -> Document:
     """Return a verification as tables: one per dataset, and one of differing software."""
     sheets = []
     for data in verification.data:
-        sheets.append(
-            _verify_sheet(data, [metric for metric in verification.metrics if metric.dataset == data.dataset])
-        )
+        metrics_on_data = [metric for metric in verification.metrics if metric.dataset == data.dataset]
+        sheets.append(_verify_sheet(data, metrics_on_data))
     if verification.environment:
         cells = [(change.what, change.then, change.now) for change in verification.environment]
         sheets.append(Sheet("Other software", [Column("what"), Column("then"), Column("now")], cells))
     metrics = [asdict(metric) | {"outcome": metric.outcome} for metric in verification.metrics]
     value = asdict(verification) | {"same": verification.same, "metrics": metrics}
-    scored = "all pairs"
+    scored_pairs = "all pairs"
     if verification.sample is not None:
-        scored = f"a sample of {verification.sample:,} pairs a dataset (seed {verification.seed})"
+        scored_pairs = f"a sample of {verification.sample:,} pairs a dataset (seed {verification.seed})"
     notes = (
-        f"run of {verification.created}; scores of {scored} recomputed",
+        f"run of {verification.created}; scores of {scored_pairs} recomputed",
         *(f"no score in the run, so nothing to verify: {line}" for line in verification.without),
         headline(verification),
     )
@@ -355,22 +368,28 @@ def to_document(verification: Verification) -> Document:
 
 
 def _verify_sheet(data: ReloadedData, metrics: Sequence[VerifiedMetric]) -> Sheet:
+    """Return the table of the metrics on one dataset; those that are not the same are marked."""
     rows = []
     for metric in metrics:
-        signature = f"the signature changed: {_changes_text(metric.changed)}" if metric.changed else ""
-        texts = (metric.agreement.text, metric.scores.text, metric.cause or signature)
-        rows.append((metric.metric, metric.outcome, *texts))
+        cause = metric.cause
+        if not cause and metric.changed:
+            cause = f"the signature changed: {_changes_text(metric.changed)}"
+        rows.append((metric.metric, metric.outcome, metric.agreement.text, metric.scores.text, cause))
+    data_state: str = data.outcome
     difference = "; ".join(filter(None, (data.difference, data.says)))
+    if difference:
+        data_state += f", {difference}"
     return Sheet(
         data.dataset,
         [Column(head) for head in ("metric", "outcome", "coefficients", "scores", "what changed")],
         rows,
-        facts=[f"the data now: {data.outcome}{f', {difference}' if difference else ''} ({data.source})"],
+        facts=[f"the data now: {data_state} ({data.source})"],
         marked=frozenset(row for row, metric in enumerate(metrics) if metric.outcome != "same"),
     )
 
 
 def _metric_record(metric: VerifiedMetric) -> dict[str, Any]:
+    """Return a flat record of a metric, in which the fields of both comparisons have a prefix."""
     record: dict[str, Any] = {"dataset": metric.dataset, "metric": metric.metric, "outcome": metric.outcome}
     record |= {f"agreement_{key}": cell for key, cell in asdict(metric.agreement).items()}
     record |= {f"scores_{key}": cell for key, cell in asdict(metric.scores).items()}

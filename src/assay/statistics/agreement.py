@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from assay.statistics.cells import LabelCounts, Labels
 from assay.statistics.coefficients import STATISTICS, LabelKind, ObservedValue, is_by_influence
 from assay.statistics.concordance import Floats
-from assay.statistics.jackknife import JackknifeVariance, LeftOut
+from assay.statistics.jackknife import JackknifeVariance, LeaveOneOut
 from assay.statistics.prepared import PreparedScore, chance_levels
 from assay.statistics.resampling import Resampler
 from assay.statistics.tie_calibration import FOLDS, Thresholds
@@ -39,8 +39,8 @@ class Estimate:
     """One statistic of one score.
 
     Attributes:
-        metric: name of the score.
-        statistic: name of the statistic.
+        metric: the name of the score.
+        statistic: the name of the statistic.
         value: the value on the observed pairs; None if undefined, with the reason in *note*.
         low: the lower bound of the interval; None without an interval.
         high: the upper bound; None without an interval.
@@ -72,8 +72,15 @@ def agreement(
     """Return one estimate per score and statistic of their agreement with the labels, in the order of the arguments.
 
     Args:
-        scores, labels, statistics, resamples, seed, groups, interval, advance: see :func:`measure_all`.
+        scores: arrays of shape (n,) by name; NaN marks a pair without a score, which is left out for that score.
+        labels: the labels, shape (n,), finite.
+        statistics: names from :data:`~assay.statistics.coefficients.STATISTICS`.
+        resamples: the number of bootstrap resamples of all n pairs; 0 for no intervals.
         confidence: the level of the intervals, in (0, 1).
+        seed: non-negative integers; the same seed gives the same resamples.
+        groups: None, or integer codes of shape (n,): whole groups are resampled, and pairs are compared within groups.
+        interval: one of :data:`~assay.statistics.coefficients.INTERVALS`.
+        advance: called with the number of (score, resample) units done.
     """
     measured = measure_all(
         scores,
@@ -112,16 +119,17 @@ def estimate(
     notes = [] if n == pairs else [f"{n} of {pairs} pairs have a score"]
     low = high = None
     if coefficients.has_intervals:
-        units, unit = coefficients.units[index]
+        units, units_name = coefficients.units[index]
         if units < MIN_UNITS:
-            notes.append(f"no interval below {MIN_UNITS} {unit}")
+            notes.append(f"no interval below {MIN_UNITS} {units_name}")
         elif not coefficients.has_own_interval(index):
-            notes += coefficients.undefined_without(index)
+            notes += coefficients.undefined_notes(index)
         low, high = coefficients.interval(index, confidence) or (None, None)
     if reservation := coefficients.reservation(index):
         notes.append(reservation)
     thresholds = coefficients.tie_thresholds
     if STATISTICS[statistic].is_calibrated and thresholds is not None:
+        # the thresholds maximise acc-eq, so that its value in sample is known and too high
         in_sample = f", with which {statistic} is {thresholds.fitted:.3f} in sample" if statistic == "acc-eq" else ""
         notes.append(f"differences up to {thresholds.shown:.3g} are ties{in_sample}")
     return Estimate(metric, statistic, value, low, high, n, "; ".join(notes))
@@ -137,45 +145,45 @@ class LabelUnits:
     Attributes:
         pairs: the number of pairs with each label.
         units: the number of groups that contain each label; equal to *pairs* without groups.
-        rarer: the number of groups (pairs, without groups) with a label other than the most frequent one.
+        rarer_units: the number of groups (of pairs, without groups) with a label other than the most frequent one.
         grouped: whether there are groups.
     """
 
     pairs: tuple[int, ...]
     units: tuple[int, ...]
-    rarer: int
+    rarer_units: int
     grouped: bool
 
     @classmethod
     def of(cls, labels: Labels, groups: NDArray[np.intp] | None) -> LabelUnits:
-        """Count the labels of n > 0 pairs; *groups* are codes of shape (n,), or None."""
+        """Return the counts for the labels of n > 0 pairs; *groups* are codes of shape (n,), or None."""
         pairs = np.bincount(labels.codes, minlength=labels.levels)
-        rarer_pairs = labels.codes != np.argmax(pairs)
+        has_rarer_label = labels.codes != np.argmax(pairs)
         pair_counts = tuple(pairs.tolist())
         if groups is None:
-            return cls(pair_counts, pair_counts, int(rarer_pairs.sum()), False)
+            return cls(pair_counts, pair_counts, int(has_rarer_label.sum()), False)
         labels_of_groups = np.unique(np.stack([labels.codes, groups]), axis=1)[0]
         units = np.bincount(labels_of_groups, minlength=labels.levels)
-        return cls(pair_counts, tuple(units.tolist()), len(np.unique(groups[rarer_pairs])), True)
+        return cls(pair_counts, tuple(units.tolist()), len(np.unique(groups[has_rarer_label])), True)
 
     @property
-    def few_rarer(self) -> bool:
+    def has_few_rare_units(self) -> bool:
         """Whether at least half of the pairs share a label, and fewer than :data:`MIN_RARE_UNITS` units have another.
 
         False for labels that are continuous or spread over several levels: none of them is that frequent.
         """
-        return self.rarer < MIN_RARE_UNITS and 2 * max(self.pairs) >= sum(self.pairs)
+        return self.rarer_units < MIN_RARE_UNITS and 2 * max(self.pairs) >= sum(self.pairs)
 
     @property
     def rarity(self) -> str:
         """The number of units with the rarer label, in words."""
         unit = "group" if self.grouped else "pair"
-        return f"{self.rarer} {unit}{'' if self.rarer == 1 else 's'} with the rarer label"
+        return f"{self.rarer_units} {unit}{'' if self.rarer_units == 1 else 's'} with the rarer label"
 
     @property
     def reservation(self) -> str:
         """A warning that intervals are too narrow; empty if they keep their level."""
-        return f"{self.rarity}: intervals are too narrow" if self.few_rarer else ""
+        return f"{self.rarity}: intervals are too narrow" if self.has_few_rare_units else ""
 
 
 @dataclass(frozen=True)
@@ -226,8 +234,11 @@ class Coefficients:
         """Tell whether the statistic at *index* defines its own interval; False for means over datasets."""
         return bool(self.statistics) and STATISTICS[self.statistics[index]].interval is not None
 
-    def undefined_without(self, index: int) -> list[str]:
-        """Return one note if the statistic at *index* is undefined without some of the units, else an empty list."""
+    def undefined_notes(self, index: int) -> list[str]:
+        """Return one note if the statistic at *index* is undefined on resamples or without one of the units.
+
+        The list is empty if the statistic is defined there.
+        """
         if self.resampled is not None:
             undefined = int(np.isnan(self.resampled[index]).sum())
             return [f"undefined in {undefined} of {len(self.resampled[index])} resamples"] if undefined else []
@@ -245,7 +256,7 @@ class Coefficients:
 
     @property
     def variance_with_degrees(self) -> JackknifeVariance:
-        """Variance of each statistic with its degrees of freedom, each of shape (statistics,).
+        """The variance of each statistic with its degrees of freedom, each of shape (statistics,).
 
         Variances over resamples have one degree of freedom fewer than there are units.
         """
@@ -274,12 +285,17 @@ class Coefficients:
             return percentile_interval(self.resampled[index], units, confidence)
         if self.variance is None or np.isnan(self.variance.variances[index]):
             return None
-        reach = self.variance.reach(index, confidence)
-        return (value - reach, value + reach) if statistic is None else fisher_interval(value, reach, statistic.lowest)
+        half_width = self.variance.half_width(index, confidence)
+        if statistic is None:
+            return value - half_width, value + half_width
+        return fisher_interval(value, half_width, statistic.lowest)
 
     def reservation(self, index: int) -> str:
-        """Return a warning about rare labels for the interval of the statistic at *index*, or an empty string."""
-        if not self.has_intervals or self.labels is None or not self.labels.few_rarer:
+        """Return a warning about rare labels for the interval of the statistic at *index*, or an empty string.
+
+        An interval of the statistic's own keeps its level, so that only the number of rare labels is given.
+        """
+        if not self.has_intervals or self.labels is None or not self.labels.has_few_rare_units:
             return ""
         return self.labels.rarity if self.has_own_interval(index) else self.labels.reservation
 
@@ -315,7 +331,7 @@ def measure_all(
         groups = np.unique(groups, return_inverse=True)[1]
     if is_by_influence(interval, n):
         measured = {}
-        for metric, coefficients, _ in influence_values(scores, labels, groups, statistics):
+        for metric, coefficients, _ in measure_by_influence(scores, labels, groups, statistics):
             measured[metric] = coefficients if resamples else replace(coefficients, variance=None)
             if advance:
                 advance(resamples)
@@ -327,20 +343,24 @@ def measure_all(
     return {metric: measured.get(metric, undefined) for metric in scores}
 
 
-def influence_values(
+def measure_by_influence(
     scores: Mapping[str, Floats], labels: Floats, groups: NDArray[np.intp] | None, statistics: Sequence[str]
 ) -> Iterator[tuple[str, Coefficients, tuple[Floats, ...]]]:
     """Yield the name of each score, its statistics with their variance, and the leave-one-out values.
 
     Args:
-        scores, labels, statistics: see :func:`measure_all`; a score without a finite value is left out.
+        scores: arrays of shape (n,) by name, NaN for a pair without a score; a score without a finite value is left
+            out.
+        labels: the labels, shape (n,), finite.
         groups: None, or integer codes 0 … k-1 of shape (n,).
+        statistics: names from :data:`~assay.statistics.coefficients.STATISTICS`.
 
     Yields:
-        The leave-one-out values as in :func:`~assay.statistics.jackknife.leave_one_out`.
+        The leave-one-out values are one array per statistic, of shape (units,), NaN where undefined, as
+        :func:`~assay.statistics.jackknife.leave_one_out` returns them.
     """
     for score in _prepare_scores(scores, labels, groups):
-        left_out = LeftOut.of(score.prepared, statistics)
+        left_out = LeaveOneOut.of(score.prepared, statistics)
         coefficients = Coefficients(
             left_out.values,
             chance_levels(statistics, left_out.label_ties, left_out.score_ties),
@@ -369,8 +389,8 @@ def _measure_resampled(
     measured = {}
     for batch in _batches_of_scores(scores, labels, groups, statistics):
         resampled = _resample_batch(batch, resampler, statistics, advance) if resampler.resamples else {}
-        for score, weights, label_counts in _with_label_counts(batch, np.ones((len(labels), 1))):
-            observed = score.prepared.under(weights, label_counts)
+        for score, weights, label_counts in _scores_with_label_counts(batch, np.ones((len(labels), 1))):
+            observed = score.prepared.resampled(weights, label_counts)
             values = observed.values(statistics)[:, 0]
             measured[score.metric] = Coefficients(
                 values,
@@ -393,7 +413,7 @@ def _resample_batch(
     """Return the statistics of each metric on each resample, shape (statistics, resamples)."""
     blocks: dict[str, list[Floats]] = {score.metric: [] for score in batch}
     for all_weights in resampler.blocks():
-        for score, weights, label_counts in _with_label_counts(batch, all_weights):
+        for score, weights, label_counts in _scores_with_label_counts(batch, all_weights):
             blocks[score.metric].append(score.prepared.values(weights, label_counts, statistics))
             if advance:
                 advance(all_weights.shape[1])
@@ -404,7 +424,7 @@ def _reasons_for_undefined(score: _Score, statistics: Sequence[str], values: Flo
     """Return one string per statistic: why its value is undefined, or empty."""
     reasons = []
     for name, value in zip(statistics, values, strict=True):
-        reasons.append(score.prepared.why_undefined(name) if np.isnan(value) else "")
+        reasons.append(score.prepared.reason_for_undefined(name) if np.isnan(value) else "")
     return tuple(reasons)
 
 
@@ -435,7 +455,7 @@ class _KnownRows:
 
     @classmethod
     def of(cls, known: NDArray[np.bool_], labels: Floats, groups: NDArray[np.intp] | None) -> _KnownRows:
-        """Select the *known* rows of labels and groups; all arrays have shape (all pairs,)."""
+        """Return the rows where *known* is true, with their labels and groups; all arrays have shape (all pairs,)."""
         if known.all():
             return cls(None, Labels.of(labels), groups)
         return cls(known, Labels.of(labels[known]), None if groups is None else groups[known])
@@ -458,9 +478,9 @@ class _Score:
         groups = self.rows.groups
         if groups is None:
             return len(self.prepared.scores), "pairs"
-        if STATISTICS[statistic].labels is LabelKind.grouped and self.prepared.within is not None:
+        if STATISTICS[statistic].labels is LabelKind.grouped and self.prepared.within_groups is not None:
             # only groups with two different labels can be ordered rightly or wrongly
-            return self.prepared.within.units, "groups"
+            return self.prepared.within_groups.units, "groups"
         return len(np.unique(groups)), "groups"
 
 
@@ -481,7 +501,7 @@ def _prepare_scores(scores: Mapping[str, Floats], labels: Floats, groups: NDArra
 def _batches_of_scores(
     scores: Mapping[str, Floats], labels: Floats, groups: NDArray[np.intp] | None, statistics: Sequence[str]
 ) -> Iterator[list[_Score]]:
-    """Yield prepared scores in batches that fit into :data:`PREPARED_BYTES`."""
+    """Yield the prepared scores in batches that fit into :data:`PREPARED_BYTES`; a larger score is a batch alone."""
     is_calibrated = any(STATISTICS[name].is_calibrated for name in statistics)
     batch: list[_Score] = []
     batch_bytes = 0
@@ -500,7 +520,7 @@ def _batches_of_scores(
         yield batch
 
 
-def _with_label_counts(batch: list[_Score], all_weights: Floats) -> Iterator[tuple[_Score, Floats, LabelCounts]]:
+def _scores_with_label_counts(batch: list[_Score], all_weights: Floats) -> Iterator[tuple[_Score, Floats, LabelCounts]]:
     """Yield each score with the multiplicities of its own n pairs, shape (n, b), and the label counts under them.
 
     Scores of the same rows share one label count.
@@ -553,23 +573,36 @@ def percentile_interval(resampled: Floats, units: int, confidence: float) -> tup
     return float(low), float(high)
 
 
-def fisher_interval(value: float, reach: float, lowest: float) -> tuple[float, float]:
-    """Return an interval around *value* that is symmetric on Fisher's scale, with a half-width of about *reach*.
+def small_sample_factor(units: int, confidence: float) -> float:
+    """Return the factor, above 1, that corrects a variance for few units, as :func:`expanded_tail` corrects a share.
+
+    Args:
+        units: the number of pairs, or groups of pairs; at least 2.
+        confidence: the level of the interval, in (0, 1).
+    """
+    from scipy.special import ndtri, stdtrit
+
+    tail = (1 - confidence) / 2
+    return float(units / (units - 1) * (stdtrit(units - 1, tail) / ndtri(tail)) ** 2)
+
+
+def fisher_interval(value: float, half_width: float, lowest: float) -> tuple[float, float]:
+    """Return an interval around *value* that is symmetric on Fisher's scale, about as wide as *half_width* says.
 
     The scale is the inverse hyperbolic tangent for correlations and the logit for shares. On it the spread hardly
     depends on the value, so that the bounds stay inside the range and become asymmetric near its ends. At an end of
-    the range the scale is infinite, and the bounds are ``value ± reach``, clipped to the range.
+    the range the scale is infinite, and the bounds are ``value ± half_width``, clipped to the range.
 
     Args:
         value: the observed value, between *lowest* and 1.
-        reach: the quantile times the standard error, on the scale of the value.
+        half_width: the quantile times the standard error, on the scale of the value.
         lowest: the lowest possible value, -1 or 0.
     """
     middle, half_range = (1 + lowest) / 2, (1 - lowest) / 2
     scaled = (value - middle) / half_range
     # the derivative of tanh at the value: a half-width on Fisher's scale shrinks by this factor on the value's scale
     slope = 1 - scaled**2
-    if slope < NOISE or reach < NOISE:
-        return max(lowest, value - reach), min(1.0, value + reach)
-    bounds = middle + half_range * np.tanh(np.arctanh(scaled) + np.array([-1, 1]) * reach / half_range / slope)
+    if slope < NOISE or half_width < NOISE:
+        return max(lowest, value - half_width), min(1.0, value + half_width)
+    bounds = middle + half_range * np.tanh(np.arctanh(scaled) + np.array([-1, 1]) * half_width / half_range / slope)
     return float(bounds[0]), float(bounds[1])

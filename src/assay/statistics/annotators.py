@@ -16,7 +16,7 @@ LEVELS = ("nominal", "ordinal", "interval")
 
 
 def krippendorff_alpha(annotations: Floats, level: str) -> float | None:
-    """Return Krippendorff's alpha: 1 less the ratio of observed to expected disagreement within_pairs pairs, at most 1.
+    """Return Krippendorff's alpha: 1 less the ratio of observed to expected disagreement within pairs, at most 1.
 
     Labels may be missing; a pair with a single label is left out. Source: Krippendorff, Computing Krippendorff's
     Alpha-Reliability (2011). The coincidence matrix is not built: the ordinal difference of two labels is the
@@ -43,7 +43,7 @@ def krippendorff_alpha(annotations: Floats, level: str) -> float | None:
     pair_of_label = np.nonzero(known)[0]
     counts = known.sum(axis=1)
     if level == "nominal":
-        # two labels differ by 1 unless they are equal_labels, so the squared differences are a count
+        # two labels differ by 1 unless they are equal, so that the squared differences are a count
         codes = np.unique(labels, return_inverse=True)[1]
         pairs_and_codes, occurrences = np.unique(np.stack([pair_of_label, codes]), axis=1, return_counts=True)
         equal_labels = np.bincount(pairs_and_codes[0], weights=occurrences**2.0, minlength=len(counts))
@@ -63,6 +63,7 @@ def krippendorff_alpha(annotations: Floats, level: str) -> float | None:
 
 
 def _mid_ranks(labels: Floats) -> Floats:
+    """Return the rank of each label from 1, shape (n,); equal labels share the mean of their ranks."""
     from scipy.stats import rankdata
 
     ranks: Floats = rankdata(labels)
@@ -113,13 +114,13 @@ def agreements_with_other_annotators(annotations: Floats) -> list[AnnotatorAgree
     sums = np.where(known, annotations, 0.0).sum(axis=1)
     agreements = []
     for column in range(annotations.shape[1]):
-        rows = known[:, column] & (counts >= 2)
-        if not rows.any():
+        has_both = known[:, column] & (counts >= 2)
+        if not has_both.any():
             agreements.append(AnnotatorAgreement(None, None, 0))
             continue
-        own = annotations[rows, column]
-        others = (sums[rows] - own) / (counts[rows] - 1)
-        coefficients = measure_all({"one": own}, others, statistics=("pearson", "spearman"), resamples=0, seed=(0,))
-        r, rho = (None if np.isnan(value) else float(value) for value in coefficients["one"].values)
-        agreements.append(AnnotatorAgreement(r, rho, int(rows.sum())))
+        own = annotations[has_both, column]
+        others = (sums[has_both] - own) / (counts[has_both] - 1)
+        coefficients = measure_all({"own": own}, others, statistics=("pearson", "spearman"), resamples=0, seed=(0,))
+        r, rho = (None if np.isnan(value) else float(value) for value in coefficients["own"].values)
+        agreements.append(AnnotatorAgreement(r, rho, int(has_both.sum())))
     return agreements

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from assay.statistics.agreement import small_sample_factor
 from assay.statistics.coefficients import ObservedValue
 
 
@@ -32,10 +33,13 @@ def newcombe_variance(area: float, first: float, second: float) -> float:
 def newcombe_interval(
     area: float, first: float, second: float, confidence: float, inflation: float = 1.0
 ) -> tuple[float, float]:
-    """Return the areas that differ from the observed one by no more than its standard error there times the quantile.
+    """Return the bounds of the areas that are compatible with an observed one, in [0, 1].
+
+    A candidate area is compatible if the observed one differs from it by at most the normal quantile times the standard
+    error at the candidate.
 
     Args:
-        area: observed, in [0, 1].
+        area: the observed area, in [0, 1].
         first: the number of pairs with one label.
         second: the number of pairs with the other label.
         confidence: the level of the interval, in (0, 1).
@@ -46,13 +50,17 @@ def newcombe_interval(
     quantile = float(ndtri((1 + confidence) / 2))
 
     def excess(candidate: float) -> float:
+        # the squared distance less the largest that is compatible: negative inside the interval
         return (candidate - area) ** 2 - quantile**2 * inflation * newcombe_variance(candidate, first, second)
 
     return _zero_crossing(excess, 0.0, area), _zero_crossing(excess, 1.0, area)
 
 
 def _zero_crossing(excess: Callable[[float], float], outside: float, inside: float) -> float:
-    """Return the point at which a function crosses 0, by bisection: it is positive *outside* but not *inside*."""
+    """Return the point at which a function crosses 0, by bisection: it is positive *outside* but not *inside*.
+
+    If it is not positive *outside* either, that end is returned.
+    """
     if excess(outside) <= 0:
         return outside
     # until no double lies between the two ends
@@ -67,25 +75,27 @@ def _zero_crossing(excess: Callable[[float], float], outside: float, inside: flo
 
 
 def newcombe_interval_of_groups(observed: ObservedValue, confidence: float) -> tuple[float, float]:
-    """Return the interval of an area where whole groups of pairs were drawn.
+    """Return the interval of an area, in [0, 1], if whole groups of pairs were drawn.
 
     The variance is inflated by the design effect: how many times the variance over groups is that of independent pairs,
     at least 1. A perfect order does not vary over groups: there the groups that hold a label are counted in place of
-    its pairs. The spread of few groups is corrected as in
-    :func:`~assay.statistics.agreement.expanded_tail`.
+    its pairs. The variance is also corrected for few groups, see
+    :func:`~assay.statistics.agreement.small_sample_factor`.
 
     Source: Obuchowski, Nonparametric analysis of clustered ROC curve data (1997), for the effective number of pairs;
     its variance is here that of the bootstrap over groups, or of their influence.
-    """
-    from scipy.special import ndtri, stdtrit
 
-    area, units = observed.value, observed.units
-    tail = (1 - confidence) / 2
-    few_groups = units / (units - 1) * (stdtrit(units - 1, tail) / ndtri(tail)) ** 2
+    Args:
+        observed: the observed area with the counts of its two labels and its variance over groups.
+        confidence: the level of the interval, in (0, 1).
+    """
+    area = observed.value
+    few_groups_factor = small_sample_factor(observed.units, confidence)
     first, second = observed.label_counts
-    independent = newcombe_variance(area, first, second)
-    if not independent or not observed.variance > 0:
+    independent_variance = newcombe_variance(area, first, second)
+    # "not above 0" includes an undefined variance, NaN
+    if not independent_variance or not observed.variance > 0:
         first, second = observed.label_units
-        return newcombe_interval(area, first, second, confidence, few_groups)
-    design_effect = max(1.0, observed.variance / independent)
-    return newcombe_interval(area, first, second, confidence, design_effect * few_groups)
+        return newcombe_interval(area, first, second, confidence, few_groups_factor)
+    design_effect = max(1.0, observed.variance / independent_variance)
+    return newcombe_interval(area, first, second, confidence, design_effect * few_groups_factor)

@@ -21,12 +21,12 @@ _SPLITS_PER_BATCH = 64
 
 
 @dataclass(frozen=True, eq=False)
-class Counts:
-    """How often each of n items was chosen, shape (n,) each.
+class ChoiceCounts:
+    """How often each of n items was chosen; all arrays have shape (n,).
 
     Attributes:
-        best, worst: annotations in which it was chosen as that.
-        seen: annotations that showed it.
+        best, worst: the number of annotations in which the item was chosen as the best, or as the worst.
+        seen: the number of annotations that showed the item.
     """
 
     best: Codes
@@ -35,7 +35,7 @@ class Counts:
 
     @property
     def scores(self) -> Floats:
-        """(times best - times worst) / times seen, in [-1, 1], shape (n,); NaN for an item that was never seen."""
+        """The scores (times best - times worst) / times seen, in [-1, 1], shape (n,); NaN for an item never seen."""
         with np.errstate(invalid="ignore"):
             scores: Floats = (self.best - self.worst) / self.seen
         return scores
@@ -43,15 +43,15 @@ class Counts:
 
 @dataclass(frozen=True)
 class SplitHalf:
-    """Correlation of the scores from two random halves of the annotations of each tuple.
+    """The correlation of the scores from two random halves of the annotations of each tuple.
 
     Attributes:
-        spearman, pearson: mean over the splits, in [-1, 1]; None where it is defined in none.
-        spearman_deviation, pearson_deviation: standard deviation over them (n - 1); None for fewer than two.
-        splits: number of random splits.
-        undefined: splits in which the scores of a half are all equal; the means leave them out.
-        fewest: items that were compared, in the split where they are fewest: an item that one half never saw has no
-            score there.
+        spearman, pearson: the mean over the splits, in [-1, 1]; None if the correlation is undefined in all of them.
+        spearman_deviation, pearson_deviation: the standard deviation over the splits (n - 1); None for fewer than two.
+        splits: the number of random splits.
+        undefined: the number of splits in which the scores of a half are all equal; the means leave them out.
+        fewest: the smallest number of items that were compared in a split; an item that one half never saw has no score
+            there.
         times: how much longer all annotations are than a half of them, as
             :func:`~assay.statistics.reliability.relative_length` measures it by the times that an item was seen.
     """
@@ -67,27 +67,29 @@ class SplitHalf:
 
     @property
     def stepped_up(self) -> float | None:
-        """Reliability of the scores from all annotations: Pearson stepped up (Spearman-Brown), in (0, 1].
+        """The reliability of the scores from all annotations: Pearson stepped up (Spearman-Brown), in (0, 1].
 
-        None where Pearson is not positive.
+        None if Pearson is undefined or not positive.
         """
-        return spearman_brown(self.pearson, self.times) if self.pearson is not None and self.pearson > 0 else None
+        if self.pearson is None or self.pearson <= 0:
+            return None
+        return spearman_brown(self.pearson, self.times)
 
     @property
     def upper_bound(self) -> float | None:
-        """Highest Pearson correlation that a metric can have with the scores, in (0, 1]; None where unknown."""
+        """The highest Pearson correlation that a metric can have with the scores, in (0, 1]; None if unknown."""
         return upper_bound(self.stepped_up)
 
 
-def count_choices(shown: Codes, best: Codes, worst: Codes, items: int) -> Counts:
+def count_choices(shown: Codes, best: Codes, worst: Codes, items: int) -> ChoiceCounts:
     """Return how often each item was chosen as best, as worst, and shown at all.
 
     Args:
-        shown: codes of the items of each annotation, 0 … items-1, shape (m, k).
-        best, worst: code of the item chosen, shape (m,).
-        items: number of items.
+        shown: the codes 0 … items-1 of the k items of each annotation, shape (m, k).
+        best, worst: the code of the item that each annotation chose, shape (m,).
+        items: the number of items.
     """
-    return Counts(
+    return ChoiceCounts(
         np.bincount(best, minlength=items),
         np.bincount(worst, minlength=items),
         np.bincount(shown.ravel(), minlength=items),
@@ -97,15 +99,17 @@ def count_choices(shown: Codes, best: Codes, worst: Codes, items: int) -> Counts
 def split_halves(
     shown: Codes, best: Codes, worst: Codes, tuples: Codes, items: int, *, splits: int = SPLITS, seed: int = 0
 ) -> SplitHalf:
-    """Split the annotations of each tuple at random into two bins and correlate the scores of the bins.
+    """Return the correlation of the scores from two random halves, or bins, of the annotations of each tuple.
 
     Of an odd number of annotations, either bin may receive the additional one.
 
     Args:
-        shown, best, worst, items: as for :func:`count_choices`.
-        tuples: codes of the tuples, 0 …, shape (m,).
-        splits: number of random splits.
-        seed: of the splits.
+        shown: the codes 0 … items-1 of the k items of each annotation, shape (m, k).
+        best, worst: the code of the item that each annotation chose, shape (m,).
+        tuples: the code of each annotation's tuple, numbered from 0, shape (m,).
+        items: the number of items.
+        splits: the number of random splits.
+        seed: the seed of the splits.
 
     Raises:
         ValueError: fewer than one split.
@@ -116,15 +120,15 @@ def split_halves(
     pearson: list[float] = []
     lengths: list[float] = []
     fewest = items
-    for first, second in _counts_of_halves(shown, best, worst, tuples, items, splits, seed):
-        both = (first.seen > 0) & (second.seen > 0)
-        fewest = min(fewest, int(np.count_nonzero(both)))
-        rho, r = _rank_correlations(first.scores[both], second.scores[both])
+    for first, second in _bins_of_splits(shown, best, worst, tuples, items, splits, seed):
+        is_in_both = (first.seen > 0) & (second.seen > 0)
+        fewest = min(fewest, int(np.count_nonzero(is_in_both)))
+        rho, r = _spearman_and_pearson(first.scores[is_in_both], second.scores[is_in_both])
         spearman.append(rho)
         pearson.append(r)
-        if both.any():
-            halves = np.concatenate([first.seen[both], second.seen[both]])
-            lengths.append(relative_length((first.seen + second.seen)[both], halves))
+        if is_in_both.any():
+            halves = np.concatenate([first.seen[is_in_both], second.seen[is_in_both]])
+            lengths.append(relative_length((first.seen + second.seen)[is_in_both], halves))
     return SplitHalf(
         *_mean_and_deviation(spearman),
         *_mean_and_deviation(pearson),
@@ -137,16 +141,25 @@ def split_halves(
 
 @dataclass(frozen=True, eq=False)
 class _Bin:
-    """The annotations of one bin: scores of the items, NaN where it never saw them, and how often it saw them."""
+    """The items as the annotations of one bin judge them; both arrays have shape (items,).
+
+    Attributes:
+        scores: the scores of the items, NaN for an item that the bin never saw.
+        seen: the number of annotations of the bin that showed each item.
+    """
 
     scores: Floats
     seen: Floats
 
 
-def _counts_of_halves(
+def _bins_of_splits(
     shown: Codes, best: Codes, worst: Codes, tuples: Codes, items: int, splits: int, seed: int
 ) -> Iterator[tuple[_Bin, _Bin]]:
-    """Yield both bins of each split, arrays of shape (items,)."""
+    """Yield the two bins of each random split of the annotations of each tuple.
+
+    The bins of several splits are counted together, as products of sparse matrices. The arguments are those of
+    :func:`split_halves`.
+    """
     from scipy.sparse import csr_array
 
     rng = np.random.default_rng(seed)
@@ -178,17 +191,21 @@ def _counts_of_halves(
             )
 
 
-def _rank_correlations(first: Floats, second: Floats) -> tuple[float, float]:
-    """Return Spearman and Pearson; NaN where a side is constant or has fewer than two values."""
+def _spearman_and_pearson(first: Floats, second: Floats) -> tuple[float, float]:
+    """Return Spearman's and Pearson's correlation of two arrays of shape (n,).
+
+    Both are NaN for fewer than two values, or if an array is constant.
+    """
     from scipy.stats import rankdata
 
     if len(first) < 2 or np.ptp(first) == 0 or np.ptp(second) == 0:
         return np.nan, np.nan
-    return float(np.corrcoef(rankdata(first), rankdata(second))[0, 1]), float(np.corrcoef(first, second)[0, 1])
+    rho = np.corrcoef(rankdata(first), rankdata(second))[0, 1]
+    return float(rho), float(np.corrcoef(first, second)[0, 1])
 
 
 def _mean_and_deviation(values: list[float]) -> tuple[float | None, float | None]:
-    """Return mean and standard deviation (n - 1) of the values that are not NaN, None where there are too few."""
+    """Return the mean and the standard deviation (n - 1) of the values that are not NaN; None if there are too few."""
     defined = np.array(values)[~np.isnan(values)]
     return (
         float(defined.mean()) if len(defined) else None,

@@ -22,9 +22,9 @@ MAX_LEVELS_FOR_PAIRS = 5
 
 
 def score_codes(scores: Floats) -> Indices:
-    """Return the rank of each score among the distinct ones, shape (n,); see :data:`NOISE`.
+    """Return the rank of each score among the distinct ones, shape (n,); scores that differ by noise share a rank.
 
-    A chain of near values that spans more than the noise is no noise: its values stay apart.
+    A chain of near values that spans more than :data:`NOISE` is no noise: its values stay apart.
     """
     order = np.argsort(scores)
     ascending = scores[order]
@@ -42,12 +42,12 @@ def score_codes(scores: Floats) -> Indices:
 
 @dataclass(frozen=True)
 class Ties:
-    """Sums over groups of equal values, per resample; each of shape (b,).
+    """Sums over groups of equal values in b resamples; all arrays have shape (b,).
 
     Attributes:
-        total: pairs, n.
-        tied: comparisons of two pairs with equal values.
-        rank_variation: sum of squared deviations of the mid-ranks, (n^3 - sum of c^3) / 12 for groups of c pairs
+        total: the number of pairs, n.
+        tied: the number of comparisons of two pairs with equal values.
+        rank_variation: the sum of squared deviations of the mid-ranks, (n^3 - sum of c^3) / 12 for groups of c pairs
             (Kendall, 1945), added up as c (n - c) (n + c) so that nothing cancels: it is 0 for one group.
     """
 
@@ -57,12 +57,17 @@ class Ties:
 
     @classmethod
     def of(cls, counts: Floats) -> Ties:
-        """Sum up group sizes of shape (g, b)."""
+        """Return the sums for groups whose sizes are *counts*, shape (g, b)."""
         return cls.of_choice(counts, counts.sum(axis=0))
 
     @classmethod
     def of_choice(cls, repeated: Floats, total: Floats) -> Ties:
-        """Sum up a choice of *total* values: only groups that can have two of them, shape (g, b), are looked at."""
+        """Return the sums for a choice of values, of which most occur once.
+
+        Args:
+            repeated: the sizes of the groups that can have two or more values, shape (g, b).
+            total: the number of values in all groups, shape (b,).
+        """
         in_repeated = repeated.sum(axis=0)
         tied = (np.einsum("gb,gb->b", repeated, repeated) - in_repeated) / 2
         # c (n - c) (n + c) of each group of c values; the values outside are groups of one
@@ -73,12 +78,12 @@ class Ties:
 
 @dataclass(frozen=True)
 class LabelCounts:
-    """Labels under one block of multiplicities.
+    """The labels under one block of multiplicities.
 
     Attributes:
         weights: the multiplicities, shape (n, b).
-        counts: pairs per label level, shape (levels, b).
-        ranks: mid-rank of each level less the mean rank, shape (levels, b).
+        counts: the number of pairs per label level, shape (levels, b).
+        ranks: the mid-rank of each level less the mean rank, shape (levels, b).
         ties: the sums over the levels.
         singles: the sums over the pairs, which is what a tie-free score has.
         is_choice: whether the multiplicities are 0 and 1.
@@ -97,10 +102,10 @@ class Labels:
     """The labels of a bucket, shared by all its metrics.
 
     Attributes:
-        values: shape (n,), finite.
-        codes: shape (n,), rank of each label among the distinct ones.
-        order: stable sorting order of the labels.
-        starts: where in *order* each distinct label begins.
+        values: the labels, shape (n,), finite.
+        codes: the rank of each label among the distinct ones, shape (n,).
+        order: the stable sorting order of the labels, shape (n,).
+        starts: where in *order* each distinct label begins, shape (levels,).
     """
 
     values: Floats
@@ -110,7 +115,7 @@ class Labels:
 
     @classmethod
     def of(cls, values: Floats) -> Labels:
-        """Sort labels of shape (n,), n > 0."""
+        """Return the labels *values*, shape (n,), n > 0, with their codes and sorting order."""
         order = np.argsort(values, kind="stable").astype(np.intp)
         starts = run_starts(np.diff(values[order]) != 0)
         codes = np.empty(len(values), dtype=np.intp)
@@ -119,11 +124,11 @@ class Labels:
 
     @property
     def levels(self) -> int:
-        """Number of distinct labels."""
+        """The number of distinct labels."""
         return len(self.starts)
 
     def count(self, weights: Floats) -> LabelCounts:
-        """Count labels under multiplicities of shape (n, b)."""
+        """Return the label counts under multiplicities of shape (n, b)."""
         counts = sum_runs(weights[self.order], self.starts)
         ties = Ties.of(counts)
         ranks = np.cumsum(counts, axis=0) - counts / 2 - ties.total / 2
@@ -131,12 +136,15 @@ class Labels:
         return LabelCounts(weights, counts, ranks, ties, singles)
 
     def count_choices(self, weights: Floats) -> LabelCounts:
-        """Count labels under multiplicities of 0 and 1 that choose the same labels in every column: once is enough."""
+        """Return the label counts under multiplicities of 0 and 1, shape (n, b).
+
+        All columns must choose the same labels: those of the first column are counted, and serve for all.
+        """
         first_column = self.count(weights[:, :1])
-        width = weights.shape[1]
+        resamples = weights.shape[1]
 
         def broadcast(counts: Floats) -> Floats:
-            return np.broadcast_to(counts, (*counts.shape[:-1], width))
+            return np.broadcast_to(counts, (*counts.shape[:-1], resamples))
 
         def broadcast_ties(ties: Ties) -> Ties:
             return Ties(broadcast(ties.total), broadcast(ties.tied), broadcast(ties.rank_variation))
@@ -156,13 +164,13 @@ class RankCounts:
     """The counts and sums from which every rank coefficient follows, per resample; shape (b,) unless stated otherwise.
 
     Attributes:
-        score: ties of the score.
-        label: ties of the label.
-        balance: concordant less discordant comparisons.
-        rank_product: sum of products of the centred mid-ranks of score and label.
-        cells: number of pairs per (label, score) cell, shape (k, b).
-        label_counts: number of pairs per label level, shape (levels, b).
-        score_counts: number of pairs per distinct score, shape (g, b), in any order.
+        score: the ties of the score.
+        label: the ties of the label.
+        balance: the number of concordant less discordant comparisons.
+        rank_product: the sum of products of the centred mid-ranks of score and label.
+        cells: the number of pairs per (label, score) cell, shape (k, b).
+        label_counts: the number of pairs per label level, shape (levels, b).
+        score_counts: the number of pairs per distinct score, shape (g, b), in any order.
     """
 
     score: Ties
@@ -175,31 +183,31 @@ class RankCounts:
 
     @property
     def comparisons(self) -> Floats:
-        """Comparisons of two pairs, n (n - 1) / 2."""
+        """The number of comparisons of two pairs, n (n - 1) / 2."""
         comparisons: Floats = self.label.total * (self.label.total - 1) / 2
         return comparisons
 
     @property
     def tied_in_both(self) -> Floats:
-        """Comparisons that are ties in both score and label."""
+        """The number of comparisons that are ties in both score and label."""
         tied: Floats = (np.einsum("kb,kb->b", self.cells, self.cells) - self.label.total) / 2
         return tied
 
     @property
     def score_levels(self) -> Floats:
-        """Distinct scores that have pairs."""
+        """The number of distinct scores that have pairs in each resample."""
         levels: Floats = np.count_nonzero(self.score_counts, axis=0).astype(np.float64)
         return levels
 
     @property
     def label_levels(self) -> Floats:
-        """Distinct labels that have pairs."""
+        """The number of distinct labels that have pairs in each resample."""
         levels: Floats = np.count_nonzero(self.label_counts, axis=0).astype(np.float64)
         return levels
 
     @property
-    def labels_in_all(self) -> int:
-        """Distinct labels of all pairs, drawn or not."""
+    def total_label_levels(self) -> int:
+        """The number of distinct labels of all pairs, drawn or not."""
         return len(self.label_counts)
 
 
@@ -208,11 +216,11 @@ class Cells:
     """A score and the labels, sorted by (label, score) and merged where both are equal.
 
     Attributes:
-        order: sorting order, shape (n,).
+        order: the sorting order of the pairs, shape (n,).
         starts: where in *order* each cell begins, shape (k,).
-        by_score: the cells in order of score, shape (k,).
+        by_score: the indices of the cells in order of score, shape (k,).
         score_starts: where in *by_score* each distinct score begins, shape (g,).
-        concordance: how cells are compared across label levels.
+        concordance: the layout in which cells are compared across label levels.
         tie_free: whether all n scores differ.
     """
 
@@ -225,7 +233,7 @@ class Cells:
 
     @classmethod
     def of(cls, ranked: Indices, labels: Labels) -> Cells:
-        """Sort scores, given by codes of shape (n,), against labels of the same n > 0."""
+        """Return the cells of scores, given by codes of shape (n,), and labels of the same n > 0 pairs."""
         order = np.lexsort((ranked, labels.codes)).astype(np.intp)
         sorted_scores, sorted_codes = ranked[order], labels.codes[order]
         starts = run_starts((np.diff(sorted_scores) != 0) | (np.diff(sorted_codes) != 0))
@@ -237,44 +245,49 @@ class Cells:
         return cls(order, starts, by_score, score_starts, concordance, len(score_starts) == len(ranked))
 
     def count(self, labels: LabelCounts) -> RankCounts:
-        """Count under the multiplicities of *labels*."""
+        """Return the rank counts under the multiplicities of *labels*."""
         cells = sum_runs(labels.weights[self.order], self.starts)
-        scores = None if self.tie_free else sum_runs(cells.take(self.by_score, axis=0), self.score_starts)
-        if scores is None:
+        score_counts = None if self.tie_free else sum_runs(cells.take(self.by_score, axis=0), self.score_starts)
+        if score_counts is None:
             ties = labels.singles
         elif labels.is_choice:
-            ties = Ties.of_choice(scores[self.repeated], labels.ties.total)
+            ties = Ties.of_choice(score_counts[self.tied_score_indices], labels.ties.total)
         else:
-            ties = Ties.of(scores)
-        balance, rank_product = self.concordance.count(cells, scores, labels.ranks)
-        counts = labels.weights if scores is None else scores
-        return RankCounts(ties, labels.ties, balance, rank_product, cells, labels.counts, counts)
+            ties = Ties.of(score_counts)
+        balance, rank_product = self.concordance.count(cells, score_counts, labels.ranks)
+        if score_counts is None:
+            # without ties, each pair has a score of its own
+            score_counts = labels.weights
+        return RankCounts(ties, labels.ties, balance, rank_product, cells, labels.counts, score_counts)
 
     def complement(self, counts: RankCounts) -> RankCounts:
-        """Count the pairs that a choice of pairs left out; balance and rank product stay those of the choice."""
+        """Return the counts of the pairs that a choice of pairs left out.
+
+        Balance and rank product stay those of the choice: they do not follow from its counts, and the caller sets them.
+        """
         cells = self.sizes[:, None] - counts.cells
-        scores = self.score_sizes[:, None] - counts.score_counts
-        ties = Ties.of_choice(scores[self.repeated], counts.label.total)
-        return replace(counts, score=ties, cells=cells, score_counts=scores)
+        score_counts = self.score_sizes[:, None] - counts.score_counts
+        ties = Ties.of_choice(score_counts[self.tied_score_indices], counts.label.total)
+        return replace(counts, score=ties, cells=cells, score_counts=score_counts)
 
     @cached_property
     def sizes(self) -> Floats:
-        """Pairs in each cell, shape (k,)."""
+        """The number of pairs in each cell, shape (k,)."""
         return np.diff(np.append(self.starts, len(self.order))).astype(np.float64)
 
     @cached_property
     def score_sizes(self) -> Floats:
-        """Pairs with each distinct score, shape (g,)."""
+        """The number of pairs with each distinct score, shape (g,)."""
         return np.add.reduceat(self.sizes[self.by_score], self.score_starts)
 
     @cached_property
-    def repeated(self) -> Indices:
+    def tied_score_indices(self) -> Indices:
         """The indices of the distinct scores that more than one pair has."""
         return np.flatnonzero(self.score_sizes > 1)
 
 
 @dataclass(frozen=True)
-class Within:
+class WithinGroups:
     """Comparisons of two pairs of one group whose labels differ, counted once for all multiplicities.
 
     Both counts of a group are stored at its first pair and are 0 at its other pairs, so that multiplicities, which are
@@ -293,8 +306,8 @@ class Within:
     ordered: Floats
 
     @classmethod
-    def of(cls, scores: Floats, labels: Floats, groups: Indices) -> Within:
-        """Count finite scores and labels of shape (n,), n > 0, within groups given by integer codes of shape (n,)."""
+    def of(cls, scores: Floats, labels: Floats, groups: Indices) -> WithinGroups:
+        """Return the counts for finite scores and labels, within groups given by integer codes; shape (n,), n > 0."""
         ranks = score_codes(scores)
         order = np.argsort(groups, kind="stable").astype(np.intp)
         starts = run_starts(np.diff(groups[order]) != 0)
@@ -316,11 +329,11 @@ class Within:
 
     @property
     def units(self) -> int:
-        """Number of groups that have such a comparison."""
+        """The number of groups that have such a comparison."""
         return int(np.count_nonzero(self.comparisons))
 
     def accuracy(self, weights: Floats) -> Floats:
-        """Return the share of the comparisons that are ordered, in [0, 1], shape (b,); NaN where there is none.
+        """Return the share of the comparisons that are ordered, in [0, 1], shape (b,); NaN without comparisons.
 
         Args:
             weights: multiplicities of shape (n, b), the same for all pairs of a group.

@@ -33,27 +33,27 @@ class Comparisons(Protocol):
 
     @property
     def score(self) -> Ties:
-        """Ties of the score."""
+        """The ties of the score."""
 
     @property
     def label(self) -> Ties:
-        """Ties of the label."""
+        """The ties of the label."""
 
     @property
     def balance(self) -> Floats:
-        """Concordant less discordant comparisons."""
+        """The number of concordant less discordant comparisons."""
 
     @property
     def rank_product(self) -> Floats:
-        """Sum of products of the centred mid-ranks of score and label."""
+        """The sum of products of the centred mid-ranks of score and label."""
 
     @property
     def tied_in_both(self) -> Floats:
-        """Comparisons that are ties in both score and label."""
+        """The number of comparisons that are ties in both score and label."""
 
     @property
     def comparisons(self) -> Floats:
-        """Comparisons of two pairs, n (n - 1) / 2."""
+        """The number of comparisons of two pairs, n (n - 1) / 2."""
 
 
 class RankSums(Comparisons, Protocol):
@@ -61,29 +61,32 @@ class RankSums(Comparisons, Protocol):
 
     @property
     def score_levels(self) -> Floats:
-        """Number of distinct scores in the resample."""
+        """The number of distinct scores in each resample."""
 
     @property
     def label_levels(self) -> Floats:
-        """Number of distinct labels in the resample."""
+        """The number of distinct labels in each resample."""
 
     @property
-    def labels_in_all(self) -> int:
-        """Number of distinct labels of all pairs, drawn or not."""
+    def total_label_levels(self) -> int:
+        """The number of distinct labels of all pairs, drawn or not."""
 
 
 class ResampledScore(Protocol):
     """One score and the labels under b resamples, as the counts and sums that statistics are computed from."""
 
     @property
-    def ranks(self) -> RankSums:
-        """Numbers of ties, concordant less discordant comparisons, and rank products."""
+    def rank_counts(self) -> RankSums:
+        """The numbers of ties and levels, the concordant less discordant comparisons, and the rank products.
+
+        There is one of each per resample, in arrays of shape (b,).
+        """
 
     @property
     def calibrated(self) -> Comparisons:
-        """Counts with differences up to a threshold as ties, see :mod:`~assay.statistics.tie_calibration`.
+        """The counts with differences up to a threshold as ties, see :mod:`~assay.statistics.tie_calibration`.
 
-        NaN if there are too few pairs or groups to choose a threshold out of fold.
+        They are NaN if there are too few pairs or groups to choose a threshold out of fold.
         """
 
     @property
@@ -92,9 +95,9 @@ class ResampledScore(Protocol):
 
     @property
     def ordered_within_groups(self) -> Floats:
-        """Share of the comparisons within groups that the score orders as the labels do, shape (b,), in [0, 1].
+        """The share of the comparisons within groups that the score orders as the labels do, shape (b,), in [0, 1].
 
-        NaN without groups, or if no group has two labels.
+        It is NaN without groups, or if no group has two labels.
         """
 
 
@@ -224,7 +227,7 @@ def check_statistics(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def have_two_values(labels: Floats) -> bool:
-    """Tell whether labels have exactly two values; NaN, for a pair without a label, does not count."""
+    """Tell whether labels of shape (n,) have exactly two values; NaN, for a pair without a label, does not count."""
     import numpy as np
 
     return len(np.unique(labels[np.isfinite(labels)])) == 2
@@ -299,8 +302,13 @@ def is_by_influence(interval: str, pairs: int) -> bool:
     return interval == "influence" or (interval == "auto" and pairs >= MIN_INFLUENCE_PAIRS)
 
 
-def is_permuted(interval: str, pairs: int) -> bool:
-    """Tell whether to run permutation tests: for few enough pairs, or if the bootstrap was requested."""
+def has_permutation_tests(interval: str, pairs: int) -> bool:
+    """Tell whether to run permutation tests: for fewer than :data:`MIN_INFLUENCE_PAIRS` pairs, or with the bootstrap.
+
+    Args:
+        interval: one of :data:`INTERVALS`.
+        pairs: the number of pairs.
+    """
     return interval == "bootstrap" or pairs < MIN_INFLUENCE_PAIRS
 
 
@@ -355,16 +363,19 @@ register(Statistic("pearson", "Pearson r", "r", "product-moment correlation", _p
 
 
 def _spearman(score: ResampledScore) -> Floats:
-    return _rho_of_ranks(score.ranks)
+    return _rho_of_counts(score.rank_counts)
 
 
-def _rho_of_ranks(ranks: Comparisons) -> Floats:
-    """Return Pearson's r of mid-ranks."""
+def _rho_of_counts(counts: Comparisons) -> Floats:
+    """Return Spearman's rho, which is Pearson's r of mid-ranks, shape (b,), in [-1, 1].
+
+    It is NaN where the score or the label is constant.
+    """
     import numpy as np
 
     with np.errstate(invalid="ignore", divide="ignore"):
-        spread = np.sqrt(ranks.score.rank_variation) * np.sqrt(ranks.label.rank_variation)  # 0 for a constant
-        rho: Floats = np.clip(ranks.rank_product / spread, -1, 1)
+        spread = np.sqrt(counts.score.rank_variation) * np.sqrt(counts.label.rank_variation)  # 0 for a constant
+        rho: Floats = np.clip(counts.rank_product / spread, -1, 1)
     return rho
 
 
@@ -373,21 +384,23 @@ register(
 )
 
 
-def _kendall(score: ResampledScore) -> Floats:
-    return _tau_b_of_ranks(score.ranks)
+def _tau_b(score: ResampledScore) -> Floats:
+    return _tau_b_of_counts(score.rank_counts)
 
 
-def _tau_b_of_ranks(ranks: Comparisons) -> Floats:
-    """Return tau-b: concordant less discordant comparisons, over the geometric mean of the comparisons without a tie in
-    the score and of those without a tie in the labels.
+def _tau_b_of_counts(counts: Comparisons) -> Floats:
+    """Return Kendall's tau-b, shape (b,), in [-1, 1]; NaN where the score or the label is constant.
+
+    It is the number of concordant less discordant comparisons, over the geometric mean of the comparisons without a tie
+    in the score and of those without a tie in the labels.
     """
     import numpy as np
 
     with np.errstate(invalid="ignore", divide="ignore"):
         tau: Floats = (
-            ranks.balance
-            / np.sqrt(ranks.comparisons - ranks.score.tied)
-            / np.sqrt(ranks.comparisons - ranks.label.tied)
+            counts.balance
+            / np.sqrt(counts.comparisons - counts.score.tied)
+            / np.sqrt(counts.comparisons - counts.label.tied)
         )
     return np.clip(tau, -1, 1)
 
@@ -398,20 +411,23 @@ register(
         "Kendall τ-b",
         "τ-b",
         "concordant less discordant comparisons, corrected for ties",
-        _kendall,
+        _tau_b,
         tied_labels_cap_it=True,
     )
 )
 
 
 def _tau_c(score: ResampledScore) -> Floats:
-    """Return Stuart's tau-c, for a different number of levels on each side, such as many scores and three labels."""
+    """Return Stuart's tau-c, shape (b,), in [-1, 1]; NaN where the score or the label is constant.
+
+    It suits different numbers of levels on the two sides, such as many scores and three labels.
+    """
     import numpy as np
 
-    ranks = score.ranks
-    levels = np.minimum(ranks.score_levels, ranks.label_levels)
+    counts = score.rank_counts
+    levels = np.minimum(counts.score_levels, counts.label_levels)
     with np.errstate(invalid="ignore", divide="ignore"):
-        tau: Floats = 2 * ranks.balance / (ranks.label.total**2 * (levels - 1) / levels)
+        tau: Floats = 2 * counts.balance / (counts.label.total**2 * (levels - 1) / levels)
     return np.where(levels > 1, np.clip(tau, -1, 1), np.nan)
 
 
@@ -431,22 +447,30 @@ register(
 
 
 def _pairwise_accuracy(score: ResampledScore) -> Floats:
-    return _share_of_agreements(score.ranks)
+    return _share_of_agreements(score.rank_counts)
 
 
-def _share_of_agreements(ranks: Comparisons) -> Floats:
-    """Return the share of comparisons on which score and label agree about larger, smaller or tied."""
+def _share_of_agreements(counts: Comparisons) -> Floats:
+    """Return the share of comparisons on which score and label agree about larger, smaller or tied.
+
+    Its shape is (b,) and its range [0, 1]; it is NaN for fewer than two pairs.
+    """
     import numpy as np
 
-    tied_in_both = ranks.tied_in_both
-    untied = ranks.comparisons - ranks.score.tied - ranks.label.tied + tied_in_both
+    tied_in_both = counts.tied_in_both
+    untied = counts.comparisons - counts.score.tied - counts.label.tied + tied_in_both
     with np.errstate(invalid="ignore", divide="ignore"):
-        accuracy: Floats = ((untied + ranks.balance) / 2 + tied_in_both) / ranks.comparisons
+        accuracy: Floats = ((untied + counts.balance) / 2 + tied_in_both) / counts.comparisons
     return accuracy
 
 
 def _chance_of_pairwise_accuracy(label_ties: float, score_ties: float) -> float:
-    """Return the mean share of agreements of a score whose ties and order are independent of the labels."""
+    """Return the mean share of agreements of a score whose ties and order are independent of the labels.
+
+    Args:
+        label_ties: the share of comparisons that are ties in the labels, in [0, 1].
+        score_ties: the share of comparisons that are ties in the score, in [0, 1].
+    """
     return label_ties * score_ties + (1 - label_ties) * (1 - score_ties) / 2
 
 
@@ -465,20 +489,23 @@ register(
 
 
 def _auc(score: ResampledScore) -> Floats:
-    """Return the area under the ROC curve, in which ties count half; NaN for labels that do not have two levels."""
+    """Return the area under the ROC curve, shape (b,), in [0, 1]; a tie in the score counts as half.
+
+    It is NaN if the labels do not have exactly two levels, and in a resample that lacks one of the two.
+    """
     import numpy as np
 
-    ranks = score.ranks
-    if ranks.labels_in_all != 2:
-        return np.full(ranks.balance.shape, np.nan)
+    counts = score.rank_counts
+    if counts.total_label_levels != 2:
+        return np.full(counts.balance.shape, np.nan)
     # with two levels, every comparison without a tie in the labels is one of the lower with the higher label
     with np.errstate(invalid="ignore", divide="ignore"):
-        area: Floats = (ranks.balance / (ranks.comparisons - ranks.label.tied) + 1) / 2
+        area: Floats = (counts.balance / (counts.comparisons - counts.label.tied) + 1) / 2
     return area
 
 
 def _auc_interval(observed: ObservedValue, confidence: float) -> tuple[float, float]:
-    """Return Newcombe's interval of an AUC; for grouped pairs it includes the design effect of the groups."""
+    """Return Newcombe's interval of an AUC at a level in (0, 1); for grouped pairs it includes their design effect."""
     from assay.statistics.auc_interval import newcombe_interval, newcombe_interval_of_groups
 
     if observed.grouped:
@@ -527,6 +554,8 @@ register(
 def _somers_d(score: ResampledScore) -> Floats:
     """Return Somers' D: concordant less discordant comparisons, over the comparisons without a tie in the labels.
 
+    Its shape is (b,) and its range [-1, 1]; it is NaN where the labels are constant.
+
     This is the D of the score given the label, D(Y|X) with the label as X (Somers, 1962): the share of items with
     different labels that the score orders as the labels do, less the share in the opposite order. A tie in the score
     counts as neither, and lowers the value; ties in the labels are left out, so that a perfect order reaches 1. With
@@ -534,9 +563,9 @@ def _somers_d(score: ResampledScore) -> Floats:
     """
     import numpy as np
 
-    ranks = score.ranks
+    counts = score.rank_counts
     with np.errstate(invalid="ignore", divide="ignore"):
-        d: Floats = ranks.balance / (ranks.comparisons - ranks.label.tied)
+        d: Floats = counts.balance / (counts.comparisons - counts.label.tied)
     return d
 
 
@@ -555,15 +584,15 @@ register(
 
 
 def _calibrated_pairwise_accuracy(score: ResampledScore) -> Floats:
-    """Return acc-eq, the share of agreements with calibrated ties; NaN for a constant label.
+    """Return acc-eq, the share of agreements with calibrated ties, shape (b,), in [0, 1].
 
-    With a constant label the largest threshold would always be right.
+    It is NaN for a constant label, for which the largest threshold would always be right.
     """
     import numpy as np
 
-    ranks = score.calibrated
-    label_varies = ranks.label.tied < ranks.comparisons
-    return np.where(label_varies, _share_of_agreements(ranks), np.nan)
+    counts = score.calibrated
+    label_varies = counts.label.tied < counts.comparisons
+    return np.where(label_varies, _share_of_agreements(counts), np.nan)
 
 
 def _chance_of_acc_eq(label_ties: float, score_ties: float) -> float:
@@ -591,7 +620,7 @@ register(
 
 
 def _calibrated_kendall(score: ResampledScore) -> Floats:
-    return _tau_b_of_ranks(score.calibrated)
+    return _tau_b_of_counts(score.calibrated)
 
 
 register(
@@ -607,7 +636,7 @@ register(
 
 
 def _calibrated_spearman(score: ResampledScore) -> Floats:
-    return _rho_of_ranks(score.calibrated)
+    return _rho_of_counts(score.calibrated)
 
 
 register(

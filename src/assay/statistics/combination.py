@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from assay.statistics.agreement import measure_all
 from assay.statistics.concordance import Floats
-from assay.statistics.crossvalidation import Rows, make_folds
+from assay.statistics.crossvalidation import Fold, Rows, make_folds
 from assay.statistics.learners import NAMES, Learned, Linear, Name, Recipe, Step, Targets, calibrate
 from assay.statistics.trees import Trees
 
@@ -73,12 +73,12 @@ class Inputs:
     @property
     def metrics(self) -> list[int]:
         """The indices of the inputs that are metrics."""
-        return [number for number, is_metric in enumerate(self.are_metrics) if is_metric]
+        return [index for index, is_metric in enumerate(self.are_metrics) if is_metric]
 
     @property
     def properties(self) -> list[int]:
         """The indices of the inputs that are properties of the texts."""
-        return [number for number, is_metric in enumerate(self.are_metrics) if not is_metric]
+        return [index for index, is_metric in enumerate(self.are_metrics) if not is_metric]
 
 
 @dataclass(frozen=True)
@@ -140,10 +140,21 @@ class Combination:
 
 
 def agreement_of(scores: Floats, labels: Floats, by: str, groups: Rows | None = None) -> float:
-    """Return the agreement of scores and labels by one coefficient; its chance level if undefined, or 0 without one."""
-    values = measure_all({"x": scores}, labels, statistics=(by,), resamples=0, seed=(0,), groups=groups)["x"]
-    value, chance = float(values.values[0]), float(values.chance[0])
-    return value if np.isfinite(value) else chance if np.isfinite(chance) else 0.0
+    """Return the agreement of scores and labels by one coefficient.
+
+    If the coefficient is undefined, its chance level is returned; if that is undefined too, 0.
+
+    Args:
+        scores: the scores, shape (n,), finite.
+        labels: the labels, shape (n,), finite.
+        by: the name of the coefficient.
+        groups: None, or integer codes of shape (n,), for a statistic within groups.
+    """
+    measured = measure_all({"x": scores}, labels, statistics=(by,), resamples=0, seed=(0,), groups=groups)["x"]
+    value, chance = float(measured.values[0]), float(measured.chance[0])
+    if np.isfinite(value):
+        return value
+    return chance if np.isfinite(chance) else 0.0
 
 
 def learn_combination(inputs: Inputs, options: Options) -> Combination:
@@ -171,20 +182,26 @@ def _one_blas_thread() -> AbstractContextManager[object]:
 
 
 def _learn_combination(inputs: Inputs, options: Options) -> Combination:
+    """Do what :func:`learn_combination` does, with any number of threads."""
     search = _Search(inputs, options)
-    additions = search.metrics()
-    recipe, learner, tried = search.learner([inputs.names.index(addition.name) for addition in additions])
+    additions = search.choose_metrics()
+    recipe, learner, tried = search.choose_learner([inputs.names.index(addition.name) for addition in additions])
     targets = Targets.of_labels(inputs.labels)
     functions: Sequence[Linear | Trees] = recipe.fit_steps(inputs.values, targets)
     steps = []
-    for function, margins, target in zip(functions, search.out_of_fold(recipe), targets.columns, strict=True):
+    for function, margins, target in zip(functions, search.out_of_fold_margins(recipe), targets.columns, strict=True):
         steps.append(Step(function, *calibrate(margins, target, is_class=targets.are_classes)))
     low, high = float(inputs.labels.min()), float(inputs.labels.max())
     return Combination(Learned(targets.levels, low, high, tuple(steps)), tuple(additions), learner, tried)
 
 
 class _Search:
-    """Chooses metrics and a learner by cross-validation within one set of pairs."""
+    """The choice of metrics and a learner by cross-validation within one set of pairs.
+
+    Args:
+        inputs: the inputs and labels of the pairs.
+        options: the criteria of the choice.
+    """
 
     def __init__(self, inputs: Inputs, options: Options) -> None:
         self._inputs, self._options = inputs, options
@@ -192,8 +209,8 @@ class _Search:
         self._folds = make_folds(inputs.codes, min(FOLDS, units), np.random.default_rng([options.seed, 1]))
         self._targets = Targets.of_labels(inputs.labels)
 
-    def out_of_fold(self, recipe: Recipe) -> list[Floats]:
-        """Return the held-out margins of each step, shape (n,): each pair's from the fold that tests it."""
+    def out_of_fold_margins(self, recipe: Recipe) -> list[Floats]:
+        """Return the held-out margins of each step, shape (n,): a pair's margin is from the fold that tests it."""
         margins = [np.empty(len(self._inputs.labels)) for _ in self._targets.columns]
         for fold in self._folds:
             functions = recipe.fit_steps(self._inputs.values[fold.train], self._targets.take(fold.train))
@@ -203,7 +220,7 @@ class _Search:
 
     def _cross_validated_value(self, recipe: Recipe) -> float:
         """Return the cross-validated agreement of the functions that a recipe learns."""
-        margins = self.out_of_fold(recipe)
+        margins = self.out_of_fold_margins(recipe)
         if self._targets.are_classes:
             # the expected label up to a constant: the sum over steps of the gap times the probability to exceed it
             gaps = np.diff(self._targets.levels)
@@ -222,44 +239,46 @@ class _Search:
         values = [agreement_of(scores[fold.test], labels[fold.test], by) for fold in self._folds]
         return float(np.average(values, weights=[len(fold.test) for fold in self._folds]))
 
-    def _recipe(self, name: Name, columns: Sequence[int]) -> Recipe:
+    def _recipe_of(self, name: Name, columns: Sequence[int]) -> Recipe:
         return Recipe(name, tuple(columns), self._inputs.are_metrics, self._options.seed)
 
-    def metrics(self) -> list[Addition]:
+    def choose_metrics(self) -> list[Addition]:
         """Return the metrics to combine: first the best one, then greedily the one that adds most, down to a gain.
 
         A metric is excluded if with it the combination would be slower than the budget or more expensive than the
         price, or if a limited speed or price is unknown.
         """
         inputs, options = self._inputs, self._options
-        alone = {number: self._mean_over_folds(inputs.values[:, number]) for number in inputs.metrics}
+        alone = {index: self._mean_over_folds(inputs.values[:, index]) for index in inputs.metrics}
         chosen: list[int] = []
         additions: list[Addition] = []
         while len(chosen) < options.most:
             values = {}
-            for number in inputs.metrics:
-                if number in chosen or not self._is_within_limits([*chosen, number]):
+            for index in inputs.metrics:
+                if index in chosen or not self._is_within_limits([*chosen, index]):
                     continue
-                values[number] = (
-                    self._cross_validated_value(self._recipe("linear", [*chosen, number])) if chosen else alone[number]
-                )
+                if chosen:
+                    values[index] = self._cross_validated_value(self._recipe_of("linear", [*chosen, index]))
+                else:
+                    values[index] = alone[index]
             if not values:
                 break
-            best = max(values, key=lambda number: values[number])
+            best = max(values, key=lambda index: values[index])
             if additions and values[best] < additions[-1].value + GAIN:
                 break
             chosen.append(best)
             additions.append(Addition(inputs.names[best], values[best], alone[best]))
         return additions
 
-    def _is_within_limits(self, numbers: Sequence[int]) -> bool:
-        names = [self._inputs.names[number] for number in numbers]
+    def _is_within_limits(self, indices: Sequence[int]) -> bool:
+        """Tell whether the metrics at *indices* together keep the budget and the price; an unknown one does not."""
+        names = [self._inputs.names[index] for index in indices]
         budget, price_limit = self._options.budget, self._options.price
         speed, price = self._inputs.speed_of(names), self._inputs.price_of(names)
         is_fast_enough = budget is None or (speed is not None and speed >= budget)
         return is_fast_enough and (price_limit is None or (price is not None and price <= price_limit))
 
-    def learner(self, members: Sequence[int]) -> tuple[Recipe, str, dict[str, float]]:
+    def choose_learner(self, members: Sequence[int]) -> tuple[Recipe, str, dict[str, float]]:
         """Return the recipe of the simplest of the best learners, its name, and the agreement of each learner by name.
 
         Properties of the texts are tried beside the metrics, by all learners but the mean.
@@ -270,9 +289,9 @@ class _Search:
             if learner == "mean" and len(members) < 2 and len(self._options.learners) > 1:
                 # the mean of one metric is a linear function of it, which is tried anyway
                 continue
-            recipes[learner] = self._recipe(learner, members)
+            recipes[learner] = self._recipe_of(learner, members)
             if properties and learner != "mean":
-                recipes[f"{learner} with properties"] = self._recipe(learner, [*members, *properties])
+                recipes[f"{learner} with properties"] = self._recipe_of(learner, [*members, *properties])
         tried = {name: self._cross_validated_value(recipe) for name, recipe in recipes.items()}
         best = next(iter(tried))
         for name, value in tried.items():
@@ -321,7 +340,8 @@ def learn_and_test(
     """Return a combination with its held-out scores, and the learning curve.
 
     Args:
-        inputs, options: see :func:`learn_combination`.
+        inputs: at least one metric of at least :data:`MIN_PAIRS` pairs with at least two distinct labels.
+        options: the criteria of the choice.
         curve: whether to compute the learning curve.
         advance: called with 1 for each learned combination; :func:`combination_count` returns their number.
     """
@@ -329,32 +349,34 @@ def learn_and_test(
     outer = make_folds(inputs.codes, min(FOLDS, len(np.unique(inputs.codes))), rng)
     combination = learn_combination(inputs, options)
     advance(1)
-    whole = combination.learned.values(inputs.values)
+    reference_scores = combination.learned.values(inputs.values)
     scores = np.empty(len(inputs.labels))
     folds = []
     for fold in outer:
-        folds.append(learn_combination(inputs.take(fold.train), options))
-        scores[fold.test] = _on_one_scale(folds[-1].learned, inputs.values[fold.train], inputs.values[fold.test], whole)
+        of_fold = learn_combination(inputs.take(fold.train), options)
+        folds.append(of_fold)
+        scores[fold.test] = _scores_on_common_scale(of_fold.learned, inputs, fold, reference_scores)
         advance(1)
     points = []
     for size in curve_sizes(len(inputs.labels)) if curve else ():
-        of_size, sizes = np.empty(len(scores)), []
+        size_scores, sizes = np.empty(len(scores)), []
         for fold in outer:
             part = inputs.take(_sample_rows(inputs.codes, fold.train, size, rng))
             sizes.append(len(part.labels))
             if len(np.unique(part.labels)) < 2:
-                of_size[fold.test] = part.labels.mean()
+                # nothing can be learned from equal labels
+                size_scores[fold.test] = part.labels.mean()
             else:
                 learned = learn_combination(part, options).learned
-                of_size[fold.test] = _on_one_scale(learned, inputs.values[fold.train], inputs.values[fold.test], whole)
+                size_scores[fold.test] = _scores_on_common_scale(learned, inputs, fold, reference_scores)
             advance(1)
-        value = agreement_of(of_size, inputs.labels, options.by)
+        value = agreement_of(size_scores, inputs.labels, options.by)
         points.append(CurvePoint(round(float(np.mean(sizes))), value))
     return Study(combination, scores, tuple(folds), tuple(points))
 
 
-def _on_one_scale(learned: Learned, train: Floats, test: Floats, whole: Floats) -> Floats:
-    """Return the scores of a fold's tested pairs on the scale of the combination learned from all pairs, (tested,).
+def _scores_on_common_scale(learned: Learned, inputs: Inputs, fold: Fold, reference_scores: Floats) -> Floats:
+    """Return the scores of a fold's tested pairs, shape (tested,), on the scale of the combination of all pairs.
 
     Each score is mapped to the same quantile of the scores of all pairs. Without that, the pooled scores of several
     folds agree less with the labels than the scores of any fold: a fold that tests more right answers leaves fewer to
@@ -363,14 +385,17 @@ def _on_one_scale(learned: Learned, train: Floats, test: Floats, whole: Floats) 
 
     Args:
         learned: the function that was learned in the fold.
-        train, test: the inputs of the fold's training pairs and tested pairs.
-        whole: the scores of all pairs by the combination learned from all pairs.
+        inputs: the inputs of all n pairs.
+        fold: the rows of the training pairs and of the tested pairs.
+        reference_scores: the scores of all pairs by the combination learned from all pairs, shape (n,).
     """
-    train_scores, values = np.sort(learned.values(train)), learned.values(test)
+    train_scores = np.sort(learned.values(inputs.values[fold.train]))
+    values = learned.values(inputs.values[fold.test])
     below = np.searchsorted(train_scores, values, "left")
     not_above = np.searchsorted(train_scores, values, "right")
     share = (below + not_above) / (2 * len(train_scores))
-    scores: Floats = np.interp(share, (np.arange(len(whole)) + 0.5) / len(whole), np.sort(whole))
+    n = len(reference_scores)
+    scores: Floats = np.interp(share, (np.arange(n) + 0.5) / n, np.sort(reference_scores))
     return scores
 
 
@@ -378,6 +403,7 @@ def curve_sizes(n: int) -> list[int]:
     """Return the numbers of pairs of the learning curve, ascending, for n pairs in all."""
     sizes = []
     size = CURVE_START
+    # the last point has clearly fewer pairs than the training part of a fold, whose result is known already
     while size <= n * (FOLDS - 1) / FOLDS / 1.5:
         sizes.append(size)
         size *= 2
@@ -402,6 +428,6 @@ def _sample_rows(codes: Rows, rows: Rows, size: int, rng: np.random.Generator) -
     rank_of_unit = np.empty(int(codes.max()) + 1, dtype=np.intp)
     rank_of_unit[units] = np.arange(len(units))
     order = rows[np.argsort(rank_of_unit[codes[rows]], kind="stable")]
-    last = rank_of_unit[codes[order[min(size, len(order)) - 1]]]
-    chosen: NDArray[np.intp] = np.sort(order[rank_of_unit[codes[order]] <= last])
+    last_rank = rank_of_unit[codes[order[min(size, len(order)) - 1]]]
+    chosen: NDArray[np.intp] = np.sort(order[rank_of_unit[codes[order]] <= last_rank])
     return chosen

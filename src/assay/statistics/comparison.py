@@ -10,7 +10,7 @@ import numpy as np
 
 from assay.statistics.agreement import MIN_UNITS, Coefficients, percentile_interval
 from assay.statistics.concordance import Floats
-from assay.statistics.draws import Drawn, MetricPair, draw_all
+from assay.statistics.draws import MetricPair, PairDraws, draw_all
 from assay.statistics.jackknife import JackknifeVariance
 
 #: Differences nearer than this to the observed one count as equal to it.
@@ -73,9 +73,12 @@ class Difference:
 
 
 def compare(first: Floats, second: Floats, labels: Floats, **settings: Any) -> list[Difference]:
-    """Compare two scores of the same pairs, each of shape (n,): one :class:`Difference` per statistic.
+    """Return one :class:`Difference` per statistic of two scores of the same pairs.
 
-    The settings are those of :func:`compare_all`.
+    Args:
+        first, second: the scores, shape (n,), NaN for a pair without a score.
+        labels: the labels, shape (n,), finite.
+        **settings: the statistics, the confidence and the draws of :func:`compare_all`.
     """
     return compare_all({"first": first, "second": second}, labels, **settings)["first", "second"]
 
@@ -83,7 +86,7 @@ def compare(first: Floats, second: Floats, labels: Floats, **settings: Any) -> l
 def compare_all(
     scores: Mapping[str, Floats], labels: Floats, *, statistics: Sequence[str], confidence: float, **draws: Any
 ) -> dict[MetricPair, list[Difference]]:
-    """Compare scores of the same pairs pairwise.
+    """Return the differences of each two scores of the same pairs.
 
     Args:
         scores: arrays of shape (n,) by name; NaN marks a pair without a score.
@@ -123,13 +126,13 @@ def average(parts: Sequence[Coefficients]) -> Coefficients:
     )
 
 
-def average_drawn(parts: Sequence[Drawn]) -> Drawn:
+def average_draws(parts: Sequence[PairDraws]) -> PairDraws:
     """Return the draws of two scores averaged over datasets, coefficient by coefficient; without Williams' test."""
     first = average([part.first for part in parts])
     second = average([part.second for part in parts])
     variances = [part.variance for part in parts if part.variance is not None]
     variance = JackknifeVariance.of_mean(variances) if len(variances) == len(parts) else None
-    return Drawn(first, second, _mean_if_complete([part.permuted for part in parts]), np.nan, variance)
+    return PairDraws(first, second, _mean_if_complete([part.permuted for part in parts]), np.nan, variance)
 
 
 def _mean_if_complete(arrays: Sequence[Floats | None]) -> Floats | None:
@@ -138,12 +141,18 @@ def _mean_if_complete(arrays: Sequence[Floats | None]) -> Floats | None:
     return np.mean(present, axis=0) if len(present) == len(arrays) else None
 
 
-def summarise(drawn: Drawn, statistics: Sequence[str], confidence: float) -> list[Difference]:
-    """Return one :class:`Difference` per statistic, with intervals at a level in (0, 1)."""
+def summarise(drawn: PairDraws, statistics: Sequence[str], confidence: float) -> list[Difference]:
+    """Return the difference of two scores in each statistic, with intervals at a level in (0, 1).
+
+    Args:
+        drawn: the draws of the two scores.
+        statistics: the names of the statistics, in the order of the draws.
+        confidence: the level of the intervals.
+    """
     return [_test_difference(name, index, drawn, confidence) for index, name in enumerate(statistics)]
 
 
-def _test_difference(name: str, index: int, drawn: Drawn, confidence: float) -> Difference:
+def _test_difference(name: str, index: int, drawn: PairDraws, confidence: float) -> Difference:
     """Return the difference of two scores in the statistic *name*, whose position in the draws is *index*.
 
     Tests and interval are added step by step, as far as the draws allow; a note says why one is missing.
@@ -163,10 +172,11 @@ def _test_difference(name: str, index: int, drawn: Drawn, confidence: float) -> 
         n=drawn.first.n,
         note="",
     )
-    if difference.value is None:
+    value = difference.value
+    if value is None:
         return replace(difference, note="undefined" if drawn.first.n else "no pair has both scores")
     if drawn.permuted is not None:
-        p_permutation = _p_permutation(difference.value, drawn.permuted[index])
+        p_permutation = _p_permutation(value, drawn.permuted[index])
         difference = replace(difference, p_permutation=p_permutation)
     if name == "pearson":
         difference = replace(difference, p_williams=_none_if_nan(drawn.p_williams))
@@ -174,19 +184,18 @@ def _test_difference(name: str, index: int, drawn: Drawn, confidence: float) -> 
     if units < MIN_UNITS:
         return replace(difference, note=f"no interval and no t-test below {MIN_UNITS} {units_name}")
     if drawn.variance is not None:
-        difference = _with_t_test(difference, drawn.variance, index)
+        difference = _add_t_test(difference, drawn.variance, index)
     if drawn.first.resampled is not None and drawn.second.resampled is not None:
         resampled = drawn.first.resampled[index] - drawn.second.resampled[index]
         low, high = percentile_interval(resampled, units, confidence) or (None, None)
         difference = replace(difference, low=low, high=high)
     elif drawn.first.has_intervals and difference.degrees is not None and drawn.variance is not None:
-        half_width = drawn.variance.reach(index, confidence)
-        value = difference.value or 0.0
+        half_width = drawn.variance.half_width(index, confidence)
         difference = replace(difference, low=value - half_width, high=value + half_width)
     return difference
 
 
-def _with_t_test(difference: Difference, variance: JackknifeVariance, index: int) -> Difference:
+def _add_t_test(difference: Difference, variance: JackknifeVariance, index: int) -> Difference:
     """Return a defined difference with its t-test, by the jackknife variance of the statistic at *index*.
 
     Arvesen (1969) tests the mean of the pseudo-values. This tests the observed difference instead, which is what the

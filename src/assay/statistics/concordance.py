@@ -62,7 +62,7 @@ class Concordance(ABC):
     @classmethod
     @abstractmethod
     def of(cls, score_codes: Indices, label_codes: Indices, levels: int) -> Self:
-        """Lay out k cells that are sorted by (label, score).
+        """Return the layout of k cells that are sorted by (label, score).
 
         Args:
             score_codes: the code of each cell's score, shape (k,).
@@ -119,7 +119,7 @@ class LevelPairs(Concordance):
 
     @classmethod
     def of(cls, score_codes: Indices, label_codes: Indices, levels: int) -> Self:
-        """See :meth:`Concordance.of`."""
+        """Return the comparisons of every pair of levels, for k cells that are sorted by (label, score)."""
         bounds = np.searchsorted(label_codes, np.arange(levels + 1)).astype(np.intp)
         codes = [score_codes[bounds[level] : bounds[level + 1]] for level in range(levels)]
         pairs = []
@@ -131,18 +131,18 @@ class LevelPairs(Concordance):
         return cls(bounds, pairs)
 
     def count(self, cells: Floats, scores: Floats | None, label_ranks: Floats) -> tuple[Floats, Floats]:
-        """See :meth:`Concordance.count`.
+        """Return the balance and the sum of products of centred mid-ranks, each of shape (b,).
 
         The centred mid-rank of a pair is half the sum of the signs of its differences from all other pairs. Within a
         level these signs cancel, so that the rank sum of a level is half its balance against the other levels.
         """
-        width = cells.shape[1]
+        resamples = cells.shape[1]
         running_sums: dict[int, Floats] = {}
-        balance, product = np.zeros(width), np.zeros(width)
+        balance, product = np.zeros(resamples), np.zeros(resamples)
         for pair in self.pairs:
             if pair.base not in running_sums:
                 base_cells = cells[self.bounds[pair.base] : self.bounds[pair.base + 1]]
-                sums = np.zeros((len(base_cells) + 1, width))
+                sums = np.zeros((len(base_cells) + 1, resamples))
                 np.cumsum(base_cells, axis=0, out=sums[1:])
                 running_sums[pair.base] = sums
             sums = running_sums[pair.base]
@@ -191,7 +191,7 @@ class _Split:
         is_right: NDArray[np.bool_],
         is_left: NDArray[np.bool_],
     ) -> Self:
-        """Lay out the comparisons between the cells on either side of one bit.
+        """Return the comparisons between the cells on either side of one bit.
 
         Args:
             order: the indices of all cells, ordered by (node, score), shape (k,).
@@ -256,7 +256,7 @@ class LevelTree(Concordance):
 
     @classmethod
     def of(cls, score_codes: Indices, label_codes: Indices, levels: int) -> Self:
-        """See :meth:`Concordance.of`."""
+        """Return the comparisons at each bit of the label codes, for k cells that are sorted by (label, score)."""
         by_score = np.argsort(score_codes, kind="stable")
         splits = []
         for bit in range((levels - 1).bit_length()):
@@ -268,7 +268,7 @@ class LevelTree(Concordance):
         return cls(run_starts(np.diff(label_codes) != 0), score_codes, by_score, splits)
 
     def count(self, cells: Floats, scores: Floats | None, label_ranks: Floats) -> tuple[Floats, Floats]:
-        """See :meth:`Concordance.count`."""
+        """Return the balance and the sum of products of centred mid-ranks, each of shape (b,)."""
         balance = np.zeros(cells.shape[1])
         for split in self.splits:
             balance += split.balance(cells)
@@ -412,6 +412,5 @@ def _sum_run_ends(running: NDArray[Any], starts: Indices, n: int) -> tuple[NDArr
     """
     ends = np.append(starts[1:], n)
     lengths = ends - starts
-    return np.repeat(running[starts] + running[ends], lengths), np.repeat(
-        (starts + ends).astype(running.dtype), lengths
-    )
+    running_ends = np.repeat(running[starts] + running[ends], lengths)
+    return running_ends, np.repeat((starts + ends).astype(running.dtype), lengths)

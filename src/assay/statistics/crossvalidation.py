@@ -81,7 +81,7 @@ def make_folds(codes: Rows, k: int, rng: np.random.Generator) -> list[Fold]:
     return folds
 
 
-def leave_one_out(values: Sequence[str], codes: Rows) -> list[Fold]:
+def leave_one_value_out(values: Sequence[str], codes: Rows) -> list[Fold]:
     """Return one fold per value, which tests the pairs with that value and trains on all others.
 
     A pair that shares its code with a tested pair is left out of the training rows of that fold.
@@ -147,7 +147,7 @@ class Average:
     """One coefficient over folds.
 
     Attributes:
-        value: the mean over the folds in which the coefficient is defined, in [-1, 1]; None if it is in none.
+        value: the mean over the folds in which the coefficient is defined, in [-1, 1]; None if there are none.
         deviation: the standard deviation over these folds (n - 1); None for fewer than two.
         folds: the name of each fold with its estimate, whose note says why it is undefined.
     """
@@ -158,7 +158,7 @@ class Average:
 
     @classmethod
     def of_folds(cls, folds: Sequence[tuple[str, Estimate]]) -> Average:
-        """Return the average of a coefficient over named folds."""
+        """Return the average of a coefficient over folds, given as the name and the estimate of each."""
         defined = [estimate.value for _, estimate in folds if estimate.value is not None]
         mean = float(np.mean(defined)) if defined else None
         deviation = float(np.std(defined, ddof=1)) if len(defined) > 1 else None
@@ -166,7 +166,7 @@ class Average:
 
     @property
     def undefined(self) -> dict[str, str]:
-        """Folds in which the coefficient is undefined, and why."""
+        """The reason why the coefficient is undefined, by name of each fold in which it is."""
         return {name: estimate.note for name, estimate in self.folds if estimate.value is None}
 
 
@@ -188,7 +188,7 @@ class SourceAgreement:
 
 
 @dataclass(frozen=True)
-class Validated:
+class CrossValidated:
     """The agreement of one method.
 
     Attributes:
@@ -206,18 +206,20 @@ class Validated:
     missing: int
 
 
-def recorded_scores(scores: Floats) -> ScoresOf:
-    """Return a method that needs no training: it looks up scores of shape (n,), whatever was trained on."""
+def lookup_of_scores(scores: Floats) -> ScoresOf:
+    """Return a method that needs no training: a function that looks up the tested rows in scores of shape (n,)."""
     return lambda train, test: scores[test]
 
 
-def cross_validate(labels: Floats, partition: Partition, scores_of: ScoresOf, statistics: Sequence[str]) -> Validated:
+def cross_validate(
+    labels: Floats, partition: Partition, scores_of: ScoresOf, statistics: Sequence[str]
+) -> CrossValidated:
     """Return the agreement of scores with the labels of held-out pairs.
 
     Args:
         labels: the labels, shape (n,), finite.
         partition: the folds and sources of the pairs.
-        scores_of: the method, which trains on some rows and scores others; called once per fold, then once per source.
+        scores_of: the method, a function of training rows and tested rows; called once per fold, then once per source.
         statistics: names from :data:`~assay.statistics.coefficients.STATISTICS`.
 
     Raises:
@@ -231,7 +233,7 @@ def cross_validate(labels: Floats, partition: Partition, scores_of: ScoresOf, st
         tested = _averages_over_folds(fold_scores, labels, partition.folds, rows, statistics)
         left_out = _estimates_of_scores(left_out_scores[rows], labels[rows], statistics)
         sources.append(SourceAgreement(name, len(rows), tested, left_out))
-    return Validated(
+    return CrossValidated(
         _averages_over_folds(fold_scores, labels, partition.folds, all_rows, statistics),
         _estimates_of_scores(fold_scores, labels, statistics),
         tuple(sources),
@@ -249,7 +251,7 @@ def _estimates_of_scores(scores: Floats, labels: Floats, statistics: Sequence[st
 def _averages_over_folds(
     scores: Floats, labels: Floats, folds: Sequence[Fold], rows: Rows, statistics: Sequence[str]
 ) -> dict[str, Average]:
-    """Return the average of each statistic over folds, computed in each fold on the tested_rows pairs among *rows*."""
+    """Return the average of each statistic over folds, computed in each fold on its tested pairs among *rows*."""
     estimates_by_statistic: dict[str, list[tuple[str, Estimate]]] = {statistic: [] for statistic in statistics}
     for fold in folds:
         tested_rows = np.intersect1d(fold.test, rows)

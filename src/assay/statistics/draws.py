@@ -14,7 +14,7 @@ from itertools import chain, combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.statistics.agreement import PREPARED_BYTES, Coefficients, influence_values, measure_all
+from assay.statistics.agreement import PREPARED_BYTES, Coefficients, measure_all, measure_by_influence
 from assay.statistics.cells import score_codes
 from assay.statistics.coefficients import is_by_influence
 from assay.statistics.concordance import Floats
@@ -23,10 +23,10 @@ from assay.statistics.jackknife import JackknifeVariance, leave_one_out
 from assay.statistics.resampling import BLOCK
 from assay.statistics.significance import williams
 
-#: Bytes of an :class:`Exchange` a pair of texts, about.
+#: The approximate number of bytes of an :class:`Exchange` per pair of texts.
 _EXCHANGE_BYTES = 400
 
-#: Names of two scores, the first less the second.
+#: The names of two scores, of which the second is subtracted from the first.
 MetricPair = tuple[str, str]
 
 
@@ -47,7 +47,10 @@ class Swaps:
     groups: NDArray[np.intp] | None = None
 
     def blocks(self) -> Iterator[Floats]:
-        """Yield 0 and 1 (exchanged) in blocks of shape (n, b); the draws do not depend on the size of a block."""
+        """Yield the draws in blocks of shape (n, b): 1 for a pair whose scores are exchanged, else 0.
+
+        The b of all blocks add up to *permutations*. The draws do not depend on the size of a block.
+        """
         if self.n == 0:
             return
         rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(self.seed)))
@@ -56,6 +59,7 @@ class Swaps:
         done = 0
         while done < self.permutations:
             b = min(width, self.permutations - done)
+            # one random bit per unit; the number of bytes is rounded up
             bytes_drawn = np.stack([rng.integers(256, size=-(-units // 8), dtype=np.uint8) for _ in range(b)])
             drawn = np.unpackbits(bytes_drawn, axis=1, count=units).T.astype(np.float64, order="C")
             yield drawn if self.groups is None else drawn[self.groups]
@@ -63,7 +67,7 @@ class Swaps:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class PairDraws:
     """The draws of two scores, which :func:`~assay.statistics.comparison.summarise` turns into differences.
 
     Attributes:
@@ -98,7 +102,7 @@ def draw_all(
     interval: str = "bootstrap",
     metric_pairs: Sequence[MetricPair] | None = None,
     advance: Callable[[int], None] | None = None,
-) -> dict[MetricPair, Drawn]:
+) -> dict[MetricPair, PairDraws]:
     """Return the draws of each metric pair: resamples and exchanges over the pairs of texts that have both scores.
 
     Args:
@@ -119,7 +123,7 @@ def draw_all(
     pairs_by_rows: dict[bytes, list[MetricPair]] = {}
     for first, second in compared:
         pairs_by_rows.setdefault(np.packbits(known[first] & known[second]).tobytes(), []).append((first, second))
-    drawn: dict[MetricPair, Drawn] = {}
+    drawn: dict[MetricPair, PairDraws] = {}
     for pairs_with_same_rows in pairs_by_rows.values():
         first, second = pairs_with_same_rows[0]
         rows = known[first] & known[second]
@@ -151,12 +155,12 @@ def _draw_on_same_rows(
     seed: Sequence[int],
     interval: str,
     advance: Callable[[int], None] | None,
-) -> dict[MetricPair, Drawn]:
+) -> dict[MetricPair, PairDraws]:
     """Return the draws of metric pairs whose scores have no gaps, shape (n,); n may be 0."""
     n = len(labels)
     if n and is_by_influence(interval, n):
         coefficients, left_out = {}, {}
-        for name, measured, without_each in influence_values(scores, labels, groups, statistics):
+        for name, measured, without_each in measure_by_influence(scores, labels, groups, statistics):
             coefficients[name] = measured if resamples else replace(measured, variance=None)
             left_out[name] = without_each
     else:
@@ -164,6 +168,7 @@ def _draw_on_same_rows(
         left_out = leave_one_out(scores, labels, statistics=statistics, groups=groups) if n else {}
     permuted: dict[MetricPair, Floats] = {}
     if permutations and n:
+        # not the seed of the resamples, so that both draws are independent
         swaps = Swaps(n, permutations, (*seed, 1), groups)
         permuted = _permuted_differences(metric_pairs, scores, labels, swaps, statistics, advance)
     drawn = {}
@@ -174,7 +179,7 @@ def _draw_on_same_rows(
             index = list(statistics).index("pearson")
             first_r, second_r = coefficients[first].values[index], coefficients[second].values[index]
             p_williams = _p_williams(scores[first], scores[second], first_r, second_r)
-        drawn[first, second] = Drawn(
+        drawn[first, second] = PairDraws(
             coefficients[first],
             coefficients[second],
             permuted.get((first, second)),
@@ -203,6 +208,14 @@ def _permuted_differences(
 
     A metric pair with a constant score is left out. Each block of exchanges is drawn once per batch of metric pairs
     that fits into memory.
+
+    Args:
+        metric_pairs: the metric pairs to compare.
+        scores: the scores by metric, shape (n,), finite.
+        labels: the labels, shape (n,), finite.
+        swaps: the exchanges.
+        statistics: names from :data:`~assay.statistics.coefficients.STATISTICS`.
+        advance: called with the number of (metric pair, permutation) units done; pairs that are left out count as done.
     """
     # a score that varies only by rounding cannot be standardised
     varying = {name for name, values in scores.items() if score_codes(values).any()}
@@ -214,12 +227,13 @@ def _permuted_differences(
         for first, second in batch:
             if first in varying and second in varying:
                 exchanges[first, second] = Exchange.of(scores[first], scores[second], labels, swaps.groups)
-        blocks: dict[MetricPair, list[Floats]] = {metric_pair: [] for metric_pair in exchanges}
-        for block in swaps.blocks():
+        difference_blocks: dict[MetricPair, list[Floats]] = {metric_pair: [] for metric_pair in exchanges}
+        for swap_block in swaps.blocks():
             for metric_pair, exchange in exchanges.items():
-                blocks[metric_pair].append(exchange.differences(block, statistics))
+                difference_blocks[metric_pair].append(exchange.differences(swap_block, statistics))
             if advance:
-                advance(block.shape[1] * len(batch))
-        for metric_pair, differences in blocks.items():
-            permuted[metric_pair] = np.concatenate(differences, axis=1)
+                # with the pairs that were left out, since the caller expects units for all metric pairs
+                advance(swap_block.shape[1] * len(batch))
+        for metric_pair, blocks in difference_blocks.items():
+            permuted[metric_pair] = np.concatenate(blocks, axis=1)
     return permuted

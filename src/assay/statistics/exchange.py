@@ -1,7 +1,7 @@
-"""Two scores of the same pairs, exchanged pair by pair: the coefficients of what comes out, without sorting again.
+"""Two scores of the same pairs, exchanged pair by pair: the coefficients of both results, without sorting again.
 
 After an exchange the first score is a choice of n out of the 2 n values of both, and the second one its complement.
-Balance and rank product of a choice w (0 or 1 a value) are sums over comparisons, of w(u) w(v) k(u, v). For the
+Balance and rank product of a choice w (0 or 1 per value) are sums over comparisons of w(u) w(v) k(u, v). For the
 complement w(u) w(v) becomes (1 - w(u)) (1 - w(v)), and the difference of the two is w(u) + w(v) - 1: the products
 cancel, so that the difference is a sum over single values, laid out once for all exchanges. Where no two of the 2 n
 values are tied the coefficients have fixed denominators, and nothing else is needed; with ties the choice itself is
@@ -17,14 +17,14 @@ from functools import cached_property
 
 import numpy as np
 
-from assay.statistics.cells import Cells, Labels, RankCounts, Within, score_codes
+from assay.statistics.cells import Cells, Labels, RankCounts, WithinGroups, score_codes
 from assay.statistics.coefficients import STATISTICS
 from assay.statistics.concordance import Floats, Indices, ItemBalance
 from assay.statistics.tie_calibration import CalibratedCounts
 
 
 @dataclass(frozen=True)
-class _Linear:
+class _LinearSum:
     """A sum over pairs that is linear in which of them are exchanged.
 
     Attributes:
@@ -36,13 +36,13 @@ class _Linear:
     change: Floats
 
     @classmethod
-    def of(cls, values: Floats) -> _Linear:
-        """Sum values of the first score, then of the second one, shape (2 n,)."""
+    def of(cls, values: Floats) -> _LinearSum:
+        """Return the sum over *values*, shape (2 n,): those of the first score, and then those of the second."""
         first, second = np.split(values, 2)
         return cls(float(first.sum()), second - first)
 
-    def under(self, swaps: Floats) -> Floats:
-        """Return the sum of the first score after exchanges of shape (n, b)."""
+    def sum_after(self, swaps: Floats) -> Floats:
+        """Return the sum of the first score after exchanges of shape (n, b), in an array of shape (b,)."""
         total: Floats = self.constant + self.change @ swaps
         return total
 
@@ -54,42 +54,45 @@ class Exchange:
     Attributes:
         labels: the labels of the 2 n values: the labels of the pairs, repeated.
         cells: the 2 n values of both scores, each standardised, against the labels.
-        moments: sums of x, x^2 and x y of the first score.
+        moments: the sums of x, x^2 and x y of the first score.
         totals: the same sums over both scores.
         balance: the balance of the first score less that of the second one.
         rank_product: the rank product of the first score less that of the second one.
-        pair_accuracy: pair accuracy of the first score less that of the second one; None without groups, or where no
+        pair_accuracy: the pair accuracy of the first score less that of the second one; None without groups, or if no
             group has two labels.
     """
 
     labels: Labels
     cells: Cells
-    moments: tuple[_Linear, _Linear, _Linear]
+    moments: tuple[_LinearSum, _LinearSum, _LinearSum]
     totals: tuple[float, float, float]
-    balance: _Linear
-    rank_product: _Linear
-    pair_accuracy: _Linear | None
+    balance: _LinearSum
+    rank_product: _LinearSum
+    pair_accuracy: _LinearSum | None
 
     @classmethod
     def of(cls, first: Floats, second: Floats, labels: Floats, groups: Indices | None = None) -> Exchange:
-        """Join two scores, neither of them constant, of pairs with finite labels, each of shape (n,).
+        """Return the layout of two scores, from which all exchanges are computed.
 
-        With groups (codes of shape (n,)) the exchanges must be the same for all pairs of a group.
+        Args:
+            first, second: the scores, shape (n,), finite and not constant.
+            labels: the labels of the same pairs, shape (n,), finite.
+            groups: None, or codes of shape (n,): exchanges must then be the same for all pairs of a group.
         """
         joined = np.concatenate([_standardise_both(first), _standardise_both(second)])
         spread = labels.std()
-        y = np.tile((labels - labels.mean()) / spread if spread else labels * 0, 2)
-        rows = (joined, joined * joined, joined * y)
+        standard_labels = (labels - labels.mean()) / spread if spread else np.zeros_like(labels)
+        products = (joined, joined * joined, joined * np.tile(standard_labels, 2))
         doubled = Labels.of(np.tile(labels, 2))
         codes = score_codes(joined)
-        ranks = Labels.of(labels).count(np.ones((len(labels), 1))).ranks[:, 0]
+        label_ranks = Labels.of(labels).count(np.ones((len(labels), 1))).ranks[:, 0]
         return cls(
             doubled,
             Cells.of(codes, doubled),
-            (_Linear.of(rows[0]), _Linear.of(rows[1]), _Linear.of(rows[2])),
-            (float(rows[0].sum()), float(rows[1].sum()), float(rows[2].sum())),
+            (_LinearSum.of(products[0]), _LinearSum.of(products[1]), _LinearSum.of(products[2])),
+            (float(products[0].sum()), float(products[1].sum()), float(products[2].sum())),
             _excess_over_complement(ItemBalance(codes, doubled.codes).balance_of_each_item()),
-            _excess_over_complement(_rank_product_of_each(codes, ranks[doubled.codes])),
+            _excess_over_complement(_rank_product_parts(codes, label_ranks[doubled.codes])),
             None if groups is None else _accuracy_difference(first, second, labels, groups),
         )
 
@@ -98,11 +101,11 @@ class Exchange:
 
         Args:
             swaps: 1 where the scores of a pair are exchanged, else 0, shape (n, b).
-            statistics: names out of :data:`~assay.statistics.coefficients.STATISTICS`.
+            statistics: names from :data:`~assay.statistics.coefficients.STATISTICS`.
 
         Returns:
-            Shape (statistics, b), NaN where undefined, as calibrated statistics are: the two scores have thresholds of
-            their own, and what is exchanged has neither.
+            The differences, shape (statistics, b), NaN where undefined. Calibrated statistics are undefined, because
+            each score has a threshold of its own, which does not apply to a mixture of both.
         """
         exchanged = _Exchanged(self, swaps)
         first, second = _Side(exchanged, 0), _Side(exchanged, 1)
@@ -113,23 +116,30 @@ class Exchange:
         return np.stack(differences)
 
     def product_moments(self, swaps: Floats) -> tuple[Floats, Floats]:
-        """Return Pearson's r of both scores after exchanges of shape (n, b), each of shape (b,)."""
+        """Return Pearson's r of both scores after exchanges of shape (n, b), each of shape (b,); NaN for a constant."""
         n = len(swaps)
-        first = np.stack([moment.under(swaps) for moment in self.moments])
+        first = np.stack([moment.sum_after(swaps) for moment in self.moments])
         both = np.array(self.totals)[:, None]
         return _correlation(first / n), _correlation((both - first) / n)
 
     def ordered_within_groups(self, swaps: Floats) -> tuple[Floats, Floats]:
-        """Return two numbers per exchange, whose difference is the difference of the pair accuracies."""
+        """Return two arrays of shape (b,) whose difference is that of the pair accuracies after exchanges.
+
+        The accuracies themselves are not known: only their difference follows from the exchanges. Both arrays are NaN
+        without groups, or if no group has two labels.
+        """
         if self.pair_accuracy is None:
             undefined = np.full(swaps.shape[1], np.nan)
             return undefined, undefined
-        half = self.pair_accuracy.under(swaps) / 2
+        half = self.pair_accuracy.sum_after(swaps) / 2
         return half, -half
 
-    def ranks(self, swaps: Floats) -> tuple[RankCounts, RankCounts]:
-        """Count the two scores after exchanges; without ties, what is the same in both is left out."""
-        excess, rank_excess = self.balance.under(swaps), self.rank_product.under(swaps)
+    def rank_counts(self, swaps: Floats) -> tuple[RankCounts, RankCounts]:
+        """Return the rank counts of both scores after exchanges of shape (n, b).
+
+        Without ties, half the excess of balance and rank product stands for each side: only the difference is known.
+        """
+        excess, rank_excess = self.balance.sum_after(swaps), self.rank_product.sum_after(swaps)
         if self.cells.tie_free:
             counts = self._counts_without_ties(swaps.shape)
             return (
@@ -142,12 +152,16 @@ class Exchange:
         return first, replace(second, balance=first.balance - excess, rank_product=first.rank_product - rank_excess)
 
     def _counts_without_ties(self, shape: tuple[int, ...]) -> RankCounts:
-        """Return the counts of n pairs without tied scores, balance and rank product left at 0."""
-        n, width = shape
-        any_choice = np.broadcast_to(np.repeat([[1.0], [0.0]], n, axis=0), (2 * n, width))
-        counted = self.labels.count_choices(any_choice)
-        nothing, ones = np.zeros(width), np.broadcast_to(1.0, shape)
-        return RankCounts(counted.singles, counted.ties, nothing, nothing, ones, counted.counts, ones)
+        """Return the counts of n pairs without tied scores under exchanges of a shape (n, b).
+
+        Balance and rank product are 0, for the caller to set.
+        """
+        n, exchanges = shape
+        # every exchange chooses the same labels, so that any choice will do
+        any_choice = np.broadcast_to(np.repeat([[1.0], [0.0]], n, axis=0), (2 * n, exchanges))
+        labels = self.labels.count_choices(any_choice)
+        zeros, ones = np.zeros(exchanges), np.broadcast_to(1.0, shape)
+        return RankCounts(labels.singles, labels.ties, zeros, zeros, ones, labels.counts, ones)
 
 
 @dataclass(frozen=True)
@@ -158,8 +172,8 @@ class _Exchanged:
     swaps: Floats
 
     @cached_property
-    def ranks(self) -> tuple[RankCounts, RankCounts]:
-        return self.exchange.ranks(self.swaps)
+    def rank_counts(self) -> tuple[RankCounts, RankCounts]:
+        return self.exchange.rank_counts(self.swaps)
 
     @cached_property
     def product_moments(self) -> tuple[Floats, Floats]:
@@ -172,14 +186,19 @@ class _Exchanged:
 
 @dataclass(frozen=True)
 class _Side:
-    """The first score (0) or the second (1): a :class:`~assay.statistics.coefficients.ResampledScore`."""
+    """One of the two scores after exchanges, as a :class:`~assay.statistics.coefficients.ResampledScore`.
+
+    Attributes:
+        exchanged: both scores.
+        index: 0 for the first score, 1 for the second.
+    """
 
     exchanged: _Exchanged
     index: int
 
     @property
-    def ranks(self) -> RankCounts:
-        return self.exchanged.ranks[self.index]
+    def rank_counts(self) -> RankCounts:
+        return self.exchanged.rank_counts[self.index]
 
     @property
     def calibrated(self) -> CalibratedCounts:
@@ -195,37 +214,52 @@ class _Side:
 
 
 def _correlation(means: Floats) -> Floats:
-    """Return Pearson's r from the means of x, x² and x y, shape (3, b), where y has mean 0 and spread 1."""
+    """Return Pearson's r, shape (b,), from the means of x, x² and x y, shape (3, b); NaN where x is constant.
+
+    y has mean 0 and standard deviation 1.
+    """
     x, square, product = means
     variance = square - x**2
-    # both scores have spread 1: less than this is rounding of a constant
+    # both scores have the standard deviation 1: a smaller variance than this is rounding of a constant
     variance[variance < 1e-12] = np.nan
     correlation: Floats = np.clip(product / np.sqrt(variance), -1, 1)
     return correlation
 
 
-def _excess_over_complement(value_sums: Floats) -> _Linear:
+def _excess_over_complement(value_sums: Floats) -> _LinearSum:
     """Return the sum over the comparisons of a choice less that of its complement.
 
     Args:
-        value_sums: for each of the 2 n values, its sum over all others.
+        value_sums: for each of the 2 n values, the sum over its comparisons with all others.
     """
-    linear = _Linear.of(value_sums)
+    linear = _LinearSum.of(value_sums)
     return replace(linear, constant=linear.constant - float(value_sums.sum()) / 2)
 
 
-def _accuracy_difference(first: Floats, second: Floats, labels: Floats, groups: Indices) -> _Linear | None:
-    """Return the pair accuracy of the first score less that of the second one under exchanges of whole groups."""
-    within_first = Within.of(first, labels, groups)
-    within_second = Within.of(second, labels, groups)
+def _accuracy_difference(first: Floats, second: Floats, labels: Floats, groups: Indices) -> _LinearSum | None:
+    """Return the pair accuracy of the first score less that of the second one under exchanges of whole groups.
+
+    Returns None if no group has two labels.
+    """
+    within_first = WithinGroups.of(first, labels, groups)
+    within_second = WithinGroups.of(second, labels, groups)
     if not within_first.units:
         return None
     difference = (within_first.ordered - within_second.ordered) / within_first.comparisons.sum()
-    return _Linear(float(difference.sum()), -2 * difference)
+    # an exchange reverses the sign of a group's contribution
+    return _LinearSum(float(difference.sum()), -2 * difference)
 
 
-def _rank_product_of_each(scores: Indices, label_ranks: Floats) -> Floats:
-    """Return for each value half the sum over the others of: difference of the label ranks x sign of the scores'."""
+def _rank_product_parts(scores: Indices, label_ranks: Floats) -> Floats:
+    """Return the part of each value in the rank product, shape (m,).
+
+    It is half the sum, over all other values, of the difference of the label ranks times the sign of the difference of
+    the scores.
+
+    Args:
+        scores: the codes of the scores, shape (m,).
+        label_ranks: the centred mid-rank of each value's label, shape (m,).
+    """
     order = np.argsort(scores, kind="stable")
     ordered_scores = scores[order]
     running_ranks = np.concatenate([[0.0], np.cumsum(label_ranks[order])])
@@ -239,7 +273,7 @@ def _rank_product_of_each(scores: Indices, label_ranks: Floats) -> Floats:
 
 
 def _standardise_both(scores: Floats) -> Floats:
-    """Return scores with mean 0 and spread 1; those that count as tied are made equal before."""
+    """Return scores with mean 0 and standard deviation 1, shape (n,); those that count as tied are made equal first."""
     _, first_indices, codes = np.unique(score_codes(scores), return_index=True, return_inverse=True)
     tied_equal = scores[first_indices][codes]
     standardised: Floats = (tied_equal - tied_equal.mean()) / tied_equal.std()

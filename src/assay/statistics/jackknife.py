@@ -25,7 +25,7 @@ from assay.statistics.coefficients import STATISTICS, LabelKind
 from assay.statistics.concordance import Floats, Indices, ItemBalance
 from assay.statistics.prepared import PreparedScore
 from assay.statistics.resampling import BLOCK
-from assay.statistics.tie_calibration import CalibratedCounts, without_each_block
+from assay.statistics.tie_calibration import CalibratedCounts, counts_without_each_block
 
 #: From this many pairs on, the values without a group are approximated from the values without each of its pairs.
 LINEAR_FROM = 10_000
@@ -55,7 +55,8 @@ def leave_one_out(
     sorted_labels = Labels.of(labels)
     left_out = {}
     for name, values in scores.items():
-        left_out[name] = LeftOut.of(PreparedScore.of(values, sorted_labels, groups), statistics).without_each
+        prepared = PreparedScore.of(values, sorted_labels, groups)
+        left_out[name] = LeaveOneOut.of(prepared, statistics).without_each
     return left_out
 
 
@@ -91,8 +92,11 @@ class JackknifeVariance:
         """Return the variances of the differences of two scores, from the leave-one-out values of both."""
         return cls.of([of_first - of_second for of_first, of_second in zip(first, second, strict=True)])
 
-    def reach(self, index: int, confidence: float) -> float:
-        """Return the half-width of an interval at a level in (0, 1): Student's quantile times the standard error."""
+    def half_width(self, index: int, confidence: float) -> float:
+        """Return the half-width of the interval of the statistic at *index*, at a level in (0, 1).
+
+        It is Student's quantile times the standard error; NaN if the variance is undefined.
+        """
         from scipy.special import stdtrit
 
         quantile = stdtrit(self.degrees[index], (1 + confidence) / 2)
@@ -100,7 +104,7 @@ class JackknifeVariance:
 
     @classmethod
     def of_mean(cls, parts: Sequence[JackknifeVariance]) -> JackknifeVariance:
-        """Return the variances of unweighted means over independent samples.
+        """Return the variances of the unweighted means of statistics over independent samples, NaN where undefined.
 
         The degrees of freedom follow Satterthwaite, An approximate distribution of estimates of variance components
         (1946).
@@ -124,8 +128,8 @@ def _centred(values: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class LeftOut:
-    """The statistics of one score, on all pairs and without each unit.
+class LeaveOneOut:
+    """The statistics of one score, on all pairs and without each unit, which is a pair or a group of pairs.
 
     Attributes:
         values: the values on all pairs, shape (statistics,), NaN where undefined.
@@ -140,40 +144,50 @@ class LeftOut:
     score_ties: float
 
     @classmethod
-    def of(cls, prepared: PreparedScore, statistics: Sequence[str]) -> LeftOut:
-        """Compute the statistics with these names."""
+    def of(cls, prepared: PreparedScore, statistics: Sequence[str]) -> LeaveOneOut:
+        """Return the values of the statistics with these names for a prepared score."""
         n = len(prepared.scores)
-        units = None if prepared.groups is None else _Groups.of(prepared.groups)
-        are_pairs = units is None or (n >= LINEAR_FROM and units.count >= FEW_GROUPS)
-        left_out = _LeftOutSums.of(prepared, _Pairs(n, np.arange(0)) if units is None or are_pairs else units)
+        groups = None if prepared.groups is None else _Groups.of(prepared.groups)
         uncalibrated = [name for name in statistics if not STATISTICS[name].is_calibrated]
-        if units is None or are_pairs:
+        # many groups of many pairs are approximated from their pairs
+        if groups is None or (n >= LINEAR_FROM and groups.count >= FEW_GROUPS):
+            by_pair = True
+            # no pair at first: the pairs are left out part by part
+            left_out = _LeftOutSums.of(prepared, _Pairs(n, np.arange(0)))
             values_of, without_of = _values_without_pairs(left_out, uncalibrated)
         else:
-            values_of, without_of = _values_without_groups(left_out, units, uncalibrated)
+            by_pair = False
+            left_out = _LeftOutSums.of(prepared, groups)
+            values_of, without_of = _values_without_groups(left_out, groups, uncalibrated)
         values, without_each = np.empty(len(statistics)), []
         for index, name in enumerate(statistics):
             if name not in uncalibrated:
-                values[index] = prepared.whole.values([name])[0, 0]
+                values[index] = prepared.observed.values([name])[0, 0]
                 without_each.append(STATISTICS[name].compute(left_out))
                 continue
             values[index], without = values_of[name], without_of.pop(name)
-            if units is not None and are_pairs:
-                without = _approximate_without_groups(without, values[index], units)
-            if units is not None and STATISTICS[name].labels is LabelKind.grouped and prepared.within is not None:
-                without = without[units.sum(prepared.within.comparisons)[:-1] > 0]
+            if groups is not None and by_pair:
+                without = _approximate_without_groups(without, values[index], groups)
+            within_groups = prepared.within_groups
+            if groups is not None and STATISTICS[name].labels is LabelKind.grouped and within_groups is not None:
+                # only groups with two pairs to compare count as units
+                without = without[groups.sum(within_groups.comparisons)[:-1] > 0]
             without_each.append(without)
-        ranks = left_out.ranks
+        counts = left_out.rank_counts
         with np.errstate(invalid="ignore", divide="ignore"):
-            label_ties, score_ties = ranks.label.tied / ranks.comparisons, ranks.score.tied / ranks.comparisons
+            label_ties, score_ties = counts.label.tied / counts.comparisons, counts.score.tied / counts.comparisons
+        # the last unit is empty: without it, the counts are those of all pairs
         return cls(values, tuple(without_each), float(label_ties[-1]), float(score_ties[-1]))
 
 
 def _values_without_pairs(
     left_out: _LeftOutSums, statistics: Sequence[str]
 ) -> tuple[dict[str, float], dict[str, Floats]]:
-    """Return the statistics by name, on all pairs and without each pair, computed for :data:`PART` pairs at a time."""
-    n, table = len(left_out.prepared.scores), left_out.ranks.all.table
+    """Return the statistics by name: the value on all pairs, and the values without each pair, shape (n,).
+
+    The values are computed for :data:`PART` pairs at a time.
+    """
+    n, table = len(left_out.prepared.scores), left_out.rank_counts.all_pairs.table
     # one value serves all pairs with the same score and label, unless a statistic depends on their groups
     if any(STATISTICS[name].labels is LabelKind.grouped for name in statistics):
         table = None
@@ -197,8 +211,9 @@ def _values_without_pairs(
 def _values_without_groups(
     left_out: _LeftOutSums, groups: _Groups, statistics: Sequence[str]
 ) -> tuple[dict[str, float], dict[str, Floats]]:
-    """Return the statistics by name, on all pairs and without each group."""
+    """Return the statistics by name: the value on all pairs, and the values without each group, shape (groups,)."""
     values, without = {}, {}
+    # the sums of large groups would take too long, see _LeftOutSums
     large = np.flatnonzero(groups.is_large) if statistics else np.empty(0, dtype=np.intp)
     of_large = dict(zip(statistics, _values_without_large(left_out.prepared, groups, large, statistics), strict=True))
     for name in statistics:
@@ -247,7 +262,7 @@ class _Pairs:
         """Return the sum of *values*, shape (n,), over each unit, shape (k,)."""
         return np.append(values[self.chosen], 0.0)
 
-    def rest(self, unit: int) -> Floats:
+    def weights_without(self, unit: int) -> Floats:
         """Return 1 for each pair outside of a unit, 0 for each pair in it, shape (n,)."""
         rest: Floats = (np.arange(self.n) != self.chosen[unit]).astype(np.float64)
         return rest
@@ -274,14 +289,14 @@ class _Groups:
         """Return the sum of *values*, shape (n,), over each group, shape (k,)."""
         return np.bincount(self.codes, weights=values, minlength=len(self.sizes)).astype(np.float64)
 
-    def rest(self, unit: int) -> Floats:
+    def weights_without(self, unit: int) -> Floats:
         """Return 1 for each pair outside of a group, 0 for each pair in it, shape (n,)."""
         rest: Floats = (self.codes != unit).astype(np.float64)
         return rest
 
     @property
     def count(self) -> int:
-        """Number of groups that have pairs."""
+        """The number of groups that have pairs."""
         return len(self.sizes) - 1
 
     @cached_property
@@ -332,48 +347,48 @@ class _LeftOutSums:
     """
 
     prepared: PreparedScore
-    ranks: _LeftOutRanks
+    rank_counts: _LeftOutRanks
 
     @classmethod
     def of(cls, prepared: PreparedScore, units: _Pairs | _Groups) -> _LeftOutSums:
         """Return the sums of a score without each unit."""
-        return cls(prepared, _LeftOutRanks(_All(prepared.score_codes, prepared.labels.codes), units))
+        return cls(prepared, _LeftOutRanks(_AllPairs(prepared.score_codes, prepared.labels.codes), units))
 
     def of_part(self, pairs: _Pairs) -> _LeftOutSums:
         """Return the sums of the same score without each of *pairs*."""
-        return _LeftOutSums(self.prepared, _LeftOutRanks(self.ranks.all, pairs))
+        return _LeftOutSums(self.prepared, _LeftOutRanks(self.rank_counts.all_pairs, pairs))
 
     @cached_property
     def calibrated(self) -> CalibratedCounts:
-        """Counts with small differences as ties, without each of a few blocks of units, shape (blocks,)."""
-        return without_each_block(self.prepared.scores, self.prepared.labels, self.prepared.groups)
+        """The counts with small differences as ties, without each of a few blocks of units, shape (blocks,)."""
+        return counts_without_each_block(self.prepared.scores, self.prepared.labels, self.prepared.groups)
 
     @property
     def product_moment(self) -> Floats:
-        """Pearson's correlation, in [-1, 1]; NaN where score or label is constant."""
-        moments, units = self.prepared.moments, self.ranks.units
+        """Pearson's correlation, shape (k,), in [-1, 1]; NaN where score or label is constant."""
+        moments, units = self.prepared.moments, self.rank_counts.units
         if isinstance(units, _Pairs):
             rows = moments.rows_of(units.chosen)
             sums = np.concatenate([moments.sums[:, None] - rows, moments.sums[:, None]], axis=1)
         else:
             sums = np.stack([row.sum() - units.sum(row) for row in moments.rows])
-        return moments.pearson_of_sums(sums, self.ranks, units.rest)
+        return moments.pearson_of_sums(sums, self.rank_counts, units.weights_without)
 
     @property
     def ordered_within_groups(self) -> Floats:
-        """Share of the comparisons within groups that the score orders as the labels do; NaN without comparisons."""
-        within, units = self.prepared.within, self.ranks.units
-        if within is None:
+        """The share of comparisons within groups with the order of the labels, shape (k,); NaN without comparisons."""
+        within_groups, units = self.prepared.within_groups, self.rank_counts.units
+        if within_groups is None:
             return np.full(len(units.sizes), np.nan)
-        ordered = within.ordered.sum() - units.sum(within.ordered)
-        comparisons = within.comparisons.sum() - units.sum(within.comparisons)
+        ordered = within_groups.ordered.sum() - units.sum(within_groups.ordered)
+        comparisons = within_groups.comparisons.sum() - units.sum(within_groups.comparisons)
         with np.errstate(invalid="ignore", divide="ignore"):
             share: Floats = ordered / comparisons
         return share
 
 
 @dataclass(frozen=True)
-class _All:
+class _AllPairs:
     """Counts and sums over all pairs, and the contribution of each pair.
 
     Attributes:
@@ -386,12 +401,12 @@ class _All:
 
     @cached_property
     def score_counts(self) -> _Counts:
-        """Counts of equal scores."""
+        """The counts of equal scores."""
         return _Counts.of(self.scores)
 
     @cached_property
     def label_counts(self) -> _Counts:
-        """Counts of equal labels."""
+        """The counts of equal labels."""
         return _Counts.of(self.labels)
 
     @cached_property
@@ -404,7 +419,7 @@ class _All:
 
     @cached_property
     def cells(self) -> tuple[Indices, _Counts]:
-        """Cells of pairs with equal score and label: the cell of each pair, shape (n,), and the counts of cells."""
+        """The cells of pairs with equal score and label: the cell of each pair, shape (n,), and the counts of cells."""
         if self.table is not None:
             return self.table.codes, _Counts.of(self.table.codes)
         stride = len(self.label_counts.counts)
@@ -412,30 +427,30 @@ class _All:
         return codes, _Counts.of(codes)
 
     @cached_property
-    def balances(self) -> ItemBalance:
+    def item_balance(self) -> ItemBalance:
         """The pairs, sorted for the balance of any (score, label) point with all of them."""
         return ItemBalance(self.scores, self.labels)
 
     @cached_property
     def balance_of_each(self) -> Floats:
-        """Number of other pairs that each pair is concordant with, less discordant, shape (n,)."""
-        return (
-            self.balances.balance_of_each_item() if self.table is None else self.table.balance[self.scores, self.labels]
-        )
+        """The number of other pairs that each pair is concordant with, less the discordant ones, shape (n,)."""
+        if self.table is None:
+            return self.item_balance.balance_of_each_item()
+        return self.table.balance[self.scores, self.labels]
 
     @cached_property
     def balance(self) -> float:
-        """Number of concordant less discordant comparisons."""
+        """The number of concordant less discordant comparisons."""
         return float(self.balance_of_each.sum() / 2)
 
     @cached_property
     def centred_ranks(self) -> tuple[Floats, Floats]:
-        """Mid-ranks less their mean, by score code, shape (g,), and by label code, shape (levels,)."""
+        """The mid-ranks less their mean, by score code, shape (g,), and by label code, shape (levels,)."""
         return self.score_counts.centred_ranks, self.label_counts.centred_ranks
 
     @cached_property
     def signed_sums(self) -> tuple[Floats, Floats]:
-        """Sums over all pairs i of sgn(x_i - x) y_i for each score x, and of sgn(y_i - y) x_i for each label y.
+        """The sums over all pairs i of sgn(x_i - x) y_i for each score x, and of sgn(y_i - y) x_i for each label y.
 
         x and y are centred mid-ranks; the shapes are (g,) and (levels,).
         """
@@ -444,7 +459,7 @@ class _All:
 
     @cached_property
     def rank_product(self) -> float:
-        """Sum of the products of the centred mid-ranks."""
+        """The sum of the products of the centred mid-ranks."""
         x, y = self.centred_ranks
         # Σ x y: the label ranks are first summed per score
         return float(x @ np.bincount(self.scores, weights=y[self.labels]))
@@ -466,17 +481,18 @@ class _Table:
 
     @classmethod
     def of(cls, scores: Indices, labels: Indices, shape: tuple[int, int]) -> _Table:
-        """Count score and label codes of shape (n,)."""
+        """Return the table of score and label codes of shape (n,); *shape* is (scores, labels)."""
         keys = scores * shape[1] + labels
         counts = np.bincount(keys, minlength=shape[0] * shape[1])
-        pair = np.empty_like(counts)
-        pair[keys] = np.arange(len(keys))
+        # of several pairs in one cell, the last one stays
+        pair_of_key = np.empty_like(counts)
+        pair_of_key[keys] = np.arange(len(keys))
         occurs = counts > 0
-        return cls(counts.reshape(shape), (np.cumsum(occurs) - 1)[keys], pair[occurs])
+        return cls(counts.reshape(shape), (np.cumsum(occurs) - 1)[keys], pair_of_key[occurs])
 
     @property
     def balance(self) -> Floats:
-        """Number of pairs that a (score, label) point is concordant with, less discordant, shape (g, levels)."""
+        """The number of pairs that a (score, label) point is concordant with, less discordant, shape (g, levels)."""
         balance = self.counts
         for axis in (0, 1):
             # along the axis, the sum of lower entries less the sum of higher entries
@@ -489,78 +505,78 @@ class _LeftOutRanks:
     """Counts without each of k units: :class:`~assay.statistics.coefficients.RankSums`, arrays of shape (k,).
 
     Attributes:
-        all: the counts and sums over all pairs.
+        all_pairs: the counts and sums over all pairs.
         units: the units that are left out.
     """
 
-    all: _All
+    all_pairs: _AllPairs
     units: _Pairs | _Groups
 
     @cached_property
-    def _of_score(self) -> _LeftOutTies:
-        return _LeftOutTies.of(self.all.scores, self.all.score_counts, self.units)
+    def _score_ties(self) -> _LeftOutTies:
+        return _LeftOutTies.of(self.all_pairs.scores, self.all_pairs.score_counts, self.units)
 
     @cached_property
-    def _of_label(self) -> _LeftOutTies:
-        return _LeftOutTies.of(self.all.labels, self.all.label_counts, self.units)
+    def _label_ties(self) -> _LeftOutTies:
+        return _LeftOutTies.of(self.all_pairs.labels, self.all_pairs.label_counts, self.units)
 
     @property
     def score(self) -> Ties:
-        """Ties of the score."""
-        return self._of_score.ties
+        """The ties of the score among the remaining pairs."""
+        return self._score_ties.ties
 
     @property
     def label(self) -> Ties:
-        """Ties of the label."""
-        return self._of_label.ties
+        """The ties of the label among the remaining pairs."""
+        return self._label_ties.ties
 
     @property
     def score_levels(self) -> Floats:
-        """Number of distinct scores that remain."""
-        return self._of_score.levels
+        """The number of distinct scores that remain."""
+        return self._score_ties.levels
 
     @property
     def label_levels(self) -> Floats:
-        """Number of distinct labels that remain."""
-        return self._of_label.levels
+        """The number of distinct labels that remain."""
+        return self._label_ties.levels
 
     @property
-    def labels_in_all(self) -> int:
-        """Number of distinct labels of all pairs."""
-        return len(self.all.label_counts.counts)
+    def total_label_levels(self) -> int:
+        """The number of distinct labels of all pairs, left out or not."""
+        return len(self.all_pairs.label_counts.counts)
 
     @cached_property
     def comparisons(self) -> Floats:
-        """Number of comparisons of two remaining pairs."""
+        """The number of comparisons of two remaining pairs."""
         comparisons: Floats = self.label.total * (self.label.total - 1) / 2
         return comparisons
 
     @cached_property
     def tied_in_both(self) -> Floats:
-        """Number of remaining comparisons that are ties in both score and label."""
-        return _LeftOutTies.of(*self.all.cells, self.units).ties.tied
+        """The number of remaining comparisons that are ties in both score and label."""
+        return _LeftOutTies.of(*self.all_pairs.cells, self.units).ties.tied
 
     @cached_property
     def balance(self) -> Floats:
-        """Number of concordant less discordant comparisons that remain."""
+        """The number of concordant less discordant comparisons that remain."""
         units = self.units
-        remaining: Floats = self.all.balance - units.sum(self.all.balance_of_each)
+        remaining: Floats = self.all_pairs.balance - units.sum(self.all_pairs.balance_of_each)
         if isinstance(units, _Groups):
             # comparisons within a unit were subtracted for both of their pairs
-            scores, labels = _codes_within(self.all.scores, units), _codes_within(self.all.labels, units)
+            scores, labels = _codes_within(self.all_pairs.scores, units), _codes_within(self.all_pairs.labels, units)
             remaining += units.sum(ItemBalance(scores, labels, units.codes).balance_of_each_item()) / 2
         return remaining
 
     @cached_property
     def rank_product(self) -> Floats:
-        """Sum of products of the centred mid-ranks of the remaining pairs, for units that are not large.
+        """The sum of products of the centred mid-ranks of the remaining pairs, for units that are not large.
 
         With x and y for score and label, the centred mid-rank of a pair i is half the sum of sgn(x_i - x_j) over all j.
         Without the unit G it is lower by half the sum over j in G. Expanding the product of the ranks of x and y over
         the pairs outside G gives the product of their ranks among all pairs, less two mixed terms, plus a quarter of
         the sum of sgn(x_i - x_j) sgn(y_i - y_k) over the pairs j, k in G and i outside G.
         """
-        whole, units = self.all, self.units
+        whole, units = self.all_pairs, self.units
         part = units.chosen if isinstance(units, _Pairs) else slice(None)
         scores, labels = whole.scores[part], whole.labels[part]
         x, y = whole.centred_ranks[0][scores], whole.centred_ranks[1][labels]
@@ -576,7 +592,7 @@ class _LeftOutRanks:
     def _products_of_signs(self, units: _Groups) -> Floats:
         """Return per unit the sum of sgn(x_i - x_j) sgn(y_i - y_k) over its pairs j, k and all i; 0 for large units."""
         # j = k first: then the sum over i is the balance of pair j with all others
-        sums: Floats = np.where(units.is_large, 0.0, units.sum(self.all.balance_of_each))
+        sums: Floats = np.where(units.is_large, 0.0, units.sum(self.all_pairs.balance_of_each))
         pairs = np.flatnonzero(~units.is_large[units.codes])
         # each pair j with its next neighbour k in the unit, the last with the first; then the one after that, and so on
         step = 1
@@ -584,7 +600,9 @@ class _LeftOutRanks:
         while len(pairs):
             codes = units.codes[pairs]
             neighbours = units.order[units.starts[codes] + (units.position[pairs] + step) % units.sizes[codes]]
-            balances = self.all.balances.balance_at(self.all.scores[pairs], self.all.labels[neighbours])
+            balances = self.all_pairs.item_balance.balance_at(
+                self.all_pairs.scores[pairs], self.all_pairs.labels[neighbours]
+            )
             sums += np.bincount(codes, weights=balances, minlength=len(sums))
             step += 1
             pairs = pairs[units.sizes[codes] > step]
@@ -593,7 +611,7 @@ class _LeftOutRanks:
 
 @dataclass(frozen=True)
 class _Counts:
-    """How often each of g values occurs, and sums over ties.
+    """The number of times that each of g values occurs, and sums over ties.
 
     Attributes:
         counts: the number of pairs with each value, shape (g,).
@@ -609,13 +627,13 @@ class _Counts:
 
     @classmethod
     def of(cls, codes: Indices) -> _Counts:
-        """Count values given by codes 0 … g-1 of shape (n,)."""
+        """Return the counts of values given by codes 0 … g-1 of shape (n,)."""
         counts = np.bincount(codes).astype(np.float64)
         return cls(counts, float(len(codes)), float(_comparisons(counts).sum()), float((counts**3).sum()))
 
     @property
     def centred_ranks(self) -> Floats:
-        """Mid-rank of each value less their mean, shape (g,)."""
+        """The mid-rank of each value less the mean rank, shape (g,)."""
         ranks: Floats = np.cumsum(self.counts) - (self.counts + self.total) / 2
         return ranks
 
@@ -634,27 +652,33 @@ class _LeftOutTies:
 
     @classmethod
     def of(cls, codes: Indices, whole: _Counts, units: _Pairs | _Groups) -> _LeftOutTies:
-        """Count the remaining ties of values given by codes 0 … g-1 of shape (n,)."""
+        """Return the ties that remain without each unit, for values given by codes 0 … g-1 of shape (n,).
+
+        Args:
+            codes: the code of each pair's value.
+            whole: the counts of the values over all pairs.
+            units: the units to leave out.
+        """
         if isinstance(units, _Pairs):
             before = whole.counts[codes[units.chosen]]
-            return cls._without(whole, units.sizes, before, before - 1, lambda change: np.append(change, 0.0))
+            return cls._from_changes(whole, units.sizes, before, before - 1, lambda change: np.append(change, 0.0))
         keys, lost = np.unique(units.codes * len(whole.counts) + codes, return_counts=True)
         group, value = np.divmod(keys, len(whole.counts))
         before = whole.counts[value]
-        return cls._without(whole, units.sizes, before, before - lost, _Groups(group, units.sizes).sum)
+        return cls._from_changes(whole, units.sizes, before, before - lost, _Groups(group, units.sizes).sum)
 
     @classmethod
-    def _without(
+    def _from_changes(
         cls, whole: _Counts, sizes: Indices, before: Floats, after: Floats, add_up: Callable[[Floats], Floats]
     ) -> _LeftOutTies:
-        """Count the ties that remain without each of k units that contain m (unit, value) combinations.
+        """Return the ties that remain without each of k units that contain m (unit, value) combinations.
 
         Args:
             whole: the counts over all pairs.
             sizes: the number of pairs of each unit, shape (k,).
             before, after: for each combination, the number of pairs with its value among all pairs and without its
                 unit, shape (m,).
-            add_up: sums changes over the values of each unit, shape (m,) to (k,).
+            add_up: a function that sums changes, shape (m,), over the values of each unit, shape (k,).
         """
         total: Floats = (whole.total - sizes).astype(np.float64)
         tied = whole.tied - add_up(_comparisons(before) - _comparisons(after))
@@ -666,13 +690,13 @@ class _LeftOutTies:
 
 
 def _comparisons(counts: Floats) -> Floats:
-    """Return the number of comparisons of two among *counts* items."""
+    """Return the number of comparisons of two among each number of items in *counts*, in its shape."""
     comparisons: Floats = counts * (counts - 1) / 2
     return comparisons
 
 
 def _codes_within(codes: Indices, units: _Groups) -> Indices:
-    """Return codes of values that count from 0 within each unit, shape (n,), and keep the order there."""
+    """Return the codes of values, shape (n,), renumbered from 0 in their order within each unit."""
     stride = int(codes.max()) + 1
     distinct, dense = np.unique(units.codes * stride + codes, return_inverse=True)
     first_of_unit = np.searchsorted(distinct, np.arange(len(units.sizes)) * stride)

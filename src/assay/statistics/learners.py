@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.statistics.concordance import Floats
-from assay.statistics.trees import Trees, import_lightgbm, trees_of
+from assay.statistics.trees import Trees, import_lightgbm, text_of_trees
 
 #: Labels with at most this many distinct values are predicted step by step, others as a number.
 MAX_CLASS_LEVELS = 6
@@ -50,8 +50,9 @@ class Linear:
     weights: tuple[float, ...]
 
     def margin(self, inputs: Floats) -> Floats:
-        """See :class:`Margin`; column by column, so that a pair has the same value in any batch."""
+        """Return the weighted sum of each pair's inputs plus the constant, shape (n,), from inputs of shape (n, m)."""
         total: Floats = np.full(len(inputs), self.intercept)
+        # column by column, so that a pair has the same value in any batch
         for column, weight in enumerate(self.weights):
             if weight:
                 total += weight * inputs[:, column]
@@ -209,9 +210,7 @@ class Recipe:
         columns = list(self.columns)
         own_inputs = inputs[:, columns]
         if len(np.unique(target)) < 2:
-            # a constant target: the function is a constant, for a class the log odds of a rate inside (0, 1)
-            rate = np.clip(target.mean(), 0.5 / len(target), 1 - 0.5 / len(target)) if is_class else target.mean()
-            return Linear(float(np.log(rate / (1 - rate)) if is_class else rate), (0.0,) * inputs.shape[1])
+            return Linear(_constant_margin(target, is_class=is_class), (0.0,) * inputs.shape[1])
         if self.name == "trees":
             return self._fit_trees(own_inputs, target, is_class=is_class)
         # standardised, so that the same prior suits every input; the weights are converted back at the end
@@ -230,6 +229,7 @@ class Recipe:
         return Linear(float(intercept - weights[columns] @ means), tuple(weights.tolist()))
 
     def _fit_trees(self, inputs: Floats, target: Floats, *, is_class: bool) -> Trees:
+        """Return boosted trees of the inputs in :attr:`columns`, shape (n, columns), that rise with every metric."""
         lightgbm = import_lightgbm()
         settings = {
             "objective": "binary" if is_class else "regression",
@@ -244,17 +244,26 @@ class Recipe:
             "verbosity": -1,
         }
         booster = lightgbm.train(settings, lightgbm.Dataset(inputs, target), num_boost_round=BOOSTING_ROUNDS)
-        return Trees(trees_of(booster), self.columns)
+        return Trees(text_of_trees(booster), self.columns)
 
     def fit_steps(self, inputs: Floats, targets: Targets) -> tuple[Linear | Trees, ...]:
         """Return one fitted function per step of the targets."""
         return tuple(self.fit(inputs, target, is_class=targets.are_classes) for target in targets.columns)
 
 
+def _constant_margin(target: Floats, *, is_class: bool) -> float:
+    """Return the margin that fits a target without variation: its value, or the log odds of a class."""
+    if not is_class:
+        return float(target.mean())
+    # half a pair away from 0 and 1, where the log odds are infinite
+    rate = np.clip(target.mean(), 0.5 / len(target), 1 - 0.5 / len(target))
+    return float(np.log(rate / (1 - rate)))
+
+
 def fit_linear(
     inputs: Floats, target: Floats, bounded: Sequence[bool], *, is_class: bool, prior: float = 1.0
 ) -> tuple[float, Floats]:
-    """Return intercept and weights, shape (m,), of the linear or logistic function that fits best.
+    """Return the intercept and the weights, shape (m,), of the linear or logistic function that fits best.
 
     The weights have a normal prior, whose influence decreases with the number of pairs.
 
@@ -269,11 +278,14 @@ def fit_linear(
     from scipy.special import expit
 
     n, m = inputs.shape
-    scale = 1.0 if is_class else float(target.std()) or 1.0
-    shift = 0.0 if is_class else float(target.mean())
+    scale, shift = 1.0, 0.0
+    if not is_class:
+        # standardised, so that one prior suits any target; a constant one has no spread to divide by
+        scale, shift = float(target.std()) or 1.0, float(target.mean())
     standard_target = (target - shift) / scale
 
     def loss(parameters: Floats) -> tuple[float, Floats]:
+        # the mean loss with the prior, and its gradient
         margin = parameters[0] + inputs @ parameters[1:]
         weights = parameters[1:]
         if is_class:
@@ -299,6 +311,8 @@ def fit_linear(
 def calibrate(margins: Floats, target: Floats, *, is_class: bool) -> tuple[float, float]:
     """Return the offset and the slope, at least 0, that calibrate margins of held-out pairs.
 
+    They are 0 and 1, which change nothing, if the margins or the targets do not vary.
+
     Args:
         margins: the margins, shape (n,).
         target: the target, shape (n,), 0 or 1 for a class.
@@ -309,6 +323,8 @@ def calibrate(margins: Floats, target: Floats, *, is_class: bool) -> tuple[float
         return 0.0, 1.0
     mean = float(margins.mean())
     standard = ((margins - mean) / spread)[:, None]
-    offset, (slope,) = fit_linear(standard, target, (True,), is_class=is_class, prior=0.0 if not is_class else 1e-3)
+    # a small prior for classes: the slope would be infinite if a margin separated them
+    prior = 1e-3 if is_class else 0.0
+    offset, (slope,) = fit_linear(standard, target, (True,), is_class=is_class, prior=prior)
     slope = float(slope) / spread
     return offset - slope * mean, slope

@@ -51,7 +51,7 @@ def partial_agreement(
     computed = [name for name in statistics if name in PARTIAL]
     known = np.all([np.isfinite(covariate) for covariate in covariates], axis=0)
     by_metric: dict[str, list[Estimate]] = {}
-    for metrics in _with_equal_pairs(scores):
+    for metrics in _metrics_by_scored_pairs(scores):
         rows = known & np.isfinite(scores[metrics[0]])
         of_metrics = {metric: np.where(rows, scores[metric], np.nan) for metric in metrics}
         partial = _partial_coefficients(of_metrics, labels, covariates, rows, computed, draws) if computed else {}
@@ -60,11 +60,11 @@ def partial_agreement(
             for statistic in statistics:
                 if statistic in computed:
                     index = computed.index(statistic)
-                    found = estimate(metric, statistic, partial[metric], index, confidence, len(labels))
+                    partial_estimate = estimate(metric, statistic, partial[metric], index, confidence, len(labels))
                 else:
-                    found = Estimate(metric, statistic, None, None, None, int(rows.sum()), NO_PARTIAL)
-                by_metric[metric].append(found)
-    return [found for metric in scores for found in by_metric[metric]]
+                    partial_estimate = Estimate(metric, statistic, None, None, None, int(rows.sum()), NO_PARTIAL)
+                by_metric[metric].append(partial_estimate)
+    return [partial_estimate for metric in scores for partial_estimate in by_metric[metric]]
 
 
 def _partial_coefficients(
@@ -82,7 +82,7 @@ def _partial_coefficients(
         labels: the labels, shape (n,).
         covariates: the covariates, shape (n,) each.
         rows: True for each pair that has all scores and covariates, shape (n,).
-        statistics: names out of :data:`PARTIAL`.
+        statistics: names from :data:`PARTIAL`.
         draws: further arguments of :func:`~assay.statistics.agreement.measure_all`.
     """
     earlier_covariates: dict[str, Floats] = {}
@@ -94,18 +94,18 @@ def _partial_coefficients(
         earlier_covariates[f"covariate {number}"] = np.where(rows, covariate, np.nan)
     with_label = measure_all({**scores, **earlier_covariates}, labels, statistics=statistics, **draws)
     names = list(earlier_covariates)
-    return {metric: _held_constant(metric, names, with_label, with_covariates) for metric in scores}
+    return {metric: _coefficients_given_covariates(metric, names, with_label, with_covariates) for metric in scores}
 
 
-def _with_equal_pairs(scores: Mapping[str, Floats]) -> list[list[str]]:
-    """Return lists of names of the scores that exactly the same pairs have."""
+def _metrics_by_scored_pairs(scores: Mapping[str, Floats]) -> list[list[str]]:
+    """Return the names of the metrics in lists; the metrics of one list have scores of exactly the same pairs."""
     by_pairs: dict[bytes, list[str]] = {}
     for name, values in scores.items():
         by_pairs.setdefault(np.isfinite(values).tobytes(), []).append(name)
     return list(by_pairs.values())
 
 
-def _held_constant(
+def _coefficients_given_covariates(
     metric: str,
     covariates: Sequence[str],
     with_label: Mapping[str, Coefficients],
@@ -121,13 +121,14 @@ def _held_constant(
     """
     # variable 0 is the metric, 1 the label, and the covariates follow
     variables = [metric, "", *covariates]
-    correlations: dict[tuple[int, int], Floats] = {(0, 1): _all_values(with_label[metric])}
+    correlations: dict[tuple[int, int], Floats] = {(0, 1): _observed_and_resampled(with_label[metric])}
     for number, covariate in enumerate(covariates):
         last = 2 + number
-        correlations[0, last] = _all_values(with_covariates[number][metric])
-        correlations[1, last] = _all_values(with_label[covariate])
+        correlations[0, last] = _observed_and_resampled(with_covariates[number][metric])
+        correlations[1, last] = _observed_and_resampled(with_label[covariate])
         for earlier in range(2, last):
-            correlations[earlier, last] = _all_values(with_covariates[number][variables[earlier]])
+            correlations[earlier, last] = _observed_and_resampled(with_covariates[number][variables[earlier]])
+    # the covariates are held constant one after the other, the last one first
     for last in reversed(range(2, len(variables))):
         for first in range(last):
             for second in range(first + 1, last):
@@ -138,8 +139,9 @@ def _held_constant(
     values = correlations[0, 1]
     reasons = []
     for index, reason in enumerate(direct.reasons):
-        explained = "what is held constant does not vary, or leaves nothing of the score or the label"
-        reasons.append(reason or (explained if np.isnan(values[index, 0]) else ""))
+        if not reason and np.isnan(values[index, 0]):
+            reason = "what is held constant does not vary, or leaves nothing of the score or the label"
+        reasons.append(reason)
     return replace(
         direct,
         values=values[:, 0],
@@ -148,7 +150,7 @@ def _held_constant(
     )
 
 
-def _all_values(coefficients: Coefficients) -> Floats:
+def _observed_and_resampled(coefficients: Coefficients) -> Floats:
     """Return the values on the pairs and then on each resample, shape (statistics, 1 + resamples)."""
     values = coefficients.values[:, None]
     if coefficients.resampled is None:
@@ -157,7 +159,9 @@ def _all_values(coefficients: Coefficients) -> Floats:
 
 
 def _residual_correlation(both: Floats, first: Floats, second: Floats) -> Floats:
-    """Return the partial correlation of two variables with a third held constant, NaN where undefined.
+    """Return the partial correlation of two variables with a third held constant, in [-1, 1].
+
+    It is NaN where the third variable explains all of one of them. All arrays have the same shape.
 
     Args:
         both: the correlation of the two variables.
@@ -192,22 +196,23 @@ def stratified_agreement(
     """
     parts: dict[str, dict[str, Coefficients]] = {}
     for name, mask in strata.items():
-        inside = {metric: np.where(mask, values, np.nan) for metric, values in scores.items()}
-        parts[name] = measure_all(inside, labels, statistics=statistics, **draws)
-    inside_any = np.any(list(strata.values()), axis=0) if strata else np.zeros(len(labels), dtype=bool)
+        stratum_scores = {metric: np.where(mask, values, np.nan) for metric, values in scores.items()}
+        parts[name] = measure_all(stratum_scores, labels, statistics=statistics, **draws)
+    is_in_stratum = np.any(list(strata.values()), axis=0) if strata else np.zeros(len(labels), dtype=bool)
     estimates = []
     for metric, values in scores.items():
-        rows = inside_any & np.isfinite(values)
-        units = _count_of_units(rows, draws.get("groups"))
+        rows = is_in_stratum & np.isfinite(values)
+        units = _unit_count(rows, draws.get("groups"))
         of_metric = {name: measured[metric] for name, measured in parts.items()}
         for index, statistic in enumerate(statistics):
             pooled, notes = _weighted_mean(of_metric, index, units, int(rows.sum()))
-            found = estimate(metric, statistic, pooled, 0, confidence, len(labels))
-            estimates.append(replace(found, note="; ".join(filter(None, (found.note, *notes)))))
+            mean = estimate(metric, statistic, pooled, 0, confidence, len(labels))
+            estimates.append(replace(mean, note="; ".join(filter(None, (mean.note, *notes)))))
     return estimates
 
 
-def _count_of_units(rows: NDArray[np.bool_], groups: NDArray[np.intp] | None) -> tuple[int, str]:
+def _unit_count(rows: NDArray[np.bool_], groups: NDArray[np.intp] | None) -> tuple[int, str]:
+    """Return the number of pairs, or of groups of pairs, among *rows*, and the name of these units."""
     if groups is None:
         return int(rows.sum()), "pairs"
     return len(np.unique(groups[rows])), "groups"
@@ -228,20 +233,18 @@ def _weighted_mean(
         Coefficients with this statistic alone, and the notes.
     """
     defined = {name: part for name, part in parts.items() if not np.isnan(part.values[index])}
+    if not defined:
+        nan = np.array([np.nan])
+        return Coefficients(nan, nan, None, n, (units,), ("undefined in all strata",)), []
     notes = []
-    if len(defined) < len(parts) and defined:
-        undefined_names = [name for name in parts if name not in defined]
+    undefined_names = [name for name in parts if name not in defined]
+    if undefined_names:
         which = ", ".join(undefined_names)
         if len(undefined_names) > MOST_NAMED:
             which = f"{len(undefined_names):,} of {len(parts):,} strata"
         notes.append(f"without {which}: undefined")
     weights = np.array([float(part.n) for part in defined.values()])
-    if not defined:
-        undefined = Coefficients(
-            np.array([np.nan]), np.array([np.nan]), None, n, (units,), ("undefined in all strata",)
-        )
-        return undefined, []
-    by_stratum = np.stack([_all_values(part)[index] for part in defined.values()])
+    by_stratum = np.stack([_observed_and_resampled(part)[index] for part in defined.values()])
     means = weights @ by_stratum / weights.sum()
     first = next(iter(defined.values()))
     resampled = None if first.resampled is None else means[None, 1:]

@@ -17,8 +17,6 @@ from assay.statistics.jackknife import leave_one_out
 
 #: The largest number of units to plan; beyond it the number is reported as unlimited.
 MOST_UNITS = 10**9
-
-
 #: Blocks of units that are left out in turn to estimate the variation of the standard error itself.
 BLOCKS = 20
 
@@ -63,21 +61,21 @@ class Pilot:
             The pilot; None with too few units for the test, an undefined coefficient, or equal leave-one-out
             differences, from which no spread can be estimated.
         """
-        difference_and_spread = _difference(first, second, labels, statistic, groups)
+        difference_and_spread = _difference_and_spread(first, second, labels, statistic, groups)
         if difference_and_spread is None:
             return None
         error = _spread_error(first, second, labels, statistic, groups) if with_spread_error else None
         return cls(*difference_and_spread, error)
 
     def interval(self, confidence: float) -> tuple[float, float]:
-        """Return the t-interval of the difference."""
+        """Return the t-interval of the difference at a level in (0, 1)."""
         from scipy.special import stdtrit
 
         margin = float(stdtrit(self.units - 1, (1 + confidence) / 2)) * self.spread / self.units**0.5
         return self.difference - margin, self.difference + margin
 
-    def spreads(self, confidence: float) -> tuple[float, float]:
-        """Return the interval of the spread; from 0 to infinity if its error is unknown."""
+    def spread_interval(self, confidence: float) -> tuple[float, float]:
+        """Return the interval of the spread at a level in (0, 1); from 0 to infinity if its error is unknown."""
         from scipy.special import stdtrit
 
         if self.spread_error is None:
@@ -86,20 +84,24 @@ class Pilot:
         return self.spread * float(np.exp(-margin)), self.spread * float(np.exp(margin))
 
 
-def _difference(
+def _difference_and_spread(
     first: Floats, second: Floats, labels: Floats, statistic: str, groups: NDArray[np.intp] | None
 ) -> tuple[float, float, int] | None:
-    """Return the difference of two coefficients, its spread and its units; None if it cannot be tested."""
+    """Return the difference of two coefficients, its spread and its number of units.
+
+    Returns None below :data:`~assay.statistics.agreement.MIN_UNITS` units, if the difference is undefined, or if it
+    does not vary.
+    """
     scores = {"first": first, "second": second}
     measured = measure_all(scores, labels, statistics=(statistic,), resamples=0, seed=(0,), groups=groups)
     without = leave_one_out(scores, labels, statistics=(statistic,), groups=groups)
-    (left,), (right,) = without["first"], without["second"]
-    units = len(left)
+    (without_first,), (without_second,) = without["first"], without["second"]
+    units = len(without_first)
     if units < MIN_UNITS:
         return None
     difference = float(measured["first"].values[0] - measured["second"].values[0])
-    changes = (left - right) - (left - right).mean()
-    variance = float((units - 1) * (changes**2).sum())
+    without_differences = without_first - without_second
+    variance = float((units - 1) * ((without_differences - without_differences.mean()) ** 2).sum())
     if not np.isfinite(difference) or not np.isfinite(variance) or variance <= 0:
         return None
     return difference, variance**0.5, units
@@ -116,19 +118,21 @@ def _spread_error(
     codes = np.arange(len(labels)) if groups is None else groups
     units = int(codes.max()) + 1
     blocks = min(BLOCKS, units)
-    in_block = np.random.default_rng(0).permutation(units) % blocks
+    block_of_unit = np.random.default_rng(0).permutation(units) % blocks
     logarithms = []
     for block in range(blocks):
-        left = in_block[codes] != block
-        left_groups = None if groups is None else np.unique(groups[left], return_inverse=True)[1].reshape(-1)
-        part = _difference(first[left], second[left], labels[left], statistic, left_groups)
+        is_kept = block_of_unit[codes] != block
+        # renumbered without gaps
+        kept_groups = None if groups is None else np.unique(groups[is_kept], return_inverse=True)[1].reshape(-1)
+        part = _difference_and_spread(first[is_kept], second[is_kept], labels[is_kept], statistic, kept_groups)
         if part is None:
             return None
-        logarithms.append(np.log(part[1]))
+        _, spread, _ = part
+        logarithms.append(np.log(spread))
     return float(np.sqrt((blocks - 1) * np.var(logarithms)))
 
 
-def share_significant(effect: float, spread: float, units: float, level: float) -> float:
+def significance_probability(effect: float, spread: float, units: float, level: float) -> float:
     """Return the probability that a two-sided t-test of a true difference is significant.
 
     The statistic has Student's t-distribution with units - 1 degrees of freedom and the noncentrality
@@ -146,8 +150,10 @@ def share_significant(effect: float, spread: float, units: float, level: float) 
     bound = float(stdtrit(degrees, 1 - level / 2))
     noncentrality = abs(effect) * units**0.5 / spread if spread else np.inf
     if noncentrality > bound + 10:
+        # ten standard errors above the bound, the power is 1 to all digits of a double
         return 1.0
     if degrees > 1e5:
+        # with so many degrees of freedom, Student's distribution is about normal
         return float(ndtr(noncentrality - bound) + ndtr(-noncentrality - bound))
     # the probability of a significant difference of the wrong sign; negligible beyond 6, where SciPy returns NaN
     wrong_sign = float(nctdtr(degrees, noncentrality, -bound)) if noncentrality < 6 else 0.0
@@ -157,17 +163,24 @@ def share_significant(effect: float, spread: float, units: float, level: float) 
 def units_needed(effect: float, spread: float, level: float, power: float) -> int | None:
     """Return the fewest units with which a true difference is significant with probability *power*.
 
+    Args:
+        effect: the true difference.
+        spread: the standard error for one unit; 0 or infinity as a bound of an unknown spread.
+        level: the level of the test, in (0, 1).
+        power: the probability to reach, in (0, 1).
+
     Returns:
-        At least the units that a test needs; None for no difference, or beyond :data:`MOST_UNITS`.
+        At least the number of units that a test needs; None for no difference, or beyond :data:`MOST_UNITS`.
     """
+    # doubled until the power is reached, then halved between the last two numbers
     low, high = MIN_UNITS - 1, MIN_UNITS
-    while share_significant(effect, spread, high, level) < power:
+    while significance_probability(effect, spread, high, level) < power:
         low, high = high, 2 * high
         if high > MOST_UNITS:
             return None
     while high - low > 1:
         middle = (low + high) // 2
-        if share_significant(effect, spread, middle, level) < power:
+        if significance_probability(effect, spread, middle, level) < power:
             low = middle
         else:
             high = middle
@@ -215,12 +228,12 @@ def plan(
         worst, best = (smallest, pilot.spread), (max(abs(low), abs(high)), pilot.spread)
         middle = (abs(pilot.difference), pilot.spread)
     else:
-        narrow, wide = pilot.spreads(confidence)
+        narrow, wide = pilot.spread_interval(confidence)
         worst, best, middle = (effect, wide), (effect, narrow), (effect, pilot.spread)
     shares = []
     for number in units:
         middle_share, worst_share, best_share = (
-            share_significant(size, spread, number, level) for size, spread in (middle, worst, best)
+            significance_probability(size, spread, number, level) for size, spread in (middle, worst, best)
         )
         shares.append((middle_share, worst_share, best_share))
     needed, needed_high, needed_low = (

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from assay.statistics.cells import Cells, LabelCounts, Labels, RankCounts, Within, score_codes
+from assay.statistics.cells import Cells, LabelCounts, Labels, RankCounts, WithinGroups, score_codes
 from assay.statistics.coefficients import STATISTICS, LabelKind, RankSums
 from assay.statistics.concordance import Floats, Indices
 from assay.statistics.tie_calibration import FOLDS, CalibratedCells, CalibratedCounts, Thresholds
@@ -34,7 +34,7 @@ class PreparedScore:
 
     @classmethod
     def of(cls, scores: Floats, labels: Labels, groups: Indices | None = None) -> PreparedScore:
-        """Prepare finite scores of shape (n,), n > 0, for labels of the same pairs."""
+        """Return the prepared form of finite scores of shape (n,), n > 0, with the labels of the same pairs."""
         return cls(labels, scores, groups)
 
     @cached_property
@@ -53,15 +53,15 @@ class PreparedScore:
         return Moments.of(self.scores, self.labels.values)
 
     @property
-    def whole(self) -> Resampled:
+    def observed(self) -> Resampled:
         """The score on the observed pairs, each with multiplicity 1."""
         ones = np.ones((len(self.scores), 1))
-        return self.under(ones, self.labels.count(ones))
+        return self.resampled(ones, self.labels.count(ones))
 
     @cached_property
-    def within(self) -> Within | None:
+    def within_groups(self) -> WithinGroups | None:
         """The comparisons within groups; None without groups."""
-        return None if self.groups is None else Within.of(self.scores, self.labels.values, self.groups)
+        return None if self.groups is None else WithinGroups.of(self.scores, self.labels.values, self.groups)
 
     @cached_property
     def calibrated(self) -> CalibratedCells | None:
@@ -74,20 +74,20 @@ class PreparedScore:
         is_calibrated = any(STATISTICS[name].is_calibrated for name in statistics)
         return self.calibrated.thresholds if is_calibrated and self.calibrated is not None else None
 
-    def under(self, weights: Floats, label_counts: LabelCounts) -> Resampled:
+    def resampled(self, weights: Floats, label_counts: LabelCounts) -> Resampled:
         """Return the score under b vectors of multiplicities.
 
         Args:
-            weights: shape (n, b); the same for all pairs of a group where there are groups.
-            label_counts: the labels under the same weights.
+            weights: the multiplicities, shape (n, b); with groups, the same for all pairs of a group.
+            label_counts: the labels under the same multiplicities.
         """
         return Resampled(self, weights, label_counts)
 
     def values(self, weights: Floats, label_counts: LabelCounts, statistics: Sequence[str]) -> Floats:
         """Return the statistics under b vectors of multiplicities, shape (statistics, b), NaN where undefined."""
-        return self.under(weights, label_counts).values(statistics)
+        return self.resampled(weights, label_counts).values(statistics)
 
-    def why_undefined(self, statistic: str) -> str:
+    def reason_for_undefined(self, statistic: str) -> str:
         """Return the reason why a statistic is undefined on the observed pairs."""
         if len(self.scores) < 2:
             return "one pair"
@@ -123,26 +123,28 @@ class Resampled:
     label_counts: LabelCounts
 
     @cached_property
-    def ranks(self) -> RankCounts:
-        """Numbers of ties, concordant less discordant comparisons, and rank products."""
+    def rank_counts(self) -> RankCounts:
+        """The numbers of ties and levels, concordant less discordant comparisons, and rank products, per resample."""
         return self.prepared.cells.count(self.label_counts)
 
     @cached_property
     def calibrated(self) -> CalibratedCounts:
-        """Counts with differences up to a threshold as ties; NaN if no threshold could be chosen."""
+        """The counts with differences up to a threshold as ties, per resample; NaN if no threshold could be chosen."""
         cells = self.prepared.calibrated
         return CalibratedCounts.undefined(self.weights.shape[1]) if cells is None else cells.count(self.label_counts)
 
     @property
     def product_moment(self) -> Floats:
         """Pearson's correlation, shape (b,), in [-1, 1]; NaN where score or label is constant."""
-        return self.prepared.moments.pearson(self.weights, self.ranks)
+        return self.prepared.moments.pearson(self.weights, self.rank_counts)
 
     @property
     def ordered_within_groups(self) -> Floats:
-        """Share of the comparisons within groups that the score orders as the labels do, (b,); NaN without any."""
-        within = self.prepared.within
-        return np.full(self.weights.shape[1], np.nan) if within is None else within.accuracy(self.weights)
+        """The share of comparisons within groups with the order of the labels, shape (b,); NaN without comparisons."""
+        within_groups = self.prepared.within_groups
+        if within_groups is None:
+            return np.full(self.weights.shape[1], np.nan)
+        return within_groups.accuracy(self.weights)
 
     def values(self, statistics: Sequence[str]) -> Floats:
         """Return the statistics of these names, shape (statistics, b), NaN where undefined."""
@@ -150,22 +152,22 @@ class Resampled:
 
     @property
     def score_ties(self) -> float:
-        """Share of the comparisons that are ties in the score, in the first of the resamples; NaN without any."""
-        comparisons = float(self.ranks.comparisons[0])
-        return float(self.ranks.score.tied[0]) / comparisons if comparisons else np.nan
+        """The share of comparisons that are ties in the score, in the first resample; NaN without comparisons."""
+        comparisons = float(self.rank_counts.comparisons[0])
+        return float(self.rank_counts.score.tied[0]) / comparisons if comparisons else np.nan
 
     def chance(self, statistics: Sequence[str]) -> Floats:
         """Return the means of statistics over permutations of the labels in the first resample, shape (statistics,).
 
-        NaN if the resample has fewer than two pairs.
+        They are NaN if the resample has fewer than two pairs.
         """
-        comparisons = float(self.ranks.comparisons[0])
-        label_ties = float(self.ranks.label.tied[0]) / comparisons if comparisons else np.nan
+        comparisons = float(self.rank_counts.comparisons[0])
+        label_ties = float(self.rank_counts.label.tied[0]) / comparisons if comparisons else np.nan
         return chance_levels(statistics, label_ties, self.score_ties)
 
 
 def chance_levels(statistics: Sequence[str], label_ties: float, score_ties: float) -> Floats:
-    """Return the means of statistics over permutations of the labels, shape (statistics,).
+    """Return the means of statistics over permutations of the labels, shape (statistics,); NaN without comparisons.
 
     Args:
         statistics: the names of the statistics.
@@ -183,8 +185,8 @@ class Moments:
     """The sums that make up Pearson's r of one score.
 
     Attributes:
-        x: the score, centred and scaled, shape (n,).
-        y: the label, centred and scaled, shape (n,).
+        x: the scores with mean 0 and standard deviation 1, shape (n,); all 0 for a constant.
+        y: the labels with mean 0 and standard deviation 1, shape (n,); all 0 for a constant.
     """
 
     x: Floats
@@ -192,7 +194,7 @@ class Moments:
 
     @classmethod
     def of(cls, scores: Floats, labels: Floats) -> Moments:
-        """Centre and scale finite scores and labels of shape (n,)."""
+        """Return the moments of finite scores and labels of shape (n,), which are centred and scaled first."""
         return cls(_standardise(scores), _standardise(labels))
 
     def rows_of(self, part: Indices | slice) -> Floats:
@@ -202,7 +204,7 @@ class Moments:
 
     @cached_property
     def rows(self) -> Floats:
-        """:meth:`rows_of` all pairs, shape (5, n)."""
+        """x, x², x y, y and y² of all pairs, shape (5, n)."""
         return self.rows_of(slice(None))
 
     @cached_property
@@ -210,33 +212,33 @@ class Moments:
         """The sums of the rows, shape (5,)."""
         return np.array([self.x.sum(), self.x @ self.x, self.x @ self.y, self.y.sum(), self.y @ self.y])
 
-    def pearson(self, weights: Floats, ranks: RankSums) -> Floats:
+    def pearson(self, weights: Floats, counts: RankSums) -> Floats:
         """Return Pearson's r, shape (b,), in [-1, 1]; NaN where score or label is constant.
 
         Args:
-            weights: multiplicities, shape (n, b).
-            ranks: of the same score under the same weights: they tell what is constant.
+            weights: the multiplicities, shape (n, b).
+            counts: the counts of the same score under the same multiplicities, which tell what is constant.
         """
-        return self.pearson_of_sums(self.rows @ weights, ranks, lambda resample: weights[:, resample])
+        return self.pearson_of_sums(self.rows @ weights, counts, lambda resample: weights[:, resample])
 
-    def pearson_of_sums(self, sums: Floats, ranks: RankSums, weights_of: Callable[[int], Floats]) -> Floats:
+    def pearson_of_sums(self, sums: Floats, counts: RankSums, weights_of: Callable[[int], Floats]) -> Floats:
         """Return Pearson's r from weighted sums of the rows, shape (b,), in [-1, 1]; NaN if a side is constant.
 
         Args:
             sums: the sums of the rows under each multiplicity vector, shape (5, b).
-            ranks: the counts of the same score under the same multiplicities, which tell what is constant.
+            counts: the counts of the same score under the same multiplicities, which tell what is constant.
             weights_of: a function that returns one of the b multiplicity vectors, shape (n,); rarely called.
         """
         with np.errstate(invalid="ignore"):  # no pair with a score was drawn
-            mean_x, square_x, product, mean_y, square_y = sums / ranks.label.total
+            mean_x, square_x, product, mean_y, square_y = sums / counts.label.total
         variance_x = square_x - mean_x**2
         variance_y = square_y - mean_y**2
         covariance = product - mean_x * mean_y
-        constant = (ranks.score.tied == ranks.comparisons) | (ranks.label.tied == ranks.comparisons)
+        constant = (counts.score.tied == counts.comparisons) | (counts.label.tied == counts.comparisons)
         # a resample without the few extreme values of a score has a small variance, which loses digits as a difference
         lossy = ~constant & ((variance_x < LOSSY * square_x) | (variance_y < LOSSY * square_y))
         for resample in np.flatnonzero(lossy):
-            multiplicities, total = weights_of(int(resample)), ranks.label.total[resample]
+            multiplicities, total = weights_of(int(resample)), counts.label.total[resample]
             dx, dy = self.x - mean_x[resample], self.y - mean_y[resample]
             variance_x[resample] = multiplicities @ (dx * dx) / total
             variance_y[resample] = multiplicities @ (dy * dy) / total
@@ -248,10 +250,11 @@ class Moments:
 
 
 def _standardise(values: Floats) -> Floats:
-    """Return values with mean 0 and spread 1; scaled by the largest first, so that no square over- or underflows."""
+    """Return values with mean 0 and standard deviation 1, shape (n,); a constant becomes 0."""
     largest = np.abs(values).max(initial=0.0)
     if largest == 0:
         return values
+    # scaled by the largest value before it is squared, so that no square over- or underflows
     centred = values / largest
     centred -= centred.mean()
     widest = np.abs(centred).max()

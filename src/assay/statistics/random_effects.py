@@ -42,7 +42,7 @@ class RandomEffects:
     datasets: int
 
 
-def combine(values: Floats, variances: Floats, confidence: float) -> RandomEffects:
+def combine_estimates(values: Floats, variances: Floats, confidence: float) -> RandomEffects:
     """Return the random-effects mean of independent estimates that are about normal.
 
     The variance between datasets is that of Paule & Mandel (1982), with which the weighted sum of squares is what it
@@ -81,7 +81,7 @@ def _variance_between(values: Floats, variances: Floats) -> float:
     low, high = 0.0, float(np.ptp(values)) ** 2
     while excess(high) > 0:
         high *= 2
-    # the sum falls as the variance grows
+    # the sum falls as the variance grows; 60 halvings exhaust the digits of a double
     for _ in range(60):
         middle = (low + high) / 2
         low, high = (middle, high) if excess(middle) > 0 else (low, middle)
@@ -104,8 +104,9 @@ def random_effects_mean(
         confidence: the level of both intervals, in (0, 1).
 
     Returns:
-        None for fewer than :data:`FEWEST_DATASETS` datasets, or if a dataset has too few units for an interval, a value
-        at an end of the scale, more than half of its resamples there or undefined, or resamples that do not vary.
+        The mean; None for fewer than :data:`FEWEST_DATASETS` datasets, or if a dataset has too few units for an
+        interval, a value at an end of the scale, more than half of its resamples there or undefined, or resamples that
+        do not vary.
     """
     if len(parts) < FEWEST_DATASETS:
         return None
@@ -123,21 +124,21 @@ def random_effects_mean(
             continue
         resampled = _stretch_to_correlation(part.resampled[index], lowest)
         # z is infinite at -1 and 1, and undefined resamples are NaN
-        inside = resampled[np.abs(resampled) < 1]
-        if 2 * len(inside) < len(resampled):
+        finite_on_z = resampled[np.abs(resampled) < 1]
+        if 2 * len(finite_on_z) < len(resampled):
             return None
-        variances.append(float(np.arctanh(inside).var(ddof=1)))
+        variances.append(float(np.arctanh(finite_on_z).var(ddof=1)))
     # written so that a variance of NaN has no mean either
     if not all(variance >= LEAST_VARIANCE for variance in variances):
         return None
-    on_z = combine(np.array(values), np.array(variances), confidence)
+    on_z = combine_estimates(np.array(values), np.array(variances), confidence)
     return replace(
         on_z,
-        mean=_back_to_scale(on_z.mean, lowest),
-        low=_back_to_scale(on_z.low, lowest),
-        high=_back_to_scale(on_z.high, lowest),
-        new_low=_back_to_scale(on_z.new_low, lowest),
-        new_high=_back_to_scale(on_z.new_high, lowest),
+        mean=_value_of_z(on_z.mean, lowest),
+        low=_value_of_z(on_z.low, lowest),
+        high=_value_of_z(on_z.high, lowest),
+        new_low=_value_of_z(on_z.new_low, lowest),
+        new_high=_value_of_z(on_z.new_high, lowest),
     )
 
 
@@ -147,5 +148,6 @@ def _stretch_to_correlation(values: Floats, lowest: float) -> Floats:
     return stretched
 
 
-def _back_to_scale(z: float, lowest: float) -> float:
+def _value_of_z(z: float, lowest: float) -> float:
+    """Return the value between *lowest* and 1 whose Fisher's z is *z*."""
     return float(lowest + (np.tanh(z) + 1) / 2 * (1 - lowest))

@@ -147,8 +147,10 @@ def pareto_front(points: Mapping[str, tuple[tuple[float | None, ...], float]]) -
     for name, (_, value) in points.items():
         if name in known and any(_dominates_point(other, known[name]) for other in known.values()):
             on_front[name] = False
+        elif name not in known or highest_unknown >= value:
+            on_front[name] = None
         else:
-            on_front[name] = None if name not in known or highest_unknown >= value else True
+            on_front[name] = True
     return on_front
 
 

@@ -22,7 +22,7 @@ def tie_share(labels: Floats) -> float | None:
     """Return the share of comparisons that are ties in the labels, in [0, 1]; None for fewer than two labels.
 
     Args:
-        labels: shape (n,), of which any two are compared.
+        labels: the labels, shape (n,), of which any two are compared.
     """
     n = len(labels)
     if n < 2:
@@ -41,12 +41,12 @@ def tie_free_ceiling(
     cap reach 1, if not exactly then as nearly as one likes: a score can come as near to the labels as Pearson's r asks.
 
     Args:
-        labels: shape (n,).
-        statistics: names out of :data:`~assay.statistics.coefficients.STATISTICS`.
-        groups: codes of the groups of pairs, shape (n,), or None.
+        labels: the labels, shape (n,), finite.
+        statistics: names from :data:`~assay.statistics.coefficients.STATISTICS`.
+        groups: None, or the codes of the groups of pairs, shape (n,).
 
     Returns:
-        By statistic; None where it is undefined for these labels.
+        The ceiling by name of the statistic; None for a statistic that is undefined for these labels.
     """
     order = np.argsort(labels, kind="stable")
     perfect = np.empty(len(labels))
@@ -70,7 +70,7 @@ def tie_free_ceiling(
 
 # How far annotators agree with each other, and what that allows a metric.
 
-#: Random splits, as in Abdalla, Vishnubhotla & Mohammad (2023).
+#: The number of random splits, as in Abdalla, Vishnubhotla & Mohammad (2023).
 SPLITS = 1000
 #: The largest product of pairs and splits: on large data a few splits are as accurate as many.
 BUDGET = 5_000_000
@@ -80,16 +80,16 @@ FEWEST_SORTED = 20
 
 @dataclass(frozen=True)
 class Reliability:
-    """Split-half reliability of the mean label: the share of its variance that is not noise of the annotators.
+    """The split-half reliability of the mean label: the share of its variance that is not noise of the annotators.
 
     Attributes:
-        pearson: mean over the splits of r between the halves, stepped up to the mean label, in (0, 1]; None where that
-            mean is not positive: such labels have no reliability to step up.
+        pearson: the mean over the splits of r between the halves, stepped up to the mean label, in (0, 1]; None if that
+            mean is not positive, since such labels have no reliability to step up.
         spearman: the same for the rank correlation, to which the step-up applies approximately.
-        annotators: largest number of labels of a pair.
-        n: pairs that have at least two labels.
-        splits: number of splits.
-        lengths: of first half, second half and whole; see :class:`Halves`.
+        annotators: the largest number of labels of a pair.
+        n: the number of pairs that have at least two labels.
+        splits: the number of splits.
+        lengths: the lengths of the first half, the second half and the whole; see :class:`Halves`.
         bound_pearson, bound_spearman: the highest correlation that a metric can have with the mean label; see
             :func:`upper_bound`.
     """
@@ -112,7 +112,7 @@ def upper_bound(reliability: float | None) -> float | None:
     chance. Source: Spearman, The Proof and Measurement of Association between Two Things (1904).
 
     Args:
-        reliability: in [0, 1], or None where it is unknown.
+        reliability: the reliability of the labels, in [0, 1]; None if unknown, and then the bound is None, too.
     """
     return None if reliability is None else math.sqrt(reliability)
 
@@ -137,7 +137,8 @@ def split_half_reliability(annotations: Floats, *, splits: int | None = None, se
     n = len(halves.annotations)
     pearson: list[float] = []
     spearman: list[float] = []
-    for first, second in halves.draw(splits or max(50, min(SPLITS, BUDGET // n)), np.random.default_rng(seed)):
+    most = splits or max(50, min(SPLITS, BUDGET // n))
+    for first, second in halves.draw(most, np.random.default_rng(seed)):
         coefficients = measure_all({"half": first}, second, statistics=("pearson", "spearman"), resamples=0, seed=(0,))
         r, rho = coefficients["half"].values.tolist()
         pearson.append(r)
@@ -151,8 +152,8 @@ def are_means(labels: Floats, annotations: Floats) -> bool:
     """Tell whether labels are the means of annotations up to the scale, so that the reliability is that of the labels.
 
     Args:
-        labels: shape (n,).
-        annotations: shape (n, annotators), NaN where there is none.
+        labels: the labels, shape (n,), finite.
+        annotations: the annotators' labels, shape (n, annotators), NaN for a missing label.
     """
     known = ~np.isnan(annotations)
     has_label = known.any(axis=1)
@@ -167,16 +168,16 @@ def are_means(labels: Floats, annotations: Floats) -> bool:
 class Halves:
     """The labels of the n pairs that have at least two, and the ways to halve them.
 
-    Where each annotator labelled every pair, the annotators are halved: one who is more generous than others moves all
+    If each annotator labelled every pair, the annotators are halved: one who is more generous than others moves all
     labels of a half alike, which is no noise. Else the labels of each pair are halved at random.
 
     Attributes:
-        annotations: shape (n, annotators), NaN where an annotator gave no label.
-        rows: which of all pairs these are, shape (all pairs,).
+        annotations: the labels of these pairs, shape (n, annotators), NaN for a missing label.
+        rows: True for each of these pairs among all pairs, shape (all pairs,).
         lengths: how many labels of each pair the first half, the second half and the whole have: harmonic means over
             the pairs. The noise of a mean of k labels has a variance proportional to 1 / k, so that it is the mean of
             1 / k that counts. Of pairs with three labels that are halved at random, both halves have length 4 / 3.
-        are_annotators: whether columns are halved.
+        are_annotators: whether the columns are annotators, and are halved; else the labels of each pair are.
     """
 
     annotations: Floats
@@ -186,7 +187,7 @@ class Halves:
 
     @classmethod
     def of(cls, annotations: Floats) -> Halves | None:
-        """Return the halves of annotations, shape (pairs, annotators); None where fewer than three pairs have two."""
+        """Return the halves of annotations, shape (pairs, annotators); None if fewer than three pairs can be halved."""
         counts = np.count_nonzero(~np.isnan(annotations), axis=1)
         rows = counts >= 2
         if np.count_nonzero(rows) < 3:
@@ -207,8 +208,8 @@ class Halves:
         """Yield the mean labels of both halves, each of shape (n,), for at most *splits* splits.
 
         Args:
-            splits: largest number; of few annotators there are fewer, each of which comes once.
-            rng: draws the splits.
+            splits: the largest number of splits; few annotators have fewer, and each of them comes once.
+            rng: the generator that draws the splits.
         """
         known = ~np.isnan(self.annotations)
         if not self.are_annotators:
@@ -220,9 +221,9 @@ class Halves:
             yield self.annotations[:, columns].mean(axis=1), self.annotations[:, ~columns].mean(axis=1)
 
     def step_up(self, correlations: Sequence[float]) -> float | None:
-        """Return the reliability of the whole from correlations of halves, NaN where undefined.
+        """Return the reliability of the whole, in (0, 1], from correlations of halves.
 
-        None where their mean is not positive.
+        Undefined correlations, NaN, are left out. The reliability is None if the mean of the others is not positive.
         """
         defined = [value for value in correlations if not np.isnan(value)]
         mean = float(np.mean(defined)) if defined else 0.0
@@ -233,16 +234,18 @@ def are_sorted(annotations: Floats) -> bool:
     """Tell whether the labels of each pair are sorted, so that the first one is the lowest (or highest).
 
     Args:
-        annotations: shape (pairs, annotators), NaN where there is none.
+        annotations: the labels, shape (pairs, annotators), NaN for a missing label.
     """
-    with_two = int((np.count_nonzero(~np.isnan(annotations), axis=1) >= 2).sum())
+    label_counts = np.count_nonzero(~np.isnan(annotations), axis=1)
     steps = np.diff(annotations, axis=1)
     steps = steps[~np.isnan(steps)]
-    return with_two >= FEWEST_SORTED and bool((steps >= 0).all() or (steps <= 0).all())
+    is_monotonic = bool((steps >= 0).all() or (steps <= 0).all())
+    # a few pairs may be sorted by chance
+    return int((label_counts >= 2).sum()) >= FEWEST_SORTED and is_monotonic
 
 
 def _halves_of_columns(columns: int, most: int, rng: np.random.Generator) -> Iterator[NDArray[np.bool_]]:
-    """Yield which columns are in the smaller half, shape (columns,): every way once, or *most* random ones."""
+    """Yield masks of the columns in the smaller half, shape (columns,): every division once, or *most* random ones."""
     size = columns // 2
     if math.comb(columns, size) <= 2 * most:
         chosen: Iterable[Sequence[int]] = itertools.combinations(range(columns), size)
@@ -264,13 +267,13 @@ def _mean_labels(annotations: Floats, chosen: NDArray[np.bool_]) -> Floats:
 
 
 def random_halves(known: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Return which entries of each line fall into the first of two random halves, shape as *known*.
+    """Return a mask of the entries of each row that fall into the first of two random halves, in the shape of *known*.
 
     Of an odd number of entries either half may take one more than the other.
 
     Args:
-        known: which entries there are, shape (lines, entries).
-        rng: draws the halves.
+        known: True for each entry that exists, shape (rows, entries).
+        rng: the generator that draws the halves.
     """
     # missing entries get the highest ranks
     random_ranks = np.argsort(np.argsort(np.where(known, rng.random(known.shape), 2.0), axis=1), axis=1)
@@ -289,8 +292,8 @@ def relative_length(counts: Floats, half_counts: Floats) -> float:
     """Return how much longer means of *counts* values are than means of *half_counts*, by harmonic means.
 
     Args:
-        counts: values behind each mean, all above 0.
-        half_counts: likewise of the halves, either half of each mean.
+        counts: the number of values behind each mean, all above 0.
+        half_counts: the number of values behind the mean of each half, all above 0.
     """
     return float(np.mean(1 / half_counts) / np.mean(1 / counts))
 
@@ -299,8 +302,8 @@ def spearman_brown(correlation: float, times: float = 2.0) -> float:
     """Return the reliability that a measurement would have at *times* its length.
 
     Args:
-        correlation: of two parallel measurements, above -1 / (times - 1).
-        times: factor of the length; 2 steps up from a half to the whole.
+        correlation: the correlation of two parallel measurements, above -1 / (times - 1).
+        times: the factor of the length; 2 steps up from a half to the whole.
     """
     return times * correlation / (1 + (times - 1) * correlation)
 
@@ -309,13 +312,13 @@ def step_up(correlation: float, first: float, second: float, whole: float) -> fl
     """Return the reliability of a mean of *whole* labels from the correlation of means of *first* and *second* labels.
 
     A mean of k labels has the reliability 1 / (1 + x / k), x being the variance of one label's noise over that of the
-    true score, and two means correlate by the geometric mean of their reliabilities: that is solved for x. For equal
+    true score, and two means correlate by the geometric mean of their reliabilities. This is solved for x. For equal
     halves it is the formula of Spearman (1910) and Brown (1910), for halves that add up to the whole that of Horst,
     Estimating Total Test Reliability from Parts of Unequal Length (1951).
 
     Args:
-        correlation: in (0, 1].
-        first, second, whole: lengths, above 0.
+        correlation: the correlation of the two means, in (0, 1].
+        first, second, whole: the numbers of labels, or harmonic means of them, above 0.
     """
     # (1 + x / first) (1 + x / second) = 1 / correlation²
     linear = 1 / first + 1 / second
@@ -328,7 +331,7 @@ def step_up(correlation: float, first: float, second: float, whole: float) -> fl
 # Disattenuated agreement: correlations corrected for the annotators' noise in the labels.
 
 
-#: Statistics to which the correction applies: to Pearson exactly, to Spearman approximately.
+#: The statistics to which the correction applies: to Pearson exactly, to Spearman approximately.
 CORRECTED = ("pearson", "spearman")
 #: The number of random halvings of the labels whose correlation is computed on every resample.
 RESAMPLED_SPLITS = 10
@@ -365,7 +368,7 @@ def disattenuated_agreement(
     if reliability is None or not computed:
         return []
     of_labels = {"pearson": reliability.pearson, "spearman": reliability.spearman}
-    resampled_roots = _resampled_roots(annotations, computed, **draws)
+    resampled_roots = _resampled_reliability_roots(annotations, computed, **draws)
     estimates = []
     for metric, coefficients in measure_all(scores, labels, statistics=computed, **draws).items():
         for statistic in statistics:
@@ -374,6 +377,7 @@ def disattenuated_agreement(
                 estimates.append(Estimate(metric, statistic, None, None, None, coefficients.n, reason))
                 continue
             index = computed.index(statistic)
+            # without a reliability, the value becomes NaN
             root = math.sqrt(of_labels[statistic] or math.nan)
             resampled = None
             if coefficients.resampled is not None:
@@ -384,8 +388,11 @@ def disattenuated_agreement(
     return estimates
 
 
-def _resampled_roots(annotations: Floats, statistics: Sequence[str], **draws: Any) -> Floats:
-    """Return the root of the reliability on each resample, shape (statistics, resamples), NaN where unknown."""
+def _resampled_reliability_roots(annotations: Floats, statistics: Sequence[str], **draws: Any) -> Floats:
+    """Return the root of the reliability on each resample, shape (statistics, resamples), NaN where it is undefined.
+
+    Without resamples, the shape is (statistics, 1).
+    """
     halves = Halves.of(annotations)
     if halves is None or not draws["resamples"]:
         return np.full((len(statistics), 1), np.nan)

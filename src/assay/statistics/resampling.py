@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 
 from assay.statistics.concordance import Floats
 
-#: Numbers in one block of multiplicities: 2**17 doubles are 1 MiB, so that the temporaries of one score stay
+#: The size of one block of multiplicities: 2**17 doubles are 1 MiB, so that the temporaries of one score stay
 #: in the cache of the processor while dozens of resamples are still handled at once.
 BLOCK = 1 << 17
 
 
 def seed_of(seed: int, dataset: str, split: str, bucket: str) -> tuple[int, int]:
     """Return the seed for the draws of one bucket, which is the same in a run and in every report on it."""
+    # a name that comes from a file name may hold bytes that are no UTF-8, as lone surrogates
     return seed, zlib.crc32(f"{dataset}|{split}|{bucket}".encode("utf-8", "surrogatepass"))
 
 
@@ -77,16 +78,16 @@ class Resampler:
 def design_effect(values: Floats, groups: NDArray[np.intp]) -> float | None:
     """Return the design effect of the mean: its variance with groups as the units drawn, over that with single pairs.
 
-    It is 1 where pairs of a group are no more alike than others, and grows to the mean size of a group where they are
-    equal; below 1 they differ by design, as a foil and a paraphrase of one sentence do. Its square root is the factor
-    by which a standard error grows. With groups of one size m it is about 1 + (m - 1) ICC.
+    It is 1 if the pairs of a group are no more alike than others, and grows to the mean size of a group if they are
+    equal. It is below 1 if they differ by design, as a foil and a paraphrase of one sentence do. Its square root is the
+    factor by which a standard error grows. With groups of one size m it is about 1 + (m - 1) ICC.
 
     Args:
-        values: such as labels, shape (n,), finite.
-        groups: codes from 0 on, shape (n,).
+        values: one value per pair, such as its label, shape (n,), finite.
+        groups: the group of each pair as a code 0 … k-1, shape (n,).
 
     Returns:
-        None where it is undefined: fewer than two groups, or all values equal.
+        The design effect; None if it is undefined, with fewer than two groups or equal values.
 
     Source:
         Kish 1965, Survey Sampling, chapters 5.4 and 8.2; the variance of the mean with groups of unequal sizes is that

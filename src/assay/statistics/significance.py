@@ -18,15 +18,15 @@ from assay.statistics.concordance import Floats
 Correction = Literal["holm", "benjamini-hochberg", "bonferroni", "none"]
 
 
-def adjust(p_values: Floats, method: Correction = "holm") -> Floats:
+def adjust_p_values(p_values: Floats, method: Correction = "holm") -> Floats:
     """Return adjusted p-values, shape (k,), each to be compared with the level of the whole family.
 
     Sources: Holm (1979) and Bonferroni control the family-wise error rate under any dependence; Benjamini & Hochberg
     (1995) the rate of false discoveries under independence or positive dependence.
 
     Args:
-        p_values: shape (k,); NaN, a test that could not be made, stays NaN and does not count.
-        method: name of the correction.
+        p_values: the p-values, shape (k,); NaN, a test that could not be made, stays NaN and does not count.
+        method: the name of the correction.
     """
     from scipy.stats import false_discovery_control
 
@@ -48,7 +48,7 @@ def adjust(p_values: Floats, method: Correction = "holm") -> Floats:
 
 
 def williams(first: float, second: float, between: float, n: int) -> tuple[float, float]:
-    """Test whether two scores correlate equally with one label, by Pearson.
+    """Return Williams' test of whether two scores have the same Pearson correlation with one label.
 
     Source: Williams (1959), in the form of Steiger, Tests for comparing elements of a correlation matrix (1980),
     equation 7; proposed for metrics by Graham & Baldwin (2014). It supposes normal variables, which labels are not.
@@ -83,11 +83,11 @@ def williams(first: float, second: float, between: float, n: int) -> tuple[float
 #: by less, relative to the largest value, are equal.
 NOISE = 1e-12
 #: The exact distribution of U is used up to this product of the sample sizes.
-EXACT = 2500
+MAX_EXACT_PRODUCT = 2500
 
 
 @dataclass(frozen=True)
-class Sided:
+class OneSidedPValues:
     """Two one-sided p-values of one test; both NaN if the test is undefined.
 
     Attributes:
@@ -99,59 +99,59 @@ class Sided:
     worse: float
 
 
-_UNDEFINED = Sided(math.nan, math.nan)
+_UNDEFINED = OneSidedPValues(math.nan, math.nan)
 
 
-def mann_whitney(first: Floats, second: Floats) -> Sided:
-    """Test by ranks whether one sample is stochastically larger: Mann & Whitney (1947).
+def mann_whitney(first: Floats, second: Floats) -> OneSidedPValues:
+    """Return Mann & Whitney's test (1947), by ranks, of whether one sample is stochastically larger.
 
-    Exact where no two values are equal and the product of the sizes is at most 2,500; otherwise the normal
+    The test is exact if no two values are equal and the product of the sizes is at most 2,500; otherwise the normal
     approximation with corrections for ties and continuity (:func:`scipy.stats.mannwhitneyu`).
 
     Args:
-        first: shape (n,), finite.
-        second: shape (m,), finite.
+        first: the first sample, shape (n,), finite.
+        second: the second sample, shape (m,), finite.
 
     Returns:
-        p-values; both 1 where all values are equal.
+        The p-values; both are 1 if all values are equal.
     """
     from scipy.stats import mannwhitneyu
 
     pooled = np.concatenate([first, second])
-    different = len(np.unique(pooled))
-    if different == 1:
-        return Sided(1.0, 1.0)
-    exact = different == len(pooled) and len(first) * len(second) <= EXACT
-    method: Literal["exact", "asymptotic"] = "exact" if exact else "asymptotic"
-    return Sided(
+    distinct = len(np.unique(pooled))
+    if distinct == 1:
+        return OneSidedPValues(1.0, 1.0)
+    is_exact = distinct == len(pooled) and len(first) * len(second) <= MAX_EXACT_PRODUCT
+    method: Literal["exact", "asymptotic"] = "exact" if is_exact else "asymptotic"
+    return OneSidedPValues(
         float(mannwhitneyu(first, second, alternative="greater", method=method).pvalue),
         float(mannwhitneyu(first, second, alternative="less", method=method).pvalue),
     )
 
 
-def welch(first: Floats, second: Floats) -> Sided:
-    """Test whether the means differ by Student's t without equal variances: Welch (1947).
+def welch(first: Floats, second: Floats) -> OneSidedPValues:
+    """Return Welch's test (1947) of whether the means differ: Student's t without equal variances.
 
     Args:
-        first: shape (n,), finite, n > 1.
-        second: shape (m,), finite, m > 1.
+        first: the first sample, shape (n,), finite, n > 1.
+        second: the second sample, shape (m,), finite, m > 1.
 
     Returns:
-        p-values; undefined where neither sample varies.
+        The p-values; NaN if neither sample varies.
     """
     from scipy.stats import ttest_ind_from_stats
 
     if not _varies(first) and not _varies(second):
         return _UNDEFINED
     summary = (first.mean(), first.std(ddof=1), len(first), second.mean(), second.std(ddof=1), len(second))
-    return Sided(
+    return OneSidedPValues(
         float(ttest_ind_from_stats(*summary, equal_var=False, alternative="greater").pvalue),
         float(ttest_ind_from_stats(*summary, equal_var=False, alternative="less").pvalue),
     )
 
 
-def bootstrap_means(first: Floats, second: Floats, first_drawn: Floats, second_drawn: Floats) -> Sided:
-    """Test whether the means differ by the bootstrap: Efron & Tibshirani (1993), algorithm 16.2.
+def bootstrap_test(first: Floats, second: Floats, first_drawn: Floats, second_drawn: Floats) -> OneSidedPValues:
+    """Return the bootstrap test of whether the means differ: Efron & Tibshirani (1993), algorithm 16.2.
 
     The statistic is Welch's t. Both samples are moved to a common mean, which makes the null hypothesis true, and
     p = (1 + resamples with a t at least as large) / (1 + resamples). Dividing by the standard error matters with few
@@ -159,29 +159,29 @@ def bootstrap_means(first: Floats, second: Floats, first_drawn: Floats, second_d
     the direction of its difference.
 
     Args:
-        first: shape (n,), finite, n > 1.
-        second: shape (m,), finite, m > 1.
+        first: the first sample, shape (n,), finite, n > 1.
+        second: the second sample, shape (m,), finite, m > 1.
         first_drawn: draws of the first sample with replacement, shape (resamples, n).
         second_drawn: independent draws of the second sample with replacement, shape (resamples, m).
 
     Returns:
-        p-values; undefined where neither sample varies.
+        The p-values, in (0, 1]; NaN if neither sample varies.
     """
     if not _varies(first) and not _varies(second):
         return _UNDEFINED
     observed = _welch_t(first, second, 0.0)
     null = _welch_t(first_drawn, second_drawn, float(first.mean() - second.mean()))
     resamples = len(null)
-    return Sided(
+    return OneSidedPValues(
         float(1 + (null >= observed - NOISE).sum()) / (1 + resamples),
         float(1 + (null <= observed + NOISE).sum()) / (1 + resamples),
     )
 
 
 def _welch_t(first: Floats, second: Floats, shift: float) -> Floats:
-    """Return Welch's t of samples along the last axis, after *shift* is subtracted from the difference of means.
+    """Return Welch's t of samples along the last axis, shape (...); *shift* is subtracted from the difference of means.
 
-    Without any spread it is infinite, with the sign of the difference, or 0 where the means are equal.
+    Without any spread it is infinite, with the sign of the difference, or 0 if the means are equal.
     """
     difference = np.asarray(first.mean(axis=-1) - second.mean(axis=-1) - shift)
     error = np.sqrt(first.var(axis=-1, ddof=1) / first.shape[-1] + second.var(axis=-1, ddof=1) / second.shape[-1])
@@ -191,14 +191,14 @@ def _welch_t(first: Floats, second: Floats, shift: float) -> Floats:
 
 
 def brown_forsythe(first: Floats, second: Floats) -> float:
-    """Test whether the variances differ: Brown & Forsythe (1974), the F test of distances from the median.
+    """Return Brown & Forsythe's test (1974) of whether the variances differ: the F test of distances from the median.
 
     Args:
-        first: shape (n,), finite, n > 2.
-        second: shape (m,), finite, m > 2.
+        first: the first sample, shape (n,), finite, n > 2.
+        second: the second sample, shape (m,), finite, m > 2.
 
     Returns:
-        Two-sided p-value; NaN where neither sample varies about its median.
+        The two-sided p-value; NaN if neither sample varies.
     """
     from scipy.stats import levene
 
@@ -207,7 +207,7 @@ def brown_forsythe(first: Floats, second: Floats) -> float:
     return float(levene(first, second, center="median").pvalue)
 
 
-def smallest_exact(n: int, m: int) -> float:
+def smallest_exact_p(n: int, m: int) -> float:
     """Return the probability that all of n values exceed all of m others by chance: 1 / (n + m choose n).
 
     No test of the order of independent results alone can have a smaller one-sided error rate. Almost stochastic order
@@ -227,12 +227,12 @@ def _varies(values: Floats) -> bool:
 # Order (2018), for the violation ratio and its bound; Dror, Shlomov & Reichart, Deep Dominance (2019), for systems
 # with several seeds; Ulmer, Hardmeier & Frellsen, deep-significance (2022), for the threshold and the correction.
 
-#: Numbers in one block of resamples that are compared at once: a MiB of doubles, which a processor's cache holds.
+#: The size of a block of resamples that are compared at once: a MiB of doubles, which a processor's cache holds.
 BLOCK = 1 << 17
 
 
 @dataclass(frozen=True)
-class Order:
+class StochasticOrder:
     """The violation of the almost stochastic order of two samples, in both directions.
 
     Attributes:
@@ -257,12 +257,12 @@ def violation_ratio(first: Floats, second: Floats) -> Floats:
     that sums over a grid of t converges to them.
 
     Args:
-        first: shape (..., n), in any order along the last axis.
-        second: shape (..., m), the same leading axes or axes that broadcast.
+        first: the first samples, shape (..., n), in any order along the last axis.
+        second: the second samples, shape (..., m), with the same leading axes or axes that broadcast.
 
     Returns:
-        Shape (...), in [0, 1]: 0 where the first is larger at every t, 1 where the second is. Equal samples, which
-        leave nothing to violate, have .5 by convention: neither is better.
+        The ratios, shape (...), in [0, 1]: 0 if the first is larger at every t, 1 if the second is. Equal samples,
+        which leave nothing to violate, have .5 by convention: neither is better.
     """
     first, second = np.sort(first, axis=-1), np.sort(second, axis=-1)
     gaps, widths = _quantile_gaps(first, second)
@@ -280,8 +280,8 @@ def _quantile_gaps(first: Floats, second: Floats) -> tuple[Floats, Floats]:
     """Return the quantiles of the second sample less those of the first, over intervals where both are constant.
 
     Args:
-        first: shape (..., n), sorted along the last axis.
-        second: shape (..., m), sorted likewise.
+        first: the first samples, shape (..., n), sorted along the last axis.
+        second: the second samples, shape (..., m), sorted along the last axis.
 
     Returns:
         The differences, shape (..., k), and the widths of the k intervals, shape (k,), which add up to 1.
@@ -304,7 +304,7 @@ def _largest_magnitude(first: Floats, second: Floats) -> Floats:
     return np.asarray(np.maximum(largest_of_first, largest_of_second))
 
 
-def resampled(values: Floats, resamples: int, seed: Sequence[int]) -> Floats:
+def draw_resamples(values: Floats, resamples: int, seed: Sequence[int]) -> Floats:
     """Return bootstrap resamples of a sample, drawn with replacement, shape (resamples, n).
 
     Args:
@@ -314,7 +314,9 @@ def resampled(values: Floats, resamples: int, seed: Sequence[int]) -> Floats:
     """
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed)))
     n = len(values)
-    return values.take(rng.integers(n, size=(resamples, n), dtype=np.uint16 if n < 1 << 16 else np.uint32))
+    # the smaller type takes less memory; the draws of a seed depend on the type
+    index_type = np.uint16 if n < 1 << 16 else np.uint32
+    return values.take(rng.integers(n, size=(resamples, n), dtype=index_type))
 
 
 def corrected_confidence(confidence: float, comparisons: int) -> float:
@@ -339,8 +341,8 @@ def almost_stochastic_order(
     *,
     confidence: float,
     comparisons: int = 1,
-) -> list[Order]:
-    """Test pairs of samples for almost stochastic order, in both directions.
+) -> list[StochasticOrder]:
+    """Return the almost stochastic order of pairs of samples, in both directions.
 
     epsilon_min is the ratio plus the normal quantile of the level times the ratio's standard deviation over resamples
     of both samples (the factors sqrt(nm / (n + m)) of del Barrio et al. cancel), at most 1. The first sample is better
@@ -348,7 +350,7 @@ def almost_stochastic_order(
 
     Args:
         samples: arrays of shape (n,), finite, where higher is better; n may differ.
-        drawn: the resamples of each sample, shape (resamples, n), the same number for all; see :func:`resampled`.
+        drawn: the resamples of each sample, shape (resamples, n), the same number for all; see :func:`draw_resamples`.
         sample_pairs: the indices of a first and a second sample for each test.
         confidence: the level of the bounds before the correction, in (.5, 1).
         comparisons: the number of comparisons to correct for, see :func:`corrected_confidence`.
@@ -359,7 +361,7 @@ def almost_stochastic_order(
     from scipy.special import ndtri
 
     margin = float(ndtri(corrected_confidence(confidence, comparisons)))
-    orders: dict[int, Order] = {}
+    orders: dict[int, StochasticOrder] = {}
     for block in _blocks_of_one_shape(samples, drawn, sample_pairs):
         firsts = [sample_pairs[index][0] for index in block]
         seconds = [sample_pairs[index][1] for index in block]
@@ -368,7 +370,7 @@ def almost_stochastic_order(
         for index, ratio, deviation in zip(block, ratios.tolist(), deviations.tolist(), strict=True):
             better = min(1.0, ratio + margin * deviation)
             worse = min(1.0, 1 - ratio + margin * deviation)
-            orders[index] = Order(ratio, deviation, better, worse)
+            orders[index] = StochasticOrder(ratio, deviation, better, worse)
     return [orders[index] for index in range(len(sample_pairs))]
 
 

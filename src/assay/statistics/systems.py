@@ -25,7 +25,7 @@ from assay.statistics.agreement import MIN_UNITS, percentile_interval
 from assay.statistics.concordance import Floats
 from assay.statistics.resampling import Resampler
 
-#: Folds of items: each fold uses the threshold chosen on the other folds.
+#: The number of folds of items; each fold uses the threshold chosen on the other folds.
 FOLDS = 5
 
 
@@ -118,12 +118,12 @@ def soft_pairwise_accuracy(labels: Floats, scores: Floats, permutations: int, se
     signs = np.where(rng.random((permutations, n), dtype=np.float32) <= 0.5, -1.0, 1.0)
     distances = []
     for first, second in system_pairs(len(labels)):
-        p_values = [_p_better(values[first] - values[second], signs) for values in (labels, scores)]
+        p_values = [_one_sided_p(values[first] - values[second], signs) for values in (labels, scores)]
         distances.append(abs(p_values[0] - p_values[1]))
     return 1 - float(np.mean(distances))
 
 
-def _p_better(differences: Floats, signs: Floats) -> float:
+def _one_sided_p(differences: Floats, signs: Floats) -> float:
     """Return the one-sided p-value: the share of swaps whose sum of differences reaches the observed sum.
 
     Args:
@@ -137,7 +137,7 @@ def _p_better(differences: Floats, signs: Floats) -> float:
 
 
 #: What is resampled for intervals: items (the same systems on other items), systems (other systems), or both.
-Resampled = Literal["items", "systems", "both"]
+ResampledUnits = Literal["items", "systems", "both"]
 #: Measures of how well a metric ranks systems.
 MEASURES = ("accuracy", "kendall", "pearson")
 
@@ -195,7 +195,7 @@ def system_agreement(
     confidence: float,
     permutations: int,
     seed: int,
-    resampled: Resampled | None = None,
+    resampled: ResampledUnits | None = None,
 ) -> SystemAgreement:
     """Return how well a metric ranks systems, compared with people.
 
@@ -206,16 +206,16 @@ def system_agreement(
         confidence: the level of the intervals, in (0, 1).
         permutations: the number of random swaps for soft pairwise accuracy.
         seed: the seed of the swaps and of the folds of items.
-        resampled: what is resampled for the intervals; None for :func:`drawn_by_default`.
+        resampled: what is resampled for the intervals; None for :func:`default_resampled_units`.
     """
     means = SystemMeans(labels.mean(axis=1)[:, None], scores.mean(axis=1)[:, None], np.ones((len(labels), 1)))
     observed = {name: float(values[0]) for name, values in measure_systems(means).items()}
     within = accuracy_within_items(labels, scores, seed)
     bounds: dict[str, float | None] = {}
     if resampler.resamples:
-        resampled = resampled or drawn_by_default(len(labels))
+        resampled = resampled or default_resampled_units(len(labels))
         units = {"items": labels.shape[1], "systems": len(labels), "both": min(labels.shape)}[resampled]
-        for name, values in measure_systems(_drawn_means(labels, scores, resampler, resampled)).items():
+        for name, values in measure_systems(_resampled_system_means(labels, scores, resampler, resampled)).items():
             interval = percentile_interval(values, units, confidence)
             bounds[f"{name}_low"], bounds[f"{name}_high"] = interval or (None, None)
     return SystemAgreement(
@@ -231,12 +231,14 @@ def system_agreement(
     )
 
 
-def drawn_by_default(k: int) -> Resampled:
-    """Return what to resample for k systems: systems and items, or items only with too few systems."""
+def default_resampled_units(k: int) -> ResampledUnits:
+    """Return what to resample for k systems: systems and items; items only if there are too few systems."""
     return "both" if k >= MIN_UNITS else "items"
 
 
-def _drawn_means(labels: Floats, scores: Floats, resampler: Resampler, resampled: Resampled) -> SystemMeans:
+def _resampled_system_means(
+    labels: Floats, scores: Floats, resampler: Resampler, resampled: ResampledUnits
+) -> SystemMeans:
     """Return the means of k systems in r resamples of items, of systems, or of both."""
     shape = len(labels), resampler.resamples
     if resampled == "systems":
@@ -320,6 +322,7 @@ def accuracy_within_items(labels: Floats, scores: Floats, seed: int) -> WithinIt
 
 
 def _agrees_with_labels(label_signs: Floats, differences: Floats, threshold: float) -> NDArray[np.bool_]:
+    """Return a mask of the score differences, those up to *threshold* as ties, that have the sign of the labels'."""
     signs = np.where(np.abs(differences) <= threshold, 0.0, np.sign(differences))
     return np.asarray(signs == label_signs)
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from assay.statistics.cells import NOISE, LabelCounts, Labels, Ties, score_codes
 from assay.statistics.concordance import Floats, Indices, run_starts, sum_runs
-from assay.statistics.tie_thresholds import best_thresholds, holds_out
+from assay.statistics.tie_thresholds import best_thresholds, fold_subsets
 
 #: Folds of pairs or groups; there must be as many pairs or groups.
 FOLDS = 5
@@ -51,7 +51,7 @@ class Thresholds:
 
     @classmethod
     def of(cls, scores: Floats, labels: Labels, groups: Indices | None = None) -> Thresholds | None:
-        """Choose the thresholds of a score; None with fewer than :data:`FOLDS` pairs or groups.
+        """Return the thresholds of a score; None with fewer than :data:`FOLDS` pairs or groups.
 
         Args:
             scores: the scores, shape (n,), n > 0, finite.
@@ -62,8 +62,9 @@ class Thresholds:
         if unit_ranks is None:
             return None
         folds = unit_ranks % FOLDS
-        best = best_thresholds(scores, labels.codes, folds, holds_out(FOLDS))
-        chosen = _of_others(best.thresholds, scores, folds, holds_out(FOLDS))
+        best = best_thresholds(scores, labels.codes, folds, fold_subsets(FOLDS))
+        chosen = _thresholds_for_others(best.thresholds, scores, folds, fold_subsets(FOLDS))
+        # the first subset is all folds; the others leave out one or two
         out_of_fold = np.empty((FOLDS, FOLDS))
         first, second = np.triu_indices(FOLDS)
         out_of_fold[first, second] = out_of_fold[second, first] = chosen[1:]
@@ -83,7 +84,7 @@ def _random_unit_ranks(n: int, groups: Indices | None) -> Indices | None:
     return np.random.default_rng(SEED).permutation(unit_count)[units].astype(np.intp)
 
 
-def _of_others(thresholds: Floats, scores: Floats, parts: Indices, kept: Floats) -> Floats:
+def _thresholds_for_others(thresholds: Floats, scores: Floats, parts: Indices, kept: Floats) -> Floats:
     """Return the thresholds of subsets for use on other pairs, shape (subsets,).
 
     A threshold that makes all comparisons in its subset ties becomes infinite, since the differences of other pairs may
@@ -97,15 +98,17 @@ def _of_others(thresholds: Floats, scores: Floats, parts: Indices, kept: Floats)
     """
     lowest, highest = np.full((2, kept.shape[1]), np.nan)
     for part in range(kept.shape[1]):
-        inside = scores[parts == part]
-        if len(inside):
-            lowest[part], highest[part] = inside.min(), inside.max()
+        part_scores = scores[parts == part]
+        if len(part_scores):
+            lowest[part], highest[part] = part_scores.min(), part_scores.max()
     has_part = (kept > 0) & ~np.isnan(lowest)
-    spread = np.where(has_part, highest, -np.inf).max(axis=1) - np.where(has_part, lowest, np.inf).min(axis=1)
+    highest_of_subset = np.where(has_part, highest, -np.inf).max(axis=1)
+    lowest_of_subset = np.where(has_part, lowest, np.inf).min(axis=1)
+    spread = highest_of_subset - lowest_of_subset
     return np.where(thresholds >= spread - NOISE * np.abs(scores).max(), np.inf, thresholds)
 
 
-def without_each_block(scores: Floats, labels: Labels, groups: Indices | None = None) -> CalibratedCounts:
+def counts_without_each_block(scores: Floats, labels: Labels, groups: Indices | None = None) -> CalibratedCounts:
     """Return the counts of a score without each block of a fold in turn, with thresholds chosen again each time.
 
     Args:
@@ -132,7 +135,7 @@ def without_each_block(scores: Floats, labels: Labels, groups: Indices | None = 
     # many subsets are equal: if a fold is left out, so are all of its blocks
     kept, row_of_subset = np.unique(np.array(list(subsets.values()), dtype=np.float64), axis=0, return_inverse=True)
     best = best_thresholds(scores, labels.codes, blocks, kept).thresholds
-    chosen = _of_others(best, scores, blocks, kept)[row_of_subset.ravel()]
+    chosen = _thresholds_for_others(best, scores, blocks, kept)[row_of_subset.ravel()]
     threshold_of = dict(zip(subsets, chosen.tolist(), strict=True))
     counts = []
     for left_out in np.unique(blocks).tolist():
@@ -144,7 +147,7 @@ def without_each_block(scores: Floats, labels: Labels, groups: Indices | None = 
         rest_labels = Labels.of(labels.values[rest])
         label_counts = rest_labels.count(np.ones((len(rest_labels.values), 1)))
         counts.append(CalibratedCells.of(scores[rest], rest_labels, thresholds).count(label_counts))
-    return CalibratedCounts.joined(counts)
+    return CalibratedCounts.concatenated(counts)
 
 
 @dataclass(frozen=True)
@@ -163,12 +166,12 @@ class CalibratedCounts:
 
     @property
     def comparisons(self) -> Floats:
-        """Comparisons of two pairs, n (n - 1) / 2."""
+        """The number of comparisons of two pairs, n (n - 1) / 2."""
         comparisons: Floats = self.label.total * (self.label.total - 1) / 2
         return comparisons
 
     @classmethod
-    def joined(cls, parts: Sequence[CalibratedCounts]) -> CalibratedCounts:
+    def concatenated(cls, parts: Sequence[CalibratedCounts]) -> CalibratedCounts:
         """Return the counts of all parts' resamples, concatenated."""
 
         def join(arrays: Iterable[Floats]) -> Floats:
@@ -191,7 +194,7 @@ class CalibratedCounts:
 
     @classmethod
     def undefined(cls, resamples: int) -> CalibratedCounts:
-        """Return counts that are NaN."""
+        """Return counts that are NaN, for a number of resamples."""
         undefined = np.full(resamples, np.nan)
         ties = Ties(undefined, undefined, undefined)
         return cls(ties, ties, undefined, undefined, undefined)
@@ -213,7 +216,14 @@ class _Neighbours:
 
     @classmethod
     def of(cls, cells: _Layout, nodes: Indices, members: Indices, readers: Indices) -> _Neighbours:
-        """Look up the range of *members*, cells, that each of *readers*, cells, ties with in its node."""
+        """Return the ranges of member cells that each reader cell ties with in its node.
+
+        Args:
+            cells: the layout of all cells.
+            nodes: the node of each cell; only cells of the same node are compared.
+            members: the indices of the m member cells.
+            readers: the indices of the k reader cells.
+        """
         stride = len(cells.values) + 1
         keys = (nodes[members] * FOLDS + cells.folds[members]) * stride + cells.codes[members]
         order = np.argsort(keys, kind="stable")
@@ -225,7 +235,7 @@ class _Neighbours:
             ends[fold] = np.searchsorted(sorted_keys, node_and_fold + cells.first_above[fold, readers])
         return cls(members[order], starts, ends)
 
-    def running(self, counts: Floats) -> Floats:
+    def running_counts(self, counts: Floats) -> Floats:
         """Return the running counts of the member cells, shape (m + 1, b), from the counts of all cells, (k, b)."""
         sums = np.zeros((len(self.order) + 1, counts.shape[1]))
         np.cumsum(counts.take(self.order, axis=0), axis=0, out=sums[1:])
@@ -254,7 +264,13 @@ class _Layout:
 
     @classmethod
     def of(cls, values: Floats, codes: Indices, labels: Indices, thresholds: Thresholds, folds: Indices) -> _Layout:
-        """Look up the scores that each cell ties with in each fold."""
+        """Return the layout of k cells with the scores that each of them ties with in each fold.
+
+        Args:
+            values: the distinct scores, ascending, shape (g,).
+            codes, labels, folds: the code of the score, the code of the label and the fold of each cell, shape (k,).
+            thresholds: the tie thresholds between folds.
+        """
         distance = thresholds.out_of_fold[:, folds] + NOISE * float(np.abs(values).max())
         scores = values[codes]
         lowest_tied = np.searchsorted(values, scores - distance, side="left").astype(np.intp)
@@ -287,7 +303,7 @@ class CalibratedCells:
 
     @classmethod
     def of(cls, scores: Floats, labels: Labels, thresholds: Thresholds) -> CalibratedCells:
-        """Sort finite scores of shape (n,) against labels of the same n > 0."""
+        """Return the cells of finite scores of shape (n,) and labels of the same n > 0 pairs."""
         codes = score_codes(scores)
         order = np.lexsort((codes, thresholds.folds, labels.codes)).astype(np.intp)
         sorted_keys = (labels.codes[order], thresholds.folds[order], codes[order])
@@ -309,31 +325,31 @@ class CalibratedCells:
         )
 
     def count(self, labels: LabelCounts) -> CalibratedCounts:
-        """Count under the multiplicities of *labels*."""
-        cells = self._cells_of(labels.weights)
+        """Return the counts under the multiplicities of *labels*."""
+        cells = self._cell_sums(labels.weights)
         ranks = self._signed_sums(cells) / 2
         ranked = ranks * cells
         of_label = np.add.reduceat(ranked, self.label_starts, axis=0)
         return CalibratedCounts(
-            Ties(labels.ties.total, self._tied(self.in_all, cells), np.einsum("kb,kb->b", ranked, ranks)),
+            Ties(labels.ties.total, self._tied_comparisons(self.in_all, cells), np.einsum("kb,kb->b", ranked, ranks)),
             labels.ties,
             sum((bit.balance(cells) for bit in self.bits), np.zeros(cells.shape[1])),
             np.einsum("lb,lb->b", of_label, labels.ranks),
-            self._tied(self.in_label, cells),
+            self._tied_comparisons(self.in_label, cells),
         )
 
-    def _cells_of(self, values: Floats) -> Floats:
-        """Sum values of the pairs over each cell: shape (n, b) to (k, b)."""
+    def _cell_sums(self, values: Floats) -> Floats:
+        """Return the sums of values of the pairs, shape (n, b), over each cell, shape (k, b)."""
         return sum_runs(values[self.order], self.starts)
 
     def _signed_sums(self, values: Floats) -> Floats:
         """Return for each cell the sum of values over lower cells less the sum over higher cells, shape (k, b)."""
-        running = self.in_all.running(values)
+        running = self.in_all.running_counts(values)
         sums = np.zeros_like(values)
         for fold in range(FOLDS):
             sums += running.take(self.in_all.starts[fold], axis=0)
             sums += running.take(self.in_all.ends[fold], axis=0)
-        signed: Floats = sums - running[-1] - 2 * self._before_each_fold(running)
+        signed: Floats = sums - running[-1] - 2 * self._pairs_before_folds(running)
         return signed
 
     @cached_property
@@ -342,20 +358,25 @@ class CalibratedCells:
         folds = self.thresholds.folds[self.order[self.starts]][self.in_all.order]
         return np.searchsorted(folds, np.arange(FOLDS)).astype(np.intp)
 
-    def _before_each_fold(self, running: Floats) -> Floats:
-        """Return the pairs before the start of each fold, summed over the folds, shape (b,)."""
+    def _pairs_before_folds(self, running: Floats) -> Floats:
+        """Return the number of pairs before the start of each fold, summed over the folds, shape (b,)."""
         before: Floats = running[self._fold_starts].sum(axis=0)
         return before
 
-    def _tied(self, neighbours: _Neighbours, cells: Floats) -> Floats:
-        """Return the comparisons that are ties, among the cells of *neighbours*, shape (b,)."""
-        tied_with = self._tied_with(neighbours, cells)
+    def _tied_comparisons(self, neighbours: _Neighbours, cells: Floats) -> Floats:
+        """Return the number of comparisons that are ties, among the cells of *neighbours*, shape (b,)."""
+        tied_with = self._tied_pairs(neighbours, cells)
         tied: Floats = (np.einsum("kb,kb->b", cells, tied_with) - cells.sum(axis=0)) / 2
         return tied
 
-    def _tied_with(self, neighbours: _Neighbours, cells: Floats) -> Floats:
-        """Return the number of pairs that each cell is tied with, including its own: shape (k, b) to (k, b)."""
-        running = neighbours.running(cells)
+    def _tied_pairs(self, neighbours: _Neighbours, cells: Floats) -> Floats:
+        """Return the number of pairs that each cell is tied with, including its own, shape (k, b).
+
+        Args:
+            neighbours: the ranges of tied cells.
+            cells: the number of pairs in each cell, shape (k, b).
+        """
+        running = neighbours.running_counts(cells)
         tied_with = np.zeros_like(cells)
         for fold in range(FOLDS):
             tied_with += running.take(neighbours.ends[fold], axis=0)
@@ -384,7 +405,7 @@ class _Bit:
 
     @classmethod
     def of(cls, cells: _Layout, bit: int) -> _Bit:
-        """Lay out one bit; the cells are in order of their labels."""
+        """Return the comparisons at one bit of the label codes; the cells are in order of their labels."""
         node = cells.labels >> (bit + 1)
         has_bit = (cells.labels >> bit & 1).astype(bool)
         has_both = np.isin(node, np.intersect1d(node[has_bit], node[~has_bit]))
@@ -397,16 +418,21 @@ class _Bit:
         return cls(readers, neighbours, nodes, bounds)
 
     def balance(self, cells: Floats) -> Floats:
-        """Return concordant less discordant comparisons across the bit: shape (k, b) to (b,)."""
-        running = self.neighbours.running(cells)
-        both = np.zeros((len(self.readers), cells.shape[1]))
+        """Return the number of concordant less discordant comparisons across the bit, shape (b,).
+
+        Args:
+            cells: the number of pairs in each cell, shape (k, b).
+        """
+        running = self.neighbours.running_counts(cells)
+        starts_and_ends = np.zeros((len(self.readers), cells.shape[1]))
         for fold in range(FOLDS):
-            both += running.take(self.neighbours.starts[fold], axis=0)
-            both += running.take(self.neighbours.ends[fold], axis=0)
+            starts_and_ends += running.take(self.neighbours.starts[fold], axis=0)
+            starts_and_ends += running.take(self.neighbours.ends[fold], axis=0)
         readers = cells.take(self.readers, axis=0)
         of_node = np.add.reduceat(readers, self.nodes, axis=0)
         # lower + not higher - all; subtracts the running counts before each fold, since they start at the first cell
         bounds = running[self.bounds]
         constant = 2 * bounds[:-1].sum(axis=0) + bounds[-1] - bounds[0]
-        balance: Floats = np.einsum("kb,kb->b", readers, both) - np.einsum("kb,kb->b", of_node, constant)
+        balance: Floats = np.einsum("kb,kb->b", readers, starts_and_ends)
+        balance -= np.einsum("kb,kb->b", of_node, constant)
         return balance

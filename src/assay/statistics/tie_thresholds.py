@@ -61,7 +61,7 @@ def best_thresholds(scores: Floats, labels: Indices, folds: Indices, kept: Float
     scale = largest if largest > 0 else 1.0
     search = _Search(_Cells.of(scores / scale, labels, folds, kept.shape[1]), kept)
     search.run()
-    return TieThresholds(search.best_thresholds * scale, search.most)
+    return TieThresholds(search.best_thresholds * scale, search.most_agreements)
 
 
 @dataclass(frozen=True)
@@ -84,14 +84,20 @@ class _Bit:
 
     @classmethod
     def of(cls, labels: Indices, pairs_by_fold: Floats, bit: int) -> _Bit:
-        """Lay out cells in order of score, from their label codes, shape (k,), and their pairs, shape (k, folds)."""
+        """Return the running counts for cells in order of score.
+
+        Args:
+            labels: the label code of each cell, shape (k,).
+            pairs_by_fold: the number of pairs of each cell by fold, shape (k, folds).
+            bit: the number of the bit, from the lowest.
+        """
         node = labels >> (bit + 1)
         order = np.argsort(node, kind="stable")
         lacks = (labels[order] >> bit & 1) == 0
         return cls(
             np.searchsorted(node[order], node).astype(np.intp),
             np.concatenate([[0], np.cumsum(lacks)]).astype(np.intp),
-            _running(pairs_by_fold[order] * lacks[:, None]),
+            _running_sums(pairs_by_fold[order] * lacks[:, None]),
             np.flatnonzero(labels >> bit & 1),
         )
 
@@ -122,7 +128,7 @@ class _Cells:
 
     @classmethod
     def of(cls, scores: Floats, labels: Indices, folds: Indices, fold_count: int) -> _Cells:
-        """Merge pairs, given by arrays of shape (n,)."""
+        """Return the cells of pairs, given by their scores, label codes and folds, shape (n,)."""
         codes = score_codes(scores)
         order = np.lexsort((folds, labels, codes))
         changes = (np.diff(codes[order]) != 0) | (np.diff(labels[order]) != 0) | (np.diff(folds[order]) != 0)
@@ -139,21 +145,21 @@ class _Cells:
         bits = tuple(_Bit.of(cell_labels, pairs_by_fold, bit) for bit in reversed(range(bit_count)))
         by_label = np.argsort(cell_labels, kind="stable")
         leaves = np.searchsorted(cell_labels[by_label], cell_labels).astype(np.intp)
-        running = _running(pairs_by_fold[by_label])
+        running = _running_sums(pairs_by_fold[by_label])
         return cls(lowest[codes[first]], cell_labels, cell_folds, pairs, pairs_by_fold, bits, leaves, running)
 
-    def below(self, distance: float) -> Indices:
+    def count_below(self, distance: float) -> Indices:
         """Return the number of cells that are lower than each cell by more than *distance*, shape (k,)."""
         return np.searchsorted(self.scores, self.scores - distance, side="left").astype(np.intp)
 
     def count(self, threshold: float) -> tuple[Floats, Floats]:
-        """Count the comparisons that are no ties in the score, by fold of the higher and of the lower score.
+        """Return numbers of comparisons that are no ties in the score, by fold of the higher and of the lower score.
 
         Returns:
             The number of comparisons that have the order of the labels, and the number of those that are ties in the
             labels, each of shape (folds, folds).
         """
-        positions = self.below(threshold + NOISE)
+        positions = self.count_below(threshold + NOISE)
         ordered = np.zeros((self.pairs_by_fold.shape[1],) * 2)
         # from the root of a tree to its leaves: at each bit, the cells without it have a smaller label
         for bit in self.bits:
@@ -169,8 +175,8 @@ class _Cells:
         return ordered, self.pairs_by_fold.T @ same_label
 
 
-def _running(rows: Floats) -> Floats:
-    """Return the sum of the rows before each position: shape (k, b) to (k + 1, b)."""
+def _running_sums(rows: Floats) -> Floats:
+    """Return the sum of the rows before each position, shape (k + 1, b), for rows of shape (k, b)."""
     sums = np.zeros((len(rows) + 1, rows.shape[1]))
     np.cumsum(rows, axis=0, out=sums[1:])
     return sums
@@ -192,7 +198,7 @@ class _Point:
 
 
 @dataclass(frozen=True)
-class _Between:
+class _DifferenceRange:
     """The differences strictly between two thresholds: for each cell, the differences to a range of lower cells.
 
     Attributes:
@@ -213,7 +219,16 @@ class _Between:
 
 
 class _Search:
-    """Branch and bound over thresholds; remaining intervals are divided until each is discarded or tried completely."""
+    """Branch and bound over thresholds; remaining intervals are divided until each is discarded or tried completely.
+
+    Args:
+        cells: the cells of all pairs.
+        kept: 1 where a subset contains a fold, else 0, shape (subsets, folds).
+
+    Attributes:
+        best_thresholds: the best threshold so far of each subset, shape (subsets,).
+        most_agreements: the number of agreements under it, shape (subsets,); -1 before the search.
+    """
 
     def __init__(self, cells: _Cells, kept: Floats) -> None:
         self._cells = cells
@@ -224,12 +239,12 @@ class _Search:
         np.add.at(label_sizes, (cells.labels, cells.folds), cells.pairs)
         sizes = label_sizes @ kept.T
         self._tied_labels = (sizes * (sizes - 1) / 2).sum(axis=0)
-        self._few = max(FEW_DIFFERENCES, 4 * len(cells.scores))
+        self._few_differences = max(FEW_DIFFERENCES, 4 * len(cells.scores))
         self.best_thresholds: Floats = np.zeros(len(kept))
-        self.most: Floats = np.full(len(kept), -1.0)
+        self.most_agreements: Floats = np.full(len(kept), -1.0)
 
     def run(self) -> None:
-        """Set the best thresholds and their numbers of agreements."""
+        """Search until :attr:`best_thresholds` and :attr:`most_agreements` are final."""
         spread = float(self._cells.scores[-1] - self._cells.scores[0])
         pending = deque([(self._evaluate(0.0), self._evaluate(spread), FIRST_CUTS)])
         while pending:
@@ -237,67 +252,69 @@ class _Search:
             subsets = self._improvable_subsets(low, high)
             if not len(subsets):
                 continue
-            between = self._between(low.threshold, high.threshold)
-            if between.total <= self._few:
-                self._try_each(low, between, subsets)
+            inner = self._differences_between(low.threshold, high.threshold)
+            if inner.total <= self._few_differences:
+                self._try_each(low, inner, subsets)
                 continue
-            points = [low, *map(self._evaluate, self._cut(between, cuts)), high]
+            points = [low, *map(self._evaluate, self._cut_points(inner, cuts)), high]
             for lower, upper in pairwise(points):
                 pending.append((lower, upper, CUTS))
 
     def _evaluate(self, threshold: float) -> _Point:
-        """Count the agreements under a threshold, and keep it for the subsets where it is the best so far."""
+        """Return the agreements under a threshold, and keep it for the subsets in which it is the best so far."""
         ordered, tied_in_label_alone = self._cells.count(threshold)
-        point = _Point(threshold, self._in_subsets(ordered), self._tied_labels - self._in_subsets(tied_in_label_alone))
+        point = _Point(
+            threshold, self._sum_in_subsets(ordered), self._tied_labels - self._sum_in_subsets(tied_in_label_alone)
+        )
         all_subsets = np.arange(len(self._kept))
-        self._keep(all_subsets, np.full(len(all_subsets), threshold), point.ordered + point.tied)
+        self._keep_better(all_subsets, np.full(len(all_subsets), threshold), point.ordered + point.tied)
         return point
 
-    def _in_subsets(self, by_folds: Floats) -> Floats:
-        """Sum numbers of comparisons of two folds, shape (folds, folds), over the folds of each subset."""
+    def _sum_in_subsets(self, by_folds: Floats) -> Floats:
+        """Return sums over the folds of each subset, shape (subsets,), of comparisons by two folds, (folds, folds)."""
         total: Floats = np.einsum("sa,ab,sb->s", self._kept, by_folds, self._kept)
         return total
 
-    def _keep(self, subsets: Indices, thresholds: Floats, agreeing: Floats) -> None:
+    def _keep_better(self, subsets: Indices, thresholds: Floats, agreeing: Floats) -> None:
         """Keep the thresholds of *subsets* that are better than the best so far, or equally good and smaller."""
-        most, best = self.most[subsets], self.best_thresholds[subsets]
-        better = (agreeing > most) | ((agreeing == most) & (thresholds < best))
-        self.most[subsets[better]] = agreeing[better]
-        self.best_thresholds[subsets[better]] = thresholds[better]
+        most, best = self.most_agreements[subsets], self.best_thresholds[subsets]
+        is_better = (agreeing > most) | ((agreeing == most) & (thresholds < best))
+        self.most_agreements[subsets[is_better]] = agreeing[is_better]
+        self.best_thresholds[subsets[is_better]] = thresholds[is_better]
 
     def _improvable_subsets(self, low: _Point, high: _Point) -> Indices:
         """Return the subsets whose best threshold may be between two thresholds."""
         bound = low.ordered + high.tied
-        as_good_and_smaller = (bound == self.most) & (low.threshold < self.best_thresholds)
-        return np.flatnonzero((bound > self.most) | as_good_and_smaller)
+        as_good_and_smaller = (bound == self.most_agreements) & (low.threshold < self.best_thresholds)
+        return np.flatnonzero((bound > self.most_agreements) | as_good_and_smaller)
 
-    def _between(self, low: float, high: float) -> _Between:
+    def _differences_between(self, low: float, high: float) -> _DifferenceRange:
         """Return the differences larger than *low* and smaller than *high*, by more than rounding."""
         scores = self._cells.scores
         starts = np.searchsorted(scores, scores - (high - NOISE), side="right").astype(np.intp)
-        sizes = np.maximum(self._cells.below(low + NOISE) - starts, 0)
-        return _Between(starts, sizes, int(sizes.sum()))
+        sizes = np.maximum(self._cells.count_below(low + NOISE) - starts, 0)
+        return _DifferenceRange(starts, sizes, int(sizes.sum()))
 
-    def _cut(self, between: _Between, cuts: int) -> list[float]:
+    def _cut_points(self, inner: _DifferenceRange, cuts: int) -> list[float]:
         """Return ascending thresholds that divide the differences into parts of about equal size, at most *cuts*."""
-        parts = min(cuts, 1 + between.total // self._few)
+        parts = min(cuts, 1 + inner.total // self._few_differences)
         sampled = parts * SAMPLED
-        numbers = ((np.arange(sampled) + 0.5) * (between.total / sampled)).astype(np.intp)
-        higher, lower = between.cells(numbers)
+        numbers = ((np.arange(sampled) + 0.5) * (inner.total / sampled)).astype(np.intp)
+        higher, lower = inner.cells(numbers)
         differences = np.sort(self._cells.scores[higher] - self._cells.scores[lower])
         chosen = differences[SAMPLED // 2 :: SAMPLED]
-        apart = np.concatenate([[True], np.diff(chosen) > 2 * NOISE])
-        distinct: list[float] = chosen[apart].tolist()
+        is_apart = np.concatenate([[True], np.diff(chosen) > 2 * NOISE])
+        distinct: list[float] = chosen[is_apart].tolist()
         return distinct
 
-    def _try_each(self, low: _Point, between: _Between, subsets: Indices) -> None:
+    def _try_each(self, low: _Point, inner: _DifferenceRange, subsets: Indices) -> None:
         """Try each difference of an interval, which begins at *low*, as the threshold of *subsets*."""
-        if not between.total:
+        if not inner.total:
             return
         cells = self._cells
-        higher = np.repeat(np.arange(len(between.sizes)), between.sizes)
-        first_numbers = np.cumsum(between.sizes) - between.sizes
-        lower = between.starts[higher] + np.arange(between.total) - first_numbers[higher]
+        higher = np.repeat(np.arange(len(inner.sizes)), inner.sizes)
+        first_numbers = np.cumsum(inner.sizes) - inner.sizes
+        lower = inner.starts[higher] + np.arange(inner.total) - first_numbers[higher]
         # a new tie adds an agreement if the labels tie, and removes one if they have the order of the scores
         labels_tied = (cells.labels[higher] == cells.labels[lower]).astype(np.float64)
         gains = cells.pairs[higher] * cells.pairs[lower] * (labels_tied - (cells.labels[higher] > cells.labels[lower]))
@@ -317,10 +334,10 @@ class _Search:
             running = running[:, lasts]
         best = running.argmax(axis=1)
         agreeing = (low.ordered + low.tied)[subsets] + running[np.arange(len(subsets)), best]
-        self._keep(subsets, differences[lasts[best]], agreeing)
+        self._keep_better(subsets, differences[lasts[best]], agreeing)
 
 
-def holds_out(folds: int) -> NDArray[np.float64]:
+def fold_subsets(folds: int) -> NDArray[np.float64]:
     """Return the subsets of folds as rows of 0 and 1: all folds, and all but each one or two of them.
 
     The rows after the first are in the order of :func:`numpy.triu_indices`.

@@ -32,7 +32,7 @@ class Trees:
     """Boosted trees of LightGBM.
 
     Attributes:
-        text: the trees in LightGBM's own text format, see :func:`trees_of`.
+        text: the trees in LightGBM's own text format, see :func:`text_of_trees`.
         columns: the indices of the inputs that the trees read.
     """
 
@@ -44,7 +44,7 @@ class Trees:
         return _booster_of(self.text)
 
     def margin(self, inputs: Floats) -> Floats:
-        """See :class:`~assay.statistics.learners.Margin`."""
+        """Return the sum of the trees for each pair, shape (n,), from inputs of shape (n, m)."""
         values: Floats = self._booster.predict(inputs[:, self.columns], raw_score=True, num_threads=1)
         return values
 
@@ -72,17 +72,22 @@ def import_lightgbm() -> Any:
 
 @lru_cache(maxsize=16)
 def _booster_of(text: str) -> Any:
+    # cached, because LightGBM takes a while to parse the text, and a score is computed in many batches
     return import_lightgbm().Booster(model_str=text)
 
 
-def trees_of(booster: Any) -> str:
+def text_of_trees(booster: Any) -> str:
     """Return the text of a LightGBM booster up to the end of its trees."""
     text: str = booster.model_to_string()
     return text.partition(END)[0] + END + "\n"
 
 
 def check_trees(text: str, inputs: int) -> None:
-    """Check all that LightGBM relies on in the text of trees of this many inputs, as :func:`trees_of` returns it.
+    """Raise ValueError unless LightGBM can safely read the text of trees, which :func:`text_of_trees` returned.
+
+    Args:
+        text: the text to check.
+        inputs: the number of inputs that the trees may read.
 
     Raises:
         ValueError: the text is invalid; the message says where.
@@ -101,7 +106,7 @@ def check_trees(text: str, inputs: int) -> None:
 
 
 def _fields_of_text(text: str) -> dict[str, str]:
-    """Return the lines ``key=value`` as a dictionary; raise ValueError for another line or a duplicate key."""
+    """Return lines of the form ``key=value`` as a dictionary; raise ValueError for another line or a duplicate key."""
     values: dict[str, str] = {}
     for line in text.splitlines():
         key, sign, value = line.partition("=")
@@ -113,6 +118,13 @@ def _fields_of_text(text: str) -> dict[str, str]:
 
 
 def _check_head(head: str, blocks: Sequence[str], inputs: int) -> None:
+    """Raise ValueError unless the lines before the trees are those of trees of this many inputs.
+
+    Args:
+        head: the text before the first tree.
+        blocks: the texts of the trees, whose sizes the head lists.
+        inputs: the number of inputs.
+    """
     first, _, rest = head.partition("\n")
     lines = _fields_of_text(rest)
     objective = lines.pop("objective", "")
@@ -142,6 +154,7 @@ def _check_head(head: str, blocks: Sequence[str], inputs: int) -> None:
 
 
 def _check_tree(block: str, number: int, inputs: int) -> None:
+    """Raise ValueError, or KeyError for a missing line, unless the text of the tree *number* is valid."""
     lines = _fields_of_text(block)
     leaves = int(lines["num_leaves"])
     if not 1 <= leaves <= MOST_LEAVES:
@@ -160,14 +173,15 @@ def _check_tree(block: str, number: int, inputs: int) -> None:
     integers = {key: [int(value) for value in values[key]] for key in _WHOLE_OF_NODES}
     if any(not 0 <= feature < inputs for feature in integers["split_feature"]):
         raise ValueError("reads an input that there is not")
+    # an odd type divides by categories; the higher bits tell what is done with missing values
     if any(kind not in range(0, 16, 2) for kind in integers["decision_type"]):
         raise ValueError("divides by something else than a number")
-    # each node but the first, and each leaf (as -1, -2, ...), is the child of exactly one node, which precedes it
+    # each node but the first, and each leaf (as -1, -2, ...), must be the child of exactly one node, which precedes it
     children = sorted([*integers["left_child"], *integers["right_child"]])
     expected = [*range(-leaves, 0), *range(1, leaves - 1)] if leaves > 1 else []
-    children_follow = all(
-        child < 0 or child > node for side in ("left_child", "right_child") for node, child in enumerate(integers[side])
-    )
+    children_follow = True
+    for side in ("left_child", "right_child"):
+        children_follow &= all(child < 0 or child > node for node, child in enumerate(integers[side]))
     if children != expected or not children_follow:
         raise ValueError("its nodes are no tree")
 

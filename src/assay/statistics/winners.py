@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.statistics.agreement import MIN_UNITS
+from assay.statistics.agreement import MIN_UNITS, small_sample_factor
 from assay.statistics.comparison import NOISE, Difference
 from assay.statistics.concordance import Floats
 from assay.statistics.draws import MetricPair
@@ -33,7 +33,12 @@ MIN_SHARE_OF_VARIANCE = 1e-9
 
 @dataclass(frozen=True)
 class NewSample:
-    """What a chosen metric would show on a new sample: an estimate, as often too high as too low, and bounds."""
+    """What a chosen metric would show on a new sample.
+
+    Attributes:
+        value: the estimate, as often too high as too low.
+        low, high: the bounds of its interval.
+    """
 
     value: float
     low: float
@@ -53,8 +58,8 @@ def highest_on_new_sample(
         confidence: the level of the interval, in (0, 1).
 
     Returns:
-        None below :data:`~assay.statistics.agreement.MIN_UNITS` units, if the values are undefined in most resamples,
-        or if the value of the highest metric does not vary.
+        The estimate; None below :data:`~assay.statistics.agreement.MIN_UNITS` units, if the values are undefined in
+        most resamples, or if the value of the highest metric does not vary.
     """
     z_values = _fisher_z(np.array(list(values.values())), lowest)
     drawn = np.stack([_fisher_z(resampled[name], lowest) for name in values])
@@ -63,7 +68,7 @@ def highest_on_new_sample(
         return None
     highest = int(np.argmax(z_values))
     centred = defined - defined.mean(axis=1, keepdims=True)
-    covariances = centred @ centred[highest] / (defined.shape[1] - 1) * _small_sample_factor(units, confidence)
+    covariances = centred @ centred[highest] / (defined.shape[1] - 1) * small_sample_factor(units, confidence)
     return _new_sample(z_values, covariances, lowest, confidence)
 
 
@@ -75,9 +80,18 @@ def highest_on_new_sample_by_influence(
     units: int,
     confidence: float,
 ) -> NewSample | None:
-    """Return the same as :func:`highest_on_new_sample` from the covariances of the values, by first and second name.
+    """Return the estimate of :func:`highest_on_new_sample`, from covariances instead of resamples.
 
-    None where a covariance is missing or undefined, too.
+    Args:
+        values: the observed values of the metrics to choose from, by name, each between *lowest* and 1.
+        covariances: the covariances of the values, by the names of both metrics.
+        lowest: the lowest value that the statistic can take, -1 or 0.
+        units: the number of pairs, or groups of pairs, that the values rest on.
+        confidence: the level of the interval, in (0, 1).
+
+    Returns:
+        The estimate; None below :data:`~assay.statistics.agreement.MIN_UNITS` units, if a covariance is missing or
+        undefined, or if the value of the highest metric does not vary.
     """
     names = list(values)
     z_values = _fisher_z(np.array(list(values.values())), lowest)
@@ -85,14 +99,21 @@ def highest_on_new_sample_by_influence(
     with_highest = np.array([covariances.get((name, names[highest]), np.nan) for name in names])
     if units < MIN_UNITS or np.isnan(with_highest).any():
         return None
-    # how fast the place on Fisher's scale changes with the value
+    # the derivative of Fisher's z with respect to the value
     slopes = 2 / (1 - lowest) * np.cosh(z_values) ** 2
-    z_covariances = with_highest * slopes * slopes[highest] * _small_sample_factor(units, confidence)
+    z_covariances = with_highest * slopes * slopes[highest] * small_sample_factor(units, confidence)
     return _new_sample(z_values, z_covariances, lowest, confidence)
 
 
 def _new_sample(z_values: Floats, covariances: Floats, lowest: float, confidence: float) -> NewSample | None:
-    """Return estimate and bounds of the highest value; both arrays, on Fisher's scale, have shape (k,)."""
+    """Return the estimate and bounds of the highest value; None if that value does not vary.
+
+    Args:
+        z_values: the values on Fisher's scale, shape (k,).
+        covariances: the covariance of each value with the highest one, on the same scale, shape (k,).
+        lowest: the lowest value that the statistic can take, -1 or 0.
+        confidence: the level of the interval, in (0, 1).
+    """
     highest = int(np.argmax(z_values))
     if covariances[highest] < MIN_VARIANCE:
         return None
@@ -100,17 +121,7 @@ def _new_sample(z_values: Floats, covariances: Floats, lowest: float, confidence
     hybrid = _hybrid_interval(
         float(z_values[highest]), math.sqrt(covariances[highest]), bounds, len(z_values), confidence
     )
-    return NewSample(*(_from_fisher(value, lowest) for value in hybrid))
-
-
-def _small_sample_factor(units: int, confidence: float) -> float:
-    """Return the factor that corrects a variance for few units, see
-    :func:`~assay.statistics.agreement.expanded_tail`.
-    """
-    from scipy.special import ndtri, stdtrit
-
-    tail = (1 - confidence) / 2
-    return float(units / (units - 1) * (stdtrit(units - 1, tail) / ndtri(tail)) ** 2)
+    return NewSample(*(_value_of_z(value, lowest) for value in hybrid))
 
 
 def _fisher_z(values: Floats, lowest: float) -> Floats:
@@ -120,8 +131,8 @@ def _fisher_z(values: Floats, lowest: float) -> Floats:
     return result
 
 
-def _from_fisher(value: float, lowest: float) -> float:
-    """Return the value between *lowest* and 1 of a place on Fisher's scale."""
+def _value_of_z(value: float, lowest: float) -> float:
+    """Return the value between *lowest* and 1 of which *value* is Fisher's z."""
     return (1 + lowest) / 2 + (1 - lowest) / 2 * math.tanh(value)
 
 
@@ -131,18 +142,19 @@ def _truncation_bounds(values: Floats, covariances: Floats, highest: int) -> tup
     Only the part of each other value that does not vary with the highest one is held fixed.
 
     Args:
-        values: shape (k,).
+        values: the values, shape (k,).
         covariances: the covariance of each value with the highest one, shape (k,).
         highest: the index of the highest value.
     """
     low, high = -math.inf, math.inf
     slopes = covariances / covariances[highest]
     for other in range(len(values)):
-        apart = 1 - slopes[other]
-        if other == highest or abs(apart) < MIN_SHARE_OF_VARIANCE:
+        slope_difference = 1 - slopes[other]
+        if other == highest or abs(slope_difference) < MIN_SHARE_OF_VARIANCE:
             continue
-        crossing = float((values[other] - slopes[other] * values[highest]) / apart)
-        if apart > 0:
+        # the highest value at which both values are equal
+        crossing = float((values[other] - slopes[other] * values[highest]) / slope_difference)
+        if slope_difference > 0:
             low = max(low, crossing)
         else:
             high = min(high, crossing)
@@ -158,11 +170,11 @@ def _hybrid_interval(
     truncation does not make the interval endless.
 
     Args:
-        value: the variable.
+        value: the observed value of the variable.
         deviation: its standard deviation without truncation.
-        bounds: between which it was observed.
-        metrics: number of metrics among which it was chosen.
-        confidence: level of the interval, in (0, 1).
+        bounds: the truncation, the bounds between which it was observed.
+        metrics: the number of metrics among which it was chosen.
+        confidence: the level of the interval, in (0, 1).
     """
     from scipy.special import ndtri
 
@@ -184,6 +196,7 @@ def _hybrid_interval(
 
 def _solve_by_bisection(probability: Callable[[float], float], share: float, low: float, high: float) -> float:
     """Return the point at which a decreasing function falls to *share*, by bisection between *low* and *high*."""
+    # 60 halvings exhaust the digits of a double
     for _ in range(60):
         middle = (low + high) / 2
         if probability(middle) > share:
@@ -201,10 +214,11 @@ def _truncated_probability(value: float, low: float, high: float) -> float:
         # in the upper tail differences of probabilities lose their digits
         return 1 - _truncated_probability(-value, -high, -low)
     value = min(max(value, low), high)
-    inside = float(ndtr(high) - ndtr(low))
-    if inside <= 0:
+    total = float(ndtr(high) - ndtr(low))
+    if total <= 0:
+        # too small for a double: all probability is taken to be at the upper end
         return 1.0 if value >= high else 0.0
-    return float(ndtr(value) - ndtr(low)) / inside
+    return float(ndtr(value) - ndtr(low)) / total
 
 
 # Which of several metrics could be the best, after the observed best was picked on the same pairs.
@@ -224,10 +238,10 @@ def _truncated_probability(value: float, low: float, high: float) -> float:
 DRAWS = 50_000
 
 
-def could_be_best(
+def confidence_set_of_best(
     names: Sequence[str], differences: Mapping[MetricPair, Difference], *, level: float, corrected: bool = True
 ) -> tuple[str, ...]:
-    """Return the metrics that no other of them is known to beat.
+    """Return the confidence set of the best metrics: those that no other of them is known to beat.
 
     The p-values are those of the jackknife t-tests. How the tests depend on each other follows from the variances of
     the differences: metrics whose differences vary by v(i, j) are like points with the squared distances v. The largest

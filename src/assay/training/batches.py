@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.datasets.annotation_graph import AnnotationGraph
-from assay.errors import InputError, suggest
+from assay.errors import InputError, suggestion_for
 
 # The batches of one epoch: random ones, and ones that keep pairs with a common text together.
 #
@@ -70,7 +70,7 @@ def compose_batches(strategy: str, graph: AnnotationGraph, batch_size: int, rng:
         InputError: the strategy is unknown (the message suggests similar names), or the batch size is below 1.
     """
     if strategy not in _COMPOSE:
-        near = suggest(strategy, STRATEGIES)
+        near = suggestion_for(strategy, STRATEGIES)
         raise InputError(f"there are no batches {strategy!r}.{near} Known: {', '.join(STRATEGIES)}")
     if batch_size < 1:
         raise InputError(f"a batch size of {batch_size} leaves nothing to learn from; expected 1 or more")
@@ -79,16 +79,17 @@ def compose_batches(strategy: str, graph: AnnotationGraph, batch_size: int, rng:
 
 def _random_batches(graph: AnnotationGraph, batch_size: int, rng: np.random.Generator) -> list[Batch]:
     """Return the batches of ``base``: two random orders of all rows, one after the other, split into batches."""
-    number = len(graph)
-    size = min(batch_size, number)
-    first, second = rng.permutation(number), rng.permutation(number)
+    row_count = len(graph)
+    size = min(batch_size, row_count)
+    first_order, second_order = rng.permutation(row_count), rng.permutation(row_count)
     # One batch may hold the end of the first order and the start of the second. Rows that are not at the end of the
     # first order move to the start of the second, so that no row occurs twice in that batch.
-    shared = number % size
-    if shared:
-        new_rows = np.flatnonzero(~np.isin(second, first[-shared:]))[: size - shared]
-        second = np.concatenate([second[new_rows], np.delete(second, new_rows)])
-    rows = np.concatenate([first, second])
+    leftover = row_count % size
+    if leftover:
+        is_new = ~np.isin(second_order, first_order[-leftover:])
+        moved = np.flatnonzero(is_new)[: size - leftover]
+        second_order = np.concatenate([second_order[moved], np.delete(second_order, moved)])
+    rows = np.concatenate([first_order, second_order])
     parts = np.split(rows, np.arange(size, len(rows), size))
     return [Batch(part, np.full(len(part), 1 / len(part))) for part in parts]
 
@@ -96,31 +97,39 @@ def _random_batches(graph: AnnotationGraph, batch_size: int, rng: np.random.Gene
 def _node_batches(graph: AnnotationGraph, batch_size: int, rng: np.random.Generator) -> list[Batch]:
     """Return the batches of ``node``: all rows of *batch_size* random nodes each."""
     batch_of_node = _random_batch_numbers(len(graph.texts), batch_size, rng)
-    batch = np.concatenate([batch_of_node[graph.first], batch_of_node[graph.second]])
-    return _merge_batches(batch, np.tile(np.arange(len(graph)), 2), 1 / np.bincount(batch)[batch])
+    batches = np.concatenate([batch_of_node[graph.first], batch_of_node[graph.second]])
+    rows = np.tile(np.arange(len(graph)), 2)
+    return _merge_batches(batches, rows, _mean_weights(batches))
 
 
 def _edge_1_batches(graph: AnnotationGraph, batch_size: int, rng: np.random.Generator) -> list[Batch]:
     """Return the batches of ``edge-1``: base rows, and the mean over the distinct context rows of the batch."""
-    batch = _random_batch_numbers(len(graph), batch_size, rng)
-    base, rows = _draw_context(graph, rng)
-    context_batch, rows = _distinct_rows(batch[base], rows, len(graph))
-    return _with_base_rows(batch, context_batch, rows, 1 / np.bincount(context_batch)[context_batch])
+    batch_of_row = _random_batch_numbers(len(graph), batch_size, rng)
+    base_rows, context_rows = _draw_context(graph, rng)
+    context_batches, context_rows = _distinct_rows(batch_of_row[base_rows], context_rows, len(graph))
+    return _add_base_rows(batch_of_row, context_batches, context_rows, _mean_weights(context_batches))
 
 
 def _edge_2_batches(graph: AnnotationGraph, batch_size: int, rng: np.random.Generator) -> list[Batch]:
     """Return the batches of ``edge-2``: base rows, and for each of them the mean over its own context rows."""
-    batch = _random_batch_numbers(len(graph), batch_size, rng)
-    base, rows = _distinct_rows(*_draw_context(graph, rng), len(graph))
-    context_batch = batch[base]
-    weights = 1 / (np.bincount(base)[base] * np.bincount(batch)[context_batch])
-    return _with_base_rows(batch, context_batch, rows, weights)
+    batch_of_row = _random_batch_numbers(len(graph), batch_size, rng)
+    base_rows, context_rows = _distinct_rows(*_draw_context(graph, rng), len(graph))
+    context_batches = batch_of_row[base_rows]
+    # A mean over the context of each base row, then a mean over the base rows of the batch.
+    weights = 1 / (np.bincount(base_rows)[base_rows] * np.bincount(batch_of_row)[context_batches])
+    return _add_base_rows(batch_of_row, context_batches, context_rows, weights)
 
 
-def _random_batch_numbers(number: int, batch_size: int, rng: np.random.Generator) -> Rows:
-    """Return a random batch number for each of *number* nodes or rows; every batch but the last gets *batch_size*."""
-    order: Rows = rng.permutation(number)
+def _random_batch_numbers(count: int, batch_size: int, rng: np.random.Generator) -> Rows:
+    """Return a random batch number for each of *count* nodes or rows; every batch but the last gets *batch_size*."""
+    order: Rows = rng.permutation(count)
     return order // batch_size
+
+
+def _mean_weights(groups: Rows) -> Weights:
+    """Return weights that turn a sum over a group into its mean: 1 over the size of each row's group, shape (k,)."""
+    weights: Weights = 1 / np.bincount(groups)[groups]
+    return weights
 
 
 def _draw_context(graph: AnnotationGraph, rng: np.random.Generator) -> tuple[Rows, Rows]:
@@ -130,57 +139,61 @@ def _draw_context(graph: AnnotationGraph, rng: np.random.Generator) -> tuple[Row
         The base row and the context row of each of k draws, both of shape (k,).
     """
     nodes = np.stack([graph.first, graph.second])
-    others = np.diff(graph.starts)[nodes] - 1
-    others[1, graph.first == graph.second] = 0
+    other_counts = np.diff(graph.starts)[nodes] - 1
+    other_counts[1, graph.first == graph.second] = 0  # a pair of a text with itself has one node
     # Two different positions among the other rows of a node: the second is drawn from one position fewer and then
     # shifted past the first. Below, both are shifted past the base row.
-    first = rng.integers(0, np.maximum(others, 1))
-    second = rng.integers(0, np.maximum(others - 1, 1))
-    second += second >= first
-    base_position = graph.places.T - graph.starts[nodes]
-    bases, drawn = [], []
-    for needed, positions in enumerate((first, second), start=1):
-        side, base = np.nonzero(others >= needed)
+    first_draws = rng.integers(0, np.maximum(other_counts, 1))
+    second_draws = rng.integers(0, np.maximum(other_counts - 1, 1))
+    second_draws += second_draws >= first_draws
+    base_positions = graph.positions.T - graph.starts[nodes]
+    base_rows, context_rows = [], []
+    # The first draw needs one other row at the node, the second draw two.
+    for needed, positions in enumerate((first_draws, second_draws), start=1):
+        side, base = np.nonzero(other_counts >= needed)
         node, position = nodes[side, base], positions[side, base]
-        skip_base = position >= base_position[side, base]
-        drawn.append(graph.incident[graph.starts[node] + position + skip_base])
-        bases.append(base)
-    return np.concatenate(bases), np.concatenate(drawn)
+        is_past_base = position >= base_positions[side, base]
+        context_rows.append(graph.incident_rows[graph.starts[node] + position + is_past_base])
+        base_rows.append(base)
+    return np.concatenate(base_rows), np.concatenate(context_rows)
 
 
-def _distinct_rows(groups: Rows, rows: Rows, number: int) -> tuple[Rows, Rows]:
-    """Return the distinct combinations of a group and a row, sorted.
+def _distinct_rows(groups: Rows, rows: Rows, row_count: int) -> tuple[Rows, Rows]:
+    """Return the distinct combinations of a group and a row, sorted by both: the groups and the rows, shape (m,) each.
 
     Args:
         groups, rows: the combinations, shape (k,).
-        number: the number of all rows.
+        row_count: the number of all rows, above every row.
     """
-    keys = np.unique(groups * number + rows)  # a group and a row as one integer
-    return keys // number, keys % number
+    keys = np.unique(groups * row_count + rows)  # a group and a row as one integer
+    return keys // row_count, keys % row_count
 
 
-def _with_base_rows(batch: Rows, context_batch: Rows, context: Rows, weights: Weights) -> list[Batch]:
-    """Return batches of base rows with equal weights and context rows with the given weights.
+def _add_base_rows(batch_of_row: Rows, context_batches: Rows, context_rows: Rows, weights: Weights) -> list[Batch]:
+    """Return batches of all rows as base rows, with equal weights, and of context rows, with the given weights.
 
     Args:
-        batch: the batch number of each base row, shape (n,).
-        context_batch, context, weights: the batch number, row and weight of each context row, shape (k,).
+        batch_of_row: the number of the batch in which each row is a base row, shape (n,).
+        context_batches, context_rows, weights: the batch number, row and weight of each context row, shape (k,).
     """
-    base_weights = 1 / np.bincount(batch)[batch]
     return _merge_batches(
-        np.concatenate([batch, context_batch]),
-        np.concatenate([np.arange(len(batch)), context]),
-        np.concatenate([base_weights, weights]),
+        np.concatenate([batch_of_row, context_batches]),
+        np.concatenate([np.arange(len(batch_of_row)), context_rows]),
+        np.concatenate([_mean_weights(batch_of_row), weights]),
     )
 
 
-def _merge_batches(batch: Rows, rows: Rows, weights: Weights) -> list[Batch]:
-    """Return one batch for each number in *batch*; the weights of a row that occurs in it repeatedly are summed."""
-    number = int(rows.max()) + 1
-    keys, inverse = np.unique(batch * number + rows, return_inverse=True)  # a batch and a row as one integer
-    total = np.bincount(inverse.reshape(-1), weights=weights).astype(np.float64)
-    cuts = np.flatnonzero(np.diff(keys // number)) + 1
-    parts = zip(np.split(keys % number, cuts), np.split(total, cuts), strict=True)
+def _merge_batches(batches: Rows, rows: Rows, weights: Weights) -> list[Batch]:
+    """Return one batch per distinct number in *batches*; the weights of a row that is in it repeatedly are summed.
+
+    Args:
+        batches, rows, weights: the batch number, row and weight of each of k entries, shape (k,).
+    """
+    row_count = int(rows.max()) + 1
+    keys, inverse = np.unique(batches * row_count + rows, return_inverse=True)  # a batch and a row as one integer
+    summed_weights = np.bincount(inverse.reshape(-1), weights=weights).astype(np.float64)
+    cuts = np.flatnonzero(np.diff(keys // row_count)) + 1
+    parts = zip(np.split(keys % row_count, cuts), np.split(summed_weights, cuts), strict=True)
     return [Batch(rows, weights) for rows, weights in parts]
 
 
@@ -229,13 +242,14 @@ def degree_subset(graph: AnnotationGraph, size: int, rng: np.random.Generator) -
     """
     edges = graph.edges
     _check_size(size, len(edges), "edges")
-    nearest, least = np.zeros(0, dtype=np.int64), np.inf
+    nearest, least_distance = np.zeros(0, dtype=np.int64), np.inf
     for _ in range(STARTS):
-        growing = _Growing(graph)
-        _grow_subset(growing, size, rng)
-        if (distance := growing.distance()) < least:
-            nearest, least = edges[growing.chosen], distance
-        if least <= MAX_DISTANCE**2:
+        subset = _GrowingSubset(graph)
+        _grow_subset(subset, size, rng)
+        distance = subset.squared_distance()
+        if distance < least_distance:
+            nearest, least_distance = edges[subset.chosen], distance
+        if least_distance <= MAX_DISTANCE**2:
             break
     return np.sort(nearest)
 
@@ -250,37 +264,44 @@ def random_subset(graph: AnnotationGraph, size: int, rng: np.random.Generator) -
     return np.sort(rng.permutation(len(graph))[:size])
 
 
-def _check_size(size: int, number: int, what: str) -> None:
-    """Raise InputError unless *size* is between 2 and *number*, the number of rows or edges (named by *what*)."""
-    if not 2 <= size <= number:
-        raise InputError(f"a subset of {size} pairs cannot be drawn from {number} {what}; expected 2 to {number}")
+def _check_size(size: int, available: int, unit: str) -> None:
+    """Raise InputError unless *size* is between 2 and *available*, the number of rows or edges (named by *unit*)."""
+    if not 2 <= size <= available:
+        raise InputError(f"a subset of {size} pairs cannot be drawn from {available} {unit}; expected 2 to {available}")
 
 
-def _grow_subset(growing: _Growing, size: int, rng: np.random.Generator) -> None:
+def _grow_subset(subset: _GrowingSubset, size: int, rng: np.random.Generator) -> None:
     """Add *size* edges, then exchange single edges until the degrees are near the targets or a round gains nothing."""
-    growing.add(int(rng.integers(len(growing.chosen))))
+    subset.add(int(rng.integers(len(subset.chosen))))
     for _ in range(size - 1):
-        growing.add(growing.best(rng)[0])
-    before = np.inf
-    while MAX_DISTANCE**2 < growing.distance() < before:
-        before = growing.distance()
-        for edge in rng.permutation(np.flatnonzero(growing.chosen)):
-            distance = growing.distance()
-            growing.remove(int(edge))
-            other, other_distance = growing.best(rng)
-            growing.add(other if other_distance < distance else int(edge))
+        subset.add(subset.nearest_edge(rng)[0])
+    distance_before_round = np.inf
+    while MAX_DISTANCE**2 < subset.squared_distance() < distance_before_round:
+        distance_before_round = subset.squared_distance()
+        for edge in rng.permutation(np.flatnonzero(subset.chosen)):
+            distance = subset.squared_distance()
+            subset.remove(int(edge))
+            other, other_distance = subset.nearest_edge(rng)
+            subset.add(other if other_distance < distance else int(edge))
 
 
-class _Growing:
+class _GrowingSubset:
     """A growing subset of edges, and the distance of its degrees from the targets.
 
     Mean and deviation depend only on the number of nodes, the sum of their degrees and the sum of the squares. How an
     edge changes these sums follows from the degrees of its two nodes, so all edges are tried at once, without a loop.
+
+    Args:
+        graph: the graph to choose from; its degrees are the targets.
+
+    Attributes:
+        chosen: whether each edge of the graph is in the subset, shape (edges,).
+        degrees: the degree of each text in the subset, int64, shape (texts,).
     """
 
     def __init__(self, graph: AnnotationGraph) -> None:
-        self.first, self.second = graph.first[graph.edges], graph.second[graph.edges]
-        self.mean, self.deviation = graph.mean_degree, graph.deviation
+        self._first, self._second = graph.first[graph.edges], graph.second[graph.edges]
+        self._target_mean, self._target_deviation = graph.mean_degree, graph.deviation
         self.chosen = np.zeros(len(graph.edges), dtype=bool)
         self.degrees = np.zeros(len(graph.texts), dtype=np.int64)
 
@@ -292,44 +313,45 @@ class _Growing:
         """Undo the choice of an edge."""
         self._change_edge(edge, -1)
 
-    def _change_edge(self, edge: int, by: int) -> None:
-        self.chosen[edge] = by > 0
-        self.degrees[self.first[edge]] += by
-        self.degrees[self.second[edge]] += by
+    def _change_edge(self, edge: int, change: int) -> None:
+        self.chosen[edge] = change > 0
+        self.degrees[self._first[edge]] += change
+        self.degrees[self._second[edge]] += change
 
-    def distance(self) -> float:
-        """Return the squared distance of mean and deviation from the targets."""
-        kept = self.degrees[self.degrees > 0]
-        return float(self._distance_to_mean(np.array(len(kept)), np.array(kept.sum()), np.array((kept**2).sum())))
+    def squared_distance(self) -> float:
+        """Return the squared distance of mean and deviation from the targets; NaN without a chosen edge."""
+        present = self.degrees[self.degrees > 0]
+        count, total, squares = len(present), present.sum(), (present**2).sum()
+        return float(self._squared_distances(np.array(count), np.array(total), np.array(squares)))
 
-    def best(self, rng: np.random.Generator) -> tuple[int, float]:
+    def nearest_edge(self, rng: np.random.Generator) -> tuple[int, float]:
         """Return the unchosen edge that brings the degrees nearest to the targets, and the squared distance with it.
 
         Of several equally good edges one is drawn.
         """
-        first, second = self.degrees[self.first], self.degrees[self.second]
-        loop = self.first == self.second
-        kept = self.degrees[self.degrees > 0]
-        count = len(kept) + (first == 0) + ((second == 0) & ~loop)
+        first, second = self.degrees[self._first], self.degrees[self._second]
+        is_loop = self._first == self._second
+        present = self.degrees[self.degrees > 0]
+        counts = len(present) + (first == 0) + ((second == 0) & ~is_loop)
         # A loop raises the sum of squares by (d + 2)² - d², another edge by (d + 1)² - d² at each of its nodes.
-        squares = (kept**2).sum() + np.where(loop, 4 * first + 4, 2 * first + 2 * second + 2)
-        distances = self._distance_to_mean(count, kept.sum() + 2, squares)
+        squares = (present**2).sum() + np.where(is_loop, 4 * first + 4, 2 * first + 2 * second + 2)
+        distances = self._squared_distances(counts, present.sum() + 2, squares)
         distances[self.chosen] = np.inf
         # Equal distances may differ by rounding.
         nearest = np.flatnonzero(distances <= distances.min() + 1e-12)
         edge = int(rng.choice(nearest))
         return edge, float(distances[edge])
 
-    def _distance_to_mean(self, count: Rows, total: Rows, squares: Rows) -> NDArray[np.float64]:
-        """Return the squared distance from the targets, elementwise.
+    def _squared_distances(self, counts: Rows, totals: Rows, squares: Rows) -> NDArray[np.float64]:
+        """Return the squared distance of mean and deviation from the targets, elementwise, for k alternative subsets.
 
         Args:
-            count: the number of nodes.
-            total: the sum of their degrees.
-            squares: the sum of their squared degrees.
+            counts: the number of nodes of each, shape (k,), or a scalar.
+            totals: the sum of their degrees, shape (k,), or a scalar.
+            squares: the sum of their squared degrees, shape (k,), or a scalar.
         """
-        mean = total / count
+        means = totals / counts
         # A single node would divide 0 by 0; its deviation is 0.
-        deviation = np.sqrt(np.maximum(squares - total * mean, 0) / np.maximum(count - 1, 1))
-        distance: NDArray[np.float64] = (mean - self.mean) ** 2 + (deviation - self.deviation) ** 2
-        return distance
+        deviations = np.sqrt(np.maximum(squares - totals * means, 0) / np.maximum(counts - 1, 1))
+        distances: NDArray[np.float64] = (means - self._target_mean) ** 2 + (deviations - self._target_deviation) ** 2
+        return distances

@@ -15,7 +15,7 @@ from assay.datasets import Pairs, load_card, load_dataset
 from assay.datasets.card import parse_spec
 from assay.datasets.load import is_own_file
 from assay.errors import InputError
-from assay.lexicon.texts import in_order, pair_key, text_key
+from assay.lexicon.texts import pair_key, sorted_pair, text_key
 from assay.metrics import Batch, load_metric
 from assay.tables import GRAPH_COLUMNS
 
@@ -23,7 +23,7 @@ __all__ = [
     "Examples",
     "Source",
     "class_numbers",
-    "count_repeated",
+    "count_repetitions",
     "groups_note",
     "hold_out_rows",
     "load_examples",
@@ -42,10 +42,16 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Source:
-    """One dataset: the name or path that the user gave, and facts from its card.
+    """A dataset: the name or path that the user gave, and facts from its card.
 
-    ``scale`` holds the lowest and the highest label; ``kind`` says who assigned the labels, see
-    :class:`assay.datasets.Pairs`.
+    Attributes:
+        spec: the name or path that the user gave.
+        name, version, split: the parts of the dataset's name; a file's version is empty.
+        language: the language of the texts, if it is known.
+        licence: the licence of the data, in words.
+        digest: SHA-256 (hex) of the data.
+        scale: the lowest and the highest label, if the dataset states them.
+        kind: who assigned the labels, see :class:`assay.datasets.Pairs`.
     """
 
     spec: str
@@ -103,7 +109,7 @@ class Examples:
     def graph_keys(self) -> list[tuple[str, str]]:
         """The two graphs of each pair in sorted order, so that swapped pairs agree; empty if no graphs were loaded."""
         graphs = zip(self.reference_graphs, self.candidate_graphs, strict=True)
-        return [in_order(" ".join(a.split()), " ".join(b.split())) for a, b in graphs]
+        return [sorted_pair(" ".join(a.split()), " ".join(b.split())) for a, b in graphs]
 
     @property
     def digests(self) -> list[str]:
@@ -117,16 +123,24 @@ class Examples:
         return {*self.references, *self.candidates}
 
     def take(self, rows: Sequence[int] | NDArray[Any]) -> Examples:
-        """Return the pairs at *rows*."""
+        """Return the pairs at *rows*, in that order."""
 
-        def pick(column: tuple[str, ...]) -> tuple[str, ...]:
+        def pick_cells(column: tuple[str, ...]) -> tuple[str, ...]:
             return tuple(column[row] for row in rows) if column else ()
 
-        texts = (pick(self.references), pick(self.candidates))
-        index = np.asarray(rows, dtype=np.int64)
-        graphs = (pick(self.reference_graphs), pick(self.candidate_graphs))
-        labels, origins, groups = self.labels[index], self.origins[index], self.groups[index]
-        return Examples(*texts, labels, *graphs, origins, groups, self.sources, self.rows[index], pick(self.classes))
+        indices = np.asarray(rows, dtype=np.int64)
+        return Examples(
+            references=pick_cells(self.references),
+            candidates=pick_cells(self.candidates),
+            labels=self.labels[indices],
+            reference_graphs=pick_cells(self.reference_graphs),
+            candidate_graphs=pick_cells(self.candidate_graphs),
+            origins=self.origins[indices],
+            groups=self.groups[indices],
+            sources=self.sources,
+            rows=self.rows[indices],
+            classes=pick_cells(self.classes),
+        )
 
     def location(self, row: int) -> str:
         """Return the dataset of a pair and its number there, for messages."""
@@ -175,17 +189,15 @@ def load_examples(
             raise InputError(f"{spec}: has no pairs")
         if graphs:
             for column in GRAPH_COLUMNS:
-                if column not in pairs.table.column_names:
-                    raise InputError(
-                        f"{spec}: has no column {column!r}; the graphs of both texts are needed, in Penman notation"
-                    )
-                graph_cells[column] += _required_cells(pairs, column, spec, "graph")
+                graph_cells[column] += _graphs_of_pairs(pairs, column, spec)
         if classes is not None:
             class_cells += _required_cells(pairs, classes, spec, "class")
         batch = _batch_of_pairs(pairs)
-        datasets_with_questions += question and batch.questions is not None
-        references += (batch.asked() if question else batch).references
-        candidates += (batch.asked() if question else batch).candidates
+        if question:
+            datasets_with_questions += batch.questions is not None
+            batch = batch.asked()
+        references += batch.references
+        candidates += batch.candidates
         labels.append(pairs.labels)
         origins.append(np.full(len(pairs), len(sources), dtype=np.int64))
         groups += _group_codes(pairs, len(groups))
@@ -194,46 +206,60 @@ def load_examples(
     if question and not datasets_with_questions:
         raise InputError(f"`question`: {', '.join(specs)} has no column with questions")
     return Examples(
-        tuple(references),
-        tuple(candidates),
-        np.concatenate(labels),
-        tuple(graph_cells[GRAPH_COLUMNS[0]]),
-        tuple(graph_cells[GRAPH_COLUMNS[1]]),
-        np.concatenate(origins),
-        np.array(groups, dtype=np.int64),
-        tuple(sources),
-        np.array(rows, dtype=np.int64),
-        tuple(class_cells),
+        references=tuple(references),
+        candidates=tuple(candidates),
+        labels=np.concatenate(labels),
+        reference_graphs=tuple(graph_cells[GRAPH_COLUMNS[0]]),
+        candidate_graphs=tuple(graph_cells[GRAPH_COLUMNS[1]]),
+        origins=np.concatenate(origins),
+        groups=np.array(groups, dtype=np.int64),
+        sources=tuple(sources),
+        rows=np.array(rows, dtype=np.int64),
+        classes=tuple(class_cells),
     )
 
 
 def _batch_of_pairs(pairs: Pairs) -> Batch:
-    """Return the texts and questions of pairs; of several gold answers, the one with the highest F1 to the candidate.
-
-    Ties keep the first gold answer. The questions are None if the dataset has none.
-    """
+    """Return the texts and questions of pairs, with one reference each; the questions are None if there are none."""
     columns = pairs.table.column_names
     candidates = pairs.column("candidate").to_pylist()
     questions = [text or "" for text in pairs.column("question").to_pylist()] if "question" in columns else None
     golds = pairs.column("reference").to_pylist()
     if pairs.has_several_references:
-        owners = [row for row, several in enumerate(golds) for _ in several]
-        flat = [gold for several in golds for gold in several]
-        f1_scores = load_metric("f1").score(Batch(flat, [candidates[row] for row in owners]))
-        best: dict[int, int] = {}
-        for index, row in enumerate(owners):
-            if row not in best or f1_scores[index] > f1_scores[best[row]]:
-                best[row] = index
-        golds = [flat[best[row]] for row in range(len(golds))]
+        golds = _nearest_golds(golds, candidates)
     return Batch(golds, candidates, questions)
 
 
-def _required_cells(pairs: Pairs, column: str, spec: str, what: str) -> list[str]:
-    """Return the cells of a column as text; raises InputError for an empty cell, which the message calls *what*."""
+def _nearest_golds(golds: Sequence[Sequence[str]], candidates: Sequence[str]) -> list[str]:
+    """Return for each of n candidates its gold answer with the highest token F1, the first one in a tie.
+
+    Args:
+        golds: the gold answers of each candidate, at least one.
+        candidates: the n candidates.
+    """
+    row_of_gold = [row for row, row_golds in enumerate(golds) for _ in row_golds]
+    flat_golds = [gold for row_golds in golds for gold in row_golds]
+    f1_scores = load_metric("f1").score(Batch(flat_golds, [candidates[row] for row in row_of_gold]))
+    best: dict[int, int] = {}
+    for index, row in enumerate(row_of_gold):
+        if row not in best or f1_scores[index] > f1_scores[best[row]]:
+            best[row] = index
+    return [flat_golds[best[row]] for row in range(len(golds))]
+
+
+def _graphs_of_pairs(pairs: Pairs, column: str, spec: str) -> list[str]:
+    """Return the graphs in a column; raises InputError if the column or a graph is missing."""
+    if column not in pairs.table.column_names:
+        raise InputError(f"{spec}: has no column {column!r}; the graphs of both texts are needed, in Penman notation")
+    return _required_cells(pairs, column, spec, "graph")
+
+
+def _required_cells(pairs: Pairs, column: str, spec: str, content: str) -> list[str]:
+    """Return the cells of a column as text; raises InputError for an empty cell, whose *content* the message names."""
     cells = ["" if cell is None else str(cell) for cell in pairs.column(column).to_pylist()]
     for row, cell in enumerate(cells, start=1):
         if not cell.strip():
-            raise InputError(f"{spec}, pair {row}, column {column}: there is no {what}")
+            raise InputError(f"{spec}, pair {row}, column {column}: there is no {content}")
     return cells
 
 
@@ -252,12 +278,22 @@ def _group_codes(pairs: Pairs, start: int) -> list[int]:
 
 
 def _load_source(spec: str, pairs: Pairs) -> Source:
+    """Return the facts of a dataset; its licence comes from its card, which a file of the user's own does not have."""
     licence = "own data, no licence stated"
     if not is_own_file(spec):
         name, version, _ = parse_spec(spec)
         licence = load_card(name, version).licence
-    facts = (pairs.name, pairs.version, pairs.split, pairs.language, licence, pairs.digest, pairs.scale, pairs.kind)
-    return Source(spec, *facts)
+    return Source(
+        spec=spec,
+        name=pairs.name,
+        version=pairs.version,
+        split=pairs.split,
+        language=pairs.language,
+        licence=licence,
+        digest=pairs.digest,
+        scale=pairs.scale,
+        kind=pairs.kind,
+    )
 
 
 # Held-out sets, for a training without named development or test sets.
@@ -282,17 +318,17 @@ def split_off_held_out(examples: Examples, seed: int) -> tuple[Examples, Example
 
 
 def groups_note(groups: NDArray[np.integer]) -> str:
-    """Return words on n rows' groups for a message, or an empty text if every row is its own group.
+    """Return a note on the groups of n rows for a message; empty if every row is its own group.
 
     Args:
         groups: the group number of each row, shape (n,).
     """
-    number = len(np.unique(groups))
-    return f" in groups that stay whole ({number:,})" if number < len(groups) else ""
+    group_count = len(np.unique(groups))
+    return f" in groups that stay whole ({group_count:,})" if group_count < len(groups) else ""
 
 
 def hold_out_rows(groups: NDArray[np.integer], seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Split n rows into kept and held-out ones; returns the numbers of both in ascending order.
+    """Split n rows into kept and held-out ones, and return the numbers of both, each in ascending order.
 
     Groups are never split. They are visited in random order, and each is held out if the held-out rows stay within a
     tenth of all rows and within 2,500. If every group is too large, the smallest one is held out; a single group is
@@ -305,7 +341,7 @@ def hold_out_rows(groups: NDArray[np.integer], seed: int) -> tuple[NDArray[np.in
     group_of_row, sizes = np.unique(groups, return_inverse=True, return_counts=True)[1:]
     order = np.random.default_rng(seed).permutation(len(sizes))
     remaining = min(MOST_HELD_OUT, int(HELD_OUT_SHARE * len(group_of_row)))
-    held_out = np.zeros(len(sizes), dtype=bool)
+    held_out = np.zeros(len(sizes), dtype=bool)  # of each group
     for group in order:
         if remaining == 0:
             break
@@ -314,7 +350,8 @@ def hold_out_rows(groups: NDArray[np.integer], seed: int) -> tuple[NDArray[np.in
             remaining -= sizes[group]
     if not held_out.any() and len(sizes) > 1:
         held_out[order[np.argmin(sizes[order])]] = True
-    return np.flatnonzero(~held_out[group_of_row]), np.flatnonzero(held_out[group_of_row])
+    is_held_out = held_out[group_of_row]
+    return np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)
 
 
 # Training, development and test sets that share no pairs.
@@ -341,8 +378,8 @@ def load_sets(
             *test*, a share of the remaining ones; see :func:`~assay.training.data.hold_out_rows`.
         seed: the seed of the choice of held-out pairs.
         limit, graphs, classes, columns, question: see :func:`~assay.training.data.load_examples`.
-        drop_shared: whether to remove training pairs that share a text with a held-out set.
         say: receives a line on each removal, and on texts that sets share.
+        drop_shared: whether to remove training pairs that share a text with a held-out set.
 
     Returns:
         The sets by name, and counts of pairs for the model's card.
@@ -356,32 +393,33 @@ def load_sets(
 
     remaining = load(train)
     held_out: dict[str, Examples] = {}
-    for number, (name, specs) in enumerate((("dev", dev), ("test", test))):
+    # Each set has a seed of its own, so that the draws of the two are independent.
+    for set_seed, name, specs in ((seed, "dev", dev), (seed + 1, "test", test)):
         if specs:
             held_out[name] = load(specs)
         else:
-            remaining, held_out[name] = split_off_held_out(remaining, seed + number)
+            remaining, held_out[name] = split_off_held_out(remaining, set_seed)
             say(f"no {name} pairs are named: {len(held_out[name]):,} of the training pairs are held out")
     kept, kept_dev, counts = separate_sets(remaining, held_out["dev"], held_out["test"], say, drop_shared=drop_shared)
     sets = {"train": kept, "dev": kept_dev, "test": held_out["test"]}
     return sets, {f"{name}_pairs": len(examples) for name, examples in sets.items()} | counts
 
 
-def _without_pairs_of(examples: Examples, held_out: Sequence[Examples]) -> Examples:
+def _drop_pairs_of(examples: Examples, held_out: Sequence[Examples]) -> Examples:
     """Return the pairs of *examples* that occur in no held-out set, neither as texts nor as graphs."""
     keys: set[tuple[str, str]] = set()
     graph_keys: set[tuple[str, str]] = set()
     for other in held_out:
         keys.update(other.keys)
         graph_keys.update(other.graph_keys)
-    repeated = np.array([key in keys for key in examples.keys], dtype=bool)
+    is_repeated = np.array([key in keys for key in examples.keys], dtype=bool)
     if examples.graph_keys:
-        repeated |= np.array([key in graph_keys for key in examples.graph_keys], dtype=bool)
-    return examples.take(np.flatnonzero(~repeated))
+        is_repeated |= np.array([key in graph_keys for key in examples.graph_keys], dtype=bool)
+    return examples.take(np.flatnonzero(~is_repeated))
 
 
-def _without_texts(examples: Examples, keys: set[str]) -> Examples:
-    """Return the pairs of which neither text has one of the given keys."""
+def _drop_pairs_with_texts(examples: Examples, keys: set[str]) -> Examples:
+    """Return the pairs of which neither text has one of *keys*, see :func:`~assay.lexicon.texts.text_key`."""
     rows = []
     for row, texts in enumerate(zip(examples.references, examples.candidates, strict=True)):
         if keys.isdisjoint(map(text_key, texts)):
@@ -408,15 +446,16 @@ def separate_sets(
     Raises:
         InputError: fewer than two training or development pairs remain.
     """
-    kept_dev = _without_pairs_of(dev, [test])
-    kept_train = without_repeated = _without_pairs_of(train, [kept_dev, test])
+    kept_dev = _drop_pairs_of(dev, [test])
+    without_repeated = _drop_pairs_of(train, [kept_dev, test])
+    kept_train = without_repeated
     if drop_shared:
-        held_out_texts = {text_key(text) for text in kept_dev.texts | test.texts}
-        kept_train = _without_texts(without_repeated, held_out_texts)
-    for what, examples in (("training", kept_train), ("development", kept_dev)):
+        held_out_keys = {text_key(text) for text in kept_dev.texts | test.texts}
+        kept_train = _drop_pairs_with_texts(without_repeated, held_out_keys)
+    for name, examples in (("training", kept_train), ("development", kept_dev)):
         if len(examples) < 2:
             raise InputError(
-                f"the {what} set has {len(examples)} pairs that are not in the held-out sets; 2 are needed"
+                f"the {name} set has {len(examples)} pairs that are not in the held-out sets; 2 are needed"
             )
     counts = {
         "train_pairs_left_out": len(train) - len(without_repeated),
@@ -429,11 +468,11 @@ def separate_sets(
         say(f"{shared:,} training pairs share a text with the held-out sets; they are not trained on")
     if counts["dev_pairs_left_out"]:
         say(f"{counts['dev_pairs_left_out']:,} development pairs are in the test set as well; they are left out")
-    counts |= count_repeated({"train": kept_train, "dev": kept_dev, "test": test}, say)
+    counts |= count_repetitions({"train": kept_train, "dev": kept_dev, "test": test}, say)
     return kept_train, kept_dev, counts
 
 
-def count_repeated(sets: Mapping[str, Examples], say: Callable[[str], None]) -> dict[str, int]:
+def count_repetitions(sets: Mapping[str, Examples], say: Callable[[str], None]) -> dict[str, int]:
     """Count repeated pairs within each set, and texts of held-out sets that also occur in training pairs.
 
     Args:
@@ -477,31 +516,35 @@ def scaled_labels(examples: Examples, scale: tuple[float, float] | None) -> Floa
     Raises:
         InputError: a pair has no label, or one outside its scale.
     """
-    all_labels = plain_labels(examples)
+    labels = plain_labels(examples)
     scaled = np.empty(len(examples))
-    for number, source in enumerate(examples.sources):
-        rows = np.flatnonzero(examples.origins == number)
+    for origin, source in enumerate(examples.sources):
+        rows = np.flatnonzero(examples.origins == origin)
         low, high = scale or source.scale or (0.0, 1.0)
-        labels = all_labels[rows]
-        for row in rows[(labels < low) | (labels > high)][:1]:
+        outside = rows[(labels[rows] < low) | (labels[rows] > high)]
+        if len(outside):
+            row = outside[0]
             remedy = "" if source.scale and not scale else "; say what the scale is with `scale=LOW,HIGH`"
             raise InputError(
-                f"{examples.location(row)}: its label {all_labels[row]:g} is not between {low:g} and {high:g}{remedy}"
+                f"{examples.location(row)}: its label {labels[row]:g} is not between {low:g} and {high:g}{remedy}"
             )
-        scaled[rows] = (labels - low) / (high - low)
+        scaled[rows] = (labels[rows] - low) / (high - low)
     return scaled
 
 
 def plain_labels(examples: Examples) -> Floats:
-    """Return the unscaled labels of n pairs, shape (n,); a correlation needs no other.
+    """Return the labels of n pairs as they are, shape (n,), which is enough for a correlation.
 
     Raises:
         InputError: a pair has no label.
     """
-    missing = np.isnan(examples.labels)
-    for row in np.flatnonzero(missing)[:1]:
-        number, remedy = examples.origins[row], "; leave it out, or label it"
-        if missing[examples.origins == number].all() and is_own_file(examples.sources[number].spec):
+    is_missing = np.isnan(examples.labels)
+    if is_missing.any():
+        row = int(np.argmax(is_missing))
+        origin = examples.origins[row]
+        remedy = "; leave it out, or label it"
+        # A file without any label more likely has its labels in a column of another name.
+        if is_missing[examples.origins == origin].all() and is_own_file(examples.sources[origin].spec):
             remedy = ", nor has another one; say which column they are: `columns=label=COLUMN`"
         raise InputError(f"{examples.location(row)}: has no label{remedy}")
     return examples.labels

@@ -38,21 +38,35 @@ def agreement_before_and_after(
         ``low``, ``high``, ``p``; a value is None if undefined.
     """
     records = []
-    for number, source in enumerate(test.sources):
-        rows = np.flatnonzero(test.origins == number)
-        first = None if before is None else before[rows]
-        groups = np.unique(test.groups[rows], return_inverse=True)[1].astype(np.intp)
-        grouped = groups if groups.max() + 1 < len(groups) else None
-        compare = _accuracy_records if labels.dtype == np.int64 else _coefficient_records
-        for record in compare(labels[rows], first, after[rows], grouped, seed):
-            records.append({"dataset": source.full_name, "n": len(rows)} | record)
+    for origin, source in enumerate(test.sources):
+        rows = np.flatnonzero(test.origins == origin)
+        if labels.dtype == np.int64:
+            dataset_records = _accuracy_records(labels[rows], after[rows])
+        else:
+            base_scores = None if before is None else before[rows]
+            group_codes = np.unique(test.groups[rows], return_inverse=True)[1].astype(np.intp)
+            has_groups = group_codes.max() + 1 < len(rows)
+            groups = group_codes if has_groups else None
+            dataset_records = _coefficient_records(labels[rows], base_scores, after[rows], groups, seed)
+        records += [{"dataset": source.full_name, "n": len(rows)} | record for record in dataset_records]
     return records
+
+
+#: The fields of a record that describe the gain.
+_GAIN_FIELDS = ("gain", "low", "high", "p")
 
 
 def _coefficient_records(
     labels: Floats, before: Floats | None, after: Floats, groups: NDArray[np.intp] | None, seed: int
 ) -> list[dict[str, Any]]:
-    """Return the records of one dataset with numeric labels; see :func:`agreement_before_and_after`."""
+    """Return one record per statistic for the n pairs of a dataset with numeric labels, without ``dataset`` and ``n``.
+
+    Args:
+        labels: the labels, shape (n,).
+        before, after: the scores, shape (n,); without *before*, its coefficient and the gain are None.
+        groups: the group number of each pair, shape (n,); None to resample single pairs.
+        seed: the seed of the resamples.
+    """
     # Without scores before, the comparison needs a second metric all the same; its results are then removed below.
     scores = {"after": after, "before": after if before is None else before}
     differences = compare_all(
@@ -68,25 +82,31 @@ def _coefficient_records(
     )["after", "before"]
     records = []
     for difference in differences:
-        record: dict[str, Any] = {"statistic": difference.statistic}
-        record |= {"before": difference.second, "after": difference.first, "gain": difference.value}
-        record |= {"low": difference.low, "high": difference.high, "p": difference.p_jackknife}
+        record: dict[str, Any] = {
+            "statistic": difference.statistic,
+            "before": difference.second,
+            "after": difference.first,
+            "gain": difference.value,
+            "low": difference.low,
+            "high": difference.high,
+            "p": difference.p_jackknife,
+        }
         if before is None:
-            record |= dict.fromkeys(("before", *_GAIN))
+            record |= dict.fromkeys(("before", *_GAIN_FIELDS))
         records.append(record)
     return records
 
 
-#: The fields of a record that describe the gain.
-_GAIN = ("gain", "low", "high", "p")
+def _accuracy_records(labels: NDArray[np.int64], after: Floats) -> list[dict[str, Any]]:
+    """Return the record of a dataset with classes; it has no gain, since a base model does not know the classes.
 
-
-def _accuracy_records(
-    labels: NDArray[Any], before: Floats | None, after: Floats, groups: NDArray[np.intp] | None, seed: int
-) -> list[dict[str, Any]]:
-    right = (after == labels).astype(np.float64)
-    record: dict[str, Any] = {"statistic": "accuracy", "before": None, "after": float(right.mean())}
-    return [record | dict.fromkeys(_GAIN)]
+    Args:
+        labels: the class numbers of n pairs, shape (n,).
+        after: the predicted class numbers, shape (n,).
+    """
+    is_right = (after == labels).astype(np.float64)
+    record: dict[str, Any] = {"statistic": "accuracy", "before": None, "after": float(is_right.mean())}
+    return [record | dict.fromkeys(_GAIN_FIELDS)]
 
 
 def comparable_scores(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -104,23 +124,26 @@ def comparable_scores(records: Sequence[Mapping[str, Any]]) -> list[dict[str, An
 def agreement_over_seeds(runs: Sequence[Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
     """Combine the records of two or more seeds: means, the standard deviation ``sd`` over the seeds, and two tests.
 
-    All seeds have the same test pairs. ``p_seeds``, from :func:`t_test_of_gains`, therefore reflects only the
+    All seeds have the same test pairs. ``p_seeds``, from :func:`p_value_of_gains`, therefore reflects only the
     randomness of batches and of a new head, not the sampling of pairs. The sampling of pairs is covered by ``low`` and
     ``high``, the outermost bounds of the seeds' intervals, and by ``p``, the largest p of the seeds.
+
+    Args:
+        runs: for each seed, its records from :func:`agreement_before_and_after`.
     """
     records = []
-    for of_seeds in zip(*runs, strict=True):
-        record: dict[str, Any] = {name: of_seeds[0][name] for name in ("dataset", "n", "statistic")}
-        for name, merge in _MERGED.items():
-            record[name] = merged_values([of_seed[name] for of_seed in of_seeds], merge)
-        record["sd"] = standard_deviation([of_seed["after"] for of_seed in of_seeds])
-        record["p_seeds"] = t_test_of_gains([of_seed["gain"] for of_seed in of_seeds])
+    for seed_records in zip(*runs, strict=True):
+        record: dict[str, Any] = {name: seed_records[0][name] for name in ("dataset", "n", "statistic")}
+        for name, merge in _MERGES.items():
+            record[name] = merged_values([record_of_seed[name] for record_of_seed in seed_records], merge)
+        record["sd"] = standard_deviation([record_of_seed["after"] for record_of_seed in seed_records])
+        record["p_seeds"] = p_value_of_gains([record_of_seed["gain"] for record_of_seed in seed_records])
         records.append(record)
     return records
 
 
-#: How the values of several seeds become one.
-_MERGED: dict[str, Callable[[Sequence[float]], Any]] = {
+#: The functions that merge the values of several seeds into one, by field.
+_MERGES: dict[str, Callable[[Sequence[float]], Any]] = {
     "before": np.mean,
     "after": np.mean,
     "gain": np.mean,
@@ -131,20 +154,22 @@ _MERGED: dict[str, Callable[[Sequence[float]], Any]] = {
 
 
 def merged_values(values: Sequence[float | None], merge: Callable[[Sequence[float]], Any]) -> float | None:
-    """Return the values of several seeds merged into one, such as their mean; None if any of them is undefined."""
+    """Return the values of several seeds merged into one, such as their mean; None if any value is None."""
     defined = [value for value in values if value is not None]
     return float(merge(defined)) if len(defined) == len(values) else None
 
 
 def standard_deviation(values: Sequence[float | None]) -> float | None:
-    """Return the sample standard deviation over seeds; None if a value is undefined."""
+    """Return the sample standard deviation over two or more seeds; None if a value is None."""
     return merged_values(values, lambda defined: np.std(defined, ddof=1))
 
 
-def t_test_of_gains(gains: Sequence[float | None]) -> float | None:
-    """Return p of Student's one-sample, two-sided t-test that the mean gain over seeds is 0.
+def p_value_of_gains(gains: Sequence[float | None]) -> float | None:
+    """Return p of Student's one-sample, two-sided t-test of the hypothesis that the mean gain over seeds is 0.
 
-    None if a gain is undefined or all gains are equal.
+    None if a gain is None or all gains are equal, so that the test is undefined.
     """
     spread = merged_values(gains, np.ptp)
-    return merged_values(gains, lambda defined: ttest_1samp(defined, 0.0).pvalue) if spread else None
+    if not spread:
+        return None
+    return merged_values(gains, lambda defined: ttest_1samp(defined, 0.0).pvalue)

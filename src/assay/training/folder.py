@@ -21,29 +21,30 @@ from numpy.typing import NDArray
 
 from assay.errors import InputError
 from assay.metrics.models.files import read_json
-from assay.output import sweep
+from assay.output import remove_leftovers
 from assay.paths import cache_dir, private_folder, user_path
 from assay.training.ranks import is_follower, wait_for
 from assay.training.settings import TrainingSettings
 
 
 @contextmanager
-def lock_file(path: Path, busy: Callable[[], None]) -> Iterator[None]:
+def lock_file(path: Path, on_busy: Callable[[], None]) -> Iterator[None]:
     """Lock a file inside the block; the lock also ends with the process. Systems without file locks run without one.
 
     Args:
         path: the file, created if missing, in an existing folder.
-        busy: called if another process holds the lock; if it returns, the block waits until that lock is released.
+        on_busy: called if another process holds the lock; if it returns, the block waits until that lock is released.
 
     Raises:
         OSError: the file cannot be opened.
     """
     with path.open("ab") as stream:
-        _lock_stream(stream, busy)
+        _lock_stream(stream, on_busy)
         yield
 
 
-def _lock_stream(stream: IO[bytes], busy: Callable[[], None]) -> None:
+def _lock_stream(stream: IO[bytes], on_busy: Callable[[], None]) -> None:
+    """Lock an open file, see :func:`lock_file`; does nothing if the system or the file system has no locks."""
     try:
         import fcntl
     except ImportError:  # Windows
@@ -51,7 +52,7 @@ def _lock_stream(stream: IO[bytes], busy: Callable[[], None]) -> None:
     try:
         fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        busy()
+        on_busy()
         fcntl.flock(stream, fcntl.LOCK_EX)
     except OSError:  # a file system without locks
         return
@@ -61,7 +62,8 @@ def _lock_stream(stream: IO[bytes], busy: Callable[[], None]) -> None:
 REQUEST = "request.json"
 #: The file that a process keeps locked while it works in the working folder.
 LOCK = "lock"
-#: The file that marks a complete result in the working folder; once ``made`` is gone too, the result was renamed.
+#: The file that marks a complete result in the working folder; once the folder of the result is gone
+#: too, it was renamed to its place.
 FINISHED = "finished"
 
 
@@ -78,15 +80,15 @@ class WorkFolder:
     folder: Path
 
     @property
-    def made(self) -> Path:
-        """The folder that becomes :attr:`out`."""
+    def result_folder(self) -> Path:
+        """The folder that becomes :attr:`out` once the training is complete."""
         return self.folder / "made"
 
-    def model(self, seed: int) -> Path:
+    def model_folder(self, seed: int) -> Path:
         """Return the folder of one of several models."""
-        return self.made / f"seed-{seed}"
+        return self.result_folder / f"seed-{seed}"
 
-    def checkpoints(self, seed: int) -> Path:
+    def checkpoints_folder(self, seed: int) -> Path:
         """Return the folder for the checkpoints of a seed's training."""
         return self.folder / f"checkpoints-{seed}"
 
@@ -108,36 +110,38 @@ def open_work_folder(out: str | Path, request: Mapping[str, Any]) -> Iterator[Wo
     """
     out = user_path(out).absolute()
     work = WorkFolder(out, out.with_name(f".{out.name}.training"))
-    if out.is_symlink() or out.is_file() or (out.is_dir() and any(out.iterdir())):
-        if (work.folder / FINISHED).exists() and not work.made.exists():
+    is_taken = out.is_symlink() or out.is_file() or (out.is_dir() and any(out.iterdir()))
+    if is_taken:
+        if (work.folder / FINISHED).exists() and not work.result_folder.exists():
             # A training was killed after its result was renamed, before its working folder was removed.
             _remove_folder(work.folder)
-        sweep(out.parent)
+        remove_leftovers(out.parent)
         raise InputError(f"{out}: is not an empty folder; give `out` another name")
-    plain_request = json.loads(json.dumps(request))
+    plain_request = json.loads(json.dumps(request))  # in the form in which a stored request is read back
     if is_follower():
         wait_for(lambda: _read_request(work.folder / REQUEST) == plain_request, "the same request")
         yield work
         return
     with _locked_folder(work):
-        path = work.folder / REQUEST
-        if path.is_file():
-            _check_same_request(path, plain_request, out)
+        request_path = work.folder / REQUEST
+        if request_path.is_file():
+            _check_same_request(request_path, plain_request, out)
         else:
-            _write_request(path, plain_request, out)
+            _write_request(request_path, plain_request, out)
         with report_full_disk(work.folder):
             yield work
         _finish_folder(work)
-    _remove_folder(work.folder)  # only now: some network file systems keep a folder in which a file is open
+    # Removed only once the lock file is closed: some network file systems keep a folder in which a file is open.
+    _remove_folder(work.folder)
 
 
 def _remove_folder(folder: Path) -> None:
-    """Remove a working folder, first renamed so that the next command sweeps up what a kill leaves of it."""
+    """Remove a working folder; it is renamed first, so that the next command sweeps up what a kill leaves of it."""
     with suppress(OSError):  # another process removed it, or its parent is read-only
         shutil.rmtree(folder.replace(folder.with_name(f".{uuid.uuid4().hex}.part")), ignore_errors=True)
 
 
-#: Messages of libraries that report a file not written to its end without the system's error number.
+#: Messages by which libraries report that a file was not written to its end, without the system's error number.
 _DISK_FULL_MESSAGES = re.compile(
     r"os error (27|28|122)\b|PytorchStreamWriter failed writing|enforce fail at inline_container|"
     r"^\d+ requested and \d+ written$"  # NumPy
@@ -168,13 +172,18 @@ def report_full_disk(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def _locked_folder(work: WorkFolder) -> Iterator[None]:
-    """Create the working folder and keep it locked inside the block."""
+    """Create the working folder and keep it locked inside the block.
+
+    Raises:
+        InputError: another training holds the lock, or the folder cannot be written.
+    """
 
     def refuse() -> None:
         raise InputError(
             f"{work.out}: a training that writes to it is running; wait for it, or give `out` another name"
         )
 
+    # The stack separates the errors of locking, which are translated, from those of the block.
     with ExitStack() as stack:
         try:
             work.folder.mkdir(parents=True, exist_ok=True)
@@ -189,6 +198,7 @@ def _unwritable_error(out: Path, error: OSError) -> InputError:
 
 
 def _write_request(path: Path, request: object, out: Path) -> None:
+    """Write a request; raises InputError, which names the folder of the result, if that fails."""
     try:
         write_json(path, request)
     except OSError as error:
@@ -196,13 +206,16 @@ def _write_request(path: Path, request: object, out: Path) -> None:
 
 
 def _finish_folder(work: WorkFolder) -> None:
+    """Rename the complete result to its place, which may be an empty folder; raises InputError if that fails."""
     try:
         (work.folder / FINISHED).touch()
         if work.out.is_dir():
-            work.out.rmdir()  # an empty one may be replaced
-        work.made.rename(work.out)
+            work.out.rmdir()  # it is empty, and not every system renames a folder onto another one
+        work.result_folder.rename(work.out)
     except OSError as error:
-        raise InputError(f"{work.out}: cannot be written ({error.strerror}); the model is in {work.made}") from None
+        raise InputError(
+            f"{work.out}: cannot be written ({error.strerror}); the model is in {work.result_folder}"
+        ) from None
 
 
 def _read_request(path: Path) -> Any:
@@ -214,15 +227,16 @@ def _read_request(path: Path) -> Any:
 
 
 def _check_same_request(path: Path, request: dict[str, Any], out: Path) -> None:
+    """Raise InputError, with the keys that differ, unless the unfinished training in a folder has the same request."""
     earlier = _read_request(path)
     if earlier == request:
         return
     keys: list[str] = []
-    if isinstance(earlier, dict):
+    if isinstance(earlier, dict):  # a damaged file may hold any other JSON value
         keys = sorted(key for key in {*earlier, *request} if earlier.get(key) != request.get(key))
     raise InputError(
         f"{out}: an unfinished training with another request is in {path.parent} (it differs in {', '.join(keys)}); "
-        f"continue it as it was asked for, remove that folder, or give `out` another name"
+        "continue it as it was asked for, remove that folder, or give `out` another name"
     )
 
 
@@ -255,10 +269,15 @@ def cached_scores(
         digest.update(hashlib.sha256(text.encode()).digest())
     path = cache_dir() / "targets" / f"{digest.hexdigest()[:32]}.npy"
     if path.is_file():
-        cached: NDArray[np.float64] = np.load(path, allow_pickle=False)
-        return cached
+        return load_scores(path)
     scores = compute()
     save_scores(path, scores)
+    return scores
+
+
+def load_scores(path: Path) -> NDArray[np.float64]:
+    """Return the scores in a ``.npy`` file of :func:`save_scores`."""
+    scores: NDArray[np.float64] = np.load(path, allow_pickle=False)
     return scores
 
 
@@ -268,7 +287,7 @@ def save_scores(path: Path, scores: NDArray[np.float64]) -> None:
     Raises:
         InputError: the disk is full.
     """
-    scratch = path.with_suffix(f".{uuid.uuid4().hex[:8]}.npy")
+    scratch = path.with_suffix(f".{uuid.uuid4().hex[:8]}.npy")  # np.save would append a missing .npy
     with report_full_disk(path.parent):
         private_folder(path.parent)
         try:
@@ -285,8 +304,8 @@ Results = dict[str, Any]
 Render = Callable[[Results], str]
 
 
-#: Trains and evaluates a model, from its seed, a folder for checkpoints and the folder of the model, in which the
-#: results are written last. In a process that follows another one it trains and writes nothing.
+#: Trains and evaluates a model; called with its seed, a folder for checkpoints and the folder of the model, in which it
+#: writes the results last. In a process that follows another one it trains but writes nothing.
 MakeModel = Callable[[int, Path, Path], None]
 
 
@@ -299,7 +318,7 @@ def make_models(
 ) -> Results:
     """Make the models that do not exist yet, and return the results; for several seeds, a summary with ``seeds``.
 
-    A process that follows another one exits after the last model.
+    A process that follows another one exits after the last model, by SystemExit.
 
     Args:
         work: the folders of the training; for several seeds, they get a folder ``seed-N`` for each model and a summary.
@@ -308,39 +327,39 @@ def make_models(
         summarise: combines the results of several models into one summary.
         render: returns results as Markdown.
     """
-    several = settings.seeds is not None
+    has_seed_folders = settings.seeds is not None
     seeds = list(range(settings.seed, settings.seed + (settings.seeds or 1)))
     for seed in seeds:
-        model = work.model(seed) if several else work.made
-        if not (model / RESULTS).is_file():
-            _make_model(work, seed, make, model)
+        model_folder = work.model_folder(seed) if has_seed_folders else work.result_folder
+        if not (model_folder / RESULTS).is_file():
+            _make_model(work, seed, make, model_folder)
     if is_follower():
-        raise SystemExit(0)
-    if not several:
-        return _read_results(work.made)
-    results_of_seeds = [_read_results(work.model(seed)) for seed in seeds]
+        raise SystemExit(0)  # the leader alone has results to return
+    if not has_seed_folders:
+        return _read_results(work.result_folder)
+    results_of_seeds = [_read_results(work.model_folder(seed)) for seed in seeds]
     results = results_of_seeds[0] if len(seeds) == 1 else summarise(results_of_seeds) | {"seeds": seeds}
-    write_results(results, work.made, render)
+    write_results(results, work.result_folder, render)
     return results
 
 
-def _make_model(work: WorkFolder, seed: int, make: MakeModel, model: Path) -> None:
-    """Make a model in a temporary folder, which is renamed to *model* once it is complete."""
+def _make_model(work: WorkFolder, seed: int, make: MakeModel, model_folder: Path) -> None:
+    """Make a model in a temporary folder, which is renamed to *model_folder* once it is complete."""
     unfinished = work.folder / f"new-{seed}"
-    checkpoints = work.checkpoints(seed)
+    checkpoints = work.checkpoints_folder(seed)
     if is_follower():
         make(seed, checkpoints, unfinished)
         return
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir()
     make(seed, checkpoints, unfinished)
-    model.parent.mkdir(exist_ok=True)
-    unfinished.rename(model)
+    model_folder.parent.mkdir(exist_ok=True)
+    unfinished.rename(model_folder)
     shutil.rmtree(checkpoints, ignore_errors=True)
 
 
-def _read_results(model: Path) -> Results:
-    results: Results = read_json(model / RESULTS)
+def _read_results(model_folder: Path) -> Results:
+    results: Results = read_json(model_folder / RESULTS)
     return results
 
 

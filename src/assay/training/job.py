@@ -10,7 +10,7 @@ from typing import Any
 
 from assay.metrics.models import LocatedModel
 from assay.metrics.neural.loading import silence_libraries
-from assay.metrics.neural.runtime import Runtime, device_of, set_threads
+from assay.metrics.neural.runtime import Runtime, devices_of, set_threads
 from assay.output import write_records
 from assay.progress import Progress
 from assay.training.data import Examples, Source
@@ -45,12 +45,12 @@ class Card:
 
 
 def best_line(facts: Mapping[str, Any]) -> str:
-    """Return the results on the development set at the best step, as a line of a card."""
+    """Return the results on the development set at the best step as words for a card."""
     return ", ".join(f"{name.replace('_', ' ')} {value:.4f}" for name, value in facts["best"].items())
 
 
 def layers_line(settings: Mapping[str, Any]) -> str:
-    """Return which part of a model was trained, as words for a card."""
+    """Return the part of a model that was trained as words for a card."""
     return f"its last {settings['layers']} layers" if settings["layers"] else "all of it"
 
 
@@ -85,12 +85,6 @@ def _card_text(card: Card, facts: Mapping[str, Any], data: Mapping[str, Sequence
     if languages:
         front_matter += ["language:", *(f"- {language}" for language in languages)]
     front_matter += ["tags:", "- sentence-transformers", "- sentence-similarity", "---"]
-    rows = [
-        f"| {use} | {_table_cell(source.spec)} | {source.version or '–'} | {_table_cell(source.licence)} "
-        f"| `{source.digest[:16]}` |"
-        for use, sources in data.items()
-        for source in sources
-    ]
     paragraphs = [
         "\n".join(front_matter),
         f"# {card.title}",
@@ -98,8 +92,7 @@ def _card_text(card: Card, facts: Mapping[str, Any], data: Mapping[str, Sequence
         f"Base model: `{base}`. It is a derived work: the base's licence and those of the data below hold for it.",
         "## Use\n\n```\n" + "\n".join(card.use) + "\n```",
         "## How it was made\n\n```\n" + facts["command"] + "\n```",
-        "| used for | dataset | version | licence, as its card says | digest |\n|---|---|---|---|---|\n"
-        + "\n".join(rows),
+        _dataset_table(data),
         "\n".join(f"- {name.replace('_', ' ')}: {number:,}" for name, number in facts["counts"].items()),
         "\n".join(f"- {name}: {value}" for name, value in made_with.items()),
         "## Results\n\n" + results.strip(),
@@ -108,8 +101,20 @@ def _card_text(card: Card, facts: Mapping[str, Any], data: Mapping[str, Sequence
     return "\n\n".join(paragraphs) + "\n"
 
 
+def _dataset_table(data: Mapping[str, Sequence[Source]]) -> str:
+    """Return the datasets of a model, by use, as a Markdown table."""
+    lines = ["| used for | dataset | version | licence, as its card says | digest |", "|---|---|---|---|---|"]
+    for use, sources in data.items():
+        for source in sources:
+            lines.append(
+                f"| {use} | {_table_cell(source.spec)} | {source.version or '–'} | {_table_cell(source.licence)} "
+                f"| `{source.digest[:16]}` |"
+            )
+    return "\n".join(lines)
+
+
 def _table_cell(text: str) -> str:
-    """Return text as a cell of a Markdown table: escaped, on one line."""
+    """Return a text as a cell of a Markdown table: escaped, on one line."""
     return " ".join(text.replace("|", "\\|").replace("<", "&lt;").split())
 
 
@@ -118,7 +123,7 @@ def _table_cell(text: str) -> str:
 #: The file with the curves, in a model's folder.
 CURVES = "curves.csv"
 #: Parts of the names of logged values that are no curves.
-_UNPLOTTED = ("runtime", "per_second", "total_flos", "epoch", "grad_norm")
+_UNPLOTTED_PARTS = ("runtime", "per_second", "total_flos", "epoch", "grad_norm")
 
 
 def write_curves(history: Sequence[Mapping[str, float]], folder: Path) -> None:
@@ -132,7 +137,8 @@ def write_curves(history: Sequence[Mapping[str, float]], folder: Path) -> None:
     for record in history:
         row = rows.setdefault(int(record["step"]), {"step": int(record["step"])})
         for key, value in record.items():
-            if key == "step" or key.startswith("train_") or any(part in key for part in _UNPLOTTED):
+            # Names with train_ are totals of the whole training, which the last record has.
+            if key == "step" or key.startswith("train_") or any(part in key for part in _UNPLOTTED_PARTS):
                 continue
             column = "dev_" + key.removeprefix("eval_") if key.startswith("eval_") else key
             row[column] = value
@@ -163,7 +169,7 @@ class Job(ABC):
 
     @property
     def request(self) -> TrainingSettings:
-        """The settings that are written down as the user's request."""
+        """The user's settings, as they are written to the card and to ``training.json``."""
         return self.settings
 
     @property
@@ -184,7 +190,7 @@ class Job(ABC):
         Args:
             **more: what a recipe adds.
         """
-        request = {"recipe": self.request.recipe, "settings": self.request.plain()}
+        request = {"recipe": self.request.recipe, "settings": self.request.plain_values()}
         return request | {"base": self.base.digest, "data": self.digests} | more
 
     def facts(self, seed: int, **more: Any) -> dict[str, Any]:
@@ -196,7 +202,7 @@ class Job(ABC):
         """
         return {
             "recipe": self.request.recipe,
-            "settings": self.request.plain(),
+            "settings": self.request.plain_values(),
             "seed": seed,
             "command": self.request.training_command(),
             "base": {"name": str(self.base.reference), "digest": self.base.digest, "revision": self.base.revision},
@@ -232,8 +238,8 @@ class PairsJob(Job):
 
 
 def prepare_device(runtime: Runtime) -> tuple[str, int]:
-    """Return the device that this process trains on and its number of CPU threads, which is set as a side effect."""
-    return own_device(device_of(runtime)[0]), set_threads(runtime.threads)
+    """Set torch's number of CPU threads; return the name of the device that this process trains on, and the number."""
+    return own_device(devices_of(runtime)[0]), set_threads(runtime.threads)
 
 
 def write_model(

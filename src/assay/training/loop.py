@@ -57,19 +57,19 @@ class Schedule:
 
 
 @dataclass(frozen=True)
-class Trained:
+class TrainingCourse:
     """The course of a training; the model itself is changed in place.
 
     Attributes:
         history: the trainer's log, one record per logged step.
-        best: the name of the measure that was compared on the development set.
-        best_step: the step with the best value.
+        measure: the name of the measure that was compared on the development set.
+        best_step: the step with the best value of the measure.
         best_value: the value at that step.
         steps: the number of steps in all.
     """
 
     history: Sequence[Mapping[str, float]]
-    best: str
+    measure: str
     best_step: int
     best_value: float
     steps: int
@@ -77,7 +77,7 @@ class Trained:
     @property
     def facts(self) -> dict[str, Any]:
         """All but the history, as written to ``training.json``."""
-        return {"steps": self.steps, "best_step": self.best_step, "best": {f"dev_{self.best}": self.best_value}}
+        return {"steps": self.steps, "best_step": self.best_step, "best": {f"dev_{self.measure}": self.best_value}}
 
 
 class _EpochSettings(Protocol):
@@ -105,12 +105,12 @@ def schedule_of(settings: _EpochSettings, batches: int, seed: int) -> Schedule:
     """
     epoch_steps = math.ceil(batches / process_count())
     return Schedule(
-        settings.epochs,
-        settings.batch_size,
-        settings.learning_rate,
-        round(settings.warmup * epoch_steps * settings.epochs),
-        settings.eval_steps or epoch_steps,
-        seed,
+        epochs=settings.epochs,
+        batch_size=settings.batch_size,
+        learning_rate=settings.learning_rate,
+        warmup=round(settings.warmup * epoch_steps * settings.epochs),
+        eval_steps=settings.eval_steps or epoch_steps,
+        seed=seed,
     )
 
 
@@ -120,21 +120,24 @@ class ResumableTrainer:
     Without these parameters in the checkpoint, a resumed training would start them anew.
     """
 
+    # Attributes of the trainer.
     model: Any
     loss: Any
     args: Any
     state: Any
-    _weight: int = 1
     accum_loss_components: dict[str, dict[str, Any]]
+    # The weight of the last batch in the curves.
+    _weight: int = 1
 
     def add_model_card_callback(self, default_args_dict: dict[str, Any]) -> None:
         """Write no card: assay writes its own."""
 
     def get_batch_sampler(self, dataset: Any, batch_size: int, drop_last: bool, **settings: Any) -> Any:
         """Return a sampler whose order depends on seed and epoch alone, also when the training resumes."""
-        return _Shuffled(dataset, batch_size=batch_size, drop_last=drop_last, seed=self.args.seed)
+        return _ShuffledBatches(dataset, batch_size=batch_size, drop_last=drop_last, seed=self.args.seed)
 
     def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:
+        """Write the model of a checkpoint and, as :data:`LOSS_FILE`, the loss's own parameters."""
         folder = Path(output_dir or self.args.output_dir)
         self.model.save_pretrained(str(folder), create_model_card=False)
         save_file(
@@ -142,6 +145,7 @@ class ResumableTrainer:
         )
 
     def _load_from_checkpoint(self, checkpoint_path: str) -> None:
+        """Load the model of a checkpoint and the loss's own parameters, in place."""
         super()._load_from_checkpoint(checkpoint_path)  # type: ignore[misc]  # of the trainer
         parameters = load_file(Path(checkpoint_path) / LOSS_FILE)
         with torch.no_grad():
@@ -164,7 +168,10 @@ class ResumableTrainer:
         return [(name, value) for name, value in self.loss.named_parameters() if not name.startswith("model.")]
 
     def compute_loss(self, model: Any, inputs: dict[str, Any], *args: Any, **settings: Any) -> Any:
-        """Return the loss of a batch; remembers its weight in the curves: in an evaluation, its number of pairs."""
+        """Return the loss of a batch, and remember the weight of the batch in the curves.
+
+        In an evaluation this is its number of pairs, because the last batch may be smaller; in a training it is 1.
+        """
         self._weight = 1 if self.model.training else len(inputs["label"])
         return super().compute_loss(model, inputs, *args, **settings)  # type: ignore[misc]  # of the trainer
 
@@ -176,28 +183,45 @@ class ResumableTrainer:
 
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
         """Log the mean components of the loss with all their digits; sentence-transformers would round them to four."""
-        kind = "train" if "loss" in logs else "eval" if "eval_loss" in logs else None
-        sums = self.accum_loss_components.get(kind, {}) if kind else {}
-        steps = float(sums.get("steps", 0))
-        if steps:
-            prefix = "eval_" if kind == "eval" else ""
-            parts = {f"{prefix}{name}": float(value) / steps for name, value in sums.items() if name != "steps"}
-            logs = logs | parts | (self.extra_curves() if kind == "eval" else {})
-            self.accum_loss_components[str(kind)] = {}
+        if "loss" in logs:
+            logs = logs | self._pop_mean_components("train")
+        elif "eval_loss" in logs:
+            logs = logs | self._pop_mean_components("eval")
         super().log(logs, start_time)  # type: ignore[misc]  # of the trainer
+
+    def _pop_mean_components(self, kind: str) -> dict[str, float]:
+        """Return the mean components of the loss since the last log, and reset their sums.
+
+        An evaluation also has the extra curves. A loss without components has neither.
+
+        Args:
+            kind: ``train`` or ``eval``.
+        """
+        sums = self.accum_loss_components.get(kind, {})
+        steps = float(sums.get("steps", 0))
+        if not steps:
+            return {}
+        # Without sums, sentence-transformers adds no rounded means of its own.
+        self.accum_loss_components[kind] = {}
+        prefix = "eval_" if kind == "eval" else ""
+        means = {f"{prefix}{name}": float(value) / steps for name, value in sums.items() if name != "steps"}
+        if kind == "eval":
+            means |= self.extra_curves()
+        return means
 
     def extra_curves(self) -> dict[str, float]:
         """Return further values for the curves at an evaluation, by name; none by default."""
         return {}
 
 
-class _Shuffled(DefaultBatchSampler):  # type: ignore[misc]  # sentence-transformers has no types here
+class _ShuffledBatches(DefaultBatchSampler):  # type: ignore[misc]  # sentence-transformers has no types here
     """Batches of row numbers, shuffled anew every epoch; rows with the same ``unit`` in the dataset stay together."""
 
     def __init__(self, dataset: Any, **settings: Any) -> None:
         super().__init__(dataset, **settings)
-        units = torch.tensor(list(dataset["unit"]) if "unit" in dataset.column_names else list(range(len(dataset))))
-        self.units = torch.unique(units, return_inverse=True)[1]
+        has_units = "unit" in dataset.column_names
+        units = list(dataset["unit"]) if has_units else list(range(len(dataset)))
+        self.units = torch.unique(torch.tensor(units), return_inverse=True)[1]
 
     def __iter__(self) -> Iterator[list[int]]:
         # The factor exceeds any number of epochs, so that different seeds never share the order of an epoch.
@@ -208,7 +232,7 @@ class _Shuffled(DefaultBatchSampler):  # type: ignore[misc]  # sentence-transfor
                 yield part.tolist()
 
 
-class _EvaluateLastStep(TrainerCallback):  # type: ignore[misc]  # transformers has no types here
+class _LastStepEvaluator(TrainerCallback):  # type: ignore[misc]  # transformers has no types here
     """Evaluates and saves the last step; some versions of transformers skip it if ``eval_steps`` does not divide it."""
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
@@ -216,7 +240,7 @@ class _EvaluateLastStep(TrainerCallback):  # type: ignore[misc]  # transformers 
             control.should_evaluate = control.should_save = True
 
 
-class _ReportProgress(TrainerCallback):  # type: ignore[misc]  # transformers has no types here
+class _ProgressReporter(TrainerCallback):  # type: ignore[misc]  # transformers has no types here
     """Reports the steps of a training and its results on the development set."""
 
     def __init__(self, progress: Progress, title: str) -> None:
@@ -230,8 +254,8 @@ class _ReportProgress(TrainerCallback):  # type: ignore[misc]  # transformers ha
         self._progress.advance(1)
 
     def on_evaluate(self, args: Any, state: Any, control: Any, metrics: dict[str, float], **_: Any) -> None:
-        best = args.metric_for_best_model
-        dev_result = f"dev {best.removeprefix('eval_')} {metrics[best]:.5f}"
+        key = args.metric_for_best_model
+        dev_result = f"dev {key.removeprefix('eval_')} {metrics[key]:.5f}"
         self._progress.say(f"{self._title}: step {state.global_step:,} of {state.max_steps:,}, {dev_result}")
 
 
@@ -246,8 +270,8 @@ def trainer_arguments(
     device: str,
     *,
     arguments_class: Any = SentenceTransformerTrainingArguments,
-    best: str = "loss",
-    mixed: bool = False,
+    measure: str = "loss",
+    mixed_precision: bool = False,
 ) -> Any:
     """Return the arguments of a trainer that keeps its last checkpoint and the best one.
 
@@ -258,10 +282,11 @@ def trainer_arguments(
         schedule: how long and how fast the model learns.
         device: torch's name of the device; no other GPU is used.
         arguments_class: the class of the returned arguments.
-        best: the measure that is compared on the development set: ``loss``, or one of which higher values are better.
-        mixed: whether to compute in bfloat16 on a GPU that supports it; weights and losses stay in single precision.
+        measure: what is compared on the development set: ``loss``, or a measure of which higher values are better.
+        mixed_precision: whether to compute in bfloat16 on a GPU that supports it; weights and losses stay in single
+            precision.
     """
-    use_bfloat16 = mixed and has_bfloat16(device)
+    use_bfloat16 = mixed_precision and has_bfloat16(device)
     training_arguments = arguments_class(
         output_dir=str(folder),
         num_train_epochs=schedule.epochs,
@@ -277,8 +302,8 @@ def trainer_arguments(
         save_steps=schedule.eval_steps,
         save_total_limit=2,
         load_best_model_at_end=True,
-        metric_for_best_model=f"eval_{best}",
-        greater_is_better=best != "loss",
+        metric_for_best_model=f"eval_{measure}",
+        greater_is_better=measure != "loss",
         bf16=use_bfloat16,
         logging_steps=min(STEPS_PER_POINT, schedule.eval_steps),
         seed=schedule.seed,
@@ -288,15 +313,15 @@ def trainer_arguments(
         report_to=[],
     )
     if device.startswith("cuda"):
-        training_arguments._n_gpu = 1  # or the trainer distributes a batch over all visible GPUs
+        training_arguments._n_gpu = 1  # otherwise the trainer would distribute a batch over all visible GPUs
     if ":" in device:
         torch.cuda.set_device(device)
     return training_arguments
 
 
 def run_trainer(
-    trainer: Any, folder: Path, progress: Progress, title: str, *, best: str = "loss", callbacks: Sequence[Any] = ()
-) -> Trained:
+    trainer: Any, folder: Path, progress: Progress, title: str, *, measure: str = "loss", callbacks: Sequence[Any] = ()
+) -> TrainingCourse:
     """Run a trainer from its last undamaged checkpoint, or from the start; afterwards its model is the best one.
 
     Damaged checkpoints after that one are reported and removed.
@@ -306,11 +331,11 @@ def run_trainer(
         folder: the folder of its checkpoints.
         progress: receives each step and evaluation.
         title: the name of the training in messages to the user.
-        best: the measure that is compared on the development set, as given to :func:`trainer_arguments`.
+        measure: what is compared on the development set, as given to :func:`trainer_arguments`.
         callbacks: further transformers callbacks.
     """
     trainer.remove_callback(PrinterCallback)  # it prints to stdout, which is for data
-    for callback in (_EvaluateLastStep(), _ReportProgress(progress, title), *callbacks):
+    for callback in (_LastStepEvaluator(), _ProgressReporter(progress, title), *callbacks):
         trainer.add_callback(callback)
     checkpoint, damaged = last_checkpoint(folder)
     for path, fault in damaged.items():
@@ -321,24 +346,28 @@ def run_trainer(
             # A damaged checkpoint of a later step would count as the newest: the trainer, which keeps only a few,
             # would remove the checkpoints that it writes from here on.
             shutil.rmtree(path.parent)
-    wait_for_all()
+    wait_for_all()  # the training starts only once the damaged checkpoints are gone
     if checkpoint is not None:
         progress.say(f"{title}: resumes from step {checkpoint.name.rpartition('-')[2]}")
     with silence_libraries():
         trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
     state = trainer.state
-    return Trained(
-        state.log_history, best, int(state.best_global_step), float(state.best_metric), int(state.global_step)
+    return TrainingCourse(
+        history=state.log_history,
+        measure=measure,
+        best_step=int(state.best_global_step),
+        best_value=float(state.best_metric),
+        steps=int(state.global_step),
     )
 
 
 def last_checkpoint(folder: Path) -> tuple[Path | None, dict[Path, str]]:
-    """Return the last undamaged checkpoint, or None, and the damaged ones after it.
+    """Return the last undamaged checkpoint, or None, and the faults of the damaged ones after it.
 
-    The damage is one file per checkpoint with its fault. A checkpoint without a readable ``trainer_state.json``, the
+    The faults are by file, one file per damaged checkpoint. A checkpoint without a readable ``trainer_state.json``, the
     file that is written last, was interrupted: it is skipped without a report, and the trainer writes it again.
     """
-    complete = []
+    complete = []  # folders named checkpoint-STEP
     for path in folder.glob("checkpoint-*"):
         with contextlib.suppress(OSError, ValueError):
             json.loads((path / "trainer_state.json").read_text(encoding="utf-8"))
@@ -348,7 +377,8 @@ def last_checkpoint(folder: Path) -> tuple[Path | None, dict[Path, str]]:
         fault = fault_of_checkpoint(path)
         if fault is None:
             return path, damaged
-        damaged[fault[0]] = fault[1]
+        damaged_file, reason = fault
+        damaged[damaged_file] = reason
     return None, damaged
 
 

@@ -28,7 +28,7 @@ class TokenTable:
         ids: the token ids of all inputs, one input after another, int32, shape (tokens,).
         lengths: the number of tokens of each input, int64, shape (n,).
         pad: the id of the padding token.
-        types: the segment ids of all tokens, shape (tokens,), or None if the model reads none.
+        types: the segment ids of all tokens, int32, shape (tokens,), or None if the model reads none.
         truncated: the number of inputs that were too long for the model and lost their end.
     """
 
@@ -41,7 +41,7 @@ class TokenTable:
     def __len__(self) -> int:
         return len(self.lengths)
 
-    def padded(self, numbers: torch.Tensor, device: Any) -> dict[str, torch.Tensor]:
+    def padded_batch(self, numbers: torch.Tensor, device: Any) -> dict[str, torch.Tensor]:
         """Return a model's arguments for a batch of inputs: int64 tensors of shape (b, l), padded on the right.
 
         Args:
@@ -89,20 +89,22 @@ def table_of_texts(model: Any, texts: Sequence[str]) -> TokenTable:
         model: a sentence-transformers model.
         texts: the texts, without the prompt.
     """
-    prompt = model.prompts.get(model.default_prompt_name) or "" if model.default_prompt_name else ""
-    return _token_table(model, [prompt + text for text in texts], None)
+    name = model.default_prompt_name
+    prompt = model.prompts.get(name) if name else None
+    return _token_table(model, [(prompt or "") + text for text in texts], None)
 
 
 def table_of_pairs(model: Any, firsts: Sequence[str], seconds: Sequence[str]) -> TokenTable:
-    """Return the tokens of n pairs of texts as a cross-encoder reads them, truncated to its length."""
+    """Return the tokens of n pairs of texts as a cross-encoder reads them: one input per pair, cut to its length."""
     return _token_table(model, firsts, seconds)
 
 
 def _token_table(model: Any, firsts: Sequence[str], seconds: Sequence[str] | None) -> TokenTable:
+    """Return the tokens of n texts, or, with *seconds*, of n pairs of texts, truncated to the model's length."""
     tokenizer = model.tokenizer
     reads_types = "token_type_ids" in tokenizer.model_input_names
-    limit = int(model.max_seq_length or tokenizer.model_max_length)
-    tokenized = tokenize(tokenizer, firsts, limit, seconds, types=reads_types)
+    max_tokens = int(model.max_seq_length or tokenizer.model_max_length)
+    tokenized = tokenize(tokenizer, firsts, max_tokens, seconds, with_types=reads_types)
     lengths = np.array([len(tokens.ids) for tokens in tokenized], dtype=np.int64)
     ids = np.fromiter((id_ for tokens in tokenized for id_ in tokens.ids), dtype=np.int32, count=int(lengths.sum()))
     types = None
@@ -156,12 +158,19 @@ def bi_inputs(model: Any, firsts: Sequence[str], seconds: Sequence[str], labels:
     """
     texts = sorted({*firsts, *seconds})
     numbers = {text: number for number, text in enumerate(texts)}
-    first, second = (torch.tensor([numbers[text] for text in side]) for side in (firsts, seconds))
+    first = torch.tensor([numbers[text] for text in firsts])
+    second = torch.tensor([numbers[text] for text in seconds])
     return Inputs(table_of_texts(model, texts), first, second, labels)
 
 
 def cross_inputs(model: Any, firsts: Sequence[str], seconds: Sequence[str], labels: torch.Tensor) -> Inputs:
-    """Return a cross-encoder's inputs for n pairs of texts; see :func:`bi_inputs`."""
+    """Return a cross-encoder's inputs for n pairs of texts; each pair is one input.
+
+    Args:
+        model: a sentence-transformers model.
+        firsts, seconds: the texts of the pairs.
+        labels: one label per pair, see :class:`Inputs`.
+    """
     indices = torch.arange(len(firsts))
     return Inputs(table_of_pairs(model, firsts, seconds), indices, indices, labels)
 
@@ -181,7 +190,7 @@ def load_bi_encoder(folder: Path, device: str) -> Any:
 
 
 def has_trained_head(folder: Path, outputs: int) -> bool:
-    """Return whether a folder has a cross-encoder with this many outputs, which scores pairs without training."""
+    """Return whether a folder has a cross-encoder with this many outputs, which can score pairs without training."""
     description = describe(folder)
     is_classifier = (description.architecture or "").endswith("ForSequenceClassification")
     return is_classifier and (description.labels or 1) == outputs
@@ -229,7 +238,7 @@ def freeze_except_last_layers(model: Any, count: int | None, name: str) -> None:
     """
     if count is None:
         return
-    body = model[0].model
+    body = model[0].model  # the transformers model
     depth = int(body.config.num_hidden_layers)
     layers = _transformer_layers(body, depth)
     if layers is None:
@@ -285,6 +294,7 @@ def _load_model(
                 model_kwargs=model_kwargs,
                 **options,
             )
+    # The libraries have no error of their own for a model that they cannot load: any of these may mean it.
     except (OSError, ValueError, KeyError, RuntimeError, TypeError, AttributeError) as error:
-        line = next((part.strip() for part in str(error).splitlines() if part.strip()), "no reason given")
-        raise UnavailableError(f"model {folder} cannot be loaded ({type(error).__name__}: {line[:300]})") from error
+        reason = next((line.strip() for line in str(error).splitlines() if line.strip()), "no reason given")
+        raise UnavailableError(f"model {folder} cannot be loaded ({type(error).__name__}: {reason[:300]})") from error

@@ -36,15 +36,17 @@ def wait_for_all() -> None:
 
 def own_device(device: str) -> str:
     """Return the device of this process: among several processes, ``cuda`` becomes the GPU assigned to this one."""
-    return f"cuda:{os.environ.get('LOCAL_RANK', '0')}" if process_count() > 1 and device == "cuda" else device
+    if device == "cuda" and process_count() > 1:
+        return f"cuda:{os.environ.get('LOCAL_RANK', '0')}"
+    return device
 
 
-def wait_for(is_available: Callable[[], bool], what: str) -> None:
+def wait_for(is_available: Callable[[], bool], title: str) -> None:
     """Wait until *is_available* returns true.
 
     Args:
-        is_available: polled ten times per second.
-        what: the name of the awaited thing in the error message.
+        is_available: returns whether the awaited thing is there; called ten times per second.
+        title: the name of the awaited thing in the error message.
 
     Raises:
         UnavailableError: it is not available within :data:`MAX_WAIT_SECONDS` seconds.
@@ -52,5 +54,5 @@ def wait_for(is_available: Callable[[], bool], what: str) -> None:
     deadline = time.monotonic() + MAX_WAIT_SECONDS
     while not is_available():
         if time.monotonic() > deadline:
-            raise UnavailableError(f"{what} does not come from the first process", "look at what that one says")
+            raise UnavailableError(f"{title} does not come from the first process", "look at what that one says")
         time.sleep(0.1)

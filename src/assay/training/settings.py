@@ -22,24 +22,28 @@ from assay.settings import Hardware, Limited, Settings, WithProgress, setting
 
 #: Settings on which neither the model nor its evaluation depends: they are not compared when a training resumes, and
 #: are not written on the model's card.
-WHERE = ("out", "device", "threads")
+LOCAL_SETTINGS = ("out", "device", "threads")
 
 
 @dataclass(frozen=True)
-class FromBase(Settings):
+class BaseSettings(Settings):
     """The model that a training starts from."""
 
     base: str = setting("The model to start from: a folder, OWNER/NAME or a short name.")
 
 
 @dataclass(frozen=True)
-class OnPairs(Settings):
+class TrainingPairsSettings(Settings):
     """The pairs that a model is trained on."""
 
     pairs: Sequence[str] = setting("A dataset of labelled pairs to train on; repeatable.")
 
     def check(self) -> None:
-        """Require a dataset."""
+        """Check that there is a dataset.
+
+        Raises:
+            InputError: there is none.
+        """
         super().check()
         if not self.pairs:
             raise InputError("`pairs`: name at least one dataset of labelled pairs")
@@ -68,29 +72,31 @@ class TrainingSettings(Output, Hardware, WithProgress):
         "Train N models with consecutive seeds from `seed` on, and write a summary.", None, at_least=1
     )
 
-    if TYPE_CHECKING:
+    if TYPE_CHECKING:  # a property would hide the class variables and fields of this name in the subclasses
 
         @property
         def recipe(self) -> str:
-            """The word after ``assay train``: of a class, or a setting of its own."""
+            """The word after ``assay train``: a class variable of most recipes, a setting for labelled pairs."""
 
-    def plain(self) -> dict[str, Any]:
-        """Return what decides the model, as plain values."""
-        return {name: value for name, value in super().plain().items() if name not in WHERE}
+    def plain_values(self) -> dict[str, Any]:
+        """Return the settings on which the model depends, as plain values by name."""
+        return {name: value for name, value in super().plain_values().items() if name not in LOCAL_SETTINGS}
 
     @property
     def runtime(self) -> Runtime:
-        """Device and threads."""
+        """The device and the number of threads."""
         return Runtime(device=self.device, threads=self.threads)
 
     def training_command(self) -> str:
         """Return the command that repeats this training; the hardware is left out."""
-        return shlex.join(["assay", "train", self.recipe, *self.words(leave_out=WHERE), "--out", str(self.out)])
+        return shlex.join(
+            ["assay", "train", self.recipe, *self.words(leave_out=LOCAL_SETTINGS), "--out", str(self.out)]
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
 class OwnColumns(Limited):
-    """How files of the user's own are read, and how much of each dataset."""
+    """How files of the user's own are read, and how much of each dataset is read."""
 
     columns: str | Mapping[str, str] | None = setting(
         "The columns of your own files: reference=answer1,candidate=answer2,label=a1+a2; a dataset with a "
@@ -103,15 +109,18 @@ class OwnColumns(Limited):
         super().__post_init__()
 
     @property
-    def column_names(self) -> str | None:
-        """The columns as text."""
+    def columns_spec(self) -> str | None:
+        """The setting ``columns`` as text, in whichever form it was given; None if no columns are named."""
         return columns_text(self.columns)
 
     def check_columns(self, *specs: str) -> None:
-        """Return when no columns are named, or when they can be read and one of *specs*, the datasets, is a file.
+        """Check that the named columns can be parsed and have a file to apply to; without named columns all is well.
+
+        Args:
+            *specs: the datasets.
 
         Raises:
-            InputError: it is not so.
+            InputError: the columns cannot be parsed, or no dataset is a file of the user's own.
         """
         if self.columns is None:
             return
@@ -121,10 +130,10 @@ class OwnColumns(Limited):
 
 
 @dataclass(frozen=True, kw_only=True)
-class HeldOut(OwnColumns):
-    """The datasets that choose the best step and that the model is evaluated on.
+class HeldOutSettings(OwnColumns):
+    """The datasets by which the best step is chosen and on which the model is evaluated.
 
-    Where none is named, a part of the training pairs is held out, at most 2,500 pairs each, in whole groups; see
+    If none is named, a part of the training pairs is held out for each, at most 2,500 pairs, in whole groups; see
     :func:`~assay.training.data.hold_out_rows`.
     """
 
@@ -137,8 +146,8 @@ class HeldOut(OwnColumns):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Passes(Settings):
-    """How often a model is evaluated, and how much of a batch is computed at a time."""
+class PassSettings(Settings):
+    """How often a model is evaluated, and how many tokens of a batch are computed at a time."""
 
     eval_steps: int = setting("Steps between evaluations, each with a checkpoint; 0 for one epoch.", 0, at_least=0)
     tokens: int | None = setting(
@@ -150,7 +159,7 @@ class Passes(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Learning(Passes):
+class LearningSettings(PassSettings):
     """How fast a model learns."""
 
     epochs: int = setting("Passes over the training data.", 4, at_least=1)
@@ -160,13 +169,13 @@ class Learning(Passes):
     layers: int | None = setting("Train the last N layers [default: all of the model].", None, at_least=1)
 
     def check(self) -> None:
-        """Check the warm-up."""
+        """Check the warm-up, see :func:`check_warmup`."""
         super().check()
         check_warmup(self.warmup)
 
 
 def check_warmup(share: float) -> None:
-    """Raise InputError for what is no share of the steps."""
+    """Raise InputError unless a warm-up is a share of the steps, from 0 to below 1."""
     if not 0 <= share < 1:
         raise InputError(f"`warmup={share}`: is a share of the steps, from 0 to below 1")
 
@@ -176,10 +185,10 @@ _REQUIRED_PACKAGES = ("torch", "transformers", "sentence-transformers", "acceler
 
 
 def check_packages() -> None:
-    """Return when all packages for training are installed.
+    """Check that all packages for training are installed.
 
     Raises:
-        MissingExtraError: one is not.
+        MissingExtraError: a package is not installed.
     """
     for package in _REQUIRED_PACKAGES:
         if version_of(package) == ABSENT:
@@ -187,7 +196,7 @@ def check_packages() -> None:
 
 
 def versions() -> dict[str, str]:
-    """Return what can change the result of a training: versions of packages, of Python and of assay."""
+    """Return the versions that can change the result of a training, by name: of packages, Python and assay."""
     return {
         "assay": own_version(),
         "python": platform.python_version(),

@@ -7,7 +7,14 @@ import pytest
 from assay.amr import parse_graph
 from assay.metrics import Batch, load_metric
 from assay.metrics.amr.comparison import standardized
-from assay.metrics.amr.smatch import coreference, frames, named_entities, negation, srl, unlabeled
+from assay.metrics.amr.smatch import (
+    coreference_triples,
+    frames,
+    named_entities,
+    negated_concepts,
+    srl_triples,
+    unlabeled_triples,
+)
 
 WANT = "(w / want-01 :ARG0 (b / boy) :ARG1 (g / go-02 :ARG0 b :polarity -))"
 ANN = '(s / see-01 :ARG0 (p / person :name (n / name :op1 "Ann")) :ARG1 (c / city :name (m / name :op1 "Bonn")))'
@@ -25,9 +32,9 @@ def test_sets_of_labels():
     assert frames(graph(WANT)) == {"want-01", "go-02"}
     assert frames(graph("(d / date-entity :year 2020 :time (b / be-temporally-at-91))")) == {"be-temporally-at-91"}
     assert named_entities(graph(ANN)) == {"person", "city"}
-    assert negation(graph(WANT)) == {"go-02"}
-    assert negation(graph("(g / go-02 :ARG1-of (h / have-polarity-91 :ARG2 -))")) == {"go-02"}
-    assert negation(graph("(g / go-02 :polarity (a / amr-unknown))")) == frozenset()
+    assert negated_concepts(graph(WANT)) == {"go-02"}
+    assert negated_concepts(graph("(g / go-02 :ARG1-of (h / have-polarity-91 :ARG2 -))")) == {"go-02"}
+    assert negated_concepts(graph("(g / go-02 :polarity (a / amr-unknown))")) == frozenset()
 
 
 @pytest.mark.parametrize(
@@ -66,18 +73,18 @@ def test_what_is_absent_from_one_is_not(aspect):
 
 
 def test_parts_of_a_graph():
-    part = coreference(graph(WANT))
+    part = coreference_triples(graph(WANT))
     assert (part.concepts, part.relations, part.attributes) == (
         ("want-01", "boy", "go-02"),
         ((0, "arg0", 1), (2, "arg0", 1)),
         (),
     )
-    assert srl(graph("(h / have-quant-91 :ARG1 (c / cup) :ARG2 2)")).attributes == ((0, "arg2", "2"),)
-    assert len(srl(graph("(d / dog :mod (b / big))"))) == 0
+    assert srl_triples(graph("(h / have-quant-91 :ARG1 (c / cup) :ARG2 2)")).attributes == ((0, "arg2", "2"),)
+    assert len(srl_triples(graph("(d / dog :mod (b / big))"))) == 0
 
 
 def test_two_relations_of_the_same_nodes_are_one_without_labels():
-    found = unlabeled(graph("(h / help-01 :ARG0 (m / man) :ARG1 m :polarity - :mode -)"))
+    found = unlabeled_triples(graph("(h / help-01 :ARG0 (m / man) :ARG1 m :polarity - :mode -)"))
     assert len(found.relations) == 1
     # the root, and one constant
     assert len(found.attributes) == 2

@@ -7,15 +7,15 @@ from hypothesis import given, settings
 
 from assay.metrics.amr.node_vectors import (
     NodeVectors,
-    best_connected,
-    max_degree,
-    max_indegree,
-    max_outdegree,
+    best_connected_node,
+    max_degree_similarity,
+    max_indegree_similarity,
+    max_outdegree_similarity,
     root_similarity,
 )
 from tests.metrics.amr.amr_kernels import graph, graphs, same_graphs, write_vectors
 
-METRICS = (max_indegree, max_outdegree, max_degree, root_similarity)
+METRICS = (max_indegree_similarity, max_outdegree_similarity, max_degree_similarity, root_similarity)
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ WANT = "(w / want-01 :ARG0 (b / boy) :ARG1 (g / go-02 :ARG0 b :polarity -))"
 )
 def test_best_connected(text, direction, concept):
     found = graph(text)
-    assert found.concepts[best_connected(found, direction)] == concept
+    assert found.concepts[best_connected_node(found, direction)] == concept
 
 
 @pytest.mark.parametrize(
@@ -81,12 +81,14 @@ def test_each_degree_takes_its_node(vectors):
     # root) and see-01 (3 out)
     one = graph("(r / run-01 :ARG0 (c / cat) :ARG1 c)")
     other = graph("(s / see-01 :ARG0 (c / cat) :ARG1 c :polarity -)")
-    assert max_indegree(one, other, vectors) == 1
-    assert max_outdegree(one, other, vectors) == 0
-    assert max_degree(one, other, vectors) == 0
+    assert max_indegree_similarity(one, other, vectors) == 1
+    assert max_outdegree_similarity(one, other, vectors) == 0
+    assert max_degree_similarity(one, other, vectors) == 0
     third = graph("(d / dog :ARG0 (c / cat) :ARG1 c :polarity -)")
-    assert max_outdegree(one, third, vectors) == pytest.approx(1, abs=1e-6)
-    assert max_indegree(one, graph("(r / run-01 :ARG0 (d / dog) :ARG1 d)"), vectors) == pytest.approx(0.6, abs=1e-6)
+    assert max_outdegree_similarity(one, third, vectors) == pytest.approx(1, abs=1e-6)
+    assert max_indegree_similarity(one, graph("(r / run-01 :ARG0 (d / dog) :ARG1 d)"), vectors) == pytest.approx(
+        0.6, abs=1e-6
+    )
 
 
 @settings(deadline=None, max_examples=50)

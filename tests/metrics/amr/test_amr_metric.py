@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from assay.amr import ASPECTS
-from assay.errors import InputError, UnavailableError, install_extra
+from assay.errors import InputError, UnavailableError, install_command
 from assay.metrics import Batch, check_metric, load_metric
 from assay.metrics.amr.aspect import WITH_VECTORS
 from assay.metrics.amr.session import AmrEngine, SmatchppEngine
@@ -176,7 +176,7 @@ def test_the_package_itself(shared_data):
 def test_a_package_that_is_absent(monkeypatch):
     monkeypatch.setattr("assay.metrics.base.version_of", lambda package: "absent")
     with pytest.raises(
-        UnavailableError, match="the package penman is not installed: " + re.escape(install_extra("amr"))
+        UnavailableError, match="the package penman is not installed: " + re.escape(install_command("amr"))
     ):
         load_metric("amr:smatch").check_available()
 

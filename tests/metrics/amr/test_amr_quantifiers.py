@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 
 from assay.amr import parse_graph
-from assay.metrics.amr.smatch import find_quantifiers, quantifiers
+from assay.metrics.amr.smatch import find_quantifiers, quantifier_overlap
 from tests.metrics.amr.amr_kernels import graph, graphs, same_graphs
 
 
@@ -59,15 +59,15 @@ def test_find_quantifiers(text, expected):
     ],
 )
 def test_overlap_by_hand(one, other, expected):
-    assert quantifiers(graph(one), graph(other)) == pytest.approx(expected)
+    assert quantifier_overlap(graph(one), graph(other)) == pytest.approx(expected)
 
 
 @settings(deadline=None, max_examples=50)
 @given(graphs(), graphs())
 def test_range_symmetry_and_absence(one, other):
-    score = quantifiers(one, other)
+    score = quantifier_overlap(one, other)
     assert 0 <= score <= 1
-    assert score == quantifiers(other, one)
+    assert score == quantifier_overlap(other, one)
     if not find_quantifiers(one):
         assert score == (not find_quantifiers(other))
 
@@ -75,4 +75,4 @@ def test_range_symmetry_and_absence(one, other):
 @settings(deadline=None, max_examples=50)
 @given(same_graphs())
 def test_names_and_order_do_not_matter(pair):
-    assert quantifiers(*pair) == 1
+    assert quantifier_overlap(*pair) == 1

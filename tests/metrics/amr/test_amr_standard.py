@@ -4,7 +4,7 @@ import pytest
 
 from assay.amr import normalized, parse_graph
 from assay.metrics.amr.alignment import triples_of
-from assay.metrics.amr.comparison import lowered, standardized
+from assay.metrics.amr.comparison import lowercased, standardized
 
 HERE = "(m / man :location (h / here) :ARG0-of (s / sleep-01))"
 
@@ -59,7 +59,7 @@ def test_the_root_keeps_its_place_when_nodes_before_it_go():
 
 def test_plain_graphs_keep_quotes_and_domain():
     text = '(C / City :domain (t / this) :name (n / name :op1 "Bonn"))'
-    assert form(text, lowered)[1] == [("city", ":root", "city"), ("name", "op1", '"bonn"')]
-    assert ("city", "domain", "this") in form(text, lowered)[0]
+    assert form(text, lowercased)[1] == [("city", ":root", "city"), ("name", "op1", '"bonn"')]
+    assert ("city", "domain", "this") in form(text, lowercased)[0]
     assert form(text)[1][1] == ("name", "op1", "bonn")
     assert ("this", "mod", "city") in form(text)[0]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from assay.metrics.amr.kernels import DRAWS, compare_embeddings, prepare, unfold_constants, wwlk
+from assay.metrics.amr.kernels import DRAWS, compare_embeddings, embed_nodes, unfold_constants, wwlk
 from assay.metrics.amr.node_vectors import NodeVectors, draw_uniform, label_words
 from tests.metrics.amr.amr_kernels import graph, graphs, pair_accuracy, parsed, pearson, same_graphs, write_vectors
 
@@ -66,15 +66,15 @@ def test_label_words():
     ],
 )
 def test_labels(vectors, label, expected):
-    assert vectors.label(label).tolist() == expected
-    assert vectors.known(label).tolist() == expected
+    assert vectors.label_vector(label).tolist() == expected
+    assert vectors.known_vector(label).tolist() == expected
 
 
 def test_unknown_labels(vectors):
-    assert vectors.word("zebra") is None
-    assert vectors.known("zebra") is None
-    assert vectors.label("zebra").tolist() == draw_uniform("zebra", 2, -0.05, 0.05).tolist()
-    assert (vectors.label("zebra") != vectors.label("gnu")).all()
+    assert vectors.word_vector("zebra") is None
+    assert vectors.known_vector("zebra") is None
+    assert vectors.label_vector("zebra").tolist() == draw_uniform("zebra", 2, -0.05, 0.05).tolist()
+    assert (vectors.label_vector("zebra") != vectors.label_vector("gnu")).all()
 
 
 def test_a_draw_is_the_digest():
@@ -108,7 +108,7 @@ def brute_force(one, other, vectors, weights):
 
     def places(which, weight):
         labels, edges = unfold_constants(which)
-        now = [vectors.label(label) for label in labels]
+        now = [vectors.label_vector(label) for label in labels]
         rows = [now]
         for _ in range(2):
             came = [[] for _ in labels]
@@ -161,7 +161,7 @@ def test_range_and_symmetry(vectors, one, other):
     score = wwlk(one, other, vectors)
     assert 0 <= score <= 1
     assert score == pytest.approx(wwlk(other, one, vectors), abs=1e-11)
-    assert score == compare_embeddings(prepare(one, vectors), prepare(other, vectors))
+    assert score == compare_embeddings(embed_nodes(one, vectors), embed_nodes(other, vectors))
 
 
 @settings(deadline=None, max_examples=50)

@@ -28,7 +28,7 @@ YES_NO, GRADES, LEVELS = scale_of("yes-no"), scale_of("1-5"), scale_of("0-2")
     ],
 )
 def test_a_reply_is_read_as_one_verdict_or_none(reply, worth):
-    assert YES_NO.read(reply) == worth
+    assert YES_NO.score_in(reply) == worth
 
 
 @pytest.mark.parametrize(
@@ -47,24 +47,24 @@ def test_a_reply_is_read_as_one_verdict_or_none(reply, worth):
     ],
 )
 def test_a_grade_stands_alone(reply, worth):
-    assert GRADES.read(reply) == worth
+    assert GRADES.score_in(reply) == worth
 
 
 def test_the_expected_verdict_is_weighted_by_the_probabilities_of_the_first_token():
     """G-Eval (Liu et al. 2023), equation 1: the sum over grades of probability times grade, here normalised."""
     told = {"4": 0.5, " 5": 0.25, "The": 0.25}
-    assert GRADES.expected(told) == pytest.approx((4 * 0.5 + 5 * 0.25) / 0.75)
-    assert YES_NO.expected({"Yes": 0.3, " yes": 0.1, "NO": 0.1, "Nope": 0.5}) == pytest.approx(0.8)
+    assert GRADES.expected_score(told) == pytest.approx((4 * 0.5 + 5 * 0.25) / 0.75)
+    assert YES_NO.expected_score({"Yes": 0.3, " yes": 0.1, "NO": 0.1, "Nope": 0.5}) == pytest.approx(0.8)
 
 
 def test_the_beginning_of_a_verdict_counts_where_it_is_that_of_one_only():
-    assert YES_NO.expected({"y": 0.2, "n": 0.6}) == pytest.approx(0.25)
-    assert YES_NO.expected({"": 0.9, " ": 0.1}) is None
+    assert YES_NO.expected_score({"y": 0.2, "n": 0.6}) == pytest.approx(0.25)
+    assert YES_NO.expected_score({"": 0.9, " ": 0.1}) is None
 
 
 def test_verdicts_with_nearly_no_mass_are_none():
-    assert LEVELS.expected({"2": 0.04, "The": 0.96}) is None
-    assert LEVELS.expected({"2": 0.06, "The": 0.94}) == 2
+    assert LEVELS.expected_score({"2": 0.04, "The": 0.96}) is None
+    assert LEVELS.expected_score({"2": 0.06, "The": 0.94}) == 2
 
 
 def test_an_unknown_scale_is_refused_with_those_there_are():

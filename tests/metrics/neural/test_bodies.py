@@ -93,7 +93,7 @@ def test_hidden_states_are_those_of_transformers_text_by_text(kind: str) -> None
     body.prepare({1})
     # in this order: what one question leaves out must be there for the next
     for layers in ASKED:
-        found = body.hidden(batch, layers)
+        found = body.hidden_states(batch, layers)
         assert set(found) == layers
         for layer in layers:
             assert found[layer].shape == (4, 5, 16)
@@ -116,7 +116,7 @@ def test_layers_above_the_highest_are_left_out_where_that_changes_nothing(kind: 
     body = TorchBody(model, "cpu")
     for layers, expected in (({0}, [1, 0, 0]), ({1}, [1, 0, 0]), ({0, 2}, [1, 1, 0]), ({3}, [1, 1, 1])):
         runs[:] = [0, 0, 0]
-        body.hidden(batch_of([3, 2]), layers)
+        body.hidden_states(batch_of([3, 2]), layers)
         assert runs == (expected if cut else [1, 1, 1])
         assert model.get_submodule(stack) is whole and len(whole) == 3, "all are there again"
 
@@ -126,7 +126,7 @@ def test_what_fails_leaves_the_layers_there() -> None:
     body, batch = TorchBody(model, "cpu"), batch_of([3])
     broken = Packed(batch.items, batch.sizes, batch.ids + 1000, batch.mask, None, unpadded=True)
     with pytest.raises(IndexError):
-        body.hidden(broken, {1})
+        body.hidden_states(broken, {1})
     assert len(model.encoder.layer) == 3
 
 
@@ -140,14 +140,14 @@ def test_the_last_layer_alone_asks_for_no_others() -> None:
 
     model.forward = watched
     for layers in ({3}, {2, 3}, {2}):
-        body.hidden(batch_of([3, 2]), layers)
+        body.hidden_states(batch_of([3, 2]), layers)
     assert asked == [False, True, True]
 
 
 def test_hidden_states_have_no_gradients() -> None:
     body = TorchBody(make("bert"), "cpu")
     assert not any(
-        states.requires_grad for layers in ({1}, {3}) for states in body.hidden(batch_of([2]), layers).values()
+        states.requires_grad for layers in ({1}, {3}) for states in body.hidden_states(batch_of([2]), layers).values()
     )
 
 

@@ -138,10 +138,10 @@ def test_what_prompts_share_is_computed_once(judge: Path) -> None:
     for name in (f"judge:{judge},prompt=correctness", f"judge:{judge},order=mean"):
         metric = load_metric(name)
         session = session_of(metric)
-        assert session._bodies[0].shares
+        assert session._bodies[0].can_share_rows
         together = metric.score(batch)
         shared = session.cost()["tokens"]
-        session._bodies[0].shares = False
+        session._bodies[0].can_share_rows = False
         alone = metric.score(batch)
         computed = session.cost()["tokens"] - shared
         release_sessions()
@@ -231,7 +231,7 @@ def test_a_first_token_without_verdict_lets_the_text_decide(rambler: Path) -> No
     written = replies_of(f"judge:{rambler},verdict=text", batch)
     both = replies_of(f"judge:{rambler}", batch)
     metric: Any = load_metric(f"judge:{rambler}")
-    unclear = [row for row, reply in enumerate(first) if metric.scale_used.expected(reply.first) is None]
+    unclear = [row for row, reply in enumerate(first) if metric.scale_used.expected_score(reply.first) is None]
     assert 0 < len(unclear) < 60
     for row, reply in enumerate(both):
         assert reply.text == (written[row].text if row in unclear else first[row].text)

@@ -13,14 +13,14 @@ import pytest
 from assay.errors import InputError
 from assay.metrics.neural.bertscore import (
     RANDOM_PAIRS,
-    equal_weights,
+    equal_weighting,
+    idf_weighting,
     random_pairs,
     read_baseline,
     read_corpus,
     store_corpus,
-    token_weights,
 )
-from assay.metrics.neural.views import Prep
+from assay.metrics.neural.views import Preparation
 
 LINES = ["water and fire", "the water", "", "  the cat  ", "The Water the water"]
 
@@ -90,7 +90,7 @@ def special(encoder: Path) -> tuple[int, int]:
 def test_without_a_corpus_every_token_weighs_the_same(encoder: Path) -> None:
     first, last = special(encoder)
     (water,) = numbers(encoder, "water")
-    weights = equal_weights(str(encoder), "plain")(np.array([[first, water], [water, last], [0, 1]]))
+    weights = equal_weighting(str(encoder), "plain")(np.array([[first, water], [water, last], [0, 1]]))
     # the padding token and the unknown one are tokens as others
     assert weights.tolist() == [[0, 1], [1, 0], [1, 1]] and weights.dtype == np.float64
 
@@ -99,14 +99,14 @@ def test_weights_by_hand(encoder: Path, corpus: str) -> None:
     first, last = special(encoder)
     water, fire, the, cat, absent = (numbers(encoder, word)[0] for word in ("water", "fire", "the", "cat", "yellow"))
     ids = np.array([[first, water, fire, the], [cat, absent, last, water]])
-    weights = token_weights(str(encoder), "hand", corpus, "1", Prep(64))(ids)
+    weights = idf_weighting(str(encoder), "hand", corpus, "1", Preparation(64))(ids)
     # four texts; water in 3 of them, the in 3, fire and cat in 1, yellow in none; a word twice in a text counts once
     many, once, never = math.log(5 / 4), math.log(5 / 2), math.log(5)
     assert weights == pytest.approx(np.array([[0, many, once, many], [once, never, 0, many]]), abs=1e-12)
 
 
 def test_numbers_beyond_all_of_the_corpus_are_rare(encoder: Path, corpus: str) -> None:
-    weigh = token_weights(str(encoder), "beyond", corpus, "1", Prep(64))
+    weigh = idf_weighting(str(encoder), "beyond", corpus, "1", Preparation(64))
     assert weigh(np.array([10**6, 0])) == pytest.approx([math.log(5), math.log(5)])
 
 
@@ -114,10 +114,10 @@ def test_the_corpus_is_made_ready_as_the_texts_are(encoder: Path, corpus: str) -
     (water,), (fire,), (blue,) = (numbers(encoder, word) for word in ("water", "fire", "blue"))
     ids = np.array([water, fire, blue])
     # three tokens: the first word alone is left; "water" opens 1 text of 4, "fire" none
-    weights = token_weights(str(encoder), "ready", corpus, "1", Prep(3))(ids)
+    weights = idf_weighting(str(encoder), "ready", corpus, "1", Preparation(3))(ids)
     assert weights == pytest.approx([math.log(5 / 2), math.log(5), math.log(5)])
     # the prefix is in all 4
-    weights = token_weights(str(encoder), "ready", corpus, "1", Prep(64, prefix="blue "))(ids)
+    weights = idf_weighting(str(encoder), "ready", corpus, "1", Preparation(64, prefix="blue "))(ids)
     assert weights == pytest.approx([math.log(5 / 4), math.log(5 / 2), 0.0])
 
 
@@ -129,7 +129,7 @@ def test_weights_are_those_of_bert_score(encoder: Path, corpus: str) -> None:
     expected = utils.get_idf_dict(read_corpus(corpus), tokenizer, nthreads=0)
     first, last = special(encoder)
     ids = [number for number in range(len(tokenizer)) if number not in (first, last)]
-    weights = token_weights(str(encoder), "package", corpus, "1", Prep(64, strip=True))(np.array(ids))
+    weights = idf_weighting(str(encoder), "package", corpus, "1", Preparation(64, strip=True))(np.array(ids))
     assert weights == pytest.approx([expected[number] for number in ids], abs=1e-12)
 
 

@@ -209,7 +209,7 @@ def test_slices_of_a_large_batch_give_the_same(encoder: Path, monkeypatch: pytes
 def test_a_full_cache_goes_to_a_file() -> None:
     from assay.metrics.neural.embeddings import EmbeddingCache
 
-    cache = EmbeddingCache(limit=100)
+    cache = EmbeddingCache(max_bytes=100)
     arrays = {number: np.random.default_rng(number).random((2, number + 1), dtype=np.float32) for number in range(20)}
     for number, array in arrays.items():
         cache.put(number, array)
@@ -237,7 +237,7 @@ def test_memory_that_runs_out_halves_the_batch() -> None:
 
     packer = Packer(0, 1000)
     packer.run(inputs, [("cpu", step)])
-    assert sorted(seen) == list(range(200)) and packer.halved and packer.budget <= 62
+    assert sorted(seen) == list(range(200)) and packer.halvings and packer.budget <= 62
     with pytest.raises(torch.OutOfMemoryError):
         packer.run([Tokens([1] * 51)], [("cpu", step)])
     seen.clear()
@@ -302,7 +302,7 @@ def test_what_cannot_be(encoder: Path, name: str, error: type, message: str) -> 
 def test_devices() -> None:
     import torch
 
-    from assay.metrics.neural.runtime import device_of
+    from assay.metrics.neural.runtime import devices_of
 
     for device in ("gpu", "cuda:x", "cpu:1", "all:2"):
         with pytest.raises(InputError, match="must be auto, cpu, cuda"):
@@ -310,7 +310,7 @@ def test_devices() -> None:
     if not torch.cuda.is_available():
         for device in ("cuda", "cuda:1", "all"):
             with pytest.raises(InputError, match=f"`device={device}`: this machine has none"):
-                device_of(Runtime(device=device))
+                devices_of(Runtime(device=device))
     with pytest.raises(InputError, match="`threads=0`"):
         Runtime(threads=0)
 

@@ -13,7 +13,7 @@ from assay.metrics.neural import bertscore as matching
 from assay.metrics.neural.bertscore import harmonic_mean, match_tokens
 from assay.metrics.neural.embeddings import TextEmbeddings
 
-Weigh = Callable[[np.ndarray], np.ndarray]
+TokenWeighting = Callable[[np.ndarray], np.ndarray]
 
 
 def ones(ids: np.ndarray) -> np.ndarray:
@@ -32,7 +32,7 @@ def text_rows(texts: list[list[int]], vectors: np.ndarray) -> TextEmbeddings:
 
 
 def by_loop(
-    texts: list[list[int]], vectors: np.ndarray, left: list[int], right: list[int], weigh: Weigh
+    texts: list[list[int]], vectors: np.ndarray, left: list[int], right: list[int], weigh: TokenWeighting
 ) -> tuple[list[float], list[float]]:
     """Return precision and recall, pair by pair and token by token."""
     vectors = vectors.astype(np.float32).astype(np.float64)
@@ -95,7 +95,7 @@ def test_padding_never_wins_against_a_negative_similarity() -> None:
 
 @pytest.mark.parametrize("cells", [None, 1, 2000])
 @pytest.mark.parametrize("weigh", [ones, by_number])
-def test_many_pairs_are_the_loop(monkeypatch: pytest.MonkeyPatch, cells: int | None, weigh: Weigh) -> None:
+def test_many_pairs_are_the_loop(monkeypatch: pytest.MonkeyPatch, cells: int | None, weigh: TokenWeighting) -> None:
     """One batch, one pair a batch, and something between them: the same numbers."""
     if cells:
         monkeypatch.setattr(matching, "CPU_CELLS", cells)

@@ -53,16 +53,16 @@ def test_one_model_is_in_memory_at_a_time(encoder: Path, scorer: Path, monkeypat
 
     def watched(engine: Any, *, keep: bool = False) -> Any:
         session = real(engine, keep=keep)
-        held.append(len(work._open))
+        held.append(len(work._open_sessions))
         return session
 
     monkeypatch.setattr("assay.benchmark.executor.open_session", watched)
     metrics = [f"bi-encoder:{encoder}", f"cross-encoder:{scorer}", f"bertscore:{encoder}"]
     assay.run([rows(20), rows(20, seed=1)], metrics, resamples=0, device="cpu", threads=1)
-    assert max(held) == 1 and not work._open
+    assert max(held) == 1 and not work._open_sessions
     held.clear()
     assay.run([rows(30)], metrics, resamples=0, device="cpu", threads=1, keep_models=True, fresh=True)
-    assert max(held) == 2 and not work._open
+    assert max(held) == 2 and not work._open_sessions
 
 
 def test_a_preset_takes_the_model_for_the_language(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,14 +124,14 @@ def test_a_sweep_over_layers_is_one_pass(encoder: Path) -> None:
     assert names == [f"bertscore:{encoder},layer={layer}" for layer in range(4)]
     texts = {row[key] for row in rows(60) for key in ("reference", "candidate")}
     assert {status.cost.details["texts_embedded"] for status in result.outcome.metrics} == {len(texts)}
-    from assay.reports.formats import write
-    from assay.reports.sweep import document, layers_of
+    from assay.reports.formats import format_document
+    from assay.reports.sweep import document, layer_tables
 
-    tables = layers_of(result.report)
+    tables = layer_tables(result.report)
     assert [layer for layer, _ in tables[0].rows] == [0, 1, 2, 3]
     value = result.agreement.query("bucket == 'all' and statistic == 'pearson'").value
-    assert tables[0].best(0) == int(value.to_numpy().argmax())
-    assert f"| {tables[0].best(0)} | **" in write(document(result.report), "md")
+    assert tables[0].best_layer(0) == int(value.to_numpy().argmax())
+    assert f"| {tables[0].best_layer(0)} | **" in format_document(document(result.report), "md")
     with pytest.raises(InputError, match="has no layers"):
         assay.sweep("f1", [rows(5)])
     with pytest.raises(InputError, match="leave layer out"):
@@ -236,7 +236,7 @@ def test_scores_are_the_same_to_the_last_digit_for_any_number_of_threads(
 
 
 @pytest.mark.parametrize(
-    ("kind", "step"), [("bi-encoder:{}", "TorchBody.hidden"), ("cross-encoder:{}", "TorchScorerBody.logits")]
+    ("kind", "step"), [("bi-encoder:{}", "TorchBody.hidden_states"), ("cross-encoder:{}", "TorchScorerBody.logits")]
 )
 def test_threads_compute_a_batch_each_with_one_set_of_weights(
     encoder: Path, scorer: Path, monkeypatch: pytest.MonkeyPatch, kind: str, step: str

@@ -13,8 +13,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from assay.errors import InputError, code_of_others, unknown_name
-from assay.lazy import declared_in
+from assay.errors import InputError, unavailable_on_error, unknown_name
+from assay.lazy import find_declarations
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,7 @@ def takes(**options: str) -> Callable[[Reader], Reader]:
     """
 
     def declare(reader: Reader) -> Reader:
+        # any function takes attributes, but its type does not declare them
         reader.options = options  # type: ignore[attr-defined]
         return reader
 
@@ -83,7 +84,7 @@ def check_options(reader: Reader, options: Mapping[str, Any], files: Mapping[str
 
 
 def _has_kind(value: Any, kind: str, files: Mapping[str, Path]) -> bool:
-    """Tell whether a value is of a declared kind; any other kind than those below is a text."""
+    """Tell whether a value is of a declared kind; a kind without a test of its own is a text."""
     if kind == FILE:
         return isinstance(value, str) and value in files
     if kind == SWITCH:
@@ -100,6 +101,7 @@ def _has_kind(value: Any, kind: str, files: Mapping[str, Path]) -> bool:
 
 
 def _is_join(value: Mapping[str, Any], files: Mapping[str, Path]) -> bool:
+    """Tell whether a table is a value of the kind :data:`JOIN`, and names one of the files."""
     if set(value) != {"file", "by", "take"} or not _has_kind(value["file"], FILE, files):
         return False
     by = value["by"]
@@ -114,22 +116,24 @@ _READER = re.compile(r"^def (?P<attribute>read_(?P<name>\w+))\(files: ", re.MULT
 
 @functools.cache
 def built_in_readers() -> dict[str, str]:
-    """Return the built-in readers, "module:function" by name; ``stsb-de`` is the function ``read_stsb_de``."""
-    declared = declared_in("assay.datasets.readers", _READER)
+    """Return the built-in readers, "module:function" by name; the reader ``stsb-de`` is the function ``read_stsb_de``.
+
+    Cached, since the modules do not change while assay runs.
+    """
+    declared = find_declarations("assay.datasets.readers", _READER)
     return {name.replace("_", "-"): target for name, target in declared.items()}
 
 
 def installed_readers() -> tuple[dict[str, EntryPoint], list[tuple[str, str]]]:
-    """Return the entry points of other packages' readers by name, and (name, reason) of the readers that are not used.
+    """Return the entry points of other packages' readers by name, and (name, reason) for each reader that is not used.
 
     Of several readers with one name the built-in one is used, or else that of the first package in alphabetical order.
     """
     owner_by_name = dict.fromkeys(built_in_readers(), "assay")
     usable: dict[str, EntryPoint] = {}
     unusable = []
-    for origin, entry_point in sorted(
-        (_package_name(entry_point), entry_point) for entry_point in entry_points(group=GROUP)
-    ):
+    for entry_point in sorted(entry_points(group=GROUP), key=lambda point: (_package_name(point), point)):
+        origin = _package_name(entry_point)
         if entry_point.name in owner_by_name:
             owner = owner_by_name[entry_point.name]
             reason = f"the one of {origin} is not used: the name {entry_point.name!r} belongs to {owner}"
@@ -150,7 +154,7 @@ def load_reader(name: str) -> Reader:
     Anybody may have written a card, so it can only choose among installed readers and cannot name code of its own.
 
     Raises:
-        InputError: no such reader.
+        InputError: there is no such reader.
         UnavailableError: the reader of another package cannot be loaded.
     """
     built_in = built_in_readers()
@@ -161,13 +165,13 @@ def load_reader(name: str) -> Reader:
     installed, _ = installed_readers()
     if name not in installed:
         raise InputError(unknown_name("there is no reader", name, [*sorted(built_in), *sorted(installed)]))
-    with code_of_others(f"the reader {name!r} ({installed[name].value}) cannot be loaded"):
+    with unavailable_on_error(f"the reader {name!r} ({installed[name].value}) cannot be loaded"):
         reader: Reader = installed[name].load()
     return reader
 
 
 def pairs_of(columns: Mapping[str, Any]) -> pa.Table:
-    """Return a table of columns; lists become text, or float64 for ``label``, and Arrow arrays stay unchanged."""
+    """Return a table of columns: a list becomes text, or float64 for ``label``; an Arrow array stays as it is."""
     arrays = {}
     for name, values in columns.items():
         kind = pa.float64() if name == "label" else pa.string()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import csv
-import sys
+import itertools
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -13,11 +13,11 @@ import pyarrow as pa
 
 from assay.datasets.columns import SourceTable
 from assay.errors import InputError
-from assay.tables import repeated
+from assay.tables import first_repeated
 
 #: The number of rows that are held as Python strings at a time.
 BLOCK_ROWS = 20_000
-_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def read_delimited(
@@ -44,10 +44,10 @@ def read_delimited(
 
 
 def _read_records_as_table(path: Path, delimiter: str, quoted: bool, header: Sequence[str] | None) -> SourceTable:
-    """Return the table of a file; see :func:`read_delimited`.
+    """Return the records of a file as string columns; the parameters are those of :func:`read_delimited`.
 
     Raises:
-        InputError: as for :func:`read_delimited`, except for the encoding.
+        InputError: the file has no rows, a quote is never closed, or a row differs in length from the header.
         UnicodeDecodeError: the file is not UTF-8.
     """
     blocks: list[pa.RecordBatch] = []
@@ -58,6 +58,7 @@ def _read_records_as_table(path: Path, delimiter: str, quoted: bool, header: Seq
     rows: list[list[str]] = []
 
     def flush() -> None:
+        # convert the rows to Arrow, which takes less memory, and forget them
         if rows:
             columns = [pa.array(column, pa.string()) for column in zip(*rows, strict=True)]
             blocks.append(pa.record_batch(columns, schema=schema))
@@ -72,7 +73,7 @@ def _read_records_as_table(path: Path, delimiter: str, quoted: bool, header: Seq
             if not may_be_ragged:
                 raise InputError(
                     f"{path}, row {number}: has {len(cells)} cells; the header has {len(names)}"
-                    f" ({', '.join(names)})" + _comma_hint(cells, names, delimiter)
+                    f" ({', '.join(names)}){_comma_hint(cells, names, delimiter)}"
                 )
             cells = (cells + [""] * len(names))[: len(names)]
         rows.append(cells)
@@ -83,18 +84,24 @@ def _read_records_as_table(path: Path, delimiter: str, quoted: bool, header: Seq
     if names is None or not blocks:
         raise InputError(f"{path}: {'has a header and no rows' if names else 'the file has no rows'}")
     row_numbers = np.asarray(numbers, dtype=np.int64)
-    consecutive = bool(np.array_equal(row_numbers, np.arange(row_numbers[0], row_numbers[0] + len(row_numbers))))
+    consecutive_numbers = np.arange(row_numbers[0], row_numbers[0] + len(row_numbers))
+    are_consecutive = np.array_equal(row_numbers, consecutive_numbers)
     return SourceTable(
         pa.Table.from_batches(blocks),
         str(path),
         first=int(row_numbers[0]),
-        rows=None if consecutive else row_numbers,
+        rows=None if are_consecutive else row_numbers,
         as_text=True,
     )
 
 
 def _iterate_records(path: Path, delimiter: str, quoted: bool) -> Iterator[tuple[int, list[str]]]:
-    """Yield number and cells of each record; numbers are counted from 1 and include blank lines, which are skipped."""
+    """Yield the number and the cells of each record; blank lines are skipped, but counted. The first number is 1.
+
+    Raises:
+        InputError: the quotes are wrong.
+        UnicodeDecodeError: the file is not UTF-8.
+    """
     # without quoting only \n ends a row; with quoting the csv module needs the original line ends
     with path.open(encoding="utf-8-sig", newline="" if quoted else "\n") as lines:
         if not quoted:
@@ -103,41 +110,49 @@ def _iterate_records(path: Path, delimiter: str, quoted: bool) -> Iterator[tuple
                 if text:
                     yield number, text.split(delimiter)
             return
-        # a cell may be longer than the csv module's default limit of 128 KiB; the limit is global, so it is restored
-        limit = csv.field_size_limit(sys.maxsize if sys.maxsize < 2**31 else 2**31 - 1)
+        # a cell may be longer than the csv module's default limit of 128 KiB; a C long has 32 bits on some systems
+        earlier_limit = csv.field_size_limit(2**31 - 1)
         try:
             yield from _iterate_quoted_records(path, csv.reader(lines, delimiter=delimiter, strict=True), delimiter)
         finally:
-            csv.field_size_limit(limit)
+            # the limit is global, so other users of the csv module get theirs back
+            csv.field_size_limit(earlier_limit)
 
 
 def _iterate_quoted_records(path: Path, reader: Iterator[list[str]], delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield number and cells of each record of a csv reader that is not blank.
+    """Yield the number and the cells of each record of a csv reader that is not blank.
 
     Raises:
         InputError: the quotes are wrong; the message has the row, and the line if it differs.
     """
-    number = 0
-    while True:
+    for number in itertools.count(1):
+        # csv readers have this attribute, but their type has no public name
         first_line = reader.line_num + 1  # type: ignore[attr-defined]
-        number += 1
         try:
             cells = next(reader)
         except StopIteration:
             return
         except csv.Error as error:
-            what = str(error)
-            remedy = 'write a quote inside a quoted cell twice ("")'
-            if delimiter == "\t":
-                remedy += ", or name the file .tab (standard input: -.tab) if its quotes are plain text"
-            if "end of data" in what:
-                what = "the quote that opens here is never closed"
-            elif "expected after" in what:
-                what = "a quote is opened here and closed in the middle of a cell"
-            line = f" (line {first_line})" if first_line != number else ""
-            raise InputError(f"{path}, row {number}{line}: {what}; {remedy}") from None
+            location = f"{path}, row {number}"
+            if first_line != number:
+                location += f" (line {first_line})"
+            raise _quote_error(location, error, delimiter) from None
         if cells:
             yield number, cells
+
+
+def _quote_error(location: str, error: csv.Error, delimiter: str) -> InputError:
+    """Return the error to raise for a record whose quotes are wrong; *location* begins the message."""
+    problem = str(error)
+    # csv.Error has no code, so only its text tells what is wrong
+    if "end of data" in problem:
+        problem = "the quote that opens here is never closed"
+    elif "expected after" in problem:
+        problem = "a quote is opened here and closed in the middle of a cell"
+    remedy = 'write a quote inside a quoted cell twice ("")'
+    if delimiter == "\t":
+        remedy += ", or name the file .tab (standard input: -.tab) if its quotes are plain text"
+    return InputError(f"{location}: {problem}; {remedy}")
 
 
 def _header_names(path: Path, cells: list[str], delimiter: str) -> list[str]:
@@ -147,16 +162,22 @@ def _header_names(path: Path, cells: list[str], delimiter: str) -> list[str]:
         InputError: a name is a duplicate, or the file seems to have another delimiter.
     """
     names = [cell.strip() or f"column_{column}" for column, cell in enumerate(cells, 1)]
-    duplicate = repeated(names)
+    duplicate = first_repeated(names)
     if duplicate is not None:
         raise InputError(f"{path}, row 1: the column {duplicate!r} appears twice in the header; rename one")
-    other_delimiter = ";" if delimiter == "," else ","
-    if len(names) == 1 and (other_delimiter in names[0] or "\t" in names[0]):
-        actual = "tabs" if "\t" in names[0] else "semicolons" if other_delimiter == ";" else "commas"
-        expected = "commas, or as .tsv with tabs" if delimiter == "," else "tabs, or as .csv with commas"
-        raise InputError(
-            f"{path}, row 1: the cells seem to be separated by {actual}; save it with {expected} between them"
-        )
+    if len(names) > 1:
+        return names
+    if delimiter == ",":
+        other_delimiters = {"\t": "tabs", ";": "semicolons"}
+        expected = "commas, or as .tsv with tabs"
+    else:
+        other_delimiters = {"\t": "tabs", ",": "commas"}
+        expected = "tabs, or as .csv with commas"
+    for other_delimiter, description in other_delimiters.items():
+        if other_delimiter in names[0]:
+            raise InputError(
+                f"{path}, row 1: the cells seem to be separated by {description}; save it with {expected} between them"
+            )
     return names
 
 
@@ -170,11 +191,11 @@ def check_encoding(path: Path) -> None:
     """Check that a file is UTF-8.
 
     Raises:
-        InputError: it is not; the message has the line and the position of the first invalid byte.
+        InputError: the file is not UTF-8; the message has the line and the position of the first invalid byte.
     """
     with path.open("rb") as raw:
         first_bytes = raw.read(4)
-        if first_bytes[:2] in _UTF16:
+        if first_bytes[:2] in _UTF16_MARKS:
             raise InputError(f"{path}: is encoded as UTF-16; save it as UTF-8")
         raw.seek(0)
         bytes_before = 0

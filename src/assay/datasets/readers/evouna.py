@@ -33,7 +33,7 @@ def gold_answers(text: str) -> list[str]:
 
 @takes()
 def read_evouna(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
-    """Read a list of questions, each with ``golden_answer`` and, for every system, ``answer_SYSTEM``, ``judge_SYSTEM``.
+    """Read a JSON list of questions with ``golden_answer`` and, for every system, ``answer_NAME`` and ``judge_NAME``.
 
     Each answer is a pair with the system as subset, the question as group, and the question's number as the column
     ``item``. Questions marked ``improper`` are left out as in the paper, and so are answers that are missing or were
@@ -82,7 +82,7 @@ def read_evouna(files: Mapping[str, Path], options: Mapping[str, Any]) -> Reader
 
 
 def _records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield number (from 1) and content of each question.
+    """Yield the number (from 1) and the content of each question.
 
     Raises:
         InputError: the file is not a JSON list of objects with the keys question, golden_answer and improper.
@@ -94,10 +94,8 @@ def _records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     if not isinstance(records, list):
         raise InputError(f"{path}: holds one {type(records).__name__}; expected a list of questions")
     for number, record in enumerate(records, 1):
-        required_keys = ("question", "golden_answer", "improper")
-        missing_keys = (
-            required_keys if not isinstance(record, dict) else [name for name in required_keys if name not in record]
-        )
+        keys = record if isinstance(record, dict) else ()
+        missing_keys = [key for key in ("question", "golden_answer", "improper") if key not in keys]
         if missing_keys:
             raise InputError(f"{path}, question {number}: has no {', '.join(missing_keys)}")
         yield number, record

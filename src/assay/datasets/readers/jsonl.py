@@ -13,7 +13,7 @@ import pyarrow as pa
 from assay.datasets.columns import Misfit, SourceTable
 from assay.datasets.readers.delimited import check_encoding
 from assay.errors import InputError
-from assay.tables import repeated
+from assay.tables import first_repeated
 
 #: The number of lines that are held as Python objects at a time.
 BLOCK_ROWS = 20_000
@@ -34,6 +34,7 @@ def read_jsonl(path: Path) -> SourceTable:
     block: list[dict[str, Any]] = []
 
     def flush() -> None:
+        # convert the block to Arrow, which takes less memory, and forget its objects
         keys = {key for record in block for key in record}
         if len(keys) * len(block) > MAX_CELLS:
             raise InputError(
@@ -43,7 +44,7 @@ def read_jsonl(path: Path) -> SourceTable:
         table, block_misfits = table_of_records(block)
         rows_before = len(numbers) - len(block)
         for name, misfit in block_misfits.items():
-            misfits.setdefault(name, Misfit(rows_before + misfit.place, misfit.what))
+            misfits.setdefault(name, Misfit(rows_before + misfit.row, misfit.description))
         tables.append(table)
         block.clear()
 
@@ -57,8 +58,8 @@ def read_jsonl(path: Path) -> SourceTable:
     if not tables:
         raise InputError(f"{path}: the file has no rows")
     line_numbers = np.asarray(numbers, dtype=np.int64)
-    consecutive = bool(np.array_equal(line_numbers, np.arange(1, len(line_numbers) + 1)))
-    rows = None if consecutive else line_numbers
+    are_consecutive = np.array_equal(line_numbers, np.arange(1, len(line_numbers) + 1))
+    rows = None if are_consecutive else line_numbers
     return SourceTable(_concatenate_tables(tables), str(path), unit="line", first=1, rows=rows, misfits=misfits)
 
 
@@ -66,7 +67,7 @@ def json_lines(path: Path) -> Iterator[tuple[int, str]]:
     """Yield the number (from 1) and the text of each line that is not blank, without surrounding space.
 
     Raises:
-        InputError: not UTF-8.
+        InputError: the file is not UTF-8.
     """
     try:
         with path.open(encoding="utf-8-sig", newline="\n") as lines:
@@ -88,7 +89,7 @@ def _parse_record(path: Path, number: int, line: str) -> dict[str, Any]:
 
     Raises:
         InputError: the line is not a JSON object, or has a duplicate key, half of a surrogate pair, a number with too
-            many digits or too deep a nesting; names file and line.
+            many digits or too deep a nesting; the message has file and line.
     """
     where = f"{path}, line {number}"
     try:
@@ -106,21 +107,28 @@ def _parse_record(path: Path, number: int, line: str) -> dict[str, Any]:
         raise InputError(f'{where}: expected a JSON object such as {{"reference": …}}')
     # only an escape can produce half of a surrogate pair
     if "\\u" in line:
-        try:
-            json.dumps(record, ensure_ascii=False).encode()
-        except UnicodeEncodeError as error:
-            half = ascii(error.object[error.start])[1:-1]
-            raise InputError(
-                f"{where}: holds {half}, half of a surrogate pair, which is not a character; write the whole pair, or"
-                " leave it out"
-            ) from None
+        _check_surrogates(record, where)
     return record
 
 
+def _check_surrogates(record: dict[str, Any], where: str) -> None:
+    """Raise InputError if a text in the record has half of a surrogate pair; *where* begins the message."""
+    try:
+        # without escapes, half of a pair cannot be encoded
+        json.dumps(record, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        half = ascii(error.object[error.start])[1:-1]
+        raise InputError(
+            f"{where}: holds {half}, half of a surrogate pair, which is not a character; write the whole pair, or"
+            " leave it out"
+        ) from None
+
+
 def _reject_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the keys and values of a JSON object as a dict; raise _DuplicateKeyError if a key occurs twice."""
     record = dict(pairs)
     if len(record) < len(pairs):
-        raise _DuplicateKeyError(repeated([name for name, _ in pairs]))
+        raise _DuplicateKeyError(first_repeated([name for name, _ in pairs]))
     return record
 
 
@@ -147,7 +155,7 @@ def table_of_records(records: list[dict[str, Any]]) -> tuple[pa.Table, dict[str,
         columns[name] = _spread_to_rows(column_of(values), rows, len(records))
         misfit = misfit_of(values)
         if misfit is not None:
-            misfits[name] = Misfit(rows[misfit.place], misfit.what)
+            misfits[name] = Misfit(rows[misfit.row], misfit.description)
     return pa.table(columns), misfits
 
 
@@ -155,9 +163,9 @@ def _spread_to_rows(column: pa.Array, rows: list[int], length: int) -> pa.Array:
     """Return a column of *length* rows with the values of *column* in the given rows, and null elsewhere."""
     if len(rows) == length:
         return column
-    source = np.full(length, -1)
-    source[rows] = np.arange(len(rows))
-    return column.take(pa.array(source, mask=source < 0))
+    value_index = np.full(length, -1)
+    value_index[rows] = np.arange(len(rows))
+    return column.take(pa.array(value_index, mask=value_index < 0))
 
 
 def table_of_columns(columns: Mapping[str, list[Any]]) -> tuple[pa.Table, dict[str, Misfit]]:
@@ -195,29 +203,44 @@ def column_of(values: list[Any]) -> pa.Array:
         return pa.nulls(len(values))
     if value_types == {str}:
         return pa.array(values, pa.string())
-    if value_types <= {str, list, tuple} and value_types != {str} and _are_texts_or_lists(values):
-        return pa.array(
-            [v if v is None else [v] if isinstance(v, str) else list(v) for v in values], pa.list_(pa.string())
-        )
+    if value_types <= {str, list, tuple} and _are_texts_or_lists(values):
+        return pa.array([_as_list(value) for value in values], pa.list_(pa.string()))
     if value_types == {bool}:
         return pa.array(values, pa.bool_())
     if bool not in value_types and all(issubclass(kind, int | float | np.number) for kind in value_types):
+        # for None, Arrow chooses int64, or uint64 for large numbers
+        number_type = None if value_types == {int} else pa.float64()
         try:
-            return pa.array(values, None if value_types == {int} else pa.float64(), from_pandas=False)
+            # not from_pandas, which would turn NaN into null
+            return pa.array(values, number_type, from_pandas=False)
         except (pa.ArrowException, OverflowError):
             pass  # an integer beyond 64 bits: kept as text below
-    return pa.array([None if v is None else v if isinstance(v, str) else _json_text(v) for v in values], pa.string())
+    return pa.array([_as_text(value) for value in values], pa.string())
 
 
 def _are_texts_or_lists(values: list[Any]) -> bool:
-    return all(
-        value is None or isinstance(value, str) or all(item is None or isinstance(item, str) for item in value)
-        for value in values
-    )
+    """Tell whether each value is a text, a list or tuple of texts, or None; an item of a list may be None as well."""
+    for value in values:
+        items = [value] if value is None or isinstance(value, str) else value
+        if not all(item is None or isinstance(item, str) for item in items):
+            return False
+    return True
 
 
-def _json_text(value: Any) -> str:
-    return json.dumps(value.item() if isinstance(value, np.generic) else value, ensure_ascii=False, default=str)
+def _as_list(value: Any) -> list[str | None] | None:
+    """Return a text as a list of one, and a list or tuple as a list; None stays None."""
+    if value is None:
+        return None
+    return [value] if isinstance(value, str) else list(value)
+
+
+def _as_text(value: Any) -> str | None:
+    """Return any value other than a text as JSON; None stays None."""
+    if value is None or isinstance(value, str):
+        return value
+    # the json module does not know the numbers of NumPy
+    plain_value = value.item() if isinstance(value, np.generic) else value
+    return json.dumps(plain_value, ensure_ascii=False, default=str)
 
 
 def _concatenate_tables(tables: list[pa.Table]) -> pa.Table:
@@ -229,24 +252,19 @@ def _concatenate_tables(tables: list[pa.Table]) -> pa.Table:
     for table in tables:
         names.update(dict.fromkeys(table.column_names))
     columns = {}
+    # with sets, the time does not grow with the square of the number of columns
     tables_and_names = [(table, frozenset(table.column_names)) for table in tables]
     for name in names:
-        parts = [
-            table.column(name) if name in table_names else pa.nulls(table.num_rows)
-            for table, table_names in tables_and_names
-        ]
+        parts: list[pa.ChunkedArray] = []
+        for table, table_names in tables_and_names:
+            has_column = name in table_names
+            parts.append(table.column(name) if has_column else pa.chunked_array([pa.nulls(table.num_rows)]))
         types = {part.type for part in parts if not pa.types.is_null(part.type)}
         if len(types) <= 1:
             common_type = types.pop() if types else pa.null()
-            columns[name] = pa.chunked_array(
-                [c for part in parts for c in _chunks_of(part if part.type == common_type else part.cast(common_type))],
-                common_type,
-            )
+            chunks = [chunk for part in parts for chunk in part.cast(common_type).chunks]
+            columns[name] = pa.chunked_array(chunks, common_type)
         else:
             column = column_of([value for part in parts for value in part.to_pylist()])
             columns[name] = pa.chunked_array([column])
     return pa.table(columns)
-
-
-def _chunks_of(part: Any) -> list[pa.Array]:
-    return part.chunks if isinstance(part, pa.ChunkedArray) else [part]

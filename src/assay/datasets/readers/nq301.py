@@ -75,12 +75,13 @@ def _gold_answers(path: Path) -> dict[str, list[str]]:
     questions, answers = (source.table.column(name).to_pylist() for name in ("question", "answer"))
     for index, (question, answer_list) in enumerate(zip(questions, answers, strict=True)):
         if not isinstance(answer_list, list) or not answer_list:
-            raise InputError(f"{source.where(index)}: answer is {answer_list!r}; expected a list of gold answers")
+            raise InputError(f"{source.location(index)}: answer is {answer_list!r}; expected a list of gold answers")
         answers_by_question[question] = answer_list
     return answers_by_question
 
 
 def _label_of_verdict(path: Path, row: int, column: str, text: str) -> float:
+    """Return the label of a cell with a verdict; raise InputError with its location if it is neither Yes nor No."""
     if text.strip() not in LABEL_BY_VERDICT:
         raise InputError(f"{path}, row {row}, column {column}: {text!r} is neither Yes nor No")
     return LABEL_BY_VERDICT[text.strip()]

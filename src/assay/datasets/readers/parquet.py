@@ -13,10 +13,10 @@ from urllib.parse import urlsplit
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from assay.batches import ROWS, held
+from assay.batches import ROWS, table_of_batches
 from assay.datasets.columns import SourceTable
 from assay.errors import AssayError, InputError, MissingExtraError, OfflineError, UnavailableError, summary_of
-from assay.tables import damage, known_table, repeated
+from assay.tables import damage_message, first_repeated, part_with_known_types
 
 #: The beginning of an address; a single letter before the colon is a drive of Windows instead.
 _ADDRESS_START = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://.")
@@ -90,25 +90,25 @@ def parts_of(folder: Path) -> list[Path]:
 def read_parquet(path: str | Path, *, offline: bool = False) -> SourceTable:
     """Read a Parquet file, or the parts of a folder as one table, from a disk or an address that fsspec supports.
 
-    A large table is written to a file in the cache instead of memory, see :func:`assay.batches.held`.
+    A large table is written to a file in the cache instead of memory, see :func:`assay.batches.table_of_batches`.
 
     Raises:
-        InputError: a part is not a Parquet file or has another schema, or there are no rows; names the part.
+        InputError: a part is not a Parquet file or has another schema, or there are no rows; the message names the
+            part.
         OfflineError: *path* is an address and the network is forbidden.
         UnavailableError: an address cannot be reached, or needs a package that is not installed.
     """
     if isinstance(path, str) and is_address(path):
         name, parts = public_address(path), _remote_parts(path, offline=offline)
-    elif Path(path).is_dir():
-        name, parts = str(path), [_ParquetFile(str(part), _local_opener(part)) for part in parts_of(Path(path))]
     else:
-        name, parts = str(path), [_ParquetFile(str(path), _local_opener(Path(path)))]
+        paths = parts_of(Path(path)) if Path(path).is_dir() else [Path(path)]
+        name, parts = str(path), [_ParquetFile(str(part_path), _local_opener(part_path)) for part_path in paths]
     schema, row_counts = _common_schema(parts)
     if not sum(row_counts):
         raise InputError(f"{name}: the table has no rows")
-    table = held(known_table(schema.empty_table(), name).schema, _iterate_batches(parts, schema))
-    starts = tuple((part.name, sum(row_counts[:number])) for number, part in enumerate(parts))
-    return SourceTable(table, name, first=1, parts=starts if len(parts) > 1 else ())
+    table = table_of_batches(part_with_known_types(schema.empty_table(), name).schema, _iterate_batches(parts, schema))
+    first_rows = tuple((part.name, sum(row_counts[:index])) for index, part in enumerate(parts))
+    return SourceTable(table, name, first=1, parts=first_rows if len(parts) > 1 else ())
 
 
 def _local_opener(path: Path) -> Callable[[], BinaryIO]:
@@ -116,14 +116,50 @@ def _local_opener(path: Path) -> Callable[[], BinaryIO]:
     return lambda: path.open("rb")
 
 
+def _remote_opener(file_system: Any, file: str) -> Callable[[], BinaryIO]:
+    def open_file() -> BinaryIO:
+        stream: BinaryIO = file_system.open(file, "rb")
+        return stream
+
+    return open_file
+
+
 def _remote_parts(address: str, *, offline: bool) -> list[_ParquetFile]:
     """Return the file at an address, or the parts of the folder there, sorted by name.
 
     Raises:
         InputError: fsspec does not support the protocol, or there is no part.
-        OfflineError, UnavailableError: see :func:`read_parquet`.
+        OfflineError: the network is needed and forbidden.
+        UnavailableError: the address cannot be reached, or needs a package that is not installed.
     """
-    address_text, protocol = public_address(address), urlsplit(address).scheme
+    address_text = public_address(address)
+    file_system, root = _resolve_address(address, address_text, offline=offline)
+    if urlsplit(root).path.endswith(".parquet"):
+        files = [root]
+    else:
+        with _translated_errors(address_text):
+            matches = file_system.glob(f"{root.rstrip('/')}/*.parquet")
+        files = sorted(file for file in matches if file.rpartition("/")[2][0] not in "._")
+    if not files:
+        raise InputError(f"{address_text}: there is no file *.parquet; name a file, or a folder of Parquet parts")
+    names = [public_address(str(file_system.unstrip_protocol(file))) for file in files]
+    return [_ParquetFile(name, _remote_opener(file_system, file)) for name, file in zip(names, files, strict=True)]
+
+
+def _resolve_address(address: str, address_text: str, *, offline: bool) -> tuple[Any, str]:
+    """Return the fsspec file system of an address and the path in it.
+
+    Args:
+        address: the address.
+        address_text: the address without secrets, for messages.
+        offline: whether the network is forbidden.
+
+    Raises:
+        InputError: fsspec does not support the protocol.
+        OfflineError: the network is needed and forbidden.
+        UnavailableError: a package is not installed.
+    """
+    protocol = urlsplit(address).scheme
     if offline and protocol not in _LOCAL_PROTOCOLS:
         raise OfflineError(
             f"{address_text}: would be read over the network, which `offline` forbids; give a file instead"
@@ -133,7 +169,7 @@ def _remote_parts(address: str, *, offline: bool) -> list[_ParquetFile]:
     except ImportError:
         raise MissingExtraError("fsspec", "remote") from None
     try:
-        file_system, root = url_to_fs(address)
+        file_system, path = url_to_fs(address)
     except ImportError as error:
         package = _PACKAGE_BY_PROTOCOL.get(protocol)
         remedy = f"pip install {package}" if package else summary_of(error)
@@ -142,29 +178,12 @@ def _remote_parts(address: str, *, offline: bool) -> list[_ParquetFile]:
         ) from error
     except ValueError as error:
         raise InputError(f"{address_text}: cannot be read ({error})") from error
-    if urlsplit(root).path.endswith(".parquet"):
-        files = [root]
-    else:
-        with _reading_errors(address_text):
-            matches = file_system.glob(f"{root.rstrip('/')}/*.parquet")
-        files = sorted(file for file in matches if file.rpartition("/")[2][0] not in "._")
-    if not files:
-        raise InputError(f"{address_text}: there is no file *.parquet; name a file, or a folder of Parquet parts")
-    names = [public_address(str(file_system.unstrip_protocol(file))) for file in files]
-    return [_ParquetFile(name, _remote_opener(file_system, file)) for name, file in zip(names, files, strict=True)]
-
-
-def _remote_opener(file_system: Any, file: str) -> Callable[[], BinaryIO]:
-    def opened() -> BinaryIO:
-        stream: BinaryIO = file_system.open(file, "rb")
-        return stream
-
-    return opened
+    return file_system, path
 
 
 @contextmanager
-def _reading_errors(name: str) -> Iterator[None]:
-    """Convert exceptions raised while a part is read into errors with one line that names the part.
+def _translated_errors(name: str) -> Iterator[None]:
+    """Turn exceptions raised while a part is read into errors with one line that begins with its name.
 
     Raises:
         InputError: the part is not a readable Parquet file.
@@ -175,12 +194,13 @@ def _reading_errors(name: str) -> Iterator[None]:
     except AssayError:
         raise
     except (pa.ArrowException, UnicodeDecodeError) as error:
-        raise InputError(f"{name}: is not a readable Parquet file ({damage(error)})") from error
+        raise InputError(f"{name}: is not a readable Parquet file ({damage_message(error)})") from error
     except Exception as error:
         if not is_address(name):
+            # read_table_file has messages for these two
             if isinstance(error, FileNotFoundError | PermissionError):
                 raise
-            raise InputError(f"{name}: is not a readable Parquet file ({damage(error)})") from error
+            raise InputError(f"{name}: is not a readable Parquet file ({damage_message(error)})") from error
         # every file system of fsspec has its own types of exceptions
         raise UnavailableError(
             f"{name}: cannot be read ({summary_of(error)})", "check the address and its access"
@@ -197,33 +217,37 @@ def _common_schema(parts: list[_ParquetFile]) -> tuple[pa.Schema, list[int]]:
     """
     schemas, row_counts = [], []
     for part in parts:
-        with _reading_errors(part.name), part.open() as stream:
+        with _translated_errors(part.name), part.open() as stream:
             file = pq.ParquetFile(stream)
             schema = file.schema_arrow.remove_metadata()
             row_counts.append(file.metadata.num_rows)
-        duplicate = repeated(schema.names)
+        duplicate = first_repeated(schema.names)
         if duplicate is not None:
             raise InputError(f"{part.name}: the column {duplicate!r} appears twice; rename one")
         schemas.append(schema)
     names = schemas[0].names
-    types: dict[str, tuple[pa.Field, str]] = {}
+    # by name, the field of the first part that has a value in the column, and the name of that part
+    known_fields: dict[str, tuple[pa.Field, str]] = {}
     for part, schema in zip(parts, schemas, strict=True):
         if set(schema.names) != set(names):
-            lacking = ", ".join(name for name in names if name not in schema.names)
-            further = ", ".join(name for name in schema.names if name not in names)
-            what = f"lacks the column {lacking}" if lacking else f"has a further column {further}"
-            raise InputError(f"{part.name}: {what}, unlike {parts[0].name}; all parts need the same columns")
-        known_schema = known_table(schema.empty_table(), part.name).schema
+            missing_names = ", ".join(name for name in names if name not in schema.names)
+            further_names = ", ".join(name for name in schema.names if name not in names)
+            if missing_names:
+                difference = f"lacks the column {missing_names}"
+            else:
+                difference = f"has a further column {further_names}"
+            raise InputError(f"{part.name}: {difference}, unlike {parts[0].name}; all parts need the same columns")
+        known_schema = part_with_known_types(schema.empty_table(), part.name).schema
         for field in known_schema:
-            first_field, first_part = types.setdefault(field.name, (field, part.name))
+            first_field, first_part = known_fields.setdefault(field.name, (field, part.name))
             if pa.types.is_null(first_field.type):
-                types[field.name] = field, part.name
+                known_fields[field.name] = field, part.name
             elif field.type != first_field.type and not pa.types.is_null(field.type):
                 raise InputError(
                     f"{part.name}: the column {field.name} holds {field.type}, in {first_part} {first_field.type}; "
                     "all parts need the same types"
                 )
-    return pa.schema([types[name][0].with_nullable(True) for name in names]), row_counts
+    return pa.schema([known_fields[name][0].with_nullable(True) for name in names]), row_counts
 
 
 def _iterate_batches(parts: list[_ParquetFile], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -234,14 +258,15 @@ def _iterate_batches(parts: list[_ParquetFile], schema: pa.Schema) -> Iterator[p
     """
     for part in parts:
         rows_before = 0
-        with _reading_errors(part.name), part.open() as stream:
+        with _translated_errors(part.name), part.open() as stream:
             # reads small pieces, rather than whole columns of a row group, to save memory
             file = pq.ParquetFile(stream, buffer_size=1 << 20, pre_buffer=False)
             for batch in file.iter_batches(batch_size=ROWS):
-                table = known_table(pa.Table.from_batches([batch]), part.name, rows_before).select(schema.names)
+                table = part_with_known_types(pa.Table.from_batches([batch]), part.name, rows_before)
+                table = table.select(schema.names)
                 rows_before += len(batch)
                 yield from table.replace_schema_metadata(None).cast(schema).combine_chunks().to_batches()
             # with a damaged column the batches may end early, without an exception
             if rows_before != file.metadata.num_rows:
-                rows = f"{rows_before:,} of {file.metadata.num_rows:,} rows"
-                raise InputError(f"{part.name}: is damaged ({rows} can be read); write it anew")
+                readable_rows = f"{rows_before:,} of {file.metadata.num_rows:,} rows"
+                raise InputError(f"{part.name}: is damaged ({readable_rows} can be read); write it anew")

@@ -14,9 +14,9 @@ from assay.errors import InputError, unknown_name
 def _read_columns(path: Path, names: tuple[str, ...]) -> dict[str, list[str]]:
     """Return the cells of the named columns of a CSV file, by column; raise InputError if one is missing."""
     table = read_delimited(path, delimiter=",").table
-    missing = [name for name in names if name not in table.column_names]
-    if missing:
-        raise InputError(unknown_name(f"{path}: has no column", missing[0], table.column_names))
+    for name in names:
+        if name not in table.column_names:
+            raise InputError(unknown_name(f"{path}: has no column", name, table.column_names))
     return {name: table.column(name).to_pylist() for name in names}
 
 
@@ -32,18 +32,18 @@ def read_sas(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderRes
     questions_file = str(options.get("questions", ""))
     path = next(path for name, path in files.items() if name != questions_file)
     cells = _read_columns(path, ("answer1", "answer2", "label"))
-    rows = range(2, len(cells["label"]) + 2)
-    labelled_rows = [index for index, label in enumerate(cells["label"]) if label.strip()]
-    unlabelled = [row for row, label in zip(rows, cells["label"], strict=True) if not label.strip()]
+    row_numbers = range(2, len(cells["label"]) + 2)  # row 1 is the header
+    labelled = [index for index, label in enumerate(cells["label"]) if label.strip()]
     columns: dict[str, Any] = {
-        "pair_id": [str(rows[index]) for index in labelled_rows],
-        "reference": [cells["answer1"][index] for index in labelled_rows],
-        "candidate": [cells["answer2"][index] for index in labelled_rows],
-        "label": [number(path, rows[index], "label", cells["label"][index]) for index in labelled_rows],
+        "pair_id": [str(row_numbers[index]) for index in labelled],
+        "reference": [cells["answer1"][index] for index in labelled],
+        "candidate": [cells["answer2"][index] for index in labelled],
+        "label": [number(path, row_numbers[index], "label", cells["label"][index]) for index in labelled],
     }
+    unlabelled_rows = [str(row) for row, label in zip(row_numbers, cells["label"], strict=True) if not label.strip()]
     notes = []
-    if unlabelled:
-        notes.append(f"{len(unlabelled)} rows without a label left out: rows {', '.join(map(str, unlabelled))}")
+    if unlabelled_rows:
+        notes.append(f"{len(unlabelled_rows)} rows without a label left out: rows {', '.join(unlabelled_rows)}")
     if questions_file in files:
         notes += _add_questions(columns, files[questions_file])
     return ReaderResult(pairs_of(columns), tuple(notes))
@@ -64,19 +64,12 @@ def read_nq_relabelled(files: Mapping[str, Path], options: Mapping[str, Any]) ->
     first_cells = _read_columns(files[options["texts"]], ("answer1", "answer2", "label"))
     path = files[options["labels"]]
     second_cells = _read_columns(path, ("answer1", "answer2", "label", "label_1"))
-    if [float(x) for x in first_cells["label"]] != [float(x) for x in second_cells["label"]]:
+    if [float(label) for label in first_cells["label"]] != [float(label) for label in second_cells["label"]]:
         raise InputError(f"{path}: its rows are not those of {files[options['texts']]}")
-    mangled_count = sum(
-        (a, b) != (c, d)
-        for a, b, c, d in zip(
-            first_cells["answer1"],
-            first_cells["answer2"],
-            second_cells["answer1"],
-            second_cells["answer2"],
-            strict=True,
-        )
-    )
-    rows = range(2, len(first_cells["label"]) + 2)
+    first_texts = zip(first_cells["answer1"], first_cells["answer2"], strict=True)
+    second_texts = zip(second_cells["answer1"], second_cells["answer2"], strict=True)
+    mangled_count = sum(first != second for first, second in zip(first_texts, second_texts, strict=True))
+    rows = range(2, len(first_cells["label"]) + 2)  # row 1 is the header
     was_checked = [bool(label.strip()) for label in second_cells["label_1"]]
     labels = [
         number(path, row, "label_1", new) if is_checked else number(path, row, "label", old)
@@ -124,5 +117,5 @@ def _add_questions(columns: dict[str, Any], path: Path) -> list[str]:
         question if question is not None else f"pair {identifier}"
         for question, identifier in zip(questions, columns["pair_id"], strict=True)
     ]
-    missing = sum(question is None for question in questions)
-    return [f"{missing} pairs without a known question: each is its own group"] if missing else []
+    missing_count = sum(question is None for question in questions)
+    return [f"{missing_count} pairs without a known question: each is its own group"] if missing_count else []

@@ -21,12 +21,13 @@ def read_sts(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderRes
         InputError: the two files differ in their numbers of lines, a line has a single cell, or a score is not a
             number.
     """
-    columns: dict[str, list[Any]] = {n: [] for n in ("pair_id", "reference", "candidate", "label", "subset")}
+    columns: dict[str, list[Any]] = {"pair_id": [], "reference": [], "candidate": [], "label": [], "subset": []}
     notes: list[str] = []
     for name, path in files.items():
         if ".input." not in name:
             continue
         gold_path = files[name.replace(".input.", ".gs.")]
+        # sources that the participants did not know in advance are called surprise.SOURCE in some file names
         source = name.rsplit(".input.", 1)[1].removesuffix(".txt").removeprefix("surprise.")
         lines, gold_lines = _read_lines(path), _read_lines(gold_path)
         if len(lines) != len(gold_lines):
@@ -50,7 +51,7 @@ def read_sts(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderRes
 
 
 def _read_lines(path: Path) -> list[str]:
-    """Return the lines of a file, split at \\n only; an empty piece after the last line end is dropped."""
+    """Return the lines of a file, split at \\n only, since sentences may contain other line ends."""
     text = path.read_bytes().decode("utf-8")
-    lines = text.split("\n")
-    return [line.rstrip("\r") for line in (lines[:-1] if text.endswith("\n") else lines)]
+    # without its last line end, which no further line follows
+    return [line.rstrip("\r") for line in text.removesuffix("\n").split("\n")]

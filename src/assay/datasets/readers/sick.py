@@ -20,23 +20,24 @@ def read_sick(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderRe
     Raises:
         InputError: a column is missing, or a score is not a number.
     """
-    ((_, path),) = files.items()
+    (path,) = files.values()
     table = read_delimited(path, delimiter="\t", quoted=False).table
     column_names = table.column_names
-    entailment_column = next(
-        (column for column in ("entailment_judgment", "entailment_label") if column in column_names), None
-    )
+    entailment_names = ("entailment_judgment", "entailment_label")
+    entailment_column = next((name for name in entailment_names if name in column_names), None)
     for name in ("pair_ID", "sentence_A", "sentence_B", "relatedness_score"):
         if name not in column_names:
             raise InputError(unknown_name(f"{path}: has no column", name, column_names))
     if entailment_column is None:
         raise InputError(f"{path}: has no column of entailment labels; it has {', '.join(column_names)}")
+    row_indices = list(range(table.num_rows))
     part = options.get("part")
-    parts = table.column("SemEval_set").to_pylist() if part else []
-    row_indices = [index for index, value in enumerate(parts) if value == part] if part else list(range(table.num_rows))
+    if part:
+        part_of_row = table.column("SemEval_set").to_pylist()
+        row_indices = [index for index in row_indices if part_of_row[index] == part]
     cells = {
-        column: table.column(column).to_pylist()
-        for column in ("pair_ID", "sentence_A", "sentence_B", "relatedness_score", entailment_column)
+        name: table.column(name).to_pylist()
+        for name in ("pair_ID", "sentence_A", "sentence_B", "relatedness_score", entailment_column)
     }
     return ReaderResult(
         pairs_of(

@@ -20,7 +20,7 @@ def read_str(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderRes
     Raises:
         InputError: a column is missing, a text does not have two sentences, or a score is not a number.
     """
-    ((_, path),) = files.items()
+    (path,) = files.values()
     source = read_delimited(path, delimiter=",")
     names = source.table.column_names
     for name in ("PairID", "Text", "Score"):
@@ -29,19 +29,22 @@ def read_str(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderRes
     cells = {name: source.table.column(name).to_pylist() for name in names}
     texts = []
     for row, text in enumerate(cells["Text"]):
-        parts = [part.strip() for part in text.split("\n") if part.strip()]
-        if len(parts) != 2:
+        sentences = [sentence.strip() for sentence in text.split("\n") if sentence.strip()]
+        if len(sentences) != 2:
             raise InputError(
-                f"{source.where(row)}, column Text: holds {len(parts)} sentences; expected two with a newline between"
+                f"{source.location(row)}, column Text: holds {len(sentences)} sentences; expected two with a newline"
+                " between"
             )
-        texts.append(parts)
+        texts.append(sentences)
     columns: dict[str, Any] = {
         "pair_id": cells["PairID"],
         "reference": [first for first, _ in texts],
         "candidate": [second for _, second in texts],
-        "label": [number(path, source.number(i), "Score", text) for i, text in enumerate(cells["Score"])],
+        "label": [number(path, source.number(row), "Score", text) for row, text in enumerate(cells["Score"])],
     }
     if "SourceID" in cells:
         columns["subset"] = cells["SourceID"]
-    columns.update({n: v for n, v in cells.items() if n not in ("PairID", "Text", "Score", "SourceID")})
+    for name in names:
+        if name not in ("PairID", "Text", "Score", "SourceID"):
+            columns[name] = cells[name]
     return ReaderResult(pairs_of(columns))

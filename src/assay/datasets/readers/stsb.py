@@ -37,7 +37,7 @@ def read_stsb(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderRe
     Raises:
         InputError: a line has another number of cells, or a score is not a number.
     """
-    ((_, path),) = files.items()
+    (path,) = files.values()
     rows = _read_cells(path)
     return ReaderResult(
         pairs_of(

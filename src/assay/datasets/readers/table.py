@@ -92,23 +92,26 @@ def _join_column(source: SourceTable, other: SourceTable, by: list[str], take: s
         other: the file with the column.
         by: the columns to compare, which both files have.
         take: the name of the column to add; it is null in rows without a match.
+
+    Raises:
+        InputError: one of the columns is missing.
     """
     values = _required_column(other, take, "join").to_pylist()
-    exact_values = _matching_values(source, other, by, values, str)
+    values_by_cells = _matching_values(source, other, by, values, str)
     values_by_words = _matching_values(source, other, by, values, text_key)
-    joined = [
-        first if first is not None else second for first, second in zip(exact_values, values_by_words, strict=True)
+    joined_values = [
+        by_words if by_cells is None else by_cells
+        for by_cells, by_words in zip(values_by_cells, values_by_words, strict=True)
     ]
-    match_count = sum(value is not None for value in joined)
-    by_words_count = match_count - sum(value is not None for value in exact_values)
-    note = f"{take} of {match_count:,} of {len(joined):,} pairs joined from {Path(other.name).name}"
+    match_count = sum(value is not None for value in joined_values)
+    by_words_count = match_count - sum(value is not None for value in values_by_cells)
+    note = f"{take} of {match_count:,} of {len(joined_values):,} pairs joined from {Path(other.name).name}"
     if by_words_count:
         note += f", of {by_words_count:,} by their words alone"
-    if match_count < len(joined):
-        note += (
-            f"; {len(joined) - match_count:,} pairs without one are each a group of their own where {take} is the group"
-        )
-    return replace(source, table=source.table.append_column(take, pa.array(joined, pa.string()))), note
+    miss_count = len(joined_values) - match_count
+    if miss_count:
+        note += f"; {miss_count:,} pairs without one are each a group of their own where {take} is the group"
+    return replace(source, table=source.table.append_column(take, pa.array(joined_values, pa.string()))), note
 
 
 def _matching_values(
@@ -124,13 +127,13 @@ def _matching_values(
         key: a function that returns the part of a cell to compare.
     """
     values_by_key: dict[tuple[str, ...], set[str]] = {}
-    for cells, value in zip(_row_keys(other, by, key), values, strict=True):
-        values_by_key.setdefault(cells, set()).add(str(value))
-    matches = [values_by_key.get(cells, set()) for cells in _row_keys(source, by, key)]
+    for row_key, value in zip(_row_keys(other, by, key), values, strict=True):
+        values_by_key.setdefault(row_key, set()).add(str(value))
+    matches = [values_by_key.get(row_key, set()) for row_key in _row_keys(source, by, key)]
     return [next(iter(candidates)) if len(candidates) == 1 else None for candidates in matches]
 
 
 def _row_keys(source: SourceTable, by: list[str], key: Callable[[str], str]) -> list[tuple[str, ...]]:
-    """Return the keys of each row's cells in the columns *by*, one tuple per row."""
+    """Return one tuple per row: the keys of its cells in the columns *by*."""
     columns = [[key(str(cell)) for cell in _required_column(source, name, "join").to_pylist()] for name in by]
     return list(zip(*columns, strict=True))

@@ -30,7 +30,7 @@ def read_ukp_aspect(files: Mapping[str, Path], options: Mapping[str, Any]) -> Re
     graph_files = {
         graph_column: str(options[graph_column]) for graph_column in GRAPH_COLUMNS if graph_column in options
     }
-    path = next(path for class_name, path in files.items() if class_name not in graph_files.values())
+    path = next(path for name, path in files.items() if name not in graph_files.values())
     table = read_delimited(path, delimiter="\t", quoted=False).table
     expected = ["topic", "sentence_1", "sentence_2", "label"]
     if table.column_names != expected:
@@ -40,11 +40,12 @@ def read_ukp_aspect(files: Mapping[str, Path], options: Mapping[str, Any]) -> Re
         if class_name not in LABEL_BY_CLASS:
             raise InputError(f"{path}, row {row}, column label: {class_name!r} is none of {', '.join(LABEL_BY_CLASS)}")
     graphs = {}
-    for graph_column, class_name in graph_files.items():
-        blocks = read_valid_graphs([files[class_name]])[1:-1]
+    for graph_column, graph_file in graph_files.items():
+        # the first and the last graph do not belong to a pair
+        blocks = read_valid_graphs([files[graph_file]])[1:-1]
         if len(blocks) != table.num_rows:
             raise InputError(
-                f"{files[class_name]}: has {len(blocks)} graphs of sentences; {path} has {table.num_rows} rows"
+                f"{files[graph_file]}: has {len(blocks)} graphs of sentences; {path} has {table.num_rows} rows"
             )
         graphs[graph_column] = [block.text for block in blocks]
     return ReaderResult(

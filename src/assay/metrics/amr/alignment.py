@@ -21,7 +21,7 @@ from assay.amr import Graph
 ROOT = ":root"
 
 #: A gain below this is rounding error.
-_LEAST_GAIN = 1e-9
+_MIN_GAIN = 1e-9
 
 
 @dataclass(frozen=True)
@@ -65,13 +65,21 @@ class Problem:
     unit: float
 
     def value(self, mapping: NDArray[np.intp]) -> float:
-        """Return the value of an alignment: node i on ``mapping[i]``, -1 for none, shape (n,)."""
+        """Return the value of an alignment.
+
+        Args:
+            mapping: the partner of each of the n nodes, -1 for none, shape (n,).
+        """
         is_aligned = self.aligned_pairs(mapping)
         matches = np.count_nonzero(is_aligned[self.sources] & is_aligned[self.targets])
         return float(self.unary.ravel()[is_aligned].sum() + matches)
 
     def aligned_pairs(self, mapping: NDArray[np.intp]) -> NDArray[np.bool_]:
-        """Return whether each pair of nodes is aligned, shape (n * m,)."""
+        """Return whether an alignment has each pair of nodes, shape (n * m,).
+
+        Args:
+            mapping: the partner of each of the n nodes, -1 for none, shape (n,).
+        """
         is_aligned = np.zeros(self.unary.size, dtype=bool)
         rows = np.flatnonzero(mapping >= 0)
         is_aligned[rows * self.unary.shape[1] + mapping[rows]] = True
@@ -117,7 +125,7 @@ def make_problem(
     Args:
         first, second: the triples of the two graphs, with n and m nodes.
         similarity: the similarity of two concepts, from 0 to 1; roots are compared with it as well.
-        concept_weight: the value of equal concepts.
+        concept_weight: the value of aligning nodes with equal concepts; other triples have the value 1.
     """
     unary = _unary_values(first, second, similarity, concept_weight)
     columns = unary.shape[1]
@@ -146,27 +154,28 @@ def _unary_values(
     """
     unary = np.zeros((len(first.concepts), len(second.concepts)))
     if similarity is same_label:
-        nodes_with = defaultdict(list)
+        nodes_by_concept = defaultdict(list)
         for j, concept in enumerate(second.concepts):
-            nodes_with[concept].append(j)
+            nodes_by_concept[concept].append(j)
         for i, concept in enumerate(first.concepts):
-            for j in nodes_with.get(concept, ()):
+            for j in nodes_by_concept.get(concept, ()):
                 unary[i, j] = concept_weight
     else:
         for i, concept in enumerate(first.concepts):
-            for j, other in enumerate(second.concepts):
-                unary[i, j] = concept_weight * similarity(concept, other)
-    second_attributes = defaultdict(list)
+            for j, other_concept in enumerate(second.concepts):
+                unary[i, j] = concept_weight * similarity(concept, other_concept)
+    attributes_by_role = defaultdict(list)
     for j, role, constant in second.attributes:
-        second_attributes[role].append((j, constant))
+        attributes_by_role[role].append((j, constant))
     for i, role, constant in first.attributes:
-        for j, other in second_attributes.get(role, ()):
-            unary[i, j] += similarity(constant, other) if role == ROOT else same_label(constant, other)
+        for j, other_constant in attributes_by_role.get(role, ()):
+            compare = similarity if role == ROOT else same_label
+            unary[i, j] += compare(constant, other_constant)
     return unary
 
 
 def _unit_of_values(unary: NDArray[np.float64]) -> float:
-    """Return 1 or .5 if all values are multiples of it, otherwise 0."""
+    """Return the unit of which all values are multiples: 1, or else .5; 0 if they are multiples of neither."""
     for unit in (1.0, 0.5):
         if not np.any(unary % unit):
             return unit
@@ -174,7 +183,7 @@ def _unit_of_values(unary: NDArray[np.float64]) -> float:
 
 
 def _group_by_role(relations: Sequence[tuple[int, str, int]]) -> dict[str, list[tuple[int, int, int]]]:
-    """Return index, source and target of the relations of each role."""
+    """Return the relations by role, each as its index, its source and its target."""
     by_role: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
     for index, (source, role, target) in enumerate(relations):
         by_role[role].append((index, source, target))
@@ -195,7 +204,7 @@ def hill_climbing(problem: Problem, *, restarts: int = 4, seed: int = 0) -> Alig
     padded_size = max(rows, columns)
     rng = np.random.default_rng(seed)
     starts = [
-        _assign_best_single_pairs(problem.unary, padded_size),
+        _best_single_pairs(problem.unary, padded_size),
         *(rng.permutation(padded_size) for _ in range(restarts)),
     ]
     mappings = [mapping_of(problem, climb(problem, start)) for start in starts]
@@ -239,12 +248,12 @@ def climb(problem: Problem, start: NDArray[np.intp]) -> NDArray[np.intp]:
         gain = after + after.T - before[:, None] - before[None, :] + shared + shared.T
         np.fill_diagonal(gain, 0)
         left, right = divmod(int(gain.argmax()), padded_size)
-        if gain[left, right] <= _LEAST_GAIN:
+        if gain[left, right] <= _MIN_GAIN:
             return partners
         partners[[left, right]] = partners[[right, left]]
 
 
-def _assign_best_single_pairs(unary: NDArray[np.float64], padded_size: int) -> NDArray[np.intp]:
+def _best_single_pairs(unary: NDArray[np.float64], padded_size: int) -> NDArray[np.intp]:
     """Return the assignment that maximises the values of single pairs, as a permutation of *padded_size* numbers."""
     square = np.zeros((padded_size, padded_size))
     square[: unary.shape[0], : unary.shape[1]] = unary

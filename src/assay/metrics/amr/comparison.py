@@ -22,11 +22,17 @@ from assay.metrics.amr.kernels import (
     bag_of_nodes,
     compare_embeddings,
     compare_surroundings,
-    prepare,
+    embed_nodes,
     surroundings,
 )
-from assay.metrics.amr.node_vectors import NodeVectors, max_degree, max_indegree, max_outdegree, root_similarity
-from assay.metrics.amr.smatch import LABEL_SETS, PARTS, ConceptSimilarity, quantifiers, set_f1, smatch_f1
+from assay.metrics.amr.node_vectors import (
+    NodeVectors,
+    max_degree_similarity,
+    max_indegree_similarity,
+    max_outdegree_similarity,
+    root_similarity,
+)
+from assay.metrics.amr.smatch import LABEL_SETS, PARTS, ConceptSimilarity, quantifier_overlap, set_f1, smatch_f1
 from assay.paths import user_path
 
 T = TypeVar("T")
@@ -37,9 +43,9 @@ _MAX_SHOWN_CHARACTERS = 60
 _MAX_CACHED_GRAPHS = 4096
 #: Aspects that compare one node of each graph.
 _NODE_SIMILARITIES = {
-    "max-indegree": max_indegree,
-    "max-outdegree": max_outdegree,
-    "max-degree": max_degree,
+    "max-indegree": max_indegree_similarity,
+    "max-outdegree": max_outdegree_similarity,
+    "max-degree": max_degree_similarity,
     "root": root_similarity,
 }
 
@@ -134,7 +140,7 @@ def _relation_of_frame(graph: Graph, node: int, rule: tuple[str, str, str]) -> R
 
 
 def _arguments_of(graph: Graph, node: int) -> list[tuple[str, int | str]]:
-    """Return role and value of every relation and attribute of a node: the index of another node, or a constant."""
+    """Return (role, value) of each relation and attribute of a node; a value is the index of a node, or a constant."""
     arguments: list[tuple[str, int | str]] = []
     for source, role, target in graph.relations:
         if source == node:
@@ -154,20 +160,20 @@ def _replace_frames(graph: Graph, relation_of: Mapping[int, Relation]) -> Graph:
             relations.append((source, role, target))
         else:
             attributes.append((source, role, target))
-    kept = [node for node in range(len(graph.variables)) if node not in relation_of]
-    new_index = {node: index for index, node in enumerate(kept)}
+    kept_nodes = [node for node in range(len(graph.variables)) if node not in relation_of]
+    new_index = {node: index for index, node in enumerate(kept_nodes)}
     renumbered_relations = [(new_index[source], role, new_index[target]) for source, role, target in relations]
     renumbered_attributes = [(new_index[source], role, constant) for source, role, constant in attributes]
     return Graph(
-        tuple(graph.variables[node] for node in kept),
-        tuple(graph.concepts[node] for node in kept),
+        tuple(graph.variables[node] for node in kept_nodes),
+        tuple(graph.concepts[node] for node in kept_nodes),
         tuple(dict.fromkeys(renumbered_relations)),
         tuple(dict.fromkeys(renumbered_attributes)),
         new_index[graph.root],
     )
 
 
-def lowered(graph: Graph) -> Graph:
+def lowercased(graph: Graph) -> Graph:
     """Return the graph in lower case, without duplicate triples; quotes are kept."""
     relations = [(source, role.lower(), target) for source, role, target in graph.relations]
     attributes = [(source, role.lower(), constant.lower()) for source, role, constant in graph.attributes]
@@ -199,47 +205,47 @@ class PreparedGraph:
         self._computed: dict[tuple[Any, ...], Any] = {}
 
     @cached_property
-    def normal(self) -> Graph:
+    def normalized_graph(self) -> Graph:
         """The normalized graph, as the kernels compare it."""
         return normalized(self._parsed_graph)
 
     def form(self, *, standardize: bool) -> Graph:
         """Return the graph whose triples and labels are compared: standardized, or only in lower case."""
-        return self._cached(
-            ("form", standardize), lambda: (standardized if standardize else lowered)(self._parsed_graph)
-        )
+        transform = standardized if standardize else lowercased
+        return self._compute_once(("form", standardize), lambda: transform(self._parsed_graph))
 
     def labels(self, aspect: str, *, standardize: bool) -> frozenset[str]:
-        """Return the labels of an aspect that compares sets."""
-        return self._cached((aspect, standardize), lambda: LABEL_SETS[aspect](self.form(standardize=standardize)))
+        """Return the labels that an aspect of sets, such as ``frames``, compares."""
+        return self._compute_once((aspect, standardize), lambda: LABEL_SETS[aspect](self.form(standardize=standardize)))
 
     def triples(self, aspect: str, *, standardize: bool) -> Triples:
-        """Return the triples of an aspect that compares aligned graphs."""
-        return self._cached((aspect, standardize), lambda: PARTS[aspect](self.form(standardize=standardize)))
+        """Return the triples that an aspect of aligned graphs, such as ``smatch``, compares."""
+        return self._compute_once((aspect, standardize), lambda: PARTS[aspect](self.form(standardize=standardize)))
 
     def surroundings(self, iterations: int) -> Surroundings:
         """Return the label sets that the Weisfeiler-Leman kernel compares."""
-        return self._cached(("wlk", iterations), lambda: surroundings(self.normal, iterations))
+        return self._compute_once(("wlk", iterations), lambda: surroundings(self.normalized_graph, iterations))
 
     def embeddings(self, vectors: NodeVectors, iterations: int) -> NodeEmbeddings:
         """Return the node embeddings that the Wasserstein Weisfeiler-Leman kernel compares."""
-        return self._cached(
-            ("wwlk", iterations, vectors.digest), lambda: prepare(self.normal, vectors, iterations=iterations)
+        return self._compute_once(
+            ("wwlk", iterations, vectors.digest),
+            lambda: embed_nodes(self.normalized_graph, vectors, iterations=iterations),
         )
 
-    def _cached(self, key: tuple[Any, ...], compute: Callable[[], T]) -> T:
-        """Return the cached value of a key, computed on first use."""
+    def _compute_once(self, key: tuple[Any, ...], compute: Callable[[], T]) -> T:
+        """Return what *compute* returns, kept under a key after the first call."""
         if key not in self._computed:
             self._computed[key] = compute()
         value: T = self._computed[key]
         return value
 
 
-def solve(problem: Problem, aspect: AspectSettings) -> Alignment:
-    """Return the alignment found by the solver of the settings."""
-    if aspect.solver == "exact":
+def align(problem: Problem, settings: AspectSettings) -> Alignment:
+    """Return the alignment that the solver of the settings finds, ``exact`` or hill climbing."""
+    if settings.solver == "exact":
         return optimal_alignment(problem)
-    return hill_climbing(problem, seed=aspect.seed)
+    return hill_climbing(problem, seed=settings.seed)
 
 
 class Comparer:
@@ -297,37 +303,45 @@ class Comparer:
         if aspect in SETS:
             return set_f1(left.labels(aspect, standardize=standard), right.labels(aspect, standardize=standard))
         if aspect in ALIGNED:
-            return self._f1_of_aligned(settings, left, right)
+            return self._aligned_f1(settings, left, right)
         if aspect == "wlk":
             return compare_surroundings(left.surroundings(iterations), right.surroundings(iterations))
         if aspect == "wwlk":
             vectors = self._node_vectors(settings)
             return compare_embeddings(left.embeddings(vectors, iterations), right.embeddings(vectors, iterations))
         if aspect in _NODE_SIMILARITIES:
-            return _NODE_SIMILARITIES[aspect](left.normal, right.normal, self._node_vectors(settings))
+            return _NODE_SIMILARITIES[aspect](
+                left.normalized_graph, right.normalized_graph, self._node_vectors(settings)
+            )
         if aspect == "quantifiers":
-            return quantifiers(left.normal, right.normal)
-        return bag_of_nodes(left.normal, right.normal)
+            return quantifier_overlap(left.normalized_graph, right.normalized_graph)
+        return bag_of_nodes(left.normalized_graph, right.normalized_graph)
 
-    def _f1_of_aligned(self, settings: AspectSettings, left: PreparedGraph, right: PreparedGraph) -> float:
-        """Return the F1 of aligned triples; S2match aligns the triples of Smatch, with graded matches of concepts."""
+    def _aligned_f1(self, settings: AspectSettings, left: PreparedGraph, right: PreparedGraph) -> float:
+        """Return the F1 of aligned triples, from 0 to 1.
+
+        S2match aligns the triples of Smatch, with graded matches of concepts.
+        """
         is_graded = settings.aspect == "s2match"
         triples_aspect = "smatch" if is_graded else settings.aspect
         first = left.triples(triples_aspect, standardize=settings.standardize)
         second = right.triples(triples_aspect, standardize=settings.standardize)
+        # without triples on a side there is nothing to align
         if not len(first) or not len(second):
             return smatch_f1(0.0, first, second)
         weight = settings.concept_weight if is_graded else 1.0
         similarity = self._concept_similarity(settings) if is_graded else same_label
-        alignment = solve(make_problem(first, second, similarity, weight), settings)
+        alignment = align(make_problem(first, second, similarity, weight), settings)
         return smatch_f1(alignment.value, first, second, weight)
 
     def _node_vectors(self, settings: AspectSettings) -> NodeVectors:
+        """Return the word vectors of the settings, opened on first use."""
         if settings.vectors not in self._vectors:
             self._vectors[settings.vectors] = NodeVectors(user_path(settings.vectors))
         return self._vectors[settings.vectors]
 
     def _concept_similarity(self, settings: AspectSettings) -> ConceptSimilarity:
+        """Return the similarity of concepts under the settings, which keeps its cache from pair to pair."""
         key = (settings.vectors, settings.cutoff, settings.diffsense)
         if key not in self._similarities:
             vectors = self._node_vectors(settings)

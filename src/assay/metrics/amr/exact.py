@@ -123,11 +123,11 @@ class Bound:
         self.value = np.inf
         self._compute_bound()
 
-    def step(self, reached: float) -> bool:
+    def step(self, known_value: float) -> bool:
         """Take one subgradient step; return False if every match is counted at both ends or at none.
 
         Args:
-            reached: the value of a known alignment. The gap between it and the bound decides the length of the step.
+            known_value: the value of a known alignment; its gap to the bound decides the length of the step.
         """
         problem = self._problem
         is_aligned = problem.aligned_pairs(mapping_of(problem, self.partners))
@@ -140,24 +140,27 @@ class Bound:
         squared_length = float(subgradient @ subgradient)
         if not squared_length:
             return False
-        self._share -= self._stride * (self._latest_value - reached) / squared_length * subgradient
+        self._share -= self._stride * (self._latest_value - known_value) / squared_length * subgradient
         self._compute_bound()
         return True
 
     def _compute_bound(self) -> None:
         """Compute the bound under the current shares; halve the stride after :data:`_PATIENCE` steps in vain."""
         unary = self._problem.unary
+        # padded to a square, so that each node has a partner
         values = np.zeros((max(unary.shape),) * 2)
         values[: unary.shape[0], : unary.shape[1]] = unary + self._highest_gains().reshape(unary.shape)
         rows, columns = linear_sum_assignment(values, maximize=True)
         self.partners = np.asarray(columns, dtype=np.intp)
         self._latest_value = float(values[rows, columns].sum())
         if self._latest_value < self.value - _BOUND_TOLERANCE:
-            self.value, self._steps_in_vain = self._latest_value, 0
+            self.value = self._latest_value
+            self._steps_in_vain = 0
             return
         self._steps_in_vain += 1
         if self._steps_in_vain >= _PATIENCE:
-            self._stride, self._steps_in_vain = self._stride / 2, 0
+            self._stride /= 2
+            self._steps_in_vain = 0
 
     def _highest_gains(self) -> NDArray[np.float64]:
         """Return the most that the matches at each pair of nodes can add, shape (pairs of nodes,).
@@ -193,18 +196,20 @@ def optimal_alignment(problem: Problem) -> Alignment:
     if not len(problem.sources):
         return _best_assignment(problem)
     bound = Bound(problem)
-    best, mapping = -1.0, np.empty(0, dtype=np.intp)
+    # the first climb replaces both
+    best_value, best_mapping = -1.0, np.empty(0, dtype=np.intp)
     for step in range(_MAX_STEPS):
         if step % _STEPS_PER_CLIMB == 0:
-            climbed = mapping_of(problem, climb(problem, bound.partners))
-            value = problem.value(climbed)
-            if value > best:
-                best, mapping = value, climbed
-        if _highest_possible_value(problem, bound.value) <= best + _VALUE_TOLERANCE:
-            return Alignment(tuple(mapping.tolist()), best, optimal=True)
-        if not bound.step(best):
+            mapping = mapping_of(problem, climb(problem, bound.partners))
+            value = problem.value(mapping)
+            if value > best_value:
+                best_value, best_mapping = value, mapping
+        if _highest_possible_value(problem, bound.value) <= best_value + _VALUE_TOLERANCE:
+            return Alignment(tuple(best_mapping.tolist()), best_value, optimal=True)
+        if not bound.step(best_value):
             break
-    return solve_integer_program(problem, Alignment(tuple(mapping.tolist()), best, optimal=False), bound.value)
+    known = Alignment(tuple(best_mapping.tolist()), best_value, optimal=False)
+    return solve_integer_program(problem, known, bound.value)
 
 
 def _best_assignment(problem: Problem) -> Alignment:
@@ -221,6 +226,7 @@ def _best_assignment(problem: Problem) -> Alignment:
 
 def _highest_possible_value(problem: Problem, bound: float) -> float:
     """Return the highest value that an alignment can have under a bound: the bound, rounded down to the unit."""
+    # without a unit, values are no multiples of anything
     if not problem.unit:
         return bound
     return float(np.floor(bound / problem.unit + _VALUE_TOLERANCE)) * problem.unit
@@ -247,7 +253,7 @@ def solve_integer_program(problem: Problem, known: Alignment | None = None, boun
     """
     rows, columns = problem.unary.shape
     unary = problem.unary.ravel()
-    pairs = np.flatnonzero((unary > 0) | _find_match_ends(problem))
+    pairs = np.flatnonzero((unary > 0) | _match_end_mask(problem))
     match_count = len(problem.sources)
     gain = np.concatenate([unary[pairs], np.ones(match_count)])
     constraints = [_alignment_constraint(problem, pairs)]
@@ -306,7 +312,7 @@ def _alignment_constraint(problem: Problem, pairs: NDArray[np.intp]) -> LinearCo
 
 @contextlib.contextmanager
 def _stdout_to_stderr() -> Iterator[None]:
-    """Redirect stdout to stderr: HiGHS prints at times, whatever its options say, and stdout is for data."""
+    """Redirect stdout to stderr within the block: HiGHS prints at times despite its options, and stdout is for data."""
     sys.stdout.flush()
     stdout = os.dup(1)
     os.dup2(2, 1)
@@ -317,7 +323,7 @@ def _stdout_to_stderr() -> Iterator[None]:
         os.close(stdout)
 
 
-def _find_match_ends(problem: Problem) -> NDArray[np.bool_]:
+def _match_end_mask(problem: Problem) -> NDArray[np.bool_]:
     """Return whether each pair of nodes is an end of a match, shape (pairs of nodes,)."""
     is_end = np.zeros(problem.unary.size, dtype=bool)
     is_end[problem.sources] = True

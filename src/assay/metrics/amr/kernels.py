@@ -1,6 +1,6 @@
 """Weisfeiler-Leman kernels of AMR graphs: shared neighbourhoods (WLK), and the Wasserstein distance of nodes (WWLK).
 
-Each graph is prepared once (:func:`surroundings`, :func:`prepare`), and pairs of prepared graphs are compared.
+Each graph is prepared once (:func:`surroundings`, :func:`embed_nodes`), and pairs of prepared graphs are compared.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ DRAWS = 16
 _LOW, _HIGH, _TRIES = 0.2, 0.35, 10
 _QUANTILES = _LOW + (_HIGH - _LOW) * (1.0 - (1.0 - (np.arange(DRAWS) + 0.5) / DRAWS) ** (1.0 / _TRIES))
 #: A squared distance of unit vectors below this is rounding error: the nodes are equal. Scores are rounded to digits.
-_LEAST_SQUARED_DISTANCE, _SCORE_DIGITS = 1e-12, 12
+_MIN_SQUARED_DISTANCE, _SCORE_DIGITS = 1e-12, 12
 
 
 def unfold_constants(graph: Graph) -> tuple[list[str], list[tuple[int, str, int]]]:
@@ -49,7 +49,10 @@ def unfold_constants(graph: Graph) -> tuple[list[str], list[tuple[int, str, int]
 
 
 def surroundings(graph: Graph, iterations: int = 2) -> Surroundings:
-    """Return the sets of a graph that :func:`wlk` compares; compute them once for a graph in several pairs."""
+    """Return the sets of labels and triples of a graph that :func:`wlk` compares, one set per iteration from 0.
+
+    Compute them only once for a graph that occurs in several pairs.
+    """
     node_labels, edges = unfold_constants(graph)
     labels: list[Any] = list(node_labels)
     triples = {(labels[source], role, labels[target]) for source, role, target in edges}
@@ -65,18 +68,25 @@ def surroundings(graph: Graph, iterations: int = 2) -> Surroundings:
 
 
 def _digest_label(label: Hashable, adjacent: list[tuple[str, Any]]) -> bytes:
-    """Return a digest of 16 bytes for a label and its neighbours; in full, labels would grow with each iteration."""
+    """Return a digest of 16 bytes of a label, its neighbours and the roles between them.
+
+    Written out, labels would grow with each iteration.
+    """
     return hashlib.blake2b(repr((label, sorted(adjacent))).encode(), digest_size=16).digest()
 
 
 def compare_surroundings(first: Surroundings, second: Surroundings) -> float:
-    """Return the kernel of two graphs from their :func:`surroundings`, of equally many iterations; see :func:`wlk`."""
+    """Return the Weisfeiler-Leman kernel of two graphs, from 0 to 1, from their :func:`surroundings`.
+
+    Both must have the same number of iterations. See :func:`wlk` for the kernel.
+    """
     shared = first_total = second_total = 0.0
     for iteration, (left, right) in enumerate(zip(first, second, strict=True)):
         weight = 1.0 / (1 + iteration) ** 2
         shared += weight * len(left & right)
         first_total += weight * len(left)
         second_total += weight * len(right)
+    # a graph without a node is like another one without a node, and unlike any other
     if not first_total or not second_total:
         return float(first_total == second_total)
     return shared / math.sqrt(first_total * second_total)
@@ -136,14 +146,14 @@ class NodeEmbeddings:
     iterations: int
 
 
-def prepare(graph: Graph, vectors: NodeVectors, *, iterations: int = 2) -> NodeEmbeddings:
-    """Return the embeddings of a graph that :func:`wwlk` compares; compute them once for a graph in several pairs.
+def embed_nodes(graph: Graph, vectors: NodeVectors, *, iterations: int = 2) -> NodeEmbeddings:
+    """Return the node embeddings of a graph that :func:`wwlk` compares, in 128 bytes per pair of nodes.
 
-    They take 128 bytes per pair of nodes.
+    Compute them only once for a graph that occurs in several pairs.
     """
     labels, edges = unfold_constants(graph)
     node_count = len(labels)
-    base = np.array([vectors.label(label) for label in labels])
+    base = np.array([vectors.label_vector(label) for label in labels])
     weight_sums = np.zeros((node_count, node_count, DRAWS))
     degrees = np.zeros(node_count)
     for source, role, target in edges:
@@ -155,7 +165,7 @@ def prepare(graph: Graph, vectors: NodeVectors, *, iterations: int = 2) -> NodeE
     mean = weight_sums / np.maximum(degrees, 1)[:, None, None]
     step = np.ascontiguousarray(mean.transpose(2, 0, 1)) + np.eye(node_count)
     squares = _feature_products(base @ base.T, step, step, iterations).diagonal(axis1=1, axis2=2)
-    return NodeEmbeddings(base, step, np.sqrt(np.maximum(squares, _LEAST_SQUARED_DISTANCE)), iterations)
+    return NodeEmbeddings(base, step, np.sqrt(np.maximum(squares, _MIN_SQUARED_DISTANCE)), iterations)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -188,7 +198,9 @@ def _feature_products(
 
 
 def compare_embeddings(first: NodeEmbeddings, second: NodeEmbeddings) -> float:
-    """Return the kernel of two graphs prepared with equal iterations and vectors; see :func:`wwlk`.
+    """Return 1 minus the Wasserstein distance of two graphs, or 0 if that is negative, from their node embeddings.
+
+    Both must have been made with the same vectors and number of iterations. See :func:`wwlk` for the distance.
 
     Raises:
         MissingExtraError: POT is not installed.
@@ -198,11 +210,13 @@ def compare_embeddings(first: NodeEmbeddings, second: NodeEmbeddings) -> float:
     except ImportError as error:
         raise MissingExtraError("POT", "amr") from error
     products = _feature_products(first.vectors @ second.vectors.T, first.step, second.step, first.iterations)
-    cosine = products / (first.lengths[:, :, None] * second.lengths[:, None, :])
-    squares = 2.0 - 2.0 * cosine
-    cost = np.sqrt(np.where(squares < _LEAST_SQUARED_DISTANCE, 0.0, squares)).mean(axis=0)
-    masses = (np.full(size, 1.0 / size) for size in cost.shape)
-    plan = ot.emd(*masses, cost, center_dual=False, check_marginals=False)
+    cosines = products / (first.lengths[:, :, None] * second.lengths[:, None, :])
+    # of unit vectors
+    squared_distances = 2.0 - 2.0 * cosines
+    squared_distances[squared_distances < _MIN_SQUARED_DISTANCE] = 0.0
+    cost = np.sqrt(squared_distances).mean(axis=0)
+    first_masses, second_masses = (np.full(node_count, 1.0 / node_count) for node_count in cost.shape)
+    plan = ot.emd(first_masses, second_masses, cost, center_dual=False, check_marginals=False)
     # sums in another order differ in the last digits, and graphs at equal distance must have equal scores
     return round(float(np.clip(1.0 - (plan * cost).sum(), 0.0, 1.0)), _SCORE_DIGITS)
 
@@ -216,8 +230,8 @@ def wwlk(first: Graph, second: Graph, vectors: NodeVectors, *, iterations: int =
     graph have equal mass, constants included, and the optimal transport is exact.
 
     The authors' program draws edge weights and the vectors of unknown labels, and averages the distances over several
-    draws. Here both are functions of the names (:func:`NodeVectors.label`, and 16 weights per role), so that a score
-    depends only on the two graphs and the vectors.
+    draws. Here both are functions of the names (:meth:`NodeVectors.label_vector`, and 16 weights per role), so that a
+    score depends only on the two graphs and the vectors.
 
     Args:
         first: a graph as :func:`assay.amr.normalized` returns it.
@@ -229,5 +243,5 @@ def wwlk(first: Graph, second: Graph, vectors: NodeVectors, *, iterations: int =
         MissingExtraError: POT is not installed.
     """
     return compare_embeddings(
-        prepare(first, vectors, iterations=iterations), prepare(second, vectors, iterations=iterations)
+        embed_nodes(first, vectors, iterations=iterations), embed_nodes(second, vectors, iterations=iterations)
     )

@@ -32,15 +32,15 @@ _ASPECTS_WITH: Final = {
     "concept_weight": ("s2match",),
     "engine": ("smatch",),
 }
-_GLOBAL = "Opitz and Frank 2022, SBERT studies Meaning Representations"
-_FINE = "Damonte, Cohen and Satta 2017, An Incremental Parser for Abstract Meaning Representation"
-_KERNEL = "Opitz, Daza and Frank 2021, Weisfeiler-Leman in the Bamboo"
+_GLOBAL_CITATION = "Opitz and Frank 2022, SBERT studies Meaning Representations"
+_ASPECT_CITATION = "Damonte, Cohen and Satta 2017, An Incremental Parser for Abstract Meaning Representation"
+_KERNEL_CITATION = "Opitz, Daza and Frank 2021, Weisfeiler-Leman in the Bamboo"
 _CITATIONS: Final = {
     "smatch": "Cai and Knight 2013, Smatch; Opitz 2023, SMATCH++",
-    "wlk": _KERNEL,
-    "wwlk": _KERNEL,
+    "wlk": _KERNEL_CITATION,
+    "wwlk": _KERNEL_CITATION,
     "s2match": "Opitz, Parcalabescu and Frank 2020, AMR Similarity Metrics from Principles",
-    **dict.fromkeys((*SETS, "unlabeled", "coreference", "srl"), _FINE),
+    **dict.fromkeys((*SETS, "unlabeled", "coreference", "srl"), _ASPECT_CITATION),
 }
 
 
@@ -75,7 +75,7 @@ class Amr(Metric):
         perfect=1.0,
         reads_graphs=True,
         whole="amr",
-        citation=_GLOBAL,
+        citation=_GLOBAL_CITATION,
         subject="ASPECT",
         provider=("penman", "scipy"),
         extra="amr",
@@ -89,14 +89,20 @@ class Amr(Metric):
             return
         self._check_options()
         self.redeclare(
-            aspect=self.subject, citation=_CITATIONS.get(self.subject, _GLOBAL), provider=self._packages_needed()
+            aspect=self.subject,
+            citation=_CITATIONS.get(self.subject, _GLOBAL_CITATION),
+            provider=self._required_packages(),
         )
 
     def _check_options(self) -> None:
-        """Raise InputError if the aspect does not exist, or an option does not fit it."""
+        """Check that the aspect exists and that the options fit it.
+
+        Raises:
+            InputError: it does not, one does not, or the aspect needs word vectors and none are given.
+        """
         if self.subject not in _NAMES:
             raise InputError(unknown_name("metric 'amr' has no aspect", self.subject, (*_NAMES, _ALL)))
-        for name, _ in self._changed():
+        for name, _ in self._changed_options():
             if not self.takes(name):
                 aspects = ", ".join(_ASPECTS_WITH[name])
                 raise InputError(f"metric 'amr:{self.subject}' does not take {name}; {aspects} do")
@@ -105,8 +111,8 @@ class Amr(Metric):
         if self.engine == "smatchpp" and (self.solver != "exact" or not self.standardize):
             raise InputError("metric 'amr:smatch': engine=smatchpp aligns optimally and standardizes only")
 
-    def _packages_needed(self) -> tuple[str, ...]:
-        """Return the packages that compute the aspect; their versions may change a score, and are in the signature."""
+    def _required_packages(self) -> tuple[str, ...]:
+        """Return the names on PyPI of the packages that compute the aspect, whose versions the signature includes."""
         packages = ["penman"]
         if self.subject in ALIGNED:
             packages.append("scipy")
@@ -126,7 +132,7 @@ class Amr(Metric):
             return (self,)
         if not self.vectors:
             raise InputError(f"metric {str(self)!r} needs word vectors for some aspects: write amr:all,vectors=FILE")
-        changed = {name: getattr(self, name) for name, _ in self._changed()}
+        changed = {name: getattr(self, name) for name, _ in self._changed_options()}
         metrics = []
         for aspect in ASPECTS:
             options = {name: value for name, value in changed.items() if aspect in _ASPECTS_WITH.get(name, _NAMES)}
@@ -134,7 +140,7 @@ class Amr(Metric):
         return tuple(metrics)
 
     def takes(self, name: str) -> bool:
-        """Tell whether the aspect accepts an option; see :class:`Metric`."""
+        """Tell whether an option affects the aspect; ``amr:all`` takes every option."""
         return self.subject == _ALL or self.subject in _ASPECTS_WITH.get(name, _NAMES)
 
     def settings(self) -> AspectSettings:
@@ -145,19 +151,24 @@ class Amr(Metric):
         """
         self._refuse_all()
         return AspectSettings(
-            self.subject,
-            self.solver,
-            self.seed,
-            self.standardize,
-            self.iterations,
-            self.vectors or "",
-            self.cutoff,
-            self.diffsense,
-            self.concept_weight,
+            aspect=self.subject,
+            solver=self.solver,
+            seed=self.seed,
+            standardize=self.standardize,
+            iterations=self.iterations,
+            vectors=self.vectors or "",
+            cutoff=self.cutoff,
+            diffsense=self.diffsense,
+            concept_weight=self.concept_weight,
         )
 
     def check_available(self) -> None:
-        """Return if the packages are installed, and word vectors and parser exist."""
+        """Check that the packages are installed, and that the word vectors and the parser exist.
+
+        Raises:
+            InputError: there are no such word vectors, or there is no such parser.
+            UnavailableError: a package is not installed.
+        """
         super().check_available()
         if self.vectors:
             from assay.metrics.words import check_source
@@ -176,7 +187,8 @@ class Amr(Metric):
         """Return the paths of the word vectors and of the parser's folder, if there are any."""
         from assay.metrics.amr.parsing import PARSER
 
-        return tuple(path for path in (self.vectors, (self.parser or "").removeprefix(PARSER)) if path)
+        parser_folder = (self.parser or "").removeprefix(PARSER)
+        return tuple(path for path in (self.vectors, parser_folder) if path)
 
     def needs(self) -> Engine:
         """Return the engine that compares graphs, which all aspects share."""
@@ -204,12 +216,18 @@ class Amr(Metric):
         try:
             values: NDArray[np.float64] = open_session(self.needs()).score([self], batch).values[:, 0]
         except (AssayError, KeyboardInterrupt):
+            # ends the processes, which may be in the middle of a chunk
             release_sessions()
             raise
         return values
 
     def data_signature(self) -> dict[str, str]:
-        """Return the digests of the word vectors and of the parser's model, with the version of amrlib."""
+        """Return the digests of the word vectors and of the parser's model, if any, and with it amrlib's version.
+
+        Raises:
+            InputError: there are no such word vectors, or there is no such parser.
+            UnavailableError: there is a parser, and amrlib is not installed.
+        """
         signature: dict[str, str] = {}
         if self.vectors:
             from assay.metrics.words import check_source, source_digest
@@ -224,7 +242,7 @@ class Amr(Metric):
         return signature
 
     def signature(self) -> dict[str, str]:
-        """Return the signature without the options that the aspect does not accept; see :class:`Metric`."""
+        """Return everything that changes the score, in a fixed order, without the options that the aspect refuses."""
         return {key: value for key, value in super().signature().items() if self.takes(key)}
 
     def _refuse_all(self) -> None:

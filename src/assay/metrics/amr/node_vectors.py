@@ -50,14 +50,15 @@ class NodeVectors:
         """The SHA-256 digest of the table in hexadecimal."""
         return self._table.digest
 
-    def word(self, word: str) -> NDArray[np.float64] | None:
+    def word_vector(self, word: str) -> NDArray[np.float64] | None:
         """Return the vector of a word as written, shape ``(dimensions,)``, or None if it is unknown."""
         if word not in self._word_vectors:
-            row = self._table.lookup([word])
-            self._word_vectors[word] = self._table.rows(row)[0].astype(np.float64) if row[0] >= 0 else None
+            rows = self._table.find_rows([word])
+            is_known = rows[0] >= 0
+            self._word_vectors[word] = self._table.vectors_at(rows)[0].astype(np.float64) if is_known else None
         return self._word_vectors[word]
 
-    def known(self, label: str) -> NDArray[np.float64] | None:
+    def known_vector(self, label: str) -> NDArray[np.float64] | None:
         """Return the vector of a node label, shape ``(dimensions,)``, or None if none of its words is known.
 
         It is the mean of the vectors of the known words of :func:`label_words`. For a number that is no known word, it
@@ -68,26 +69,26 @@ class NodeVectors:
             self._known_vectors[label] = self._mean_word_vector(label)
         return self._known_vectors[label]
 
-    def label(self, label: str) -> NDArray[np.float64]:
-        """Return the vector of a node label, shape ``(dimensions,)``: :meth:`known`, or one drawn from its text.
+    def label_vector(self, label: str) -> NDArray[np.float64]:
+        """Return the vector of a node label, shape ``(dimensions,)``: :meth:`known_vector`, or one drawn from its text.
 
         Opitz, Daza and Frank draw the vector of a label without a known word at random, uniform in ±.05. Here the
         numbers are a function of the label (its SHAKE-256 digest), so that they are the same on every machine.
         """
         if label not in self._label_vectors:
-            vector = self.known(label)
+            vector = self.known_vector(label)
             if vector is None:
                 vector = draw_uniform(label, self.dimensions, -_MAX_DRAWN_COORDINATE, _MAX_DRAWN_COORDINATE)
             self._label_vectors[label] = vector
         return self._label_vectors[label]
 
     def _mean_word_vector(self, label: str) -> NDArray[np.float64] | None:
-        """Return the vector of a node label; see :meth:`known`."""
+        """Return the vector of a node label as :meth:`known_vector` does, computed without the cache."""
         words = label_words(label)
-        vectors = [vector for vector in map(self.word, words) if vector is not None]
+        vectors = [vector for vector in map(self.word_vector, words) if vector is not None]
         if not vectors and len(words) == 1 and words[0].isnumeric():
             for position, digit in enumerate(words[0], 1):
-                vector = self.word(digit)
+                vector = self.word_vector(digit)
                 if vector is not None:
                     vectors.append(vector / position)
         return np.asarray(np.mean(vectors, axis=0)) if vectors else None
@@ -114,31 +115,36 @@ def draw_uniform(text: str, count: int, low: float, high: float) -> NDArray[np.f
     They are read from the SHAKE-256 digest of the UTF-8 text, eight little-endian bytes per number. Unlike the numbers
     of a library's seeded generator, they cannot change with its version.
     """
+    # "surrogatepass", since a text may have an unpaired surrogate
     digest = hashlib.shake_256(text.encode("utf-8", "surrogatepass")).digest(8 * count)
     return np.asarray(np.frombuffer(digest, dtype="<u8") / 2.0**64 * (high - low) + low)
 
 
-def max_indegree(first: Graph, second: Graph, vectors: NodeVectors) -> float:
-    """Return how similar the nodes with the most incoming edges are, from 0 to 1; see :func:`best_connected`."""
-    return _concept_cosine(first, best_connected(first, "in"), second, best_connected(second, "in"), vectors)
+def max_indegree_similarity(first: Graph, second: Graph, vectors: NodeVectors) -> float:
+    """Return the similarity of the nodes with the most incoming edges, from 0 to 1 (:func:`best_connected_node`)."""
+    return _concept_cosine(first, best_connected_node(first, "in"), second, best_connected_node(second, "in"), vectors)
 
 
-def max_outdegree(first: Graph, second: Graph, vectors: NodeVectors) -> float:
-    """Return how similar the nodes with the most outgoing edges are, from 0 to 1; see :func:`best_connected`."""
-    return _concept_cosine(first, best_connected(first, "out"), second, best_connected(second, "out"), vectors)
+def max_outdegree_similarity(first: Graph, second: Graph, vectors: NodeVectors) -> float:
+    """Return the similarity of the nodes with the most outgoing edges, from 0 to 1 (:func:`best_connected_node`)."""
+    return _concept_cosine(
+        first, best_connected_node(first, "out"), second, best_connected_node(second, "out"), vectors
+    )
 
 
-def max_degree(first: Graph, second: Graph, vectors: NodeVectors) -> float:
-    """Return how similar the nodes with the most edges are, from 0 to 1; see :func:`best_connected`."""
-    return _concept_cosine(first, best_connected(first, "both"), second, best_connected(second, "both"), vectors)
+def max_degree_similarity(first: Graph, second: Graph, vectors: NodeVectors) -> float:
+    """Return the similarity of the nodes with the most edges, from 0 to 1 (:func:`best_connected_node`)."""
+    return _concept_cosine(
+        first, best_connected_node(first, "both"), second, best_connected_node(second, "both"), vectors
+    )
 
 
 def root_similarity(first: Graph, second: Graph, vectors: NodeVectors) -> float:
-    """Return how similar the roots of two graphs are, from 0 to 1 (Opitz and Frank 2022, section 4.2)."""
+    """Return the similarity of the roots of two graphs, from 0 to 1 (Opitz and Frank 2022, section 4.2)."""
     return _concept_cosine(first, first.root, second, second.root, vectors)
 
 
-def best_connected(graph: Graph, direction: Direction) -> int:
+def best_connected_node(graph: Graph, direction: Direction) -> int:
     """Return the node with the most edges in a direction (Opitz and Frank 2022, section 4.2).
 
     An attribute counts as an outgoing edge of its node; its constant is no candidate. The paper does not say how ties
@@ -187,15 +193,17 @@ def _hops_from_root(graph: Graph) -> list[int]:
 
 
 def _concept_cosine(first: Graph, first_node: int, second: Graph, second_node: int, vectors: NodeVectors) -> float:
-    """Return the cosine of the concepts of two nodes, at least 0.
+    """Return the cosine of the concepts of two nodes, from 0 to 1; a negative cosine counts as 0.
 
     It is 1 for concepts with the same words, whatever their senses, and 0 if a concept has no known word.
     """
     left, right = first.concepts[first_node], second.concepts[second_node]
     if label_words(left) == label_words(right):
         return 1.0
-    left_vector, right_vector = vectors.known(left), vectors.known(right)
+    left_vector, right_vector = vectors.known_vector(left), vectors.known_vector(right)
     if left_vector is None or right_vector is None:
         return 0.0
-    lengths = float(np.sqrt((left_vector @ left_vector) * (right_vector @ right_vector)))
-    return min(1.0, max(0.0, float(left_vector @ right_vector) / lengths)) if lengths else 0.0
+    length_product = float(np.sqrt((left_vector @ left_vector) * (right_vector @ right_vector)))
+    if not length_product:
+        return 0.0
+    return min(1.0, max(0.0, float(left_vector @ right_vector) / length_product))

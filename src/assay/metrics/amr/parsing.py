@@ -29,7 +29,7 @@ _REMEDY = (
 
 
 def check_parser(parser: str) -> None:
-    """Return if *parser* has the form ``amrlib:FOLDER``, the folder exists and amrlib is installed.
+    """Check that *parser* has the form ``amrlib:FOLDER``, that the folder exists and that amrlib is installed.
 
     Raises:
         InputError: it has another form, or there is no such folder.
@@ -48,7 +48,8 @@ def parser_digest(parser: str) -> str:
     """Return the name of the model's folder and 16 digits of a SHA-256 digest of its files, joined by ``@``.
 
     Raises:
-        InputError, UnavailableError: see :func:`check_parser`.
+        InputError: the parser is no ``amrlib:FOLDER`` with an existing folder.
+        UnavailableError: amrlib is not installed.
     """
     check_parser(parser)
     folder = user_path(parser.removeprefix(PARSER))
@@ -61,7 +62,8 @@ def load_parser(parser: str) -> Any:
     """Return the model of a parser; the last one stays in memory.
 
     Raises:
-        InputError, UnavailableError: see :func:`check_parser`.
+        InputError: the parser is no ``amrlib:FOLDER`` with an existing folder.
+        UnavailableError: amrlib is not installed.
     """
     check_parser(parser)
     # amrlib prints its progress, and stdout is for data
@@ -73,8 +75,8 @@ def parse_texts(parser: str, texts: Sequence[str]) -> dict[str, str]:
     """Return the graph of each text in Penman notation.
 
     Raises:
-        InputError: see :func:`check_parser`; or the parser returns no graph for a text.
-        UnavailableError: see :func:`check_parser`.
+        InputError: there is no such parser, or it returns no graph for a text.
+        UnavailableError: amrlib is not installed.
     """
     model = load_parser(parser)
     with contextlib.redirect_stdout(io.StringIO()):
@@ -122,13 +124,15 @@ def graphs_of(batch: Batch, parser: str = "") -> tuple[Sequence[str], Sequence[s
         UnavailableError: the parser is unavailable.
     """
     first, second = _graphs_in_data(batch)
-    missing = {"references": _texts_without_graph(batch.references, first)}
-    missing["candidates"] = _texts_without_graph(batch.candidates, second)
+    missing = {
+        "references": _texts_without_graph(batch.references, first),
+        "candidates": _texts_without_graph(batch.candidates, second),
+    }
     texts = [*missing["references"], *missing["candidates"]]
     if not texts:
         return first, second
     if not parser:
-        counts = " and ".join(f"{len(absent)} of {len(batch)} {side}" for side, absent in missing.items() if absent)
+        counts = " and ".join(f"{len(column)} of {len(batch)} {side}" for side, column in missing.items() if column)
         raise InputError(f"no AMR graph for {counts} (such as {texts[0][:_MAX_SHOWN_CHARACTERS]!r}); {_REMEDY}")
     parsed = parse_texts(parser, sorted(set(texts)))
     return _fill_missing_graphs(batch.references, first, parsed), _fill_missing_graphs(batch.candidates, second, parsed)
@@ -139,5 +143,5 @@ def _texts_without_graph(texts: Sequence[str], graphs: Sequence[str]) -> list[st
 
 
 def _fill_missing_graphs(texts: Sequence[str], graphs: Sequence[str], parsed: dict[str, str]) -> list[str]:
-    """Return the graphs, each missing one replaced by the parsed graph of its text."""
+    """Return the graphs with each missing one replaced by the parsed graph of its text."""
     return [graph if graph.strip() else parsed[text] for text, graph in zip(texts, graphs, strict=True)]

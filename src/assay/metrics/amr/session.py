@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import UnavailableError
-from assay.lexicon.texts import in_order
+from assay.lexicon.texts import sorted_pair
 from assay.metrics.amr.aspect import AspectSettings
 from assay.metrics.amr.comparison import Comparer
 from assay.metrics.amr.parsing import graphs_of, load_parser_for
 from assay.metrics.work import Scores
 from assay.processes import Crew, NotForWorkersError
-from assay.progress import tell_share
+from assay.progress import report_share
 
 if TYPE_CHECKING:
     from assay.metrics.amr.metric import Amr
@@ -51,9 +51,14 @@ class Workers:
         self._crew: Crew[_Chunk] | None = None
 
     def compare(self, aspects: Sequence[AspectSettings], pairs: Sequence[tuple[str, str]]) -> _ScoresAndSeconds:
-        """Return scores and seconds; see :meth:`Comparer.compare`. The seconds are summed over all processes.
+        """Return the scores of n pairs in m aspects, and the seconds that each aspect took, summed over all processes.
+
+        Args:
+            aspects: the m aspects.
+            pairs: the n pairs of graphs, in Penman notation.
 
         Raises:
+            InputError: a text is no graph, or the word vectors are missing or broken.
             WorkerDiedError: some pairs ended two processes, for example because memory ran out.
         """
         if self._processes == 1 or (self._crew is None and len(pairs) < MIN_PAIRS_FOR_PROCESSES):
@@ -68,14 +73,16 @@ class Workers:
         scored_pairs = 0
         with closing(self._crew.map(chunks)) as outcomes:
             for (start, _, chunk), outcome in outcomes:
+                # a chunk that cannot be sent to a process is compared in this one
                 if isinstance(outcome, NotForWorkersError):
                     outcome = self._comparer.compare(aspects, chunk)
                 elif isinstance(outcome, Exception):
                     raise outcome
-                scores[start : start + len(chunk)] = outcome[0]
-                seconds += outcome[1]
+                chunk_scores, chunk_seconds = outcome
+                scores[start : start + len(chunk)] = chunk_scores
+                seconds += chunk_seconds
                 scored_pairs += len(chunk)
-                tell_share(scored_pairs / len(pairs))
+                report_share(scored_pairs / len(pairs))
         return scores, seconds
 
     def close(self) -> None:
@@ -91,7 +98,7 @@ _comparer: Comparer | None = None
 
 
 def _compare_in_process(chunk: _Chunk) -> _ScoresAndSeconds:
-    """Return scores and seconds of a chunk, in a process of the crew; see :meth:`Comparer.compare`."""
+    """Return the scores of a chunk's pairs and the seconds of each aspect; runs in a process of the crew."""
     global _comparer
     if _comparer is None:
         # POT would import each of these libraries that is installed, which takes seconds and memory
@@ -124,7 +131,11 @@ class AmrEngine:
 
 
 class AmrSession:
-    """A session that scores a batch under several AMR metrics at once."""
+    """A session that scores a batch under several AMR metrics at once.
+
+    Args:
+        engine: the settings of the session.
+    """
 
     def __init__(self, engine: AmrEngine) -> None:
         self._workers = Workers(engine.processes)
@@ -132,10 +143,17 @@ class AmrSession:
         self._parser = engine.parser
         self._compared_pair_count = 0
         self._load_seconds = 0.0
-        self._warm: set[AspectSettings] = set()
+        self._warmed_up: set[AspectSettings] = set()
 
     def score(self, metrics: Sequence[Metric], batch: Batch, again: Collection[str] = ()) -> Scores:
-        """See :meth:`assay.metrics.work.Session.score`; duplicate pairs of graphs, in either order, are compared once.
+        """Return the scores of a batch under several metrics, without flags, and the seconds of each metric.
+
+        Duplicate pairs of graphs, in either order, are compared once.
+
+        Args:
+            metrics: the metrics, each one aspect.
+            batch: the pairs.
+            again: not used, since nothing is kept between batches.
 
         Raises:
             InputError: a pair has no graph, or one that cannot be read.
@@ -146,15 +164,16 @@ class AmrSession:
         first, second = graphs_of(batch, self._parser)
         loading_seconds = self._warm_up(aspects, first, second)
         self._load_seconds += loading_seconds
-        pairs = [in_order(left, right) for left, right in zip(first, second, strict=True)]
+        pairs = [sorted_pair(left, right) for left, right in zip(first, second, strict=True)]
         row_of = {pair: row for row, pair in enumerate(dict.fromkeys(pairs))}
         scores, seconds = self._workers.compare(aspects, list(row_of))
         self._compared_pair_count += len(row_of)
         values = scores[[row_of[pair] for pair in pairs]].reshape(len(batch), len(metrics))
         # the seconds are summed over parallel processes: divide the time that passed in proportion to them
         elapsed = time.perf_counter() - started - loading_seconds
-        share = seconds / seconds.sum() if seconds.sum() else np.full(len(metrics), 1 / len(metrics))
-        return Scores(values, np.zeros(values.shape, dtype=np.uint8), elapsed * share)
+        total = seconds.sum()
+        shares = seconds / total if total else np.full(len(metrics), 1 / len(metrics))
+        return Scores(values, np.zeros(values.shape, dtype=np.uint8), elapsed * shares)
 
     def _warm_up(self, aspects: Sequence[AspectSettings], first: Sequence[str], second: Sequence[str]) -> float:
         """Compare the first pair in all aspects that are new here, so that imports and files count as loading.
@@ -162,16 +181,16 @@ class AmrSession:
         Returns:
             The seconds that this took; 0 if there was nothing to do.
         """
-        new = [aspect for aspect in aspects if aspect not in self._warm]
-        if not new or not first:
+        new_aspects = [aspect for aspect in aspects if aspect not in self._warmed_up]
+        if not new_aspects or not first:
             return 0.0
         started = time.perf_counter()
-        self._workers.compare(new, [in_order(first[0], second[0])])
-        self._warm.update(new)
+        self._workers.compare(new_aspects, [sorted_pair(first[0], second[0])])
+        self._warmed_up.update(new_aspects)
         return time.perf_counter() - started
 
     def cost(self) -> dict[str, Any]:
-        """Return the number of pairs compared, without duplicates, of processes, and the seconds of loading."""
+        """Return the seconds of loading, the number of distinct pairs compared, and the number of processes."""
         return {
             "load_seconds": round(self._load_seconds, 3),
             "graph_pairs": self._compared_pair_count,
@@ -179,7 +198,7 @@ class AmrSession:
         }
 
     def close(self) -> None:
-        """See :meth:`assay.metrics.work.Session.close`."""
+        """End the processes, and release graphs and word vectors."""
         self._workers.close()
 
 
@@ -231,7 +250,12 @@ class SmatchppSession:
         self._load_seconds = 0.0
 
     def score(self, metrics: Sequence[Metric], batch: Batch, again: Collection[str] = ()) -> Scores:
-        """See :meth:`assay.metrics.work.Session.score`.
+        """Return the scores of a batch, the same for each metric, without flags, and the seconds that they took.
+
+        Args:
+            metrics: the metrics, all of them Smatch.
+            batch: the pairs.
+            again: not used, since nothing is kept between batches.
 
         Raises:
             InputError: a pair has no graph.
@@ -239,16 +263,18 @@ class SmatchppSession:
         self._load_seconds += load_parser_for(batch, self._parser)
         started = time.perf_counter()
         pairs = zip(*graphs_of(batch, self._parser), strict=True)
-        # from counts, since the package rounds its F1; triples are distinct, so both sides count the same matches
+        # from counts (the matches of either side, the triples of either side), since the package rounds its F1; triples
+        # are distinct, so both sides count the same matches
         counts = np.array([self._measure.process_pair(*pair)[0]["main"] for pair in pairs]).reshape(-1, 4)
-        values = 2.0 * counts[:, 0] / (counts[:, 2] + counts[:, 3])
+        matches, first_triples, second_triples = counts[:, 0], counts[:, 2], counts[:, 3]
+        values = 2.0 * matches / (first_triples + second_triples)
         self._compared_pair_count += len(batch)
         columns = np.repeat(values.reshape(-1, 1), len(metrics), axis=1)
         seconds = np.full(len(metrics), time.perf_counter() - started)
         return Scores(columns, np.zeros(columns.shape, dtype=np.uint8), seconds)
 
     def cost(self) -> dict[str, Any]:
-        """Return the number of pairs compared, and the seconds that loading the parser took."""
+        """Return the seconds that loading the parser took, and the number of pairs compared."""
         return {"load_seconds": round(self._load_seconds, 3), "graph_pairs": self._compared_pair_count}
 
     def close(self) -> None:

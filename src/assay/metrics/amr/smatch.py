@@ -59,21 +59,21 @@ def f1(matched: float, first: float, second: float) -> float:
 
 
 def smatch_f1(matched: float, first: Triples, second: Triples, concept_weight: float = 1.0) -> float:
-    """Return the F1 of two sets of triples whose matching triples have the total weight *matched*.
+    """Return the F1 of two sets of triples, from 0 to 1; 1 if both are empty, 0 if only one is.
 
     Args:
-        matched: the value of an alignment.
+        matched: the total weight of the matching triples, the value of an alignment.
         first, second: the triples of the two graphs.
         concept_weight: the weight of a concept; other triples have the weight 1.
     """
     extra_weight = concept_weight - 1.0
-    return f1(
-        matched, len(first) + extra_weight * len(first.concepts), len(second) + extra_weight * len(second.concepts)
-    )
+    first_weight = len(first) + extra_weight * len(first.concepts)
+    second_weight = len(second) + extra_weight * len(second.concepts)
+    return f1(matched, first_weight, second_weight)
 
 
 def set_f1(first: frozenset[str], second: frozenset[str]) -> float:
-    """Return the F1 of two sets of labels; see :func:`assay.metrics.amr.smatch.f1`."""
+    """Return the F1 of two sets of labels, from 0 to 1; 1 if both are empty, 0 if only one is."""
     return f1(len(first & second), len(first), len(second))
 
 
@@ -89,11 +89,11 @@ def frames(graph: Graph) -> frozenset[str]:
 
 def named_entities(graph: Graph) -> frozenset[str]:
     """Return the concepts of nodes that have a name."""
-    named = [source for source, role, _ in (*graph.relations, *graph.attributes) if role == "name"]
-    return frozenset(graph.concepts[node] for node in named)
+    named_nodes = [source for source, role, _ in (*graph.relations, *graph.attributes) if role == "name"]
+    return frozenset(graph.concepts[node] for node in named_nodes)
 
 
-def negation(graph: Graph) -> frozenset[str]:
+def negated_concepts(graph: Graph) -> frozenset[str]:
     """Return the concepts that are negated.
 
     Only ``:polarity -`` negates; ``:polarity (a / amr-unknown)`` is a question (AMR guidelines 1.2.6). The scripts of
@@ -104,7 +104,7 @@ def negation(graph: Graph) -> frozenset[str]:
     )
 
 
-def unlabeled(graph: Graph) -> Triples:
+def unlabeled_triples(graph: Graph) -> Triples:
     """Return the triples of a graph without the labels of its relations and attributes."""
     triples = triples_of(graph)
     relations = [(source, _ANY_LABEL, target) for source, _, target in triples.relations]
@@ -114,15 +114,15 @@ def unlabeled(graph: Graph) -> Triples:
     return Triples(triples.concepts, tuple(dict.fromkeys(relations)), tuple(dict.fromkeys(attributes)))
 
 
-def coreference(graph: Graph) -> Triples:
-    """Return the relations to nodes with several incoming relations, and the concepts at their ends."""
+def coreference_triples(graph: Graph) -> Triples:
+    """Return the relations of a graph to nodes with several incoming relations, and the concepts at their ends."""
     indegrees = Counter(target for _, _, target in graph.relations)
     reentrant = [relation for relation in graph.relations if indegrees[relation[2]] > 1]
     return _triples_with_concepts(graph, reentrant, [])
 
 
-def srl(graph: Graph) -> Triples:
-    """Return the core arguments of predicates (``:ARG0`` and so on), and the concepts at their ends."""
+def srl_triples(graph: Graph) -> Triples:
+    """Return the core arguments (``:ARG0`` and so on) of a graph's predicates, and the concepts at their ends."""
     relations = [relation for relation in graph.relations if _CORE_ROLE.match(relation[1])]
     attributes = [attribute for attribute in graph.attributes if _CORE_ROLE.match(attribute[1])]
     return _triples_with_concepts(graph, relations, attributes)
@@ -146,12 +146,17 @@ def _triples_with_concepts(
 
 
 #: Aspect -> the labels of a graph that are compared.
-LABEL_SETS = {"frames": frames, "named-entities": named_entities, "negation": negation, "concepts": concepts}
+LABEL_SETS = {"frames": frames, "named-entities": named_entities, "negation": negated_concepts, "concepts": concepts}
 #: Aspect -> the triples of a graph that are aligned and compared.
-PARTS = {"smatch": triples_of, "unlabeled": unlabeled, "coreference": coreference, "srl": srl}
+PARTS = {
+    "smatch": triples_of,
+    "unlabeled": unlabeled_triples,
+    "coreference": coreference_triples,
+    "srl": srl_triples,
+}
 
 
-def quantifiers(first: Graph, second: Graph) -> float:
+def quantifier_overlap(first: Graph, second: Graph) -> float:
     """Return the normalised overlap of the quantifiers of two graphs, from 0 to 1 (Opitz and Frank 2022, section 4.2).
 
     Twice the number of shared quantifiers divided by the number in both graphs, repetitions included. It is 1 if
@@ -185,26 +190,26 @@ def find_quantifiers(graph: Graph) -> Counter[str]:
         >>> find_quantifiers(parse_graph("(c / cat :quant (m / more-than :op1 2) :mod (a / all))"))
         Counter({'more-than': 1, 'all': 1, '2': 1})
     """
-    concepts = [concept.lower() for concept in graph.concepts]
+    lowercase_concepts = [concept.lower() for concept in graph.concepts]
     amounts, degrees = set(), set()
     for source, role, target in graph.relations:
-        if _is_amount(concepts[source], role.lower()):
+        if _is_role_of_amount(lowercase_concepts[source], role.lower()):
             amounts.add(target)
-        elif role.lower() == "degree" or concepts[source] == "have-degree-91":
+        elif role.lower() == "degree" or lowercase_concepts[source] == "have-degree-91":
             degrees.add(target)
     counts: Counter[str] = Counter()
-    for node, concept in enumerate(concepts):
+    for node, concept in enumerate(lowercase_concepts):
         is_amount = node in amounts and not _MEASURE.fullmatch(concept)
         if is_amount or (concept in _QUANTIFIER_OF and node not in degrees):
             counts[_QUANTIFIER_OF.get(concept, concept)] += 1
     for source, role, constant in graph.attributes:
         is_number_of_amount = source in amounts and _NUMBER_ROLE.fullmatch(role.lower())
-        if is_number_of_amount or _is_amount(concepts[source], role.lower()):
+        if is_number_of_amount or _is_role_of_amount(lowercase_concepts[source], role.lower()):
             counts[_normalised_number(constant)] += 1
     return counts
 
 
-def _is_amount(concept: str, role: str) -> bool:
+def _is_role_of_amount(concept: str, role: str) -> bool:
     return role == "quant" or (concept == _QUANTIFIER_FRAME and role in _AMOUNTS)
 
 
@@ -245,16 +250,18 @@ class ConceptSimilarity:
         return similarity
 
     def _compare_concepts(self, first: str, second: str) -> float:
-        """Return the similarity of two concepts, computed without the cache."""
+        """Return the similarity of two concepts, from 0 to 1, computed without the cache."""
         if first == second:
             return 1.0
         lemmas = _SENSE.sub("", first), _SENSE.sub("", second)
         if lemmas[0] == lemmas[1]:
             return self.diffsense
-        left, right = map(self.vectors.known, (first, second))
+        left, right = self.vectors.known_vector(first), self.vectors.known_vector(second)
         if left is None or right is None:
             return 0.0
         cosine = float(left @ right / (np.linalg.norm(left) * np.linalg.norm(right)))
+        # written with "not" so that NaN, the cosine of a zero vector, also counts as 0
         if not cosine > self.cutoff:
             return 0.0
-        return min(1.0, cosine) * (1.0 if lemmas == (first, second) else self.diffsense)
+        has_sense = lemmas != (first, second)
+        return min(1.0, cosine) * (self.diffsense if has_sense else 1.0)

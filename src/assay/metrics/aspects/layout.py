@@ -77,7 +77,8 @@ class Layout:
             raise InputError("layout: it has no aspect")
         self._check_names()
         previous, end = "", 0
-        for name, first, stop in sorted(self.aspects, key=lambda aspect: aspect[1:]):
+        by_range = sorted(self.aspects, key=lambda aspect: aspect[1:])
+        for name, first, stop in by_range:
             if not 0 <= first < stop:
                 raise InputError(f"layout: {name} has the range {first} to {stop}; the first must be below the end")
             if first < end:
@@ -89,6 +90,11 @@ class Layout:
             previous, end = name, stop
 
     def _check_names(self) -> None:
+        """Check that the names of the aspects are valid and distinct.
+
+        Raises:
+            InputError: a name is not.
+        """
         names = self.names
         for name in names:
             if _ASPECT_NAME.fullmatch(name) is None or name in (OVERALL, RESIDUAL):
@@ -105,14 +111,14 @@ class Layout:
         return tuple(name for name, _, _ in self.aspects)
 
     @property
-    def residual(self) -> tuple[int, int]:
+    def residual_range(self) -> tuple[int, int]:
         """The first dimension of the residual, and one past its last; both are equal if there is no residual."""
         return max(stop for _, _, stop in self.aspects), self.dimensions
 
     @property
     def parts(self) -> tuple[str, ...]:
         """The names of the parts with a score: the aspects, and the residual if there is one."""
-        first, stop = self.residual
+        first, stop = self.residual_range
         return self.names if first == stop else (*self.names, RESIDUAL)
 
     def range_of(self, part: str) -> tuple[int, int]:
@@ -124,7 +130,7 @@ class Layout:
         if part not in self.parts:
             raise InputError(unknown_name("the layout has no aspect", part, self.parts))
         if part == RESIDUAL:
-            return self.residual
+            return self.residual_range
         return next((first, stop) for name, first, stop in self.aspects if name == part)
 
     @property
@@ -147,7 +153,7 @@ def even_layout(names: Sequence[str], width: int, dimensions: int) -> Layout:
     return Layout(tuple((name, i * width, (i + 1) * width) for i, name in enumerate(names)), dimensions)
 
 
-def read_published(text: str, where: str, dimensions: int) -> Layout:
+def parse_published_layout(text: str, file_name: str, dimensions: int) -> Layout:
     """Return the layout in a settings file: the FEATURES after the two inputs, each of FEATURE_DIM dimensions.
 
     The file may contain only assignments of literals, and ``+=`` of lists. Settings other than those of the layout
@@ -155,53 +161,58 @@ def read_published(text: str, where: str, dimensions: int) -> Layout:
 
     Args:
         text: the content of the file.
-        where: the name of the file, for messages.
+        file_name: the name of the file, for messages.
         dimensions: the number of dimensions of the embedding.
 
     Raises:
         InputError: something is no literal, a name is unknown, or N is not the number of names; the message has the
             file and the line.
     """
-    settings = _read_settings(text, where)
-    features, line = _require_setting(settings, "FEATURES", list, where)
+    settings = _parse_settings(text, file_name)
+    features, line = _required_setting(settings, "FEATURES", list, file_name)
     if features[:2] != INPUTS:
-        raise InputError(f"{where}, line {line}: FEATURES must begin with {', '.join(INPUTS)}")
+        raise InputError(f"{file_name}, line {line}: FEATURES must begin with {', '.join(INPUTS)}")
     names = []
     for feature in features[2:]:
         name = NAMES.get(feature.strip()) if isinstance(feature, str) else None
         if name is None:
-            raise InputError(f"{where}, line {line}: {feature!r} is none of the known names: {', '.join(NAMES)}")
+            raise InputError(f"{file_name}, line {line}: {feature!r} is none of the known names: {', '.join(NAMES)}")
         names.append(name)
-    count, line = _require_setting(settings, "N", int, where)
+    count, line = _required_setting(settings, "N", int, file_name)
     if count != len(names):
-        raise InputError(f"{where}, line {line}: N is {count}, but FEATURES names {len(names)} metrics")
-    width, line = _require_setting(settings, "FEATURE_DIM", int, where)
+        raise InputError(f"{file_name}, line {line}: N is {count}, but FEATURES names {len(names)} metrics")
+    width, line = _required_setting(settings, "FEATURE_DIM", int, file_name)
     try:
         return even_layout(names, width, dimensions)
     except InputError as error:
-        raise InputError(f"{where}, line {line}: {error}") from None
+        raise InputError(f"{file_name}, line {line}: {error}") from None
 
 
-def _require_setting(
-    settings: dict[str, tuple[Any, int]], name: str, required_type: type, where: str
+def _required_setting(
+    settings: dict[str, tuple[Any, int]], name: str, required_type: type, file_name: str
 ) -> tuple[Any, int]:
     """Return the value of a setting and the line in which it was last set.
+
+    Args:
+        settings: the value and the line of each setting, by name.
+        name: the name of the setting.
+        required_type: ``list`` or ``int``.
+        file_name: the name of the file, for messages.
 
     Raises:
         InputError: the setting is missing, or of another type than *required_type*.
     """
     if name not in settings:
-        raise InputError(f"{where}: does not set {name}; expected {', '.join(SETTINGS)}")
+        raise InputError(f"{file_name}: does not set {name}; expected {', '.join(SETTINGS)}")
     value, line = settings[name]
     if type(value) is not required_type:
-        raise InputError(
-            f"{where}, line {line}: {name} must be {'a list' if required_type is list else 'a whole number'}"
-        )
+        expected = "a list" if required_type is list else "a whole number"
+        raise InputError(f"{file_name}, line {line}: {name} must be {expected}")
     return value, line
 
 
-def _read_settings(text: str, where: str) -> dict[str, tuple[Any, int]]:
-    """Return the value and the line of each setting of the layout in a file, by name.
+def _parse_settings(text: str, file_name: str) -> dict[str, tuple[Any, int]]:
+    """Return the value and the line of each setting of the layout in the text of a file, by name.
 
     Raises:
         InputError: the text is no Python, or has a statement that is not allowed.
@@ -209,52 +220,75 @@ def _read_settings(text: str, where: str) -> dict[str, tuple[Any, int]]:
     try:
         body = ast.parse(text).body
     except SyntaxError as error:
-        raise InputError(f"{where}, line {error.lineno}: no Python ({error.msg})") from None
+        raise InputError(f"{file_name}, line {error.lineno}: no Python ({error.msg})") from None
     except (ValueError, RecursionError, MemoryError) as error:
-        raise InputError(f"{where}: no Python ({error})") from None
+        raise InputError(f"{file_name}: no Python ({error})") from None
     settings: dict[str, tuple[Any, int]] = {}
     for statement in body:
-        if not (_read_assignment(statement, settings, where) or _read_extension(statement, settings, where)):
+        if not (
+            _record_assignment(statement, settings, file_name) or _record_extension(statement, settings, file_name)
+        ):
             raise InputError(
-                f"{where}, line {statement.lineno}: neither an assignment of a literal nor += of a list; "
+                f"{file_name}, line {statement.lineno}: neither an assignment of a literal nor += of a list; "
                 f"nothing of such a file is executed"
             )
     return settings
 
 
-def _read_assignment(statement: ast.stmt, settings: dict[str, tuple[Any, int]], where: str) -> bool:
-    """Tell whether a statement is an allowed assignment to one name; if it sets a layout setting, record the value."""
+def _record_assignment(statement: ast.stmt, settings: dict[str, tuple[Any, int]], file_name: str) -> bool:
+    """Record the value and the line of a layout setting that a statement assigns; see :func:`_parse_settings`.
+
+    Returns:
+        Whether the statement is an allowed assignment to one name, be it of a layout setting or of another one.
+
+    Raises:
+        InputError: the value of a layout setting is no literal.
+    """
     if not (isinstance(statement, ast.Assign) and len(statement.targets) == 1):
         return False
     target = statement.targets[0]
     if not isinstance(target, ast.Name):
         return False
     if target.id in SETTINGS:
-        settings[target.id] = _evaluate_literal(statement.value, where), statement.lineno
+        settings[target.id] = _evaluate_literal(statement.value, file_name), statement.lineno
         return True
     return all(isinstance(node, _ALLOWED_NODES) for node in ast.walk(statement.value))
 
 
-def _read_extension(statement: ast.stmt, settings: dict[str, tuple[Any, int]], where: str) -> bool:
-    """Tell whether a statement adds a list to a setting that is a list (``+=``), and record the longer list."""
+def _record_extension(statement: ast.stmt, settings: dict[str, tuple[Any, int]], file_name: str) -> bool:
+    """Record the longer list if a statement adds a list to a setting that is a list (``+=``).
+
+    Returns:
+        Whether the statement does that.
+
+    Raises:
+        InputError: what is added is no literal.
+    """
     if not (isinstance(statement, ast.AugAssign) and isinstance(statement.op, ast.Add)):
         return False
     if not isinstance(statement.target, ast.Name):
         return False
     name = statement.target.id
     value, _ = settings.get(name, (None, 0))
-    added = _evaluate_literal(statement.value, where)
+    added = _evaluate_literal(statement.value, file_name)
     if not (isinstance(value, list) and isinstance(added, list)):
         return False
     settings[name] = value + added, statement.lineno
     return True
 
 
-def _evaluate_literal(node: ast.expr, where: str) -> Any:
+def _evaluate_literal(node: ast.expr, file_name: str) -> Any:
+    """Return the value of an expression without executing it.
+
+    Raises:
+        InputError: the expression is no literal.
+    """
     try:
         return ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
-        raise InputError(f"{where}, line {node.lineno}: not a literal; nothing of such a file is executed") from None
+        raise InputError(
+            f"{file_name}, line {node.lineno}: not a literal; nothing of such a file is executed"
+        ) from None
 
 
 def read_layout(folder: Path, dimensions: int) -> Layout:
@@ -291,7 +325,7 @@ def read_layout_file(path: Path, dimensions: int) -> Layout:
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: cannot be read ({error})") from None
     if path.suffix == ".py":
-        return read_published(text, str(path), dimensions)
+        return parse_published_layout(text, str(path), dimensions)
     try:
         value = json.loads(text, object_pairs_hook=_object_of_unique_names)
     except (ValueError, RecursionError) as error:
@@ -312,7 +346,16 @@ def _object_of_unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _layout_from_json(value: Any, path: Path, dimensions: int) -> Layout:
-    """Return the layout in a parsed JSON value; see :func:`read_layout_file` for the errors."""
+    """Return the layout in a parsed JSON value.
+
+    Args:
+        value: the JSON value.
+        path: the file that has it, for messages.
+        dimensions: the number of dimensions of the embedding.
+
+    Raises:
+        InputError: the value has another form or schema, or its layout is invalid or for other dimensions.
+    """
     expected_form = f'{{"schema": {SCHEMA}, "dimensions": {dimensions}, "aspects": {{"negation": [0, 16], …}}}}'
     if not isinstance(value, dict) or not isinstance(value.get("aspects"), dict):
         raise InputError(f"{path}: expected {expected_form}")
@@ -340,7 +383,7 @@ def write_layout(layout: Layout, folder: Path) -> None:
 
 
 def embedding_size(folder: Path) -> int:
-    """Return the number of dimensions of a model's embeddings: the output of the last dense layer, or else of pooling.
+    """Return the number of dimensions of a model's embeddings: those of the last dense layer, or else of pooling.
 
     Raises:
         InputError: the files of the model do not declare it.
@@ -350,6 +393,7 @@ def embedding_size(folder: Path) -> int:
     if size is not None and description.pooling is not None:
         size *= description.pooling.count("+") + 1  # the outputs of several poolings are concatenated
     for relative, module_class in module_folders(folder, str(folder)):
+        # the name of the class may have a path of modules
         if module_class is not None and module_class.rpartition(".")[2] == "Dense":
             size = read_json(folder / relative / "config.json").get("out_features")
     if not isinstance(size, int):

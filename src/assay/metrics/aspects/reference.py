@@ -18,9 +18,9 @@ REFERENCE_FILE = "s3bert-reference.parquet"
 #: The metadata key in that file for the digest of the layout.
 _LAYOUT_KEY = b"s3bert-layout"
 #: The number of reference pairs that a pair is compared with.
-NEAREST = 200
+NEIGHBOUR_COUNT = 200
 #: The lowest number of pairs that show what is usual: of 100, five are beyond either quantile.
-FEWEST = 100
+MIN_PAIRS = 100
 #: The quantiles between which a score is usual.
 USUAL_QUANTILES = (0.05, 0.95)
 #: Scores that differ by less than this are equal, since the set is stored in single precision.
@@ -68,14 +68,15 @@ def write_reference(
         layout: the layout of the aspects; by default the layout in the folder.
 
     Raises:
-        InputError: see :class:`Reference`.
+        InputError: the names and scores are no valid :class:`Reference`.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     reference = Reference(tuple(names), np.asarray(scores, dtype=np.float32), "" if layout is None else layout.digest)
     columns = {name: pa.array(reference.scores[:, i]) for i, name in enumerate(reference.names)}
-    table = pa.table(columns).replace_schema_metadata({_LAYOUT_KEY: reference.layout} if reference.layout else None)
+    metadata = {_LAYOUT_KEY: reference.layout} if reference.layout else None
+    table = pa.table(columns).replace_schema_metadata(metadata)
     pq.write_table(table, folder / REFERENCE_FILE, compression="zstd")
 
 
@@ -103,8 +104,8 @@ def read_reference(folder: Path) -> Reference | None:
 
 
 @dataclass(frozen=True)
-class Usual:
-    """One score compared with the scores of the neighbours.
+class UsualScores:
+    """The neighbours' scores in one column, and where the score of a pair lies among them.
 
     Attributes:
         median: the median of the neighbours' scores.
@@ -135,30 +136,37 @@ class Neighbours:
     total: int
 
     @property
-    def reach(self) -> tuple[float, float]:
+    def overall_range(self) -> tuple[float, float]:
         """The lowest and the highest overall score of the neighbours."""
         return float(self.scores[:, 0].min()), float(self.scores[:, 0].max())
 
-    def usual(self, name: str, score: float) -> Usual:
-        """Return the comparison of a score with the neighbours' scores of the same name."""
+    def usual_scores(self, name: str, score: float) -> UsualScores:
+        """Return what is usual in a column, and whether a score is.
+
+        Args:
+            name: the name of the column.
+            score: the score of a pair in this column.
+        """
         column = self.scores[:, self.names.index(name)]
-        low, high = (float(end) for end in np.quantile(column, USUAL_QUANTILES))
+        low, high = map(float, np.quantile(column, USUAL_QUANTILES))
         unusual: Literal["", "low", "high"] = ""
         if score < low - SCORE_TOLERANCE:
             unusual = "low"
         elif score > high + SCORE_TOLERANCE:
             unusual = "high"
-        return Usual(float(np.median(column)), low, high, float(np.mean(column < score - SCORE_TOLERANCE)), unusual)
+        lower = float(np.mean(column < score - SCORE_TOLERANCE))
+        return UsualScores(float(np.median(column)), low, high, lower, unusual)
 
 
-def find_neighbours(reference: Reference, overall: float, most: int = NEAREST) -> Neighbours:
+def find_neighbours(reference: Reference, overall: float, count: int = NEIGHBOUR_COUNT) -> Neighbours:
     """Return the reference pairs nearest in overall score; ties go to the first in the set.
 
     Args:
         reference: the reference set.
         overall: the overall score of a pair.
-        most: the number of neighbours; all pairs are returned if there are fewer.
+        count: the number of neighbours; all pairs are returned if there are fewer.
     """
-    distance = np.abs(reference.scores[:, 0].astype(np.float64) - overall)
-    nearest = np.argsort(distance, kind="stable")[:most]
+    distances = np.abs(reference.scores[:, 0].astype(np.float64) - overall)
+    # a stable sort, so that ties keep the order of the set
+    nearest = np.argsort(distances, kind="stable")[:count]
     return Neighbours(reference.names, reference.scores[nearest].astype(np.float64), len(reference.scores))

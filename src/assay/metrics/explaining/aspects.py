@@ -8,7 +8,15 @@ from typing import ClassVar
 
 from assay.errors import InputError
 from assay.metrics.aspects.layout import LAYOUT_FILE, OVERALL, Layout, read_layout
-from assay.metrics.aspects.reference import FEWEST, REFERENCE_FILE, Reference, Usual, find_neighbours, read_reference
+from assay.metrics.aspects.reference import (
+    MIN_PAIRS,
+    REFERENCE_FILE,
+    Neighbours,
+    Reference,
+    UsualScores,
+    find_neighbours,
+    read_reference,
+)
 from assay.metrics.base import Batch
 from assay.metrics.explaining.explanation import Explanation, notes_of, score_together
 from assay.metrics.s3bert import S3Bert
@@ -21,21 +29,21 @@ NO_REFERENCE_SET = (
 
 @dataclass(frozen=True)
 class AspectScore:
-    """One aspect of a pair.
+    """The score of one aspect of a pair.
 
     Attributes:
         aspect: the aspect's name, or ``residual``.
         score: the cosine of its dimensions, in [-1, 1].
-        usual: the aspect's scores in reference pairs with a similar overall score; None if unknown.
+        usual: the aspect's scores in reference pairs with a similar overall score; None without a usable reference set.
     """
 
     aspect: str
     score: float
-    usual: Usual | None
+    usual: UsualScores | None
 
 
 @dataclass(frozen=True)
-class ComparedAspects:
+class ComparedPairs:
     """The reference pairs that a pair is compared with.
 
     Attributes:
@@ -62,11 +70,11 @@ class AspectExplanation(Explanation):
     kind: ClassVar[str] = "aspects"
 
     aspects: tuple[AspectScore, ...]
-    compared: ComparedAspects | None
+    compared: ComparedPairs | None
 
 
 def explain_aspects(metric: S3Bert, batch: Batch) -> list[AspectExplanation]:
-    """Return the aspects of each pair under an S3BERT model.
+    """Return the score of each aspect of each pair under an S3BERT model, and what is usual for the overall score.
 
     Raises:
         InputError: the metric is a single aspect, or the reference set lacks an aspect of the layout.
@@ -81,13 +89,12 @@ def explain_aspects(metric: S3Bert, batch: Batch) -> list[AspectExplanation]:
     for row, (first, second) in enumerate(batch.pairs()):
         overall = float(scores.values[row, 0])
         neighbours = None if reference is None else find_neighbours(reference, overall)
+        compared = None if neighbours is None else _compared_pairs(neighbours)
         aspects = []
         for name, value in zip(names[1:], scores.values[row, 1:], strict=True):
             score = float(value)
-            aspects.append(AspectScore(name, score, None if neighbours is None else neighbours.usual(name, score)))
-        compared = None
-        if neighbours is not None:
-            compared = ComparedAspects(len(neighbours.scores), neighbours.total, *neighbours.reach)
+            usual = None if neighbours is None else neighbours.usual_scores(name, score)
+            aspects.append(AspectScore(name, score, usual))
         notes = (*remarks, *notes_of(scores.flags[row, 0]))
         if compared and not compared.low <= overall <= compared.high:
             notes += ("no reference pair has an overall score this far out: what is usual is a guess",)
@@ -110,14 +117,19 @@ def _usable_reference(metric: S3Bert) -> tuple[Reference | None, tuple[str, ...]
         return None, ("what is usual is not known: the model's reference set belongs to another layout",)
     if set(reference.names) != {OVERALL, *layout.parts}:
         raise InputError(f"{folder / REFERENCE_FILE}: has not the aspects of the layout: {', '.join(layout.parts)}")
-    if len(reference.scores) < FEWEST:
-        size = f"{len(reference.scores)} pairs, not {FEWEST}"
+    if len(reference.scores) < MIN_PAIRS:
+        size = f"{len(reference.scores)} pairs, not {MIN_PAIRS}"
         return None, (f"what is usual is not known: the reference set has {size}",)
     return reference, ()
 
 
+def _compared_pairs(neighbours: Neighbours) -> ComparedPairs:
+    low, high = neighbours.overall_range
+    return ComparedPairs(len(neighbours.scores), neighbours.total, low, high)
+
+
 def _belongs_to_layout(reference: Reference, folder: Path, layout: Layout) -> bool:
-    """Tell whether a reference set belongs to a layout: the named one, or if it names none, that of the model."""
+    """Tell whether a reference set was computed for a layout; a set that names none belongs to the folder's layout."""
     if reference.layout:
         return reference.layout == layout.digest
     return (folder / LAYOUT_FILE).is_file() and read_layout(folder, layout.dimensions) == layout

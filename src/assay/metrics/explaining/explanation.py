@@ -31,6 +31,7 @@ class Explanation:
     """The explanation of the score of one pair; subclasses add the parts that the score consists of.
 
     Attributes:
+        kind: the name of the subclass in JSON, such as ``tokens``.
         metric: the metric's name.
         reference, candidate: the texts.
         score: the metric's score of the pair; None if it has none.
@@ -47,23 +48,26 @@ class Explanation:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the explanation as JSON values, with ``kind`` first."""
-        return {"kind": self.kind, **_plain(dataclasses.asdict(self))}
+        return {"kind": self.kind, **_json_value(dataclasses.asdict(self))}
 
 
-def _plain(value: Any) -> Any:
-    """Return a value with tuples replaced by lists, as in JSON."""
+def _json_value(value: Any) -> Any:
+    """Return a value with all tuples in it replaced by lists, as they are in JSON."""
     if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
+        return {key: _json_value(item) for key, item in value.items()}
+    return [_json_value(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def score_together(metrics: Sequence[Metric], batch: Batch) -> Scores:
-    """Return the scores of metrics with one engine, whose model stays in memory until another one is needed."""
+    """Return the scores of each pair under metrics that share one engine.
+
+    The model of the engine stays in memory until another one is needed.
+    """
     return open_session(metrics[0].needs()).score(metrics, batch)
 
 
 def notes_of(flags: np.uint8) -> tuple[str, ...]:
-    """Return the flags of a score in words."""
+    """Return one phrase for each flag of a score, such as that a text was truncated."""
     return tuple(flag.phrase for flag in Flag if int(flags) & flag)
 
 
@@ -73,8 +77,8 @@ def check_explainable(metric: Metric) -> None:
     Raises:
         InputError: they cannot; the message lists the metrics whose scores can.
     """
-    with_parts = S3Bert | BertScore | CrossEncoder | Judge | Combined
-    if not (isinstance(metric, with_parts) or (isinstance(metric, Amr) and metric.subject == "smatch")):
+    explainable = S3Bert | BertScore | CrossEncoder | Judge | Combined
+    if not (isinstance(metric, explainable) or (isinstance(metric, Amr) and metric.subject == "smatch")):
         raise InputError(f"metric {metric}: its score has no parts to show; these have: {_EXPLAINABLE}")
 
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from assay.amr import Graph
-from assay.lexicon.texts import in_order
+from assay.lexicon.texts import sorted_pair
 from assay.metrics.amr.alignment import Triples, make_problem
-from assay.metrics.amr.comparison import PreparedGraph, solve
+from assay.metrics.amr.comparison import PreparedGraph, align
 from assay.metrics.amr.metric import Amr
 from assay.metrics.amr.parsing import graphs_of
 from assay.metrics.amr.smatch import smatch_f1
@@ -94,14 +94,14 @@ def _explain_pair(metric: Amr, first: str, second: str, first_text: str, second_
     first_triples = first_graph.triples("smatch", standardize=standard)
     second_triples = second_graph.triples("smatch", standardize=standard)
     # hill climbing depends on the order of the two graphs, so the order must be the same as in the metric
-    if (first_text, second_text) == in_order(first_text, second_text):
-        alignment = solve(make_problem(first_triples, second_triples), metric.settings())
+    if (first_text, second_text) == sorted_pair(first_text, second_text):
+        alignment = align(make_problem(first_triples, second_triples), metric.settings())
         mapping = alignment.mapping
     else:
-        alignment = solve(make_problem(second_triples, first_triples), metric.settings())
+        alignment = align(make_problem(second_triples, first_triples), metric.settings())
         mapping = _inverse_mapping(alignment.mapping, len(first_triples.concepts))
-    forms = first_graph.form(standardize=standard), second_graph.form(standardize=standard)
-    triples = _aligned_triples(first_triples, second_triples, mapping, *forms)
+    first_form, second_form = first_graph.form(standardize=standard), second_graph.form(standardize=standard)
+    triples = _aligned_triples(first_triples, second_triples, mapping, first_form, second_form)
     matched = sum(triple.reference is not None and triple.candidate is not None for triple in triples)
     return GraphExplanation(
         str(metric),
@@ -113,7 +113,7 @@ def _explain_pair(metric: Amr, first: str, second: str, first_text: str, second_
         reference_triples=len(first_triples),
         candidate_triples=len(second_triples),
         optimal=alignment.optimal,
-        nodes=_aligned_nodes(mapping, *forms),
+        nodes=_aligned_nodes(mapping, first_form, second_form),
         triples=triples,
     )
 
@@ -135,53 +135,54 @@ def _aligned_nodes(mapping: tuple[int, ...], first: Graph, second: Graph) -> tup
         first, second: the graphs.
     """
 
-    def name(graph: Graph, node: int) -> str:
+    def node_text(graph: Graph, node: int) -> str:
         return f"{graph.variables[node]} / {graph.concepts[node]}"
 
-    aligned, alone = [], []
-    for i, j in enumerate(mapping):
-        if j >= 0:
-            aligned.append(AlignedNode(name(first, i), name(second, j), first.concepts[i] == second.concepts[j]))
+    aligned, unaligned = [], []
+    for node, partner in enumerate(mapping):
+        if partner >= 0:
+            same = first.concepts[node] == second.concepts[partner]
+            aligned.append(AlignedNode(node_text(first, node), node_text(second, partner), same))
         else:
-            alone.append(AlignedNode(name(first, i), None, same=False))
-    for j in range(len(second.variables)):
-        if j not in mapping:
-            alone.append(AlignedNode(None, name(second, j), same=False))
-    return (*aligned, *alone)
+            unaligned.append(AlignedNode(node_text(first, node), None, same=False))
+    for node in range(len(second.variables)):
+        if node not in mapping:
+            unaligned.append(AlignedNode(None, node_text(second, node), same=False))
+    return (*aligned, *unaligned)
 
 
 def _aligned_triples(
     first_triples: Triples, second_triples: Triples, mapping: tuple[int, ...], first: Graph, second: Graph
 ) -> tuple[AlignedTriple, ...]:
-    """Return the triples that are equal under an alignment, then the others of the first graph, then of the second.
+    """Return the triples that are equal under an alignment, then the other triples of the first and the second graph.
 
     Args:
         first_triples, second_triples: the triples of the graphs.
         mapping: the index of the partner in the second graph for each node of the first, -1 for none.
         first, second: the graphs, for the texts of the triples.
     """
-    unmatched = _texts_of_triples(second_triples, second)
+    second_texts = _texts_of_triples(second_triples, second)
     matched: list[AlignedTriple] = []
-    alone: list[AlignedTriple] = []
+    unmatched: list[AlignedTriple] = []
     for (kind, source, role, target), text in _texts_of_triples(first_triples, first).items():
-        end = mapping[target] if isinstance(target, int) else target
-        partner = unmatched.pop((kind, mapping[source], role, end), None)
+        aligned_target = mapping[target] if isinstance(target, int) else target
+        partner = second_texts.pop((kind, mapping[source], role, aligned_target), None)
         if partner is None:
-            alone.append(AlignedTriple(text, None))
+            unmatched.append(AlignedTriple(text, None))
         else:
             matched.append(AlignedTriple(text, partner))
-    alone += [AlignedTriple(None, text) for text in unmatched.values()]
-    return (*matched, *alone)
+    unmatched += [AlignedTriple(None, text) for text in second_texts.values()]
+    return (*matched, *unmatched)
 
 
 #: The parts by which triples are compared: kind, source, role and target; nodes are indices.
-_Key = tuple[str, int, str, int | str]
+_TripleKey = tuple[str, int, str, int | str]
 
 
-def _texts_of_triples(triples: Triples, graph: Graph) -> dict[_Key, str]:
+def _texts_of_triples(triples: Triples, graph: Graph) -> dict[_TripleKey, str]:
     """Return the text of each triple by its key; the kind in the key keeps a constant from matching a concept."""
     names = graph.variables
-    texts: dict[_Key, str] = {}
+    texts: dict[_TripleKey, str] = {}
     for node, concept in enumerate(triples.concepts):
         texts["concept", node, "instance", concept] = f"{names[node]} :instance {concept}"
     for source, role, target in triples.relations:
@@ -189,6 +190,7 @@ def _texts_of_triples(triples: Triples, graph: Graph) -> dict[_Key, str]:
         target_text = f"{names[target]}/{graph.concepts[target]}"
         texts["relation", source, role, target] = f"{source_text} :{role} {target_text}"
     for source, role, constant in triples.attributes:
+        # only the role of the root's triple has a colon
         is_root = role.startswith(":")
         source_text = names[source] if is_root else f"{names[source]}/{graph.concepts[source]}"
         texts["attribute", source, role, constant] = f"{source_text} :{role.lstrip(':')} {constant}"

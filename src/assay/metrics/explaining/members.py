@@ -50,28 +50,35 @@ class MembersExplanation(Explanation):
 
 
 def explain_members(metric: Combined, batch: Batch) -> list[MembersExplanation]:
-    """Return the contributions of the members to the score of each pair under a combination."""
+    """Return the contributions of the members to the score of each pair under a combination.
+
+    A pair that lacks the score of a member has neither a score nor contributions, and a note that says so.
+    """
     combination = metric.file
     scores = metric.scores_of_members(batch)
     texts = text_pairs(batch.gold_answers or batch.references, batch.candidates, batch.questions)
     inputs = combination.inputs_of(scores, texts)
     means = np.array(combination.means)
-    known: NDArray[np.bool_] = np.asarray(np.isfinite(inputs).all(axis=1))
-    moved, base = combination.learned().contributions(np.where(known[:, None], inputs, means), means)
-    values = metric.combine(scores, texts)
+    has_score: NDArray[np.bool_] = np.asarray(np.isfinite(inputs).all(axis=1))
+    # pairs without a score get mean inputs here, and NaN as the result
+    contributions, bases = combination.learned_function().contributions(
+        np.where(has_score[:, None], inputs, means), means
+    )
+    contributions = np.where(has_score[:, None], contributions, np.nan)
+    bases = np.where(has_score, bases, np.nan)
+    values = np.where(has_score, metric.combine(scores, texts), np.nan)
     signs = [1 if member.higher_is_better else -1 for member in combination.members] + [1] * len(combination.properties)
     names = [member.metric for member in combination.members] + list(combination.properties)
     explanations = []
     for row in range(len(batch)):
         parts = []
         for column, (name, sign) in enumerate(zip(names, signs, strict=True)):
-            value = float(sign * inputs[row, column])
             parts.append(
                 MemberPart(
                     name,
-                    value if np.isfinite(value) else None,
+                    _finite_or_none(sign * inputs[row, column]),
                     float(sign * means[column]),
-                    float(moved[row, column]) if known[row] else None,
+                    _finite_or_none(contributions[row, column]),
                 )
             )
         explanations.append(
@@ -79,11 +86,15 @@ def explain_members(metric: Combined, batch: Batch) -> list[MembersExplanation]:
                 str(metric),
                 " | ".join(texts[row].golds),
                 texts[row].candidate,
-                float(values[row]) if known[row] else None,
-                () if known[row] else ("a member has no score",),
+                _finite_or_none(values[row]),
+                () if has_score[row] else ("a member has no score",),
                 "log-odds" if combination.levels else "label",
-                float(base[row]) if known[row] else None,
+                _finite_or_none(bases[row]),
                 tuple(parts),
             )
         )
     return explanations
+
+
+def _finite_or_none(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None

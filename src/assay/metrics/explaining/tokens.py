@@ -66,15 +66,16 @@ def explain_tokens(metric: BertScore, batch: Batch) -> list[TokenExplanation]:
 
     metric = dataclasses.replace(metric, engine="assay")
     recorder = _Recorder(metric)
+    # the recorder has the part of a metric that the engine of embeddings calls
     scores = score_together([metric, cast(Metric, recorder)], batch)
     model = metric.located()
     tokenizer = load_tokenizer(str(model.folder), model.digest)
     explanations = []
     for row, (first, second) in enumerate(batch.pairs()):
         reference, candidate = recorder.pairs[row]
-        similarity = reference.unit @ candidate.unit.T
-        reference_words = [_readable_token(tokenizer, token) for token in reference.ids]
-        candidate_words = [_readable_token(tokenizer, token) for token in candidate.ids]
+        similarity = reference.unit_embeddings @ candidate.unit_embeddings.T
+        reference_words = [_readable_token(tokenizer, token_id) for token_id in reference.ids]
+        candidate_words = [_readable_token(tokenizer, token_id) for token_id in candidate.ids]
         matches = _token_matches("reference", reference.weights, similarity, reference_words, candidate_words)
         matches += _token_matches("candidate", candidate.weights, similarity.T, candidate_words, reference_words)
         explanation = TokenExplanation(
@@ -95,12 +96,12 @@ class _TextTokens(NamedTuple):
     """The n tokens of one text.
 
     Attributes:
-        unit: the embeddings scaled to length 1, shape (n, d); zero embeddings stay zero.
+        unit_embeddings: the embeddings scaled to length 1, shape (n, d); zero embeddings stay zero.
         ids: the n token ids.
         weights: the weights of the tokens, shape (n,).
     """
 
-    unit: NDArray[np.float64]
+    unit_embeddings: NDArray[np.float64]
     ids: list[int]
     weights: NDArray[np.float64]
 
@@ -123,26 +124,31 @@ class _Recorder:
     def compare(
         self, embeddings: TextEmbeddings, left: NDArray[np.intp], right: NDArray[np.intp]
     ) -> NDArray[np.float64]:
-        """Record the tokens of each pair and return zeros; see :class:`~assay.metrics.neural.metric.EncoderBased`."""
+        """Record the tokens of each of n pairs, and return n zeros as their scores.
+
+        Args:
+            embeddings: the embeddings of the tokens of all texts.
+            left, right: the index of each pair's reference and candidate among the texts, shape (n,).
+        """
         import numpy as np
 
-        for left_text, right_text in zip(left, right, strict=True):
-            reference = self._tokens_of(embeddings, int(left_text))
-            candidate = self._tokens_of(embeddings, int(right_text))
+        for reference_index, candidate_index in zip(left, right, strict=True):
+            reference = self._tokens_of(embeddings, int(reference_index))
+            candidate = self._tokens_of(embeddings, int(candidate_index))
             self.pairs.append((reference, candidate))
         return np.zeros(len(left))
 
-    def _tokens_of(self, embeddings: TextEmbeddings, text: int) -> _TextTokens:
+    def _tokens_of(self, embeddings: TextEmbeddings, text_index: int) -> _TextTokens:
         """Return the tokens of the text with the given index in the embeddings."""
         import numpy as np
 
         assert embeddings.starts is not None  # noqa: S101 - embeddings of tokens have starts
-        ids = list(embeddings.ids[text])
-        start = int(embeddings.starts[text])
+        ids = list(embeddings.ids[text_index])
+        start = int(embeddings.starts[text_index])
         values = embeddings.values[start : start + len(ids)].cpu().double().numpy()
         norms = np.linalg.norm(values, axis=1, keepdims=True)
-        unit = np.divide(values, norms, out=np.zeros_like(values), where=norms > 0)
-        return _TextTokens(unit, ids, self._metric.weights()(np.asarray(ids, dtype=np.int64)))
+        unit_embeddings = np.divide(values, norms, out=np.zeros_like(values), where=norms > 0)
+        return _TextTokens(unit_embeddings, ids, self._metric.token_weighting()(np.asarray(ids, dtype=np.int64)))
 
 
 def _token_matches(
@@ -152,10 +158,10 @@ def _token_matches(
     words: list[str],
     partners: list[str],
 ) -> list[TokenMatch]:
-    """Return the tokens of one side with a weight, each with the most similar token of the other side.
+    """Return the tokens of one side that have a weight, each with the most similar token of the other side.
 
     Args:
-        side: the side.
+        side: the text that has the tokens.
         weights: the weights of its n tokens, shape (n,).
         similarity: the cosines with the m tokens of the other side, shape (n, m).
         words: the n tokens in readable form.
@@ -171,16 +177,23 @@ def _token_matches(
 
 
 def _weighted_mean(weights: NDArray[np.float64], similarity: NDArray[np.float64]) -> float:
-    """Return the weighted mean of each token's best similarity; 0 if no token has a weight."""
+    """Return the weighted mean of each token's best similarity; 0 if no token has a weight.
+
+    Args:
+        weights: the weights of the n tokens of a text, shape (n,).
+        similarity: the cosines with the m tokens of the other text, shape (n, m).
+    """
     import numpy as np
 
-    counted = np.flatnonzero(weights)
-    best = similarity.max(axis=1)[counted]
     total = float(weights.sum())
-    return float((weights[counted] * best).sum() / total) if total > 0 else 0.0
+    if not total > 0:
+        return 0.0
+    weighted = np.flatnonzero(weights)
+    best = similarity.max(axis=1)[weighted]
+    return float((weights[weighted] * best).sum() / total)
 
 
-def _readable_token(tokenizer: Any, token: int) -> str:
-    """Return the decoded text of a token id, or the token's name in the vocabulary if that text is blank."""
-    text: str = tokenizer.decode([token]).strip()
-    return text or str(tokenizer.convert_ids_to_tokens(token))
+def _readable_token(tokenizer: Any, token_id: int) -> str:
+    """Return the decoded text of a token, or the token's name in the vocabulary if that text is blank."""
+    text: str = tokenizer.decode([token_id]).strip()
+    return text or str(tokenizer.convert_ids_to_tokens(token_id))

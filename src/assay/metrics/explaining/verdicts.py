@@ -55,23 +55,25 @@ class VerdictExplanation(Explanation):
 
 def explain_verdicts(metric: Judge, batch: Batch) -> list[VerdictExplanation]:
     """Return the replies on each pair under a judge; kept replies are reused instead of asking again."""
+    # the sessions of a judge's two engines also return replies
     session = cast("EndpointSession | CausalSession", open_session(metric.needs()))
-    by_pair = session.replies(metric, batch)
-    scores = metric.scores_of(batch, by_pair, 0.0)
+    replies_by_pair = session.replies(metric, batch)
+    scores = metric.scores_of(batch, replies_by_pair, seconds=0.0)
     scale = metric.scale_used
     explanations = []
     for row, conversations in enumerate(metric.conversations(batch)):
         replies = []
-        for order, samples in enumerate(by_pair[row], start=1):
+        for order, samples in enumerate(replies_by_pair[row], start=1):
             for sample, reply in enumerate(samples, start=1):
-                told = scale.probabilities(reply.first) if reply.first else {}
-                replies.append(VerdictReply(order, sample, reply.text, told, metric.worth(reply)))
+                probabilities = scale.probabilities(reply.first) if reply.first else {}
+                replies.append(VerdictReply(order, sample, reply.text, probabilities, metric.worth(reply)))
+        score = float(scores.values[row, 0])
         explanations.append(
             VerdictExplanation(
                 str(metric),
                 batch.references[row],
                 batch.candidates[row],
-                None if math.isnan(scores.values[row, 0]) else float(scores.values[row, 0]),
+                None if math.isnan(score) else score,
                 notes_of(scores.flags[row, 0]),
                 tuple(message.content for message in conversations[0]),
                 tuple(scale.values),

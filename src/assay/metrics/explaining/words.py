@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 #: The largest number of word pairs for which partners are searched; each pair is a pass of the model.
-MAX_WORDS = 900
+MAX_WORD_PAIRS = 900
 _WORD = re.compile(r"\S+")
 
 
@@ -64,7 +64,8 @@ class WordExplanation(Explanation):
 def explain_words(metric: CrossEncoder, batch: Batch) -> list[WordExplanation]:
     """Return the effect of each word of each pair under a cross-encoder.
 
-    A pair with n and m words takes 1 + n + m + n * m passes of the model, or 1 + n + m if n * m is above ``MAX_WORDS``.
+    A pair with n and m words takes 1 + n + m + n * m passes of the model, or 1 + n + m if n * m is above
+    :data:`MAX_WORD_PAIRS`.
     """
     return [_explain_pair(metric, first, second) for first, second in batch.pairs()]
 
@@ -77,23 +78,25 @@ def _explain_pair(metric: CrossEncoder, first: str, second: str) -> WordExplanat
     effects of pairs. With too many pairs of words, those cells stay NaN.
     """
     first_words, second_words = _WORD.findall(first), _WORD.findall(second)
-    references = [first, *_without_each(first)]
-    candidates = [second, *_without_each(second)]
-    with_partners = len(first_words) * len(second_words) <= MAX_WORDS
+    references = [first, *_copies_without_each_word(first)]
+    candidates = [second, *_copies_without_each_word(second)]
+    with_partners = len(first_words) * len(second_words) <= MAX_WORD_PAIRS
     table, flags = _scores_and_flags(metric, references, candidates, with_pairs=with_partners)
     whole = float(table[0, 0])
-    together = table[0, 0] - table[1:, :1] - table[:1, 1:] + table[1:, 1:]
+    interactions = table[0, 0] - table[1:, :1] - table[:1, 1:] + table[1:, 1:]
     notes = notes_of(flags)
     if not with_partners:
         size = f"{len(first_words)} by {len(second_words)} words"
-        notes += (f"partners are not searched: {size} are more than {MAX_WORDS} pairs of words",)
+        notes += (f"partners are not searched: {size} are more than {MAX_WORD_PAIRS} pairs of words",)
     words: list[WordChange] = []
     for index, word in enumerate(first_words):
         change = whole - float(table[index + 1, 0])
-        words.append(WordChange("reference", index, word, change, *_interacting_word(together[index], second_words)))
+        partner = _interacting_word(interactions[index], second_words)
+        words.append(WordChange("reference", index, word, change, *partner))
     for index, word in enumerate(second_words):
         change = whole - float(table[0, index + 1])
-        words.append(WordChange("candidate", index, word, change, *_interacting_word(together[:, index], first_words)))
+        partner = _interacting_word(interactions[:, index], first_words)
+        words.append(WordChange("candidate", index, word, change, *partner))
     return WordExplanation(str(metric), first, second, whole, notes, tuple(words))
 
 
@@ -122,21 +125,23 @@ def _scores_and_flags(
     return table, scores.flags[0, 0]
 
 
-def _interacting_word(together: NDArray[np.float64], others: list[str]) -> tuple[str | None, int | None, float | None]:
+def _interacting_word(
+    interactions: NDArray[np.float64], others: list[str]
+) -> tuple[str | None, int | None, float | None]:
     """Return the partner of a word, its index and the interaction; three times None if no interaction is above 0.
 
     Args:
-        together: the interactions of the word with each word of the other text; NaN if not computed.
+        interactions: the interactions of the word with each word of the other text; NaN if not computed.
         others: the words of the other text.
     """
-    best = int(together.argmax()) if len(together) else None
+    best = int(interactions.argmax()) if len(interactions) else None
     # written with "not" so that NaN also means no partner
-    if best is None or not together[best] > 0:
+    if best is None or not interactions[best] > 0:
         return None, None, None
-    return others[best], best, float(together[best])
+    return others[best], best, float(interactions[best])
 
 
-def _without_each(text: str) -> list[str]:
+def _copies_without_each_word(text: str) -> list[str]:
     """Return the copies of a text that lack its first word, its second word and so on."""
     shortened = []
     for word in _WORD.finditer(text):

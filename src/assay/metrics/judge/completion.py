@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from assay.metrics.judge.replies import Reply
 from assay.metrics.work import Flag
-from assay.visible import brief
+from assay.visible import brief_text
 
 
 class UnusableReplyError(Exception):
@@ -23,14 +23,19 @@ class UnusableReplyError(Exception):
 
 
 class _Part(BaseModel):
+    """A JSON object in a chat completion; its field names are those of the protocol."""
+
     # servers add fields of their own, and omit those without a value or set them to null
     model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
 
     @model_validator(mode="before")
     @classmethod
-    def _without_nulls(cls, part: Any) -> Any:
+    def _drop_nulls(cls, part: Any) -> Any:
         """Return a part without the fields that are null, so that these have their defaults."""
-        return {name: value for name, value in part.items() if value is not None} if isinstance(part, dict) else part
+        if not isinstance(part, dict):
+            # not valid, which pydantic reports
+            return part
+        return {name: value for name, value in part.items() if value is not None}
 
 
 class _Token(_Part):
@@ -85,11 +90,14 @@ class Completion(_Part):
         """
         choice, usage = self.choices[0], self.usage or _Usage()
         refusal = choice.message.refusal
-        refused = refusal or choice.finish_reason == "content_filter"
+        is_filtered = choice.finish_reason == "content_filter"
+        text = refusal or choice.message.content or ""
+        if is_filtered and not text:
+            text = "stopped by the server's filter"
         return Reply(
-            text=refusal or choice.message.content or ("" if not refused else "stopped by the server's filter"),
-            first=_first_token(choice.logprobs),
-            flag=int(Flag.REFUSED) if refused else 0,
+            text=text,
+            first=_first_token_probabilities(choice.logprobs),
+            flag=int(Flag.REFUSED) if refusal or is_filtered else 0,
             tokens_in=usage.prompt_tokens,
             tokens_out=usage.completion_tokens,
             seconds=round(seconds, 3),
@@ -97,20 +105,20 @@ class Completion(_Part):
         )
 
 
-def _first_token(probabilities: _Probabilities | None) -> dict[str, float]:
+def _first_token_probabilities(probabilities: _Probabilities | None) -> dict[str, float]:
     """Return the probability of each of the most probable first tokens; empty if the server reports none."""
     if probabilities is None or not probabilities.content:
         return {}
     # rounding may bring a logarithm above 0
-    return {each.token: math.exp(min(each.logprob, 0.0)) for each in probabilities.content[0].top_logprobs}
+    return {token.token: math.exp(min(token.logprob, 0.0)) for token in probabilities.content[0].top_logprobs}
 
 
-def read_completion(content: bytes, kind: str) -> Completion:
+def read_completion(content: bytes, content_type: str) -> Completion:
     """Return the completion in the body of an answer.
 
     Args:
         content: the body.
-        kind: the content type in the header, shown in messages.
+        content_type: the content type in the header, for messages; empty if there is none.
 
     Raises:
         UnusableReplyError: the body is no chat completion.
@@ -120,6 +128,9 @@ def read_completion(content: bytes, kind: str) -> Completion:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(map(str, first["loc"]))
-        begins = brief(content[:80].decode("utf-8", "replace"))
-        problem = f"{where}: {first['msg']}" if where else f"no JSON ({kind or 'of no type'}, begins {begins!r})"
+        problem = f"{where}: {first['msg']}"
+        if not where:
+            # the error is about the whole body
+            beginning = brief_text(content[:80].decode("utf-8", "replace"))
+            problem = f"no JSON ({content_type or 'of no type'}, begins {beginning!r})"
         raise UnusableReplyError(f"its answer is no chat completion: {problem}") from None

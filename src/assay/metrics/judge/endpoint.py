@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 from assay.errors import AssayError, InputError
 from assay.metrics.base import Batch, Metric
+from assay.metrics.judge.client import REPLIES_ARE_KEPT, EndpointClient, RefusedRequestError
 from assay.metrics.judge.completion import Completion, UnusableReplyError, read_completion
-from assay.metrics.judge.line import REPLIES_ARE_KEPT, Line, RefusedRequestError
-from assay.metrics.judge.replies import Reply, ReplyStore, Server, reply_store
+from assay.metrics.judge.replies import Reply, ReplyStore, Server, reply_store_path
 from assay.metrics.judge.request import FORM_TOKENS, Request, address_of, judge_requests
 from assay.metrics.judge.spending import BudgetError, Price, Purse, Tally, current_purse
 from assay.metrics.work import Flag, Scores
-from assay.progress import tell_share
-from assay.visible import brief
+from assay.progress import report_share
+from assay.visible import brief_text
 
 if TYPE_CHECKING:
     from assay.metrics.judge.judge import Judge
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 #: Seconds between two progress reports.
-GLANCE = 0.1
+SECONDS_BETWEEN_REPORTS = 0.1
 #: Safety factor of a budget: the next prompt may have up to this many times the highest tokens per byte so far.
-MARGIN = 1.1
+SAFETY_FACTOR = 1.1
 #: Seconds before the retry of a call with an unusable reply; doubled with each retry, up to the longest.
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 8.0
 #: Replies with a model name not seen before after which the first request of a session fails. A router over ten models
@@ -52,7 +52,7 @@ class Endpoint:
         judge: the name of the metric. It makes engines differ, so that each metric has its own session and cost.
         url: the base address of the server, without a slash at the end.
         model: the name of the model in requests.
-        key: the environment variable that holds the API key; None if the server needs none.
+        key: the environment variable that holds the API key; None if the server needs no key.
         concurrency: the highest number of calls in flight.
         timeout: seconds to wait for a reply.
         retries: the number of retries of a failed call.
@@ -69,16 +69,18 @@ class Endpoint:
     price: Price | None
 
     @classmethod
-    def of(cls, judge: Judge) -> Self:
+    def of_judge(cls, judge: Judge) -> Self:
         """Return the endpoint of a judge.
 
         Raises:
             InputError: only one of the two prices is set.
         """
-        prices = judge.price_in, judge.price_out
-        if (prices[0] is None) != (prices[1] is None):
+        input_price, output_price = judge.price_in, judge.price_out
+        if (input_price is None) != (output_price is None):
             raise InputError(f"metric {judge}: give both price_in and price_out, or none of them")
-        price = None if prices[0] is None or prices[1] is None else Price(input=prices[0], output=prices[1])
+        price = None
+        if input_price is not None and output_price is not None:
+            price = Price(input=input_price, output=output_price)
         url, model = address_of(judge)
         return cls(judge.name.text, url, model, judge.key, judge.concurrency, judge.timeout, judge.retries, price)
 
@@ -88,11 +90,11 @@ class Endpoint:
         return 4096
 
     def open(self) -> EndpointSession:
-        """Return a session; the server is not called yet."""
+        """Return a session; the server is not called yet. See :class:`EndpointSession` for the errors."""
         return EndpointSession(self)
 
-    def price_by(self, purse: Purse) -> Price | None:
-        """Return the token prices of the model, from the metric's settings or else the purse; None if there are none.
+    def token_price(self, purse: Purse) -> Price | None:
+        """Return the prices of the model's tokens, from the metric's settings or else the purse; None if unknown.
 
         Raises:
             InputError: there is a budget but no price.
@@ -120,13 +122,13 @@ class EndpointSession:
     def __init__(self, engine: Endpoint) -> None:
         self._engine = engine
         self._purse = current_purse()
-        self._price = engine.price_by(self._purse)
+        self._price = engine.token_price(self._purse)
         self._tally = Tally()
         #: The first error that concerns all calls: calls in flight finish, no others are started.
         self._failure: AssayError | None = None
         self._in_flight = self._done = self._total = 0
-        self._line = Line(engine)
-        self._store = ReplyStore(reply_store())
+        self._client = EndpointClient(engine)
+        self._store = ReplyStore(reply_store_path())
         self._loop = asyncio.new_event_loop()
         # a thread of its own, since a notebook already runs a loop; a daemon, so that an unclosed session does not keep
         # the process alive
@@ -136,29 +138,30 @@ class EndpointSession:
         self._is_confirmed = False
         measured = 0.0 if self._server is None else self._server.tokens_per_byte
         #: Upper bound of the tokens per byte of a prompt; before any reply 1, since no token is shorter than a byte.
-        self._most_tokens_per_byte = measured * MARGIN or 1.0
+        self._most_tokens_per_byte = measured * SAFETY_FACTOR or 1.0
 
     def score(self, metrics: Sequence[Metric], batch: Batch, again: Collection[str] = ()) -> Scores:
-        """See :meth:`assay.metrics.work.Session.score`.
+        """Return the scores of n pairs under m judges, one judge after the other; *again* is not used.
 
         Raises:
             BudgetError: the budget does not cover another call.
             AssayError: the server sent no usable reply, despite all retries.
         """
-        return Scores.joined([self._score_batch(cast("Judge", metric), batch) for metric in metrics])
+        return Scores.concatenate([self._score_batch(cast("Judge", metric), batch) for metric in metrics])
 
     def _score_batch(self, judge: Judge, batch: Batch) -> Scores:
         """Return the scores of a batch by one judge, and count its replies."""
         started, calls_before = time.perf_counter(), self._tally.calls
-        by_pair = self.replies(judge, batch)
+        replies_by_pair = self.replies(judge, batch)
         seconds, calls = time.perf_counter() - started, self._tally.calls - calls_before
-        replies = [reply for orders in by_pair for samples in orders for reply in samples]
+        replies = [reply for orders in replies_by_pair for samples in orders for reply in samples]
         for reply in replies:
-            self._tally.add(reply, judge.worth(reply))
+            self._tally.add_reply(reply, judge.worth(reply))
         self._tally.pairs += len(batch)
         # stored replies took no time: scale the time of the calls up to all replies, so that the reported speed is the
         # speed of calls
-        return judge.scores_of(batch, by_pair, seconds * len(replies) / calls if calls else 0.0)
+        scaled_seconds = seconds * len(replies) / calls if calls else 0.0
+        return judge.scores_of(batch, replies_by_pair, scaled_seconds)
 
     def replies(self, judge: Judge, batch: Batch) -> list[list[list[Reply]]]:
         """Return the replies to a batch, from the store or else from the server.
@@ -167,9 +170,11 @@ class EndpointSession:
             ``[pair][order of its texts][sample]``.
 
         Raises:
-            BudgetError, AssayError: see :meth:`score`.
+            BudgetError: the budget does not cover another call.
+            AssayError: the server sent no usable reply, despite all retries.
         """
-        replies, samples, orders = self._replies_of_batch(judge, batch), judge.samples, judge.orders
+        samples, orders = judge.samples, judge.orders
+        replies = self._replies_of_batch(judge, batch)
         by_order = [replies[start : start + samples] for start in range(0, len(replies), samples)]
         return [by_order[start : start + orders] for start in range(0, len(by_order), orders)]
 
@@ -187,8 +192,9 @@ class EndpointSession:
             if self._server is not None and self._server.served != served:
                 # the served model is part of a request's digest: stored replies of another model do not count
                 requests = list(judge_requests(judge, batch, self._server))
-                first, replies = replies[index], self._stored_replies(requests)
-                replies[index] = first
+                probe_reply = replies[index]
+                replies = self._stored_replies(requests)
+                replies[index] = probe_reply
             if self._is_confirmed:
                 self._store_reply(requests[index], replies[index])
         missing = [index for index, reply in enumerate(replies) if reply is None]
@@ -204,7 +210,8 @@ class EndpointSession:
         return [self._store.get(request.digest) for request in requests]
 
     def _store_reply(self, request: Request, reply: Reply | None) -> None:
-        """Store a reply, unless it is a refused request (no seconds) or a text too long: those are sent again."""
+        """Store a reply, unless the request was refused or its text is too long: such a request is sent again."""
+        # the reply of a refused request has no seconds
         if reply is not None and reply.flag != Flag.TOO_LONG and reply.seconds:
             self._store.put(request.digest, reply)
 
@@ -218,8 +225,8 @@ class EndpointSession:
             raise self._failure
         future: Future[Any] = asyncio.run_coroutine_threadsafe(work(*arguments), self._loop)
         try:
-            while not wait([future], timeout=GLANCE).done:
-                tell_share(self._done / max(1, self._total))
+            while not wait([future], timeout=SECONDS_BETWEEN_REPORTS).done:
+                report_share(self._done / max(1, self._total))
         except BaseException:
             future.cancel()
             raise
@@ -258,7 +265,7 @@ class EndpointSession:
                 accepted_names.add(completion.model)
                 new_names.append(completion.model)
                 if len(new_names) == MOST_NEW_NAMES:
-                    examples = ", ".join(repr(brief(name)) for name in new_names[:3])
+                    examples = ", ".join(repr(brief_text(name)) for name in new_names[:3])
                     raise AssayError(
                         f"{url} reports another model name with each reply ({examples}, …): nobody can "
                         "tell which model answers; name one model of the server, or let it report a fixed name"
@@ -275,7 +282,7 @@ class EndpointSession:
             self._server = replace(
                 assumed, served=completion.model, fingerprint=reply.fingerprint, tokens_per_byte=tokens_per_byte
             )
-            self._store.remember(url, self._engine.model, self._server)
+            self._store.put_server(url, self._engine.model, self._server)
             self._is_confirmed = True
             return reply
 
@@ -342,11 +349,11 @@ class EndpointSession:
             self._in_flight += 1
             try:
                 started = time.perf_counter()
-                content, kind, retries = await self._line.call(body)
+                content, content_type, retries = await self._client.call(body)
                 self._tally.retries += retries
                 # from here on the call was paid for, even if its answer is unusable; the reserved sum is the most
                 price = reserved
-                completion = read_completion(content, kind)
+                completion = read_completion(content, content_type)
                 if served is not None and completion.model != served:
                     raise UnusableReplyError(f"{completion.model!r} answered, and not {served!r}")
                 reply = completion.reply(max(time.perf_counter() - started, 0.001))
@@ -380,7 +387,7 @@ class EndpointSession:
             return 0.0
         while True:
             # inside the loop, since replies that arrive meanwhile lower or raise the bound
-            highest_price = self._price.of(request.size * self._most_tokens_per_byte + FORM_TOKENS, tokens_out)
+            highest_price = self._price.of_tokens(request.size * self._most_tokens_per_byte + FORM_TOKENS, tokens_out)
             if self._purse.reserve(highest_price):
                 return highest_price
             if not self._in_flight:
@@ -388,6 +395,7 @@ class EndpointSession:
                     f"the budget of {self._purse.budget:g} has no room for another call: {self._purse.spent:.6g} is "
                     f"spent; {REPLIES_ARE_KEPT}, with a larger `budget`"
                 )
+            # until one of the calls in flight may have ended
             await asyncio.sleep(0.01)
 
     def _count_reply(self, request: Request, reply: Reply, reserved: float) -> float:
@@ -397,19 +405,19 @@ class EndpointSession:
         self._tally.new_tokens_out += reply.tokens_out
         if not reply.tokens_in:
             return reserved
-        ratio = MARGIN * reply.tokens_in / request.size
+        ratio = SAFETY_FACTOR * reply.tokens_in / request.size
         # the first reply replaces the initial bound, which is far too high
         is_first = self._tally.calls == 1
         self._most_tokens_per_byte = ratio if is_first else max(self._most_tokens_per_byte, ratio)
-        return 0.0 if self._price is None else self._price.of(reply.tokens_in, reply.tokens_out)
+        return 0.0 if self._price is None else self._price.of_tokens(reply.tokens_in, reply.tokens_out)
 
     def cost(self) -> dict[str, Any]:
-        """See :meth:`assay.metrics.work.Session.cost`."""
+        """Return the counts and the price of the session so far, see :meth:`Tally.cost`."""
         return self._tally.cost(self._server, self._price)
 
     def close(self) -> None:
         """Close the connections and the store, and end the thread."""
-        asyncio.run_coroutine_threadsafe(self._line.close(), self._loop).result()
+        asyncio.run_coroutine_threadsafe(self._client.close(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
@@ -433,7 +441,7 @@ def _simpler_request_form(server: Server, request: Request, text: str) -> Server
 
 
 def _refused_setting(text: str) -> str:
-    """Return the sampling setting that a server's reason names as unsupported; empty if it names none."""
+    """Return the sampling setting that a server's reason names, and so does not support; empty if it names none."""
     return next((name for name in ("temperature", "seed") if re.search(rf"\b{name}\b", text)), "")
 
 

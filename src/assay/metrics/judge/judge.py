@@ -11,7 +11,7 @@ from assay.errors import InputError, UnavailableError
 from assay.metrics.base import Batch, Declaration, Metric, option
 from assay.metrics.judge.prompts import Message, Prompt
 from assay.metrics.judge.verdicts import PARSER, VerdictScale, scale_of
-from assay.metrics.name import describe_options
+from assay.metrics.name import options_of
 from assay.metrics.neural.metric import ModelMetric, default_value
 
 if TYPE_CHECKING:
@@ -19,20 +19,23 @@ if TYPE_CHECKING:
     from assay.metrics.work import Engine, Scores
 
 #: Options that decide how replies are obtained, not what they are; they are not in the signature.
-_HOW = frozenset({"key", "concurrency", "timeout", "retries", "price_in", "price_out"})
-#: Options of a local model alone.
-_OF_LOCAL = frozenset({"precision"})
+_DELIVERY_OPTIONS = frozenset({"key", "concurrency", "timeout", "retries", "price_in", "price_out"})
+#: Options that only a judge in this process has.
+_LOCAL_OPTIONS = frozenset({"precision"})
 #: Options of :class:`ModelMetric` that no judge has.
-_UNUSED = frozenset({"backend", "max_length", "question"})
+_UNUSED_OPTIONS = frozenset({"backend", "max_length", "question"})
 
 
 @dataclass(frozen=True)
 class Judge(ModelMetric):
     """The verdict of a language model on a pair.
 
-    By default the mean verdict by the probabilities of the first token of the reply (G-Eval, Liu et al. 2023, section
-    2.1), where the model gives them: of *yes* and *no* the probability of *yes*. Otherwise the verdict that the reply
-    states. A reply without a verdict gives no score.
+    By default the score is the mean of the verdicts, weighted by the probabilities of the first token of the reply
+    (G-Eval, Liu et al. 2023, section 2.1); for *yes* and *no* that is the probability of *yes*. If the model gives no
+    probabilities, the score is that of the verdict that the reply states. A reply without a verdict gives no score.
+
+    Raises:
+        InputError: an option is invalid, or the options contradict each other.
     """
 
     endpoint: str | None = option(
@@ -74,20 +77,10 @@ class Judge(ModelMetric):
         if self.endpoint is None:
             super().__post_init__()
         else:
+            # not ModelMetric's: the model of an endpoint may have any name
             Metric.__post_init__(self)
             self._check_endpoint(self.endpoint)
-        if self.endpoint is None and self.verdict == "json":
-            raise InputError(f"metric {self}: verdict=json is for endpoints; a local model has probabilities and text")
-        if self.backend != "torch" or self.max_length is not None:
-            raise InputError(f"metric {self}: a judge has no backend and no max_length; `cut=N` cuts texts")
-        if self.order == "mean" and not self.loaded_prompt.symmetric:
-            raise InputError(
-                f"metric {self}: the prompt {self.prompt} is not symmetric; order=mean is for those that are"
-            )
-        if self.samples > 1 and self.temperature == 0:
-            raise InputError(
-                f"metric {self}: at temperature 0 all {self.samples} samples are the same; set temperature=1"
-            )
+        self._check_options()
         prompt, scale = self.loaded_prompt, self.scale_used
         self.redeclare(
             low=scale.low,
@@ -100,6 +93,21 @@ class Judge(ModelMetric):
             self.redeclare(provider=("openai",), extra="judge")
             # each reply is stored on its own and read by every run, so that its cost stays known
             object.__setattr__(self, "is_stored", False)
+
+    def _check_options(self) -> None:
+        """Raise InputError if an option does not fit the engine, the prompt or another option."""
+        if self.endpoint is None and self.verdict == "json":
+            raise InputError(f"metric {self}: verdict=json is for endpoints; a local model has probabilities and text")
+        if self.backend != "torch" or self.max_length is not None:
+            raise InputError(f"metric {self}: a judge has no backend and no max_length; `cut=N` cuts texts")
+        if self.order == "mean" and not self.loaded_prompt.symmetric:
+            raise InputError(
+                f"metric {self}: the prompt {self.prompt} is not symmetric; order=mean is for those that are"
+            )
+        if self.samples > 1 and self.temperature == 0:
+            raise InputError(
+                f"metric {self}: at temperature 0 all {self.samples} samples are the same; set temperature=1"
+            )
 
     def _check_endpoint(self, endpoint: str) -> None:
         """Check the address of the endpoint and the name of the key's variable.
@@ -130,7 +138,7 @@ class Judge(ModelMetric):
     @property
     def loaded_prompt(self) -> Prompt:
         """The prompt, cached until its file changes."""
-        return _load_prompt(self.prompt)
+        return _cached_prompt(self.prompt)
 
     @property
     def scale_used(self) -> VerdictScale:
@@ -144,7 +152,8 @@ class Judge(ModelMetric):
 
     def takes(self, name: str) -> bool:
         """Tell whether an option changes the replies; others say how they are obtained, or are for the other engine."""
-        return name not in _UNUSED | _HOW | ({"endpoint"} if self.endpoint is None else _OF_LOCAL)
+        other_engine = frozenset({"endpoint"}) if self.endpoint is None else _LOCAL_OPTIONS
+        return name not in _UNUSED_OPTIONS | _DELIVERY_OPTIONS | other_engine
 
     def obtain(self, *, offline: bool = False) -> None:
         """Download a local model that is missing, or check that an endpoint has a key; the endpoint is not called.
@@ -157,14 +166,17 @@ class Judge(ModelMetric):
         elif offline:
             raise UnavailableError(f"the endpoint {self.endpoint} is not called", "leave `offline` away")
         else:
-            from assay.metrics.judge.line import api_key
+            from assay.metrics.judge.client import api_key
 
             api_key(self.endpoint, self.key)
 
     def check_available(self) -> None:
-        """Return if the packages are installed, and the API key is set or the model is on this machine.
+        """Check that the packages are installed, and that the API key is set or the model is on this machine.
 
         No endpoint is called.
+
+        Raises:
+            UnavailableError: a package, the key or the model is missing.
         """
         if self.endpoint is None:
             super().check_available()
@@ -181,18 +193,23 @@ class Judge(ModelMetric):
         return 0.0 if self.endpoint is None else None
 
     def says(self) -> str:
-        """Return the description of a local model; empty for an endpoint."""
+        """Return a note that names a local model; empty for an endpoint."""
         return super().says() if self.endpoint is None else ""
 
     def needs(self) -> Engine:
-        """Return the engine of the endpoint or of the local model."""
+        """Return the engine of the endpoint or of the local model.
+
+        Raises:
+            UnavailableError: the local model is not on this machine.
+            InputError: only one of the two token prices is set, or this machine cannot run the model as asked.
+        """
         if self.endpoint is None:
             from assay.metrics.neural.causal import CausalEngine
 
             return self.engine_of(CausalEngine)
         from assay.metrics.judge.endpoint import Endpoint
 
-        return Endpoint.of(self)
+        return Endpoint.of_judge(self)
 
     def conversations(self, batch: Batch) -> list[tuple[Conversation, ...]]:
         """Return the conversations for each pair, one per order of its texts.
@@ -210,10 +227,11 @@ class Judge(ModelMetric):
         for row, (reference, candidate) in enumerate(batch.pairs()):
             question = "" if batch.questions is None else self._shortened_text(batch.questions[row])
             answers = [reference] if batch.gold_answers is None else batch.gold_answers[row]
-            shown, judged = [self._shortened_text(answer) for answer in answers], self._shortened_text(candidate)
-            orders = [prompt.messages(question, shown, judged, scale)]
+            shown_answers = [self._shortened_text(answer) for answer in answers]
+            shown_candidate = self._shortened_text(candidate)
+            orders = [prompt.messages(question, shown_answers, shown_candidate, scale)]
             if self.order == "mean":
-                orders.append(prompt.messages(question, [judged], shown[0], scale))
+                orders.append(prompt.messages(question, [shown_candidate], shown_answers[0], scale))
             conversations.append(tuple(orders))
         return conversations
 
@@ -221,21 +239,21 @@ class Judge(ModelMetric):
         return text if self.cut is None else text[: self.cut]
 
     def worth(self, reply: Reply) -> float | None:
-        """Return the score of a reply on the scale, None if it has no verdict."""
+        """Return the score of a reply on the scale; None if it has no verdict, or was refused or too long."""
         if reply.flag:
             return None
         if self.verdict in ("auto", "probability"):
             # None if the first token is no verdict: then the text may state one later
-            expected = self.scale_used.expected(reply.first)
+            expected = self.scale_used.expected_score(reply.first)
             if expected is not None or self.verdict == "probability":
                 return expected
-        return self.scale_used.read(reply.text)
+        return self.scale_used.score_in(reply.text)
 
     def scores_of(self, batch: Batch, replies: Sequence[Sequence[Sequence[Reply]]], seconds: float) -> Scores:
-        """Return the scores of n pairs, computed from their replies.
+        """Return the scores of n pairs, computed from their replies, as :class:`Scores` of one metric.
 
-        A pair has a score if each order of its texts has a reply with a verdict, and otherwise a flag that says why
-        not. With two orders, the distance between their scores is returned too.
+        A pair has a score if each order of its texts has a reply with a verdict. Otherwise it has NaN, and a flag with
+        the reason. The asymmetry is the distance between the scores of the two orders, NaN if only one is asked.
 
         Args:
             batch: the pairs.
@@ -257,12 +275,13 @@ class Judge(ModelMetric):
                 if self.order == "mean":
                     distances[row] = max(valid_means) - min(valid_means)
                 continue
-            flags = {reply.flag for samples in orders for reply in samples if reply.flag}
-            reasons[row] = max(flags) if flags else Flag.NO_VERDICT
+            reply_flags = {reply.flag for samples in orders for reply in samples if reply.flag}
+            reasons[row] = max(reply_flags) if reply_flags else Flag.NO_VERDICT
         limit = self.cut or np.inf
-        cut = [[len(text) > limit for text in texts] for texts in (batch.references, batch.candidates)]
-        flags_of_texts = flags_of(batch, *cut) | reasons
-        return Scores(values[:, None], flags_of_texts[:, None], np.array([seconds]), distances[:, None])
+        references_cut = [len(text) > limit for text in batch.references]
+        candidates_cut = [len(text) > limit for text in batch.candidates]
+        flags = flags_of(batch, references_cut, candidates_cut) | reasons
+        return Scores(values[:, None], flags[:, None], np.array([seconds]), distances[:, None])
 
     def _mean_score(self, samples: Sequence[Reply]) -> float | None:
         """Return the mean score of the samples that have a verdict; None if none has one."""
@@ -270,17 +289,18 @@ class Judge(ModelMetric):
         return sum(verdicts) / len(verdicts) if verdicts else None
 
     def signature(self) -> dict[str, str]:
-        """Return everything that changes the number; see :meth:`Metric.signature`."""
-        return self._without_indecisive(super().signature())
+        """Return everything that changes the score, in a fixed order, without the options that change no reply."""
+        return self._drop_indecisive_options(super().signature())
 
     def short_signature(self) -> str:
         """Return the signature without the options that have their default values, or change no reply."""
-        defaults = {name: default_value(self, name) for name in _HOW}
+        defaults = {name: default_value(self, name) for name in _DELIVERY_OPTIONS}
+        # a default value is not written; super(), since this method would call itself without end
         return super(Judge, replace(self, **defaults)).short_signature()
 
-    def _without_indecisive(self, parts: dict[str, str]) -> dict[str, str]:
+    def _drop_indecisive_options(self, parts: dict[str, str]) -> dict[str, str]:
         """Return the parts of a signature without the options that change no reply."""
-        options = describe_options(type(self))
+        options = options_of(type(self))
         return {name: value for name, value in parts.items() if name not in options or self.takes(name)}
 
     def data_signature(self) -> dict[str, str]:
@@ -303,13 +323,13 @@ Conversation = tuple[Message, ...]
 
 
 @functools.lru_cache(maxsize=32)
-def _read_prompt(name: str, stamp: tuple[int, int] | None) -> Prompt:
-    """Return a prompt; *stamp* (size and time of its file) is only a part of the cache's key."""
+def _load_prompt(name: str, stamp: tuple[int, int] | None) -> Prompt:
+    """Return the prompt with a name; *stamp* (size and time of its file) is only a part of the cache's key."""
     return Prompt.load(name)
 
 
-def _load_prompt(name: str) -> Prompt:
-    """Return a prompt from the cache, read again if its file changed."""
+def _cached_prompt(name: str) -> Prompt:
+    """Return the prompt with a name, from the cache unless its file has changed; see :meth:`Prompt.load` for errors."""
     from assay.paths import user_path
 
     stamp = None
@@ -317,4 +337,4 @@ def _load_prompt(name: str) -> Prompt:
         path = user_path(name)
         if path.is_file():
             stamp = path.stat().st_size, path.stat().st_mtime_ns
-    return _read_prompt(name, stamp)
+    return _load_prompt(name, stamp)

@@ -34,7 +34,7 @@ class Message:
     content: str
 
 
-class _File(BaseModel):
+class _PromptFile(BaseModel):
     """The contents of a prompt file.
 
     Attributes:
@@ -66,7 +66,9 @@ class Prompt:
         digest: the SHA-256 digest of the file in hexadecimal; part of the signature.
         scale: the verdicts that the prompt asks for.
         fields: those of :data:`FIELDS` that its templates show.
-        symmetric, optional, reply_tokens: see :class:`_File`.
+        symmetric: whether it asks the same if the two texts are exchanged.
+        optional: the fields that it can do without if the data lacks them.
+        reply_tokens: the highest number of tokens of a reply.
     """
 
     name: str
@@ -91,15 +93,24 @@ class Prompt:
             return cls._parse(path.name, _read_prompt(path))
         shipped = shipped_prompts()
         if name not in shipped:
-            lack = "there is no prompt (a file of your own is written with its ending: ./mine.toml)"
-            raise InputError(unknown_name(lack, name, shipped))
+            problem = "there is no prompt (a file of your own is written with its ending: ./mine.toml)"
+            raise InputError(unknown_name(problem, name, shipped))
         return cls._parse(name, files(__package__).joinpath("templates", f"{name}.toml").read_bytes())
 
     @classmethod
     def _parse(cls, name: str, content: bytes) -> Self:
-        """Return the prompt in the bytes of a file; see :meth:`load` for the errors."""
+        """Return the prompt in the content of a file.
+
+        Args:
+            name: the name of the prompt.
+            content: the bytes of the file.
+
+        Raises:
+            InputError: the prompt is invalid, or a template has an error or an unknown field.
+            MissingExtraError: Jinja is not installed.
+        """
         try:
-            file = _File.model_validate(tomllib.loads(content.decode()))
+            file = _PromptFile.model_validate(tomllib.loads(content.decode()))
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(map(str, first["loc"]))
@@ -111,9 +122,9 @@ class Prompt:
         texts: dict[Literal["system", "user"], str] = {"system": file.system, "user": file.user}
         for role, text in texts.items():
             if text.strip():
-                template, shown = _compile_template(name, text)
+                template, template_fields = _compile_template(name, text)
                 templates.append((role, template))
-                fields |= shown
+                fields |= template_fields
         if "candidate" not in fields or not fields & {"reference", "references"}:
             raise InputError(
                 f"prompt {name}: shows no {{{{ candidate }}}} or neither {{{{ reference }}}} nor {{{{ references }}}}; "
@@ -193,7 +204,7 @@ def _template_environment() -> Any:
 
 
 def _compile_template(name: str, text: str) -> tuple[Any, set[str]]:
-    """Return the compiled template and the set of fields that it shows.
+    """Return a compiled template and the set of the fields that it shows.
 
     Args:
         name: the name of the prompt, for messages.
@@ -206,18 +217,18 @@ def _compile_template(name: str, text: str) -> tuple[Any, set[str]]:
     from jinja2 import meta
 
     with _template_errors(name, "has an error"):
-        shown = meta.find_undeclared_variables(environment.parse(text))
+        fields = meta.find_undeclared_variables(environment.parse(text))
         template = environment.from_string(text)
-    for field in sorted(shown - set(FIELDS)):
+    for field in sorted(fields - set(FIELDS)):
         if field in _LABELS:
             raise InputError(f"prompt {name}: shows {field!r}; what people said of a pair would tell the judge")
         raise InputError(unknown_name(f"prompt {name}: there is no field", field, FIELDS))
-    return template, shown
+    return template, fields
 
 
 @contextmanager
 def _template_errors(name: str, problem: str) -> Iterator[None]:
-    """Turn any exception in the block into an InputError of one line.
+    """Turn any exception within the block into an InputError of one line.
 
     Args:
         name: the name of the prompt.

@@ -57,7 +57,7 @@ class Server:
 
 
 class ReplyStore(Database):
-    """A database of replies by request, and of servers; use it as a context manager, one per process."""
+    """A database of replies by request, and of what is known of servers; a context manager, one per process."""
 
     title = "store of replies"
     kind = "replies"
@@ -79,19 +79,19 @@ class ReplyStore(Database):
         """Return the stored reply to a request, or None.
 
         Args:
-            request: the digest of the request, see :func:`digest_of`.
+            request: the digest of the request, see :func:`request_digest`.
 
         Raises:
             StoreError: the file is damaged or unreadable.
         """
-        with self._explaining():
+        with self._translated_errors():
             select = "SELECT reply, checksum FROM replies WHERE request = ?"
             row = self._connection.execute(select, (request,)).fetchone()
         if row is None:
             return None
         text, checksum = row
         if not isinstance(text, str) or checksum != _checksum(request, text):
-            raise self.damaged("a reply does not fit its checksum")
+            raise self.damage_error("a reply does not fit its checksum")
         return Reply(**json.loads(text))
 
     def put(self, request: bytes, reply: Reply) -> None:
@@ -105,37 +105,48 @@ class ReplyStore(Database):
             StoreError: the file cannot be written.
         """
         text = json.dumps(vars(reply))
-        with self._writing():
+        with self._transaction():
             insert = "INSERT OR REPLACE INTO replies (request, reply, checksum) VALUES (?, ?, ?)"
             self._connection.execute(insert, (request, text, _checksum(request, text)))
 
     def server(self, endpoint: str, model: str) -> Server | None:
-        """Return what is known of a model at an endpoint; None before the first session."""
-        with self._explaining():
+        """Return what is known of a model at an endpoint; None before the first session.
+
+        Raises:
+            StoreError: the file is damaged or unreadable.
+        """
+        with self._translated_errors():
             select = "SELECT known FROM servers WHERE endpoint = ? AND model = ?"
             row = self._connection.execute(select, (endpoint, model)).fetchone()
         return None if row is None else Server(**json.loads(row[0]))
 
-    def remember(self, endpoint: str, model: str, server: Server) -> None:
-        """Store what is known of a model at an endpoint."""
-        with self._writing():
+    def put_server(self, endpoint: str, model: str, server: Server) -> None:
+        """Store what is known of a model at an endpoint, in place of what was known before.
+
+        Raises:
+            StoreError: the file cannot be written.
+        """
+        with self._transaction():
             insert = "INSERT OR REPLACE INTO servers (endpoint, model, known) VALUES (?, ?, ?)"
             self._connection.execute(insert, (endpoint, model, json.dumps(vars(server))))
 
 
-def reply_store() -> Path:
+def reply_store_path() -> Path:
     """Return the path of the database of replies, which all runs share."""
     return cache_dir() / "replies.sqlite"
 
 
 def known_server(endpoint: str, model: str) -> Server:
-    """Return what the last session learned of a model at an endpoint, or a placeholder; the server is not called."""
-    with ReplyStore(reply_store()) as store:
+    """Return what the last session learned of a model at an endpoint; the server is not called.
+
+    Before the first session this is a placeholder, which says ``not asked yet``.
+    """
+    with ReplyStore(reply_store_path()) as store:
         return store.server(endpoint.rstrip("/"), model) or Server("not asked yet", "", "text")
 
 
-def digest_of(request: Mapping[str, Any]) -> bytes:
-    """Return a digest of 16 bytes of a request.
+def request_digest(request: Mapping[str, Any]) -> bytes:
+    """Return the digest of a request, 16 bytes.
 
     Args:
         request: everything that decides the reply, as values that JSON can represent.

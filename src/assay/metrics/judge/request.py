@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from assay.metrics.base import Batch
-from assay.metrics.judge.replies import ReplyStore, Server, digest_of, reply_store
+from assay.metrics.judge.replies import ReplyStore, Server, reply_store_path, request_digest
 from assay.metrics.judge.spending import Price, current_purse
 
 if TYPE_CHECKING:
     from assay.metrics.judge.judge import Conversation, Judge
 
 #: The number of most probable first tokens to request; OpenAI returns no more.
-TOP = 20
+TOP_TOKENS = 20
 #: Lowest token limit for a JSON reply, which has more than the verdict.
 JSON_TOKENS = 32
 #: Upper bound of the tokens that the chat format adds to the text of a conversation.
@@ -33,7 +33,7 @@ def judge_requests(judge: Judge, batch: Batch, server: Server | None) -> Iterato
     for orders in judge.conversations(batch):
         for conversation in orders:
             for sample in range(judge.samples):
-                yield Request.of(judge, conversation, sample, server)
+                yield Request.for_sample(judge, conversation, sample, server)
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,8 @@ class Request:
     verdict: str
 
     @classmethod
-    def of(cls, judge: Judge, conversation: Conversation, sample: int, server: Server | None) -> Self:
-        """Return the request for one sample of a conversation.
+    def for_sample(cls, judge: Judge, conversation: Conversation, sample: int, server: Server | None) -> Self:
+        """Return the request for one reply to a conversation.
 
         Args:
             judge: the metric that asks.
@@ -87,7 +87,7 @@ class Request:
             "verdict": judge.verdict,
             "verdicts": verdicts,
         }
-        return cls(digest_of(decisive), tuple(messages), verdicts, tuple(settings), tokens, judge.verdict)
+        return cls(request_digest(decisive), tuple(messages), verdicts, tuple(settings), tokens, judge.verdict)
 
     @property
     def size(self) -> int:
@@ -97,9 +97,10 @@ class Request:
     def body(self, model: str, server: Server) -> dict[str, Any]:
         """Return the JSON body of the request, limited to what the server is known to support."""
         body: dict[str, Any] = {"model": model, "messages": list(self.messages)} | dict(self.settings)
-        tokens, verdict = self.tokens, server.gives if self.verdict == "auto" else self.verdict
+        tokens = self.tokens
+        verdict = server.gives if self.verdict == "auto" else self.verdict
         if verdict == "probability":
-            body |= {"logprobs": True, "top_logprobs": TOP}
+            body |= {"logprobs": True, "top_logprobs": TOP_TOKENS}
         elif verdict == "json":
             tokens = max(tokens, JSON_TOKENS)
             schema = {
@@ -114,13 +115,14 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Asked:
+class CostEstimate:
     """The estimated cost of a judge on some pairs.
 
     Attributes:
         calls: the number of calls that would be made.
-        kept: the number of replies that are stored already.
-        tokens_in: the estimated tokens of the prompts, by the tokens per byte of the last session, or else .25.
+        kept: the number of replies that are stored already; 0 if the user asked for fresh replies.
+        tokens_in: the estimated tokens of the prompts, by the tokens per byte of the last session, or else by
+            :data:`USUAL_TOKENS_PER_BYTE`.
         tokens_out: the highest number of tokens of the replies.
         price: the price of these tokens; None without prices.
     """
@@ -132,11 +134,17 @@ class Asked:
     price: float | None
 
 
-def estimate_cost(judge: Judge, batches: Iterable[Batch], price: Price | None) -> Asked:
-    """Return the estimated cost of a judge on some pairs, in bounded memory; the server is not called."""
+def estimate_cost(judge: Judge, batches: Iterable[Batch], price: Price | None) -> CostEstimate:
+    """Return the estimated cost of a judge on some pairs, in bounded memory; the server is not called.
+
+    Args:
+        judge: the metric.
+        batches: the pairs.
+        price: the token prices of the model; None if unknown.
+    """
     calls = kept = size = tokens_out = 0
     purse = current_purse()
-    with ReplyStore(reply_store()) as store:
+    with ReplyStore(reply_store_path()) as store:
         server = store.server(*address_of(judge))
         for batch in batches:
             for request in judge_requests(judge, batch, server):
@@ -148,4 +156,5 @@ def estimate_cost(judge: Judge, batches: Iterable[Batch], price: Price | None) -
                 tokens_out += request.tokens
     measured = 0.0 if server is None else server.tokens_per_byte
     tokens_in = round(size * (measured or USUAL_TOKENS_PER_BYTE))
-    return Asked(calls, kept, tokens_in, tokens_out, None if price is None else price.of(tokens_in, tokens_out))
+    total_price = None if price is None else price.of_tokens(tokens_in, tokens_out)
+    return CostEstimate(calls, kept, tokens_in, tokens_out, total_price)

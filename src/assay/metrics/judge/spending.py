@@ -16,10 +16,10 @@ from assay.errors import AssayError, InputError
 from assay.metrics.judge.replies import Reply, Server
 from assay.metrics.work import Flag
 from assay.paths import user_path
-from assay.visible import brief
+from assay.visible import brief_text
 
 #: The number of tokens that a price is for.
-PER = 1_000_000
+TOKENS_PER_PRICE = 1_000_000
 
 
 class Price(BaseModel):
@@ -35,9 +35,9 @@ class Price(BaseModel):
     input: float = Field(ge=0)
     output: float = Field(ge=0)
 
-    def of(self, tokens_in: float, tokens_out: float) -> float:
+    def of_tokens(self, tokens_in: float, tokens_out: float) -> float:
         """Return the price of a number of prompt tokens and reply tokens."""
-        return (tokens_in * self.input + tokens_out * self.output) / PER
+        return (tokens_in * self.input + tokens_out * self.output) / TOKENS_PER_PRICE
 
 
 @dataclass
@@ -75,7 +75,7 @@ _current: ContextVar[Purse] = ContextVar("assay purse")
 
 
 def current_purse() -> Purse:
-    """Return the purse of the current run; outside of a run, a new one without a budget."""
+    """Return the purse of the current run, or a new one without a budget if there is no run."""
     return _current.get(Purse())
 
 
@@ -90,7 +90,7 @@ def use_purse(purse: Purse) -> Iterator[None]:
 
 
 class BudgetError(AssayError):
-    """The budget does not cover another call; replies that arrived are stored, the rest was not requested."""
+    """The budget does not cover another call; the replies that arrived are stored, and no others were requested."""
 
 
 def read_prices(path: str | Path) -> dict[str, Price]:
@@ -121,7 +121,7 @@ def read_prices(path: str | Path) -> dict[str, Price]:
 
 
 #: The number of replies without a verdict that a report shows, and the number of characters of each.
-SHOWN, LONGEST_SHOWN = 3, 200
+MAX_EXAMPLES, MAX_EXAMPLE_LENGTH = 3, 200
 
 
 @dataclass
@@ -138,7 +138,7 @@ class Tally:
         refusals: the number of refusals, by the model or the server.
         unreadable: the number of replies without a verdict.
         fingerprints: the distinct fingerprints that the server reported.
-        such_as: examples of replies without a verdict.
+        unreadable_examples: texts of replies without a verdict, at most :data:`MAX_EXAMPLES`, shortened.
     """
 
     pairs: int = 0
@@ -152,10 +152,10 @@ class Tally:
     refusals: int = 0
     unreadable: int = 0
     fingerprints: set[str] = field(default_factory=set)
-    such_as: list[str] = field(default_factory=list)
+    unreadable_examples: list[str] = field(default_factory=list)
 
-    def add(self, reply: Reply, worth: float | None) -> None:
-        """Count a reply, new or stored; *worth* is its score, or None."""
+    def add_reply(self, reply: Reply, worth: float | None) -> None:
+        """Count a reply, new or stored; *worth* is its score, or None if it has no verdict."""
         self.tokens_in += reply.tokens_in
         self.tokens_out += reply.tokens_out
         self.refusals += reply.flag == Flag.REFUSED
@@ -163,11 +163,11 @@ class Tally:
             self.fingerprints.add(reply.fingerprint)
         if worth is None and not reply.flag:
             self.unreadable += 1
-            if len(self.such_as) < SHOWN and reply.text not in self.such_as:
-                self.such_as.append(reply.text[:LONGEST_SHOWN])
+            if len(self.unreadable_examples) < MAX_EXAMPLES and reply.text not in self.unreadable_examples:
+                self.unreadable_examples.append(reply.text[:MAX_EXAMPLE_LENGTH])
 
     def cost(self, server: Server | None, price: Price | None) -> dict[str, Any]:
-        """Return the counts as plain values; the price of 1,000 pairs includes stored replies.
+        """Return the counts and prices as values for JSON; the price of 1,000 pairs includes stored replies.
 
         Args:
             server: what is known of the server; None if it was never called.
@@ -182,14 +182,14 @@ class Tally:
             "refusals": self.refusals,
             "unreadable": self.unreadable,
         }
-        if self.such_as:
-            cost["unreadable_such_as"] = [brief(text) for text in self.such_as]
+        if self.unreadable_examples:
+            cost["unreadable_such_as"] = [brief_text(text) for text in self.unreadable_examples]
         if server is not None:
             cost["served"] = server.served
         if len(self.fingerprints) > 1:
             cost["fingerprints"] = sorted(self.fingerprints)
         if price is not None:
-            cost["price"] = round(price.of(self.new_tokens_in, self.new_tokens_out), 6)
+            cost["price"] = round(price.of_tokens(self.new_tokens_in, self.new_tokens_out), 6)
             if self.pairs:
-                cost["price_per_1000"] = 1000 * price.of(self.tokens_in, self.tokens_out) / self.pairs
+                cost["price_per_1000"] = 1000 * price.of_tokens(self.tokens_in, self.tokens_out) / self.pairs
         return cost

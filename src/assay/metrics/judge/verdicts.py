@@ -43,7 +43,7 @@ class VerdictScale:
         return max(self.values.values())
 
     def probabilities(self, tokens: Mapping[str, float]) -> dict[str, float]:
-        """Return the probability of each verdict: the sum over the tokens that equal it, or begin it and no other.
+        """Return the probability of each verdict: the sum over the tokens that equal it, or that begin it alone.
 
         Args:
             tokens: the probability of each first token of a reply, in [0, 1], with tokens as the model writes them
@@ -51,16 +51,16 @@ class VerdictScale:
         """
         verdicts = dict.fromkeys(self.values, 0.0)
         for token, probability in tokens.items():
-            verdict = self.begun_by(token)
+            verdict = self.verdict_begun_by(token)
             if verdict is not None:
                 verdicts[verdict] += probability
         return verdicts
 
-    def expected(self, tokens: Mapping[str, float]) -> float | None:
+    def expected_score(self, tokens: Mapping[str, float]) -> float | None:
         """Return the mean score of the verdicts, weighted by their probabilities at the first token of a reply.
 
         Args:
-            tokens: see :meth:`probabilities`.
+            tokens: the probability of each first token of a reply, as for :meth:`probabilities`.
 
         Returns:
             A score in [low, high]; None if the probabilities of the verdicts sum to less than :data:`MIN_MASS`.
@@ -70,7 +70,7 @@ class VerdictScale:
         total = sum(self.values[verdict] * probability for verdict, probability in verdicts.items())
         return total / mass if mass >= MIN_MASS else None
 
-    def begun_by(self, token: str) -> str | None:
+    def verdict_begun_by(self, token: str) -> str | None:
         """Return the verdict that equals a token, or the only one that begins with it; None if there is none.
 
         Case and spaces around the token do not matter.
@@ -82,11 +82,12 @@ class VerdictScale:
         matches = [word for word in self.values if token and word.startswith(token)]
         return matches[0] if len(matches) == 1 else None
 
-    def read(self, reply: str) -> float | None:
-        """Return the score of the verdict in a reply; None if the reply has no verdict, or several.
+    def score_in(self, reply: str) -> float | None:
+        """Return the score of the verdict that a reply states; None if the reply has no verdict, or several.
 
-        The first of these that applies: a JSON object with the key ``verdict``; a verdict at the beginning; the last
-        verdict after "verdict:" ("answer:", "score:", "grade:", "rating:"); the only verdict that occurs.
+        The verdict is the first of these that the reply has: that of a JSON object with the key ``verdict``; a verdict
+        at the beginning; the last verdict after "verdict:" ("answer:", "score:", "grade:", "rating:"); the only verdict
+        that occurs.
         """
         stated = _json_verdict(reply)
         if stated is not None:
@@ -98,11 +99,11 @@ class VerdictScale:
         if first is not None:
             return self._score_of(first)
         labelled = [pattern.match(reply, label.end()) for label in _LABEL.finditer(reply)]
-        for candidate in reversed(labelled):
-            if candidate is not None:
-                return self._score_of(candidate)
-        distinct = {match.group(1).lower(): match for match in pattern.finditer(reply)}
-        return self._score_of(next(iter(distinct.values()))) if len(distinct) == 1 else None
+        for labelled_match in reversed(labelled):
+            if labelled_match is not None:
+                return self._score_of(labelled_match)
+        distinct_verdicts = {match.group(1).lower() for match in pattern.finditer(reply)}
+        return self.values[distinct_verdicts.pop()] if len(distinct_verdicts) == 1 else None
 
     def _score_of(self, match: re.Match[str]) -> float:
         return self.values[match.group(1).lower()]

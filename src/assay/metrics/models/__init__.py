@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from assay.lazy import on_first_use
+from assay.lazy import lazy_attributes
 
 if TYPE_CHECKING:
     from assay.metrics.models.description import ModelDescription, describe
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from assay.metrics.models.located import ListedModel, LocatedModel, list_models, locate, resolve, use_model
     from assay.metrics.models.reference import ModelReference
 else:
-    __getattr__, __dir__ = on_first_use(__name__)
+    __getattr__, __dir__ = lazy_attributes(__name__)
 
 __all__ = [
     "ListedModel",

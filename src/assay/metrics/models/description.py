@@ -26,7 +26,7 @@ class ModelDescription:
     Attributes:
         architecture: the name of the class, such as ``BertModel``.
         model_type: the model family, such as ``bert``.
-        hidden_size: the width of a token's embedding.
+        hidden_size: the number of dimensions of a token's embedding.
         layers: the number of transformer layers.
         max_positions: the number of positions in the embedding table, including the two that RoBERTa reserves.
         labels: the number of outputs of a classification head.
@@ -100,7 +100,7 @@ def _string_or_none(value: object) -> str | None:
 
 
 def _first_integer(config: dict[str, Any], *names: str) -> int | None:
-    """Return the first integer under one of these names, or None; model families name the same thing differently."""
+    """Return the integer under the first of these names that has one, or None; the names differ by model family."""
     for name in names:
         value = config.get(name)
         if isinstance(value, int) and not isinstance(value, bool):
@@ -109,12 +109,12 @@ def _first_integer(config: dict[str, Any], *names: str) -> int | None:
 
 
 def _label_count(config: dict[str, Any]) -> int | None:
-    names = config.get("id2label")
-    return len(names) if isinstance(names, dict) else _first_integer(config, "num_labels")
+    labels = config.get("id2label")
+    return len(labels) if isinstance(labels, dict) else _first_integer(config, "num_labels")
 
 
 def _pooling_name(config: dict[str, Any]) -> str | None:
-    """Return the pooling of a Pooling module, in the newer or the older form of its configuration."""
+    """Return the pooling that the configuration of a Pooling module declares, in its newer or older form, or None."""
     mode = config.get("pooling_mode")  # the newer form: a word or a list of words
     if isinstance(mode, str):
         return mode
@@ -148,6 +148,7 @@ def _languages_in_card(card: Path) -> tuple[str, ...] | None:
         elif line.strip() and not line.startswith((" ", "#")):
             in_list = False
         for word in words:
+            # " #" begins a comment in YAML
             language = word.split(" #")[0].strip().strip("'\"")
             if language:
                 languages.append(language)

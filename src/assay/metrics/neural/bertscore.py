@@ -29,9 +29,9 @@ from assay.metrics.neural.loading import count_parameters, load_tokenizer, requi
 from assay.metrics.neural.runtime import import_torch, set_threads
 from assay.metrics.neural.session import Meter, blank_flags
 from assay.metrics.neural.tokens import tokenize
-from assay.metrics.neural.views import Prep
+from assay.metrics.neural.views import Preparation
 from assay.metrics.work import Scores
-from assay.output import written_whole
+from assay.output import atomic_write
 from assay.paths import cache_dir, private_folder, user_path
 from assay.transfer import disk_errors
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from assay.metrics.bertscore import BertScore
 
 #: A function from token numbers to their weights, an array of the same shape.
-Weigh = Callable[[NDArray[np.int64]], NDArray[np.float64]]
+TokenWeighting = Callable[[NDArray[np.int64]], NDArray[np.float64]]
 #: Embeddings, weights and presence of the tokens of the references or of the candidates, see :func:`_gather_tokens`.
 _MatchedSide = tuple["torch.Tensor", "torch.Tensor", "torch.Tensor"]
 
@@ -60,7 +60,7 @@ def match_tokens(
     embeddings: TextEmbeddings,
     left: NDArray[np.intp],
     right: NDArray[np.intp],
-    weigh: Weigh,
+    weigh: TokenWeighting,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return precision and recall of n pairs, each of shape (n,), in [-1, 1]; 0 if either text has no weight.
 
@@ -77,45 +77,47 @@ def match_tokens(
     torch = import_torch()
     starts = embeddings.starts
     assert starts is not None  # noqa: S101 - embeddings of tokens have starts
-    unit = torch.nn.functional.normalize(embeddings.values, dim=1)
+    unit_vectors = torch.nn.functional.normalize(embeddings.values, dim=1)
+    dimensions = unit_vectors.shape[1]
     sizes = np.array([len(ids) for ids in embeddings.ids], dtype=np.intp)
     ids = np.fromiter(chain.from_iterable(embeddings.ids), dtype=np.int64, count=int(sizes.sum()))
     token_weights = weigh(ids)
-    weights = torch.from_numpy(token_weights).to(unit.device, torch.float32)
-    has_weight = np.bincount(np.repeat(np.arange(len(sizes)), sizes), token_weights, len(sizes)) > 0
-    cells = CPU_CELLS if unit.device.type == "cpu" else GPU_CELLS
+    weights = torch.from_numpy(token_weights).to(unit_vectors.device, torch.float32)
+    text_of_token = np.repeat(np.arange(len(sizes)), sizes)
+    text_weights = np.bincount(text_of_token, token_weights, len(sizes))
+    max_cells = CPU_CELLS if unit_vectors.device.type == "cpu" else GPU_CELLS
     precision, recall = np.zeros(len(left)), np.zeros(len(left))
     longest = np.maximum(sizes[left], sizes[right])
     # sorted by length, so that a batch needs little padding
     order = np.argsort(longest, kind="stable")
-    order = order[has_weight[left[order]] & has_weight[right[order]]]
+    order = order[(text_weights[left[order]] > 0) & (text_weights[right[order]] > 0)]
     start = 0
     while start < len(order):
-        width = int(longest[order[start]])
-        most_pairs = max(1, cells // max(1, (unit.shape[1] + width) * width))
-        part = order[start : start + most_pairs]
+        length = int(longest[order[start]])
+        cells_per_pair = max(1, (dimensions + length) * length)
+        batch = order[start : start + max(1, max_cells // cells_per_pair)]
         # end the batch before pairs that are much longer than its first one
-        longest_in_batch = width * MAX_LENGTH_RATIO + 2
-        part = part[: int(np.searchsorted(longest[part], longest_in_batch, side="right"))]
+        longest_in_batch = length * MAX_LENGTH_RATIO + 2
+        batch = batch[: int(np.searchsorted(longest[batch], longest_in_batch, side="right"))]
         try:
             with torch.inference_mode():
-                references = _gather_tokens(unit, weights, starts, sizes, left[part])
-                candidates = _gather_tokens(unit, weights, starts, sizes, right[part])
-                precision[part], recall[part] = _precision_and_recall(references, candidates)
+                references = _gather_tokens(unit_vectors, weights, starts, sizes, left[batch])
+                candidates = _gather_tokens(unit_vectors, weights, starts, sizes, right[batch])
+                precision[batch], recall[batch] = _precision_and_recall(references, candidates)
         except torch.OutOfMemoryError:
-            if len(part) == 1:
+            if len(batch) == 1:
                 raise
             # try again with half as many pairs
-            cells = len(part) * (unit.shape[1] + width) * width // 2
+            max_cells = len(batch) * cells_per_pair // 2
             continue
-        start += len(part)
+        start += len(batch)
     return precision, recall
 
 
 def _precision_and_recall(
     references: _MatchedSide, candidates: _MatchedSide
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return precision and recall of a batch of b pairs, each of shape (b,)."""
+    """Return precision and recall of a batch of b pairs, each of shape (b,), in [-1, 1]."""
     torch = import_torch()
     candidate_embeddings, candidate_weights, candidate_present = candidates
     reference_embeddings, reference_weights, reference_present = references
@@ -128,7 +130,7 @@ def _precision_and_recall(
 
 
 def _gather_tokens(
-    unit: torch.Tensor,
+    unit_vectors: torch.Tensor,
     weights: torch.Tensor,
     starts: NDArray[np.intp],
     sizes: NDArray[np.intp],
@@ -137,27 +139,35 @@ def _gather_tokens(
     """Gather the tokens of b texts into padded tensors.
 
     Args:
-        unit: the embeddings of all tokens, scaled to length 1, one row per token.
+        unit_vectors: the embeddings of all tokens, scaled to length 1, one row per token.
         weights: the weight of each token.
         starts: the first row of each text.
         sizes: the number of tokens of each text.
         texts: the indices of the texts, shape (b,).
 
     Returns:
-        Embeddings, shape (b, l, d), weights, shape (b, l), and which cells have a token, shape (b, l).
+        The embeddings, shape (b, l, d), the weights, shape (b, l), and which cells have a token, shape (b, l), where l
+        is the length of the longest text.
     """
     torch = import_torch()
-    width = int(sizes[texts].max())
-    inside = np.arange(width) < sizes[texts][:, None]
+    columns = np.arange(int(sizes[texts].max()))
+    first_rows = starts[texts][:, None]
+    token_mask = columns < sizes[texts][:, None]
     # padded cells read the first token of their text, whose weight is then set to 0
-    rows = np.where(inside, starts[texts][:, None] + np.arange(width), starts[texts][:, None])
-    index = torch.from_numpy(rows).to(unit.device)
-    present = torch.from_numpy(inside).to(unit.device)
-    return unit[index], weights[index] * present, present
+    rows = np.where(token_mask, first_rows + columns, first_rows)
+    index = torch.from_numpy(rows).to(unit_vectors.device)
+    present = torch.from_numpy(token_mask).to(unit_vectors.device)
+    return unit_vectors[index], weights[index] * present, present
 
 
 def _weighted_mean(best: torch.Tensor, weights: torch.Tensor, present: torch.Tensor) -> NDArray[np.float64]:
-    """Return the weighted mean of each row of *best*, shape (b,); 0 if no token of the row has a weight."""
+    """Return the weighted mean similarity of each text's tokens, shape (b,); 0 if no token of the text has a weight.
+
+    Args:
+        best: the highest similarity of each token, shape (b, l); -inf for padding.
+        weights: the weights of the tokens, shape (b, l).
+        present: which cells have a token, shape (b, l).
+    """
     torch = import_torch()
     best, weights = best.cpu().double(), weights.cpu().double()
     total = weights.sum(dim=1)
@@ -196,21 +206,27 @@ def read_corpus(path: str) -> list[str]:
 
 def store_corpus(texts: Sequence[str]) -> Path:
     """Write a corpus to the cache, one line per text, and return the path; the digest of its content is its name."""
+    # a text with line breaks must stay one line, and a lone surrogate, which some files have, cannot be encoded
     content = "\n".join(" ".join(text.split()) for text in texts).encode("utf-8", "replace")
     folder = cache_dir() / "corpora"
     path = folder / f"{hashlib.sha256(content).hexdigest()[:32]}.txt"
     if not path.is_file():
         with disk_errors(path):
             private_folder(folder)
-            with written_whole(path) as scratch:
+            with atomic_write(path) as scratch:
                 scratch.write_bytes(content)
     return path
 
 
 @functools.lru_cache(maxsize=8)
-def equal_weights(folder: str, digest: str) -> Weigh:
-    """Return the function that weighs tokens equally: 1, and 0 for the tokens that begin and end a text."""
-    special = _special_tokens(folder, digest)
+def equal_weighting(folder: str, digest: str) -> TokenWeighting:
+    """Return the function that weighs tokens equally: 1, and 0 for the tokens that begin and end a text.
+
+    Args:
+        folder: the folder of the model.
+        digest: the digest of the model.
+    """
+    special = _special_token_ids(folder, digest)
 
     def weigh(ids: NDArray[np.int64]) -> NDArray[np.float64]:
         return np.where(np.isin(ids, special), 0.0, 1.0)
@@ -219,7 +235,7 @@ def equal_weights(folder: str, digest: str) -> Weigh:
 
 
 @functools.lru_cache(maxsize=8)
-def token_weights(folder: str, digest: str, path: str, corpus: str, prep: Prep) -> Weigh:
+def idf_weighting(folder: str, digest: str, path: str, corpus: str, preparation: Preparation) -> TokenWeighting:
     """Return the function that weighs tokens by inverse document frequency in a corpus.
 
     The weight is log((N + 1) / (c + 1)) for a token that occurs in c of N texts, and 0 for the tokens that
@@ -229,17 +245,17 @@ def token_weights(folder: str, digest: str, path: str, corpus: str, prep: Prep) 
         folder: the folder of the model.
         digest: the digest of the model.
         path: the path of the corpus.
-        corpus: the digest of the corpus, so that a file that has changed is read again.
-        prep: the preparation of the texts.
+        corpus: the digest of the corpus; a part of the cache's key, so that a file that has changed is read again.
+        preparation: the preparation of the texts.
     """
-    texts = [prep.apply(text) for text in read_corpus(path)]
+    texts = [preparation.apply(text) for text in read_corpus(path)]
     texts_with: Counter[int] = Counter()
-    for tokens in tokenize(load_tokenizer(folder, digest), texts, prep.limit):
+    for tokens in tokenize(load_tokenizer(folder, digest), texts, preparation.limit):
         texts_with.update(set(tokens.ids))
     known = np.array(sorted(texts_with), dtype=np.int64)
     unseen = math.log(len(texts) + 1)
     frequencies = np.array([unseen - math.log(texts_with[int(token)] + 1) for token in known])
-    special = _special_tokens(folder, digest)
+    special = _special_token_ids(folder, digest)
 
     def weigh(ids: NDArray[np.int64]) -> NDArray[np.float64]:
         index = np.searchsorted(known, ids).clip(max=len(known) - 1)
@@ -249,7 +265,7 @@ def token_weights(folder: str, digest: str, path: str, corpus: str, prep: Prep) 
     return weigh
 
 
-def _special_tokens(folder: str, digest: str) -> list[int]:
+def _special_token_ids(folder: str, digest: str) -> list[int]:
     """Return the numbers of the tokens that the tokenizer adds around a text, whose weight is 0."""
     tokenizer = load_tokenizer(folder, digest)
     return [token for token in (tokenizer.cls_token_id, tokenizer.sep_token_id) if token is not None]
@@ -280,6 +296,7 @@ def read_baseline(path: str, layer: int, output: str) -> float:
         try:
             value = float(row[column])
         except (KeyError, TypeError, ValueError):
+            # fails the next check, which reports the text
             value = math.nan
         if not -math.inf < value < 1:
             raise InputError(f"{path}, line {number}: {column} is {row.get(column)!r}; expected a number below 1")
@@ -303,7 +320,7 @@ def random_pairs(path: str) -> Batch:
     return Batch([texts[i] for i in first], [texts[i] for i in second])
 
 
-def chosen_layer(name: str) -> int | None:
+def recommended_layer(name: str) -> int | None:
     """Return the layer that the package bert-score recommends for a hub model, or None if it does not list the model.
 
     Raises:
@@ -341,19 +358,24 @@ class BertScorePackageEngine:
 
     @property
     def pairs(self) -> int:
-        """The number of pairs in a unit of work."""
+        """The number of pairs in a unit of work; small, since the package scores one pair at a time."""
         return 256
 
     def open(self) -> BertScorePackageSession:
-        """Load the model and return its session."""
+        """Load the model and return its session; see :class:`BertScorePackageSession` for the errors."""
         return BertScorePackageSession(self)
 
 
 class BertScorePackageSession:
     """The package bert-score with a model in memory.
 
+    Args:
+        engine: the settings of the package.
+
     Raises:
         MissingExtraError: the package is not installed.
+        UnavailableError: the model lacks weights.
+        InputError: the corpus cannot be read.
     """
 
     def __init__(self, engine: BertScorePackageEngine) -> None:
@@ -372,12 +394,17 @@ class BertScorePackageSession:
                 idf_sents=sentences,
                 device=engine.device,
                 batch_size=1,
+                # counts the corpus in this process, without a pool of processes
                 nthreads=0,
             )
         self._meter.record_loaded(count_parameters(self._scorer._model))
 
     def score(self, metrics: Sequence[Metric], batch: Batch, again: Collection[str] = ()) -> Scores:
-        """See :meth:`assay.metrics.work.Session.score`; blank texts, on which the package may break, score 0."""
+        """Return the scores of n pairs under m metrics.
+
+        Pairs with a blank text, on which the package may break, have precision, recall and F of 0. The seconds of each
+        metric are the time of all metrics together; *again* is not used.
+        """
         started = time.perf_counter()
         outputs = np.zeros((len(batch), 3))
         flags = blank_flags(batch)
@@ -385,22 +412,23 @@ class BertScorePackageSession:
             if not flags[row]:
                 # the package warns on stderr
                 with contextlib.redirect_stderr(io.StringIO()):
-                    outputs[row] = [float(part[0]) for part in self._scorer.score([candidate], [reference])]
+                    precision, recall, f = self._scorer.score([candidate], [reference])
+                outputs[row] = float(precision[0]), float(recall[0]), float(f[0])
         self._meter.add_texts(2 * int((flags == 0).sum()), 0)
-        shared = time.perf_counter() - started
+        seconds = time.perf_counter() - started
         by_name = {"precision": outputs[:, 0], "recall": outputs[:, 1], "f": outputs[:, 2]}
-        columns = [cast("BertScore", metric).finish(by_name) for metric in metrics]
+        columns = [cast("BertScore", metric).chosen_output(by_name) for metric in metrics]
         return Scores(
             values=np.stack(columns, axis=1),
             flags=np.stack([flags] * len(metrics), axis=1),
-            seconds=np.full(len(metrics), shared),
+            seconds=np.full(len(metrics), seconds),
         )
 
     def cost(self) -> dict[str, Any]:
-        """See :meth:`assay.metrics.work.Session.cost`."""
+        """Return the counts of :meth:`Meter.cost`; the package does not tell how many tokens it has read."""
         return self._meter.cost()
 
     def close(self) -> None:
-        """See :meth:`assay.metrics.work.Session.close`."""
+        """Free the memory of the model."""
         self._scorer = None
         self._meter.close()

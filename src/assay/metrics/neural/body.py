@@ -34,10 +34,14 @@ class Body(Protocol):
     device: str
 
     def prepare(self, layers: Collection[int]) -> None:
-        """Load what computes these layers, unless it is in memory."""
+        """Load what computes these layers, unless it is in memory.
+
+        Raises:
+            AssayError: it cannot be loaded.
+        """
         ...
 
-    def hidden(self, batch: Packed, layers: Collection[int]) -> dict[int, torch.Tensor]:
+    def hidden_states(self, batch: Packed, layers: Collection[int]) -> dict[int, torch.Tensor]:
         """Return the hidden states by layer, each of shape (b, l, d); layer 0 stands for the input embeddings."""
         ...
 
@@ -80,8 +84,9 @@ class TorchBody:
     def __init__(self, model: Any, device: str) -> None:
         self.model = model
         self.device = device
-        self._stack = _layer_stack(model) if model.config.model_type in _POST_NORM else None
-        self._all_layers: Any = None if self._stack is None else getattr(*self._stack)
+        #: The module whose layers can be cut off at the top; None if the family does not allow it.
+        self._encoder = _layered_module(model) if model.config.model_type in _POST_NORM else None
+        self._all_layers: Any = None if self._encoder is None else self._encoder.layer
         self.layers = int(model.config.num_hidden_layers)
         # transformers hooks into the layers at the first request for hidden states: make one while all are in place
         torch = import_torch()
@@ -89,10 +94,13 @@ class TorchBody:
             model(input_ids=torch.zeros((1, 1), dtype=torch.long, device=device), output_hidden_states=True)
 
     def prepare(self, layers: Collection[int]) -> None:
-        """Do nothing: all layers are in memory; see :meth:`Body.prepare`."""
+        """Do nothing, since all layers are in memory."""
 
-    def hidden(self, batch: Packed, layers: Collection[int]) -> dict[int, torch.Tensor]:
-        """See :meth:`Body.hidden`; layers above the highest requested one are skipped if the family allows it."""
+    def hidden_states(self, batch: Packed, layers: Collection[int]) -> dict[int, torch.Tensor]:
+        """Return the hidden states by layer, each of shape (b, l, d).
+
+        Layers above the highest requested one are not computed, if the family allows that.
+        """
         torch = import_torch()
         top = max(layers)
         inputs = inputs_of(batch)
@@ -109,52 +117,56 @@ class TorchBody:
 
     def _set_depth(self, depth: int) -> None:
         """Keep only the first *depth* layers in the model, if its family allows it; the full depth restores all."""
-        if self._stack is not None:
-            owner, name = self._stack
-            setattr(owner, name, self._all_layers if depth >= self.layers else self._all_layers[:depth])
+        if self._encoder is not None:
+            self._encoder.layer = self._all_layers if depth >= self.layers else self._all_layers[:depth]
 
 
 class TorchScorerBody:
     """A model of transformers for sequence classification, in torch; see :class:`ScorerBody`.
 
     Args:
-        model: the model, already on the device; its last layer is changed, see :func:`_end_in_first_token`.
+        model: the model, already on the device; its last layer is changed, see :func:`_restrict_last_layer`.
         device: torch's name of the device.
     """
 
     def __init__(self, model: Any, device: str) -> None:
         self.model = model
         self.device = device
-        _end_in_first_token(model)
+        _restrict_last_layer(model)
 
     def logits(self, batch: Packed) -> torch.Tensor:
-        """See :meth:`ScorerBody.logits`."""
+        """Return one number per input, before any activation, shape (b, 1)."""
         logits: torch.Tensor = self.model(**inputs_of(batch)).logits
         return logits
 
 
-def _end_in_first_token(model: Any) -> None:
+def _restrict_last_layer(model: Any) -> None:
     """Restrict the feed-forward part of the last layer to the first token, the only one that the classifier reads.
 
-    This part is most of the work of a layer. Other families than :data:`_FIRST_TOKEN` stay as they are.
+    This part is most of the work of a layer. Models of families outside :data:`_FIRST_TOKEN` stay as they are.
     """
     if model.config.model_type not in _FIRST_TOKEN:
         return
-    stack = _layer_stack(getattr(model, model.base_model_prefix))
-    last = None if stack is None else getattr(*stack)[-1]
-    # a private method of transformers: in versions without it all tokens are computed, with the same result
-    if last is None or "feed_forward_chunk" in vars(last) or not hasattr(last, "feed_forward_chunk"):
+    encoder = _layered_module(getattr(model, model.base_model_prefix))
+    if encoder is None:
         return
-    feed_forward = last.feed_forward_chunk
-    last.feed_forward_chunk = lambda states: feed_forward(states[:, :1])
+    last_layer = encoder.layer[-1]
+    # a method of the layer's class in transformers; versions without it compute all tokens, with the same result
+    if not hasattr(last_layer, "feed_forward_chunk"):
+        return
+    # an attribute of the layer itself: an earlier call has replaced the method already
+    if "feed_forward_chunk" in vars(last_layer):
+        return
+    feed_forward = last_layer.feed_forward_chunk
+    last_layer.feed_forward_chunk = lambda states: feed_forward(states[:, :1])
 
 
-def _layer_stack(model: Any) -> tuple[Any, str] | None:
-    """Return the module that has the list of layers and the name of its attribute, or None if it is not found."""
-    for part in ("encoder", "transformer"):
-        owner = getattr(model, part, None)
-        if owner is not None and hasattr(owner, "layer"):
-            return owner, "layer"
+def _layered_module(model: Any) -> Any:
+    """Return the module of a model whose attribute ``layer`` is the list of layers, or None if there is none."""
+    for name in ("encoder", "transformer"):
+        module = getattr(model, name, None)
+        if module is not None and hasattr(module, "layer"):
+            return module
     return None
 
 
@@ -178,6 +190,7 @@ def pack_linears(model: Any) -> None:
 
 
 def _replace_linears(module: Any, torch: Any) -> None:
+    """Replace the fp32 linear layers in a module and in all modules below it; see :func:`pack_linears`."""
     for name, child in module.named_children():
         # not isinstance: a subclass may compute something else
         if type(child) is torch.nn.Linear and child.weight.dtype == torch.float32:
@@ -192,8 +205,8 @@ def _packed_linear(linear: Any, torch: Any) -> Any:
     bias = None if linear.bias is None else linear.bias.detach()
     compute = torch.ops.mkldnn._linear_pointwise
 
-    class PackedLinear(torch.nn.Module):  # type: ignore[misc]
-        """Has no parameters, because torch would cast and count them without knowledge of their layout."""
+    class PackedLinear(torch.nn.Module):  # type: ignore[misc]  # torch is Any here
+        """A linear layer without parameters, since torch would cast and count them without knowing their layout."""
 
         def forward(self, states: Any) -> Any:
             return compute(states, weight, bias, "none", [], "")

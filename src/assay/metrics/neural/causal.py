@@ -20,13 +20,13 @@ from assay.metrics.judge.replies import Reply
 from assay.metrics.models import describe
 from assay.metrics.neural.backends import open_causal_bodies
 from assay.metrics.neural.causal_body import CausalBody, ReplyKey, Sampling
-from assay.metrics.neural.loading import LoadedModel, load_causal
-from assay.metrics.neural.prefixes import TokenTree, items_of, rows_of
+from assay.metrics.neural.loading import LoadedModel, load_causal_model
+from assay.metrics.neural.prefixes import TokenTree, items_of, pack_rows
 from assay.metrics.neural.runtime import import_torch
 from assay.metrics.neural.session import ModelEngine, ModelSession
 from assay.metrics.neural.tokens import Packed, Tokens, to_device
 from assay.metrics.work import Flag, Scores
-from assay.progress import portion
+from assay.progress import scaled_shares
 
 if TYPE_CHECKING:
     from assay.metrics.judge.judge import Judge
@@ -48,12 +48,15 @@ class CausalEngine(ModelEngine):
         return 128 if self.devices == ("cpu",) else 4096
 
     def open(self) -> CausalSession:
-        """Load the model and return its session."""
+        """Load the model and return its session; see :class:`CausalSession` for the errors."""
         return CausalSession(self)
 
 
 class CausalSession(ModelSession[LoadedModel, CausalBody]):
     """A causal language model in memory.
+
+    Args:
+        engine: the settings.
 
     Raises:
         UnavailableError: the model has no language-modelling head.
@@ -70,7 +73,7 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
                 f"model {folder}: is a {architecture or 'model without a named class'}, which writes no text",
                 "name a causal language model (…ForCausalLM), best one tuned to follow instructions",
             )
-        super().__init__(engine, load_causal, open_causal_bodies)
+        super().__init__(engine, load_causal_model, open_causal_bodies)
         self._chat = Chat(self._tokenizer)
         self._verdict_tokens: dict[str, tuple[NDArray[np.int64], list[str]]] = {}
         self._tokens_in = self._tokens_out = 0
@@ -84,18 +87,21 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
         self._temperature = float(model.generation_config.temperature or 1.0)
 
     def score(self, metrics: Sequence[Metric], batch: Batch, again: Collection[str] = ()) -> Scores:
-        """See :meth:`assay.metrics.work.Session.score`."""
+        """Return the scores of n pairs under m judges, which are computed one judge after the other.
+
+        *again* is not used.
+        """
         scored = []
-        for number, metric in enumerate(metrics):
+        for index, metric in enumerate(metrics):
             judge = cast("Judge", metric)
             started = time.perf_counter()
-            with portion(number / len(metrics), (number + 1) / len(metrics)):
+            with scaled_shares(index / len(metrics), (index + 1) / len(metrics)):
                 replies = self.replies(judge, batch)
             scored.append(judge.scores_of(batch, replies, time.perf_counter() - started))
-        return Scores.joined(scored)
+        return Scores.concatenate(scored)
 
     def cost(self) -> dict[str, Any]:
-        """See :meth:`assay.metrics.work.Session.cost`.
+        """Return the counts of the session as values for JSON, see :meth:`ModelSession.cost`.
 
         ``tokens`` counts what the model computed, where a shared beginning counts once; ``tokens_in`` and
         ``tokens_out`` count prompts and replies in full.
@@ -126,7 +132,7 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
         fitting = {number: ids for number, ids in enumerate(prompts) if len(ids) + max_tokens <= judge.limit()}
         to_write = fitting
         if judge.verdict != "text":
-            for number, reply in self._first_tokens(judge.scale_used, fitting):
+            for number, reply in self._first_token_replies(judge.scale_used, fitting):
                 replies[number] = [reply]
             to_write = {}
             if judge.verdict == "auto":
@@ -144,13 +150,15 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
         self._tokens_out += sum(reply.tokens_out for reply in all_replies)
         return replies
 
-    def _first_tokens(self, scale: VerdictScale, prompts: Mapping[int, list[int]]) -> Iterator[tuple[int, Reply]]:
-        """Yield (number of the prompt, reply) with the distribution of the first token.
+    def _first_token_replies(
+        self, scale: VerdictScale, prompts: Mapping[int, list[int]]
+    ) -> Iterator[tuple[int, Reply]]:
+        """Yield (number of the prompt, reply) for each prompt, where the reply is only a first token.
 
         The text of the reply is the most probable first token; ``first`` has the probability of each token that
         begins a verdict of the scale, by the token's text.
         """
-        ids, texts = self._tokens_of(scale)
+        ids, texts = self._tokens_of_scale(scale)
         computed: list[tuple[list[int], Any, Any]] = []
 
         def step(body: CausalBody, batch: Packed, rows: list[TokenTree]) -> None:
@@ -170,11 +178,11 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
                 best_text = self._tokenizer.decode([token], skip_special_tokens=True)
                 yield item, Reply(best_text, first, tokens_in=len(prompts[item]), tokens_out=1)
 
-    def _tokens_of(self, scale: VerdictScale) -> tuple[NDArray[np.int64], list[str]]:
+    def _tokens_of_scale(self, scale: VerdictScale) -> tuple[NDArray[np.int64], list[str]]:
         """Return the tokens that begin a verdict of a scale, shape (k,), and their k texts; cached by scale."""
         if scale.name not in self._verdict_tokens:
             pieces = self._tokenizer.convert_ids_to_tokens(list(range(len(self._tokenizer))))
-            ids = [number for number, piece in enumerate(pieces) if piece and scale.begun_by(piece) is not None]
+            ids = [number for number, piece in enumerate(pieces) if piece and scale.verdict_begun_by(piece) is not None]
             # byte-level BPE and SentencePiece write a leading space as these characters
             texts = [pieces[number].replace("Ġ", " ").replace("▁", " ") for number in ids]
             self._verdict_tokens[scale.name] = np.array(ids, dtype=np.int64), texts
@@ -188,12 +196,12 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
         written: dict[ReplyKey, list[int]] = {}
 
         def step(body: CausalBody, batch: Packed, rows: list[TokenTree]) -> None:
-            written.update(body.write(batch, rows, max_tokens, self._ends, sampling))
+            written.update(body.generate_replies(batch, rows, max_tokens, self._ends, sampling))
 
-        together = self._shareable_prefixes(prompts, extra=max_tokens)
-        self._run_rows(rows_of(together, ROW_TOKENS), step)
-        alone = {number: ids for number, ids in prompts.items() if number not in together}
-        written |= self._generate_uncached(alone, max_tokens, sampling)
+        shareable = self._shareable_prompts(prompts, extra=max_tokens)
+        self._run_rows(pack_rows(shareable, ROW_TOKENS), step)
+        others = {number: ids for number, ids in prompts.items() if number not in shareable}
+        written |= self._generate_uncached(others, max_tokens, sampling)
         return {number: [written[key] for key in sampling.keys([number])] for number in prompts}
 
     def _generate_uncached(
@@ -228,27 +236,33 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
 
         def step(body: CausalBody, batch: Packed, rows: list[TokenTree]) -> None:
             replies = [keys[item] for item in items_of(rows)]
-            tokens = sampling.choose(body.next_logits(batch, rows), replies, position)
+            tokens = sampling.choose_tokens(body.next_logits(batch, rows), replies, position)
             chosen.update(zip(replies, tokens.tolist(), strict=True))
 
-        self._run_rows(rows_of(dict(enumerate(contexts)), 0), step)
+        self._run_rows(pack_rows(dict(enumerate(contexts)), 0), step)
         return chosen
 
     def _run_prompts(
         self, prompts: Mapping[int, list[int]], step: Callable[[CausalBody, Packed, list[TokenTree]], None]
     ) -> None:
-        """Run prompts through the model; prompts that can share a row do."""
-        together = self._shareable_prefixes(prompts)
-        alone = {number: ids for number, ids in prompts.items() if number not in together}
-        self._run_rows(rows_of(together, ROW_TOKENS), step)
-        self._run_rows(rows_of(alone, 0), step)
+        """Run prompts through the model in batches: those that may share a row packed, each other one in its own row.
 
-    def _shareable_prefixes(self, prompts: Mapping[int, list[int]], extra: int = 0) -> dict[int, list[int]]:
+        Args:
+            prompts: the token numbers of each prompt, by its number.
+            step: the function that computes a batch, see :meth:`_run_rows`.
+        """
+        shareable = self._shareable_prompts(prompts)
+        others = {number: ids for number, ids in prompts.items() if number not in shareable}
+        self._run_rows(pack_rows(shareable, ROW_TOKENS), step)
+        self._run_rows(pack_rows(others, 0), step)
+
+    def _shareable_prompts(self, prompts: Mapping[int, list[int]], extra: int = 0) -> dict[int, list[int]]:
         """Return the prompts that may share a row: those that fit in the attention window with *extra* more tokens."""
         body = self._bodies[0]
-        if not body.shares:
+        if not body.can_share_rows:
             return {}
-        return {number: ids for number, ids in prompts.items() if not body.window or len(ids) + extra <= body.window}
+        window = body.attention_window
+        return {number: ids for number, ids in prompts.items() if window is None or len(ids) + extra <= window}
 
     def _run_rows(self, rows: Sequence[TokenTree], step: Callable[[CausalBody, Packed, list[TokenTree]], None]) -> None:
         """Run rows through the model in batches; *step* gets the body, the batch and the trees of its rows."""
@@ -297,7 +311,7 @@ class Chat:
         self._control_tokens = [
             token.content for token in tokenizer.added_tokens_decoder.values() if token.content.strip()
         ]
-        self._supports_system = self._has_template and self._renders_system()
+        self._supports_system = self._has_template and self._renders_system_messages()
 
     def tokens(self, conversations: Sequence[Sequence[Message]]) -> list[list[int]]:
         """Return the token numbers of each conversation, up to the start of the reply.
@@ -307,7 +321,7 @@ class Chat:
         """
         if not conversations:
             return []
-        messages = [self._template_messages(conversation) for conversation in conversations]
+        messages = [self._messages_for_template(conversation) for conversation in conversations]
         texts = [self._render_messages(turns) for turns in messages]
         encoded = self._tokenizer(texts, add_special_tokens=not self._has_template, verbose=False)["input_ids"]
         tokens: list[list[int]] = list(encoded)
@@ -316,15 +330,18 @@ class Chat:
                 tokens[number] = self._encode_as_plain_text(turns)
         return tokens
 
-    def _template_messages(self, conversation: Sequence[Message]) -> list[dict[str, str]]:
-        """Return the messages as templates expect them; an unsupported system message is merged into the user's."""
+    def _messages_for_template(self, conversation: Sequence[Message]) -> list[dict[str, str]]:
+        """Return the messages as templates expect them; an unsupported system message is put before the user's text."""
         messages = [{"role": message.role, "content": message.content} for message in conversation]
-        if self._has_template and not self._supports_system and len(messages) > 1 and messages[0]["role"] == "system":
+        begins_with_system = len(messages) > 1 and messages[0]["role"] == "system"
+        must_merge = begins_with_system and self._has_template and not self._supports_system
+        if must_merge:
             system, user, *others = messages
             return [{"role": "user", "content": f"{system['content']}\n\n{user['content']}"}, *others]
         return messages
 
     def _render_messages(self, messages: list[dict[str, str]]) -> str:
+        """Return the text of a conversation up to the start of the reply, by the template if there is one."""
         if not self._has_template:
             return "\n\n".join([*(message["content"] for message in messages), "Reply:"])
         text: str = self._tokenizer.apply_chat_template(
@@ -342,17 +359,17 @@ class Chat:
         marked = [{"role": message["role"], "content": mark} for message, mark in zip(messages, marks, strict=True)]
         rest = self._render_messages(marked)
         tokens: list[int] = []
-        # a template writes the special token at the start itself
-        with_special = not self._has_template
+        # only the first part may get the special token at the start, which a template writes itself
+        adds_special = not self._has_template
         for mark, message in zip(marks, messages, strict=True):
             before, _, rest = rest.partition(mark)
-            tokens += self._tokenizer.encode(before, add_special_tokens=with_special)
+            tokens += self._tokenizer.encode(before, add_special_tokens=adds_special)
             tokens += self._tokenizer.encode(message["content"], add_special_tokens=False, split_special_tokens=True)
-            with_special = False
+            adds_special = False
         return tokens + list(self._tokenizer.encode(rest, add_special_tokens=False))
 
-    def _renders_system(self) -> bool:
-        """Tell whether the template supports system messages: some raise an error, some leave the message out."""
+    def _renders_system_messages(self) -> bool:
+        """Tell whether the template writes system messages; others raise an error, or leave the message out."""
         from jinja2 import TemplateError
 
         messages = [{"role": "system", "content": _MARK}, {"role": "user", "content": "text"}]

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.metrics.neural.prefixes import TokenTree, items_of, rows_of
+from assay.metrics.neural.prefixes import TokenTree, items_of, pack_rows
 from assay.metrics.neural.runtime import import_torch
-from assay.metrics.neural.tokens import Packed, plan_batches, to_device, token_positions
+from assay.metrics.neural.tokens import Packed, plan_batches, to_device, token_mask_of
 
 if TYPE_CHECKING:
     import torch
@@ -69,8 +69,8 @@ class Sampling:
         """Return the keys of all replies to the inputs; the samples of one input are adjacent."""
         return [(number, sample) for number in inputs for sample in range(self.samples)]
 
-    def choose(self, logits: torch.Tensor, replies: Sequence[ReplyKey], position: int) -> torch.Tensor:
-        """Return the next token of b replies, shape (b,).
+    def choose_tokens(self, logits: torch.Tensor, replies: Sequence[ReplyKey], position: int) -> torch.Tensor:
+        """Return the number of the next token of each of b replies, shape (b,), on the device of the logits.
 
         Args:
             logits: the logits over the vocabulary, shape (b, v).
@@ -82,10 +82,11 @@ class Sampling:
             most_probable: Tensor = logits.argmax(-1)
             return most_probable
         cumulative = (logits.double() / self.temperature).softmax(-1).cumsum(-1)
-        drawn = torch.tensor([self.uniforms[reply][position] for reply in replies], dtype=torch.float64)
-        # the inverse of the cumulative distribution, scaled because rounding may leave its total below or above 1
-        below = cumulative < drawn.to(cumulative.device)[:, None] * cumulative[:, -1:]
-        chosen: Tensor = below.sum(-1).clamp(max=logits.shape[-1] - 1)
+        uniforms = torch.tensor([self.uniforms[reply][position] for reply in replies], dtype=torch.float64)
+        # rounding may leave the total of the probabilities below or above 1: scale the random numbers by it
+        thresholds = uniforms.to(cumulative.device)[:, None] * cumulative[:, -1:]
+        # the inverse of the cumulative distribution: the number of tokens below the threshold is the chosen token
+        chosen: Tensor = (cumulative < thresholds).sum(-1).clamp(max=logits.shape[-1] - 1)
         return chosen
 
 
@@ -98,8 +99,10 @@ class CausalBody:
         precision: the precision of the weights: ``fp32``, ``bf16`` or ``fp16``.
 
     Attributes:
-        shares: whether several inputs can share a row, that is, the model computes the same logits as for each alone.
-        window: the length of the model's attention window in tokens, or None; a longer input must not share a row.
+        can_share_rows: whether several inputs can share a row, that is, the model computes the same logits as for each
+            alone.
+        attention_window: the length of the model's attention window in tokens, or None; a longer input must not share a
+            row.
     """
 
     def __init__(self, model: Any, device: str, precision: str) -> None:
@@ -109,8 +112,8 @@ class CausalBody:
         model.get_output_embeddings().register_forward_pre_hook(self._select_states)
         config = model.config.get_text_config(decoder=True)
         windows = [getattr(config, name, None) for name in ("sliding_window", "attention_chunk_size")]
-        self.window: int | None = min((window for window in windows if window), default=None)
-        self.shares = self._can_share(int(config.vocab_size), _TOLERANCE[precision])
+        self.attention_window: int | None = min((window for window in windows if window), default=None)
+        self.can_share_rows = self._is_sharing_exact(int(config.vocab_size), _TOLERANCE[precision])
 
     def next_logits(self, batch: Packed, rows: Sequence[TokenTree], cache: Any = None) -> torch.Tensor:
         """Return the next-token logits of the n inputs of a batch, row after row, shape (n, v).
@@ -118,11 +121,12 @@ class CausalBody:
         Args:
             batch: the rows as one tensor, padded on the right.
             rows: the rows as trees.
-            cache: transformers' cache that collects keys and values for :meth:`write`; None if they are not needed.
+            cache: transformers' cache that collects keys and values for :meth:`generate_replies`; None if they are not
+                needed.
         """
         counts = [len(row.paths) for row in rows]
-        numbers = np.repeat(np.arange(len(rows)), counts)
-        last = np.array([path[-1] for row in rows for path in row.paths], dtype=np.int64)
+        row_numbers = np.repeat(np.arange(len(rows)), counts)
+        last_columns = np.array([path[-1] for row in rows for path in row.paths], dtype=np.int64)
         inputs: dict[str, Any] = {"input_ids": batch.ids}
         # with one input per row, the padding is on the right and causal attention never reads it: no mask is needed
         if cache is not None or max(counts) > 1:
@@ -131,14 +135,15 @@ class CausalBody:
             for row, row_positions in zip(rows, positions, strict=True):
                 row_positions[: len(row.positions)] = row.positions
             inputs["position_ids"] = to_device(positions, self.device)
-            inputs["attention_mask"] = self._attention_mask(np.stack([row.sees(length) for row in rows]))
+            inputs["attention_mask"] = self._attention_mask(np.stack([row.attention_mask(length) for row in rows]))
         if cache is not None:
             inputs["past_key_values"] = cache
-        with self._selected_logits(numbers, last):
+        with self._selected_logits(row_numbers, last_columns):
+            # the selected tokens are in a single row
             logits: torch.Tensor = self.model(**inputs, use_cache=cache is not None).logits[0]
         return logits
 
-    def write(
+    def generate_replies(
         self, batch: Packed, rows: Sequence[TokenTree], max_tokens: int, ends: frozenset[int], sampling: Sampling
     ) -> dict[ReplyKey, list[int]]:
         """Generate the replies to the inputs of a batch, and return the token numbers of each.
@@ -158,20 +163,19 @@ class CausalBody:
         cache = DynamicCache()
         logits = self.next_logits(batch, rows, cache)
         keys = sampling.keys(items_of(rows))
-        # the input of each reply, then the row and the path of each input
-        inputs = np.repeat(np.arange(len(logits)), sampling.samples)
-        numbers = np.repeat(np.arange(len(rows)), [len(row.paths) for row in rows])
+        input_of_reply = np.repeat(np.arange(len(logits)), sampling.samples)
+        row_of_input = np.repeat(np.arange(len(rows)), [len(row.paths) for row in rows])
         paths = [path for row in rows for path in row.paths]
-        lengths = np.array([len(paths[index]) for index in inputs], dtype=np.intp)
+        lengths = np.array([len(paths[index]) for index in input_of_reply], dtype=np.intp)
         written: dict[ReplyKey, list[int]] = {}
         # once unpacked, the inputs take several times the memory of their shared rows
         for part in plan_batches(lengths, _MAX_UNPACKED_RATIO * batch.ids.numel()):
-            inputs_of_part = inputs[part]
-            states = self._copy_states(cache, numbers[inputs_of_part], [paths[index] for index in inputs_of_part])
-            first_logits = logits[to_device(inputs_of_part, self.device)]
-            keys_of_part = [keys[index] for index in part]
+            inputs = input_of_reply[part]
+            states = self._copy_states(cache, row_of_input[inputs], [paths[index] for index in inputs])
+            first_logits = logits[to_device(inputs, self.device)]
+            part_keys = [keys[index] for index in part]
             written |= self._continue_replies(
-                states, lengths[part], first_logits, keys_of_part, max_tokens, ends, sampling
+                states, lengths[part], first_logits, part_keys, max_tokens, ends, sampling
             )
         return written
 
@@ -183,7 +187,7 @@ class CausalBody:
         Args:
             cache: the keys and values of the rows.
             rows: the row of each input, shape (n,).
-            paths: the columns of each input's tokens in its row.
+            paths: the columns of each input's tokens in its row, n arrays; l is the length of the longest.
 
         Returns:
             Keys and values of each layer, each of shape (n, heads, l, d), padded on the right.
@@ -219,13 +223,13 @@ class CausalBody:
         from transformers import DynamicCache
 
         cache = DynamicCache()
-        for layer, (own_keys, values) in enumerate(states):
-            cache.update(own_keys, values, layer)
-        seen = token_positions(lengths)
+        for layer, (layer_keys, layer_values) in enumerate(states):
+            cache.update(layer_keys, layer_values, layer)
+        seen = token_mask_of(lengths)
         replies: dict[ReplyKey, list[int]] = {key: [] for key in keys}
         unfinished = set(keys)
         for position in range(max_tokens):
-            chosen = sampling.choose(logits, keys, position)
+            chosen = sampling.choose_tokens(logits, keys, position)
             for key, token in zip(keys, chosen.tolist(), strict=True):
                 if key in unfinished:
                     replies[key].append(token)
@@ -235,8 +239,8 @@ class CausalBody:
                 break
             if 2 * len(unfinished) <= len(keys):
                 # a finished reply costs as much as an unfinished one: drop them once they are half of the batch
-                kept = np.array([number for number, key in enumerate(keys) if key in unfinished], dtype=np.intp)
-                keys, lengths, seen = [keys[number] for number in kept], lengths[kept], seen[kept]
+                kept = np.array([index for index, key in enumerate(keys) if key in unfinished], dtype=np.intp)
+                keys, lengths, seen = [keys[index] for index in kept], lengths[kept], seen[kept]
                 cache.batch_select_indices(to_device(kept, self.device))
                 chosen = chosen[to_device(kept, self.device)]
             seen = np.pad(seen, ((0, 0), (0, 1)), constant_values=True)
@@ -251,17 +255,21 @@ class CausalBody:
             logits = output.logits[0]
         return replies
 
-    def _attention_mask(self, sees: NDArray[np.bool_]) -> torch.Tensor:
-        """Return the additive attention mask, shape (b, 1, q, k), for the boolean *sees*: query sees key, (b, q, k)."""
+    def _attention_mask(self, visible: NDArray[np.bool_]) -> torch.Tensor:
+        """Return the additive attention mask, shape (b, 1, q, k): 0 for visible keys, the lowest number for others.
+
+        Args:
+            visible: whether each query sees each key, shape (b, q, k).
+        """
         torch = import_torch()
         dtype = self.model.dtype
-        seen = to_device(sees[:, None], self.device)
-        mask: Tensor = torch.zeros(seen.shape, dtype=dtype, device=self.device)
-        return mask.masked_fill_(~seen, torch.finfo(dtype).min)
+        is_visible = to_device(visible[:, None], self.device)
+        mask: Tensor = torch.zeros(is_visible.shape, dtype=dtype, device=self.device)
+        return mask.masked_fill_(~is_visible, torch.finfo(dtype).min)
 
     @contextmanager
     def _selected_logits(self, rows: NDArray[np.intp], columns: NDArray[np.int64]) -> Iterator[None]:
-        """Within the block, compute logits only for the tokens at these rows and columns of the batch."""
+        """Within the block, make the model compute logits only for the tokens at these rows and columns of a batch."""
         self._selected = to_device(rows, self.device), to_device(columns, self.device)
         try:
             yield
@@ -275,10 +283,10 @@ class CausalBody:
         states, *others = inputs
         return (states[self._selected][None], *others)
 
-    def _can_share(self, vocabulary: int, tolerance: float) -> bool:
-        """Tell whether inputs that share a row have the logits that each has alone, by a small example.
+    def _is_sharing_exact(self, vocabulary: int, tolerance: float) -> bool:
+        """Tell by a small example whether inputs that share a row have the logits that each has alone.
 
-        This fails for recurrent models, whose state depends on all earlier tokens of the row, and for models whose
+        This is False for recurrent models, whose state depends on all earlier tokens of the row, and for models whose
         attention measures distance in columns of the row instead of position numbers.
 
         Args:
@@ -289,17 +297,21 @@ class CausalBody:
         generator = np.random.default_rng(0)
         stem, *tails = [generator.integers(vocabulary, size=size).tolist() for size in (9, 5, 7, 3)]
         examples = [stem + tail for tail in tails]
-        together = rows_of(dict(enumerate(examples)), 100)
+        # 100 tokens have room for all examples in one row
+        shared_rows = pack_rows(dict(enumerate(examples)), 100)
         with torch.inference_mode():
             try:
-                logits = self._logits_of(together)
+                logits_in_shared_row = self._logits_of(shared_rows)
             except (TypeError, ValueError, AttributeError, RuntimeError, KeyError, IndexError):
+                # architectures that accept no such mask or no position numbers fail with one of these errors
                 return False
-            single_rows = [row for item in together[0].items for row in rows_of({item: examples[item]}, 0)]
-            alone = self._logits_of(single_rows)
-        return bool((logits - alone).abs().max() <= tolerance * alone.std())
+            single_rows = [row for item in shared_rows[0].items for row in pack_rows({item: examples[item]}, 0)]
+            logits_alone = self._logits_of(single_rows)
+        largest_difference = (logits_in_shared_row - logits_alone).abs().max()
+        return bool(largest_difference <= tolerance * logits_alone.std())
 
     def _logits_of(self, rows: list[TokenTree]) -> torch.Tensor:
+        """Return the next-token logits of the n inputs in *rows*, row after row, shape (n, v), in single precision."""
         sizes = np.array([len(row.ids) for row in rows], dtype=np.intp)
         ids = np.zeros((len(rows), int(sizes.max())), dtype=np.int64)
         for row, row_ids in zip(rows, ids, strict=True):

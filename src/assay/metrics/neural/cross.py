@@ -18,16 +18,16 @@ from assay.metrics.neural.backends import open_scorer_bodies
 from assay.metrics.neural.body import ScorerBody
 from assay.metrics.neural.loading import LoadedScorer, load_scorer
 from assay.metrics.neural.runtime import import_torch
-from assay.metrics.neural.session import ModelEngine, ModelSession, blank_flags, flags_of, with_questions
+from assay.metrics.neural.session import ModelEngine, ModelSession, add_questions, blank_flags, flags_of
 from assay.metrics.neural.tokens import Packed, tokenize
-from assay.metrics.neural.views import Prep
+from assay.metrics.neural.views import Preparation
 from assay.metrics.work import Scores
 
 if TYPE_CHECKING:
     from assay.metrics.cross_encoder import CrossEncoder
 
 #: The two texts of a pair in the order in which the model reads them.
-_Ordered = tuple[str, str]
+_OrderedPair = tuple[str, str]
 
 
 @dataclass(frozen=True)
@@ -38,16 +38,19 @@ class CrossEngine(ModelEngine):
 
     @property
     def pairs(self) -> int:
-        """The number of pairs in a unit of work."""
+        """The number of pairs in a unit of work, larger on a GPU, which takes less time for each."""
         return 512 if self.devices == ("cpu",) else 16384
 
     def open(self) -> CrossSession:
-        """Load the model and return its session."""
+        """Load the model and return its session; see :class:`CrossSession` for the errors."""
         return CrossSession(self)
 
 
 class CrossSession(ModelSession[LoadedScorer, ScorerBody]):
     """A cross-encoder in memory.
+
+    Args:
+        engine: the settings.
 
     Raises:
         UnavailableError: the model is not a sequence classifier, or its number of outputs is not one.
@@ -62,19 +65,19 @@ class CrossSession(ModelSession[LoadedScorer, ScorerBody]):
                 "name a cross-encoder (…ForSequenceClassification), or take bi-encoder:MODEL",
             )
         super().__init__(engine, load_scorer, open_scorer_bodies)
-        self._types = "token_type_ids" in self._tokenizer.model_input_names
+        self._with_types = "token_type_ids" in self._tokenizer.model_input_names
 
     def _keep_parts(self, copies: Sequence[LoadedScorer]) -> None:
-        """Keep the activation that the model declares."""
+        """Keep the activation that the model declares, a module of torch.nn."""
         self._activation = copies[0].activation
 
     def score(self, metrics: Sequence[Metric], batch: Batch, again: Collection[str] = ()) -> Scores:
-        """See :meth:`assay.metrics.work.Session.score`; duplicate pairs are computed once.
+        """Return the scores of n pairs under m metrics; duplicate pairs are computed once.
 
         The seconds of each metric are the time of all metrics together. The asymmetry of a pair is the range of its
-        scores over both orders; NaN if a metric reads one order only.
+        scores over both orders; NaN if a metric reads one order only. *again* is not used.
         """
-        blank, batch = blank_flags(batch), with_questions(metrics, batch)
+        blank, batch = blank_flags(batch), add_questions(metrics, batch)
         cross_encoders = [cast("CrossEncoder", metric) for metric in metrics]
         started = time.perf_counter()
         outputs: dict[CrossEncoder, tuple[NDArray[np.float64], NDArray[np.bool_]]] = {}
@@ -89,8 +92,8 @@ class CrossSession(ModelSession[LoadedScorer, ScorerBody]):
             logits, cut = outputs[metric]
             values = self._activate_logits(logits, metric)
             columns.append(values.mean(axis=1))
-            both_orders = metric.order == "mean"
-            asymmetry.append(np.ptp(values, axis=1) if both_orders else np.full(len(batch), np.nan))
+            reads_both_orders = metric.order == "mean"
+            asymmetry.append(np.ptp(values, axis=1) if reads_both_orders else np.full(len(batch), np.nan))
             flags.append(_flags_of_batch(batch, cut) | blank)
         return Scores(
             values=np.stack(columns, axis=1),
@@ -106,27 +109,30 @@ class CrossSession(ModelSession[LoadedScorer, ScorerBody]):
 
         All these metrics cut pairs at the same limit, so that they share the pairs that they read in the same order.
         """
-        ordered: dict[CrossEncoder, list[_Ordered]] = {}
-        row_of: dict[_Ordered, int] = {}
+        pairs_read: dict[CrossEncoder, list[_OrderedPair]] = {}
+        row_of: dict[_OrderedPair, int] = {}
         for metric in metrics:
-            ordered[metric] = [order for pair in batch.pairs() for order in metric.orders(*pair)]
-            for order in ordered[metric]:
-                row_of.setdefault(order, len(row_of))
+            pairs_read[metric] = [ordered for pair in batch.pairs() for ordered in metric.orders(*pair)]
+            for ordered in pairs_read[metric]:
+                row_of.setdefault(ordered, len(row_of))
         logits, cut = self._logits_of_pairs(list(row_of), limit)
         outputs = {}
         for metric in metrics:
-            orders = 2 if metric.order == "mean" else 1
-            rows = np.array([row_of[order] for order in ordered[metric]], dtype=np.intp).reshape(len(batch), orders)
-            outputs[metric] = logits[rows], np.any(cut[rows], axis=1)
+            order_count = 2 if metric.order == "mean" else 1
+            rows = np.array([row_of[ordered] for ordered in pairs_read[metric]], dtype=np.intp)
+            rows_by_pair = rows.reshape(len(batch), order_count)
+            outputs[metric] = logits[rows_by_pair], np.any(cut[rows_by_pair], axis=1)
         return outputs
 
-    def _logits_of_pairs(self, pairs: Sequence[_Ordered], limit: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Return the logit of each pair, and whether it was cut, both of shape (n,)."""
+    def _logits_of_pairs(
+        self, pairs: Sequence[_OrderedPair], limit: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Return the logit of each pair, and whether the pair was cut at *limit* tokens, both of shape (n,)."""
         torch = import_torch()
-        prep = Prep(limit)
-        first = [prep.apply(text) for text, _ in pairs]
-        second = [prep.apply(text) for _, text in pairs]
-        tokens = tokenize(self._tokenizer, first, limit, second, types=self._types)
+        preparation = Preparation(limit)
+        first = [preparation.apply(text) for text, _ in pairs]
+        second = [preparation.apply(text) for _, text in pairs]
+        tokens = tokenize(self._tokenizer, first, limit, second, with_types=self._with_types)
         computed: list[tuple[NDArray[np.intp], Any]] = []
 
         def step(number: int, body: ScorerBody, batch: Packed) -> None:
@@ -141,7 +147,7 @@ class CrossSession(ModelSession[LoadedScorer, ScorerBody]):
         return logits, np.fromiter((pair.cut for pair in tokens), dtype=np.bool_, count=len(tokens))
 
     def _activate_logits(self, logits: NDArray[np.float64], metric: CrossEncoder) -> NDArray[np.float64]:
-        """Apply the activation that the metric names, or the one that the model declares, to each logit."""
+        """Return the logits after the activation that the metric names, or that the model declares; same shape."""
         torch = import_torch()
         activations = {"declared": self._activation, "sigmoid": torch.nn.Sigmoid(), "identity": torch.nn.Identity()}
         with torch.inference_mode():
@@ -150,9 +156,9 @@ class CrossSession(ModelSession[LoadedScorer, ScorerBody]):
 
 
 def _flags_of_batch(batch: Batch, cut: NDArray[np.bool_]) -> NDArray[np.uint8]:
-    """Return :class:`Flag` bits of n pairs, shape (n,).
+    """Return :class:`Flag` bits of n pairs, shape (n,): the blank texts, and the longer text of each pair in *cut*.
 
     *cut* tells which pairs were cut, shape (n,). The longer text is flagged, since it is cut first.
     """
-    longer = np.fromiter((len(left) >= len(right) for left, right in batch.pairs()), dtype=np.bool_, count=len(batch))
-    return flags_of(batch, cut & longer, cut & ~longer)
+    references_longer = np.array([len(left) >= len(right) for left, right in batch.pairs()], dtype=np.bool_)
+    return flags_of(batch, cut & references_longer, cut & ~references_longer)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.metrics.neural.runtime import import_torch
-from assay.metrics.neural.tokens import Packed, Tokens, to_device, token_positions
+from assay.metrics.neural.tokens import Packed, Tokens, to_device, token_mask_of
 from assay.metrics.neural.views import Kind, Output
 
 if TYPE_CHECKING:
@@ -45,10 +45,10 @@ class TextEmbeddings:
 
 
 def pool_tokens(hidden: torch.Tensor, mask: torch.Tensor, kind: Kind) -> torch.Tensor:
-    """Pool token embeddings, shape (b, l, d), into one vector per text, shape (b, d), in float32.
+    """Return one vector per text, float32, shape (b, d), pooled from the embeddings of its tokens.
 
     Args:
-        hidden: the embeddings of the tokens, special ones included.
+        hidden: the embeddings of the tokens, special ones included, shape (b, l, d).
         mask: 1 for a token, 0 for padding, shape (b, l).
         kind: the kind of pooling: ``mean``, ``max`` or ``cls`` (the first token).
     """
@@ -56,10 +56,10 @@ def pool_tokens(hidden: torch.Tensor, mask: torch.Tensor, kind: Kind) -> torch.T
     hidden = hidden.float()
     if kind == "cls":
         return hidden[:, 0]
-    inside = mask.unsqueeze(-1).bool()
+    is_token = mask.unsqueeze(-1).bool()
     if kind == "max":
-        return hidden.masked_fill(~inside, -torch.inf).amax(dim=1)
-    return (hidden * inside).sum(dim=1) / mask.sum(dim=1, keepdim=True).clamp(min=1)
+        return hidden.masked_fill(~is_token, -torch.inf).amax(dim=1)
+    return (hidden * is_token).sum(dim=1) / mask.sum(dim=1, keepdim=True).clamp(min=1)
 
 
 def cosine(embeddings: TextEmbeddings, left: NDArray[np.intp], right: NDArray[np.intp]) -> NDArray[np.float64]:
@@ -89,16 +89,16 @@ class EmbeddingCache:
     """Keeps float32 arrays by key: in memory up to a limit, beyond it in an anonymous temporary file.
 
     Args:
-        limit: the most bytes kept in memory.
+        max_bytes: the most bytes kept in memory.
     """
 
-    def __init__(self, limit: int = MAX_CACHED_BYTES) -> None:
-        self._limit = limit
+    def __init__(self, max_bytes: int = MAX_CACHED_BYTES) -> None:
+        self._max_bytes = max_bytes
         self._in_memory: dict[Hashable, NDArray[np.float32]] = {}
         #: Offset and shape of each array in the file.
         self._in_file: dict[Hashable, tuple[int, tuple[int, ...]]] = {}
         self._file: IO[bytes] | None = None
-        self._bytes = 0
+        self._bytes_in_memory = 0
 
     def __contains__(self, key: Hashable) -> bool:
         return key in self._in_memory or key in self._in_file
@@ -110,9 +110,9 @@ class EmbeddingCache:
         """Keep a copy of an array; a key that already has an array keeps the old one."""
         if key in self:
             return
-        if self._bytes + array.nbytes <= self._limit:
+        if self._bytes_in_memory + array.nbytes <= self._max_bytes:
             self._in_memory[key] = np.array(array, dtype=np.float32)
-            self._bytes += array.nbytes
+            self._bytes_in_memory += array.nbytes
             return
         if self._file is None:
             self._file = tempfile.TemporaryFile(prefix="assay-")  # noqa: SIM115 - lives as long as the cache
@@ -131,14 +131,16 @@ class EmbeddingCache:
         offset, shape = self._in_file[key]
         assert self._file is not None  # noqa: S101 - an entry in the file needs the file
         self._file.seek(offset)
-        return np.frombuffer(self._file.read(4 * int(np.prod(shape))), dtype=np.float32).reshape(shape)
+        # 4 bytes per float32
+        content = self._file.read(4 * int(np.prod(shape)))
+        return np.frombuffer(content, dtype=np.float32).reshape(shape)
 
     def drop(self, keys: Collection[Hashable]) -> None:
         """Forget the arrays of these keys, if there are any; the file is emptied once none of its arrays is left."""
         for key in keys:
             array = self._in_memory.pop(key, None)
             if array is not None:
-                self._bytes -= array.nbytes
+                self._bytes_in_memory -= array.nbytes
             self._in_file.pop(key, None)
         if self._file is not None and not self._in_file:
             self._file.seek(0)
@@ -148,7 +150,7 @@ class EmbeddingCache:
         """Forget all arrays and delete the file."""
         self._in_memory.clear()
         self._in_file.clear()
-        self._bytes = 0
+        self._bytes_in_memory = 0
         if self._file is not None:
             self._file.close()
             self._file = None
@@ -167,7 +169,7 @@ class BatchEmbeddings:
     def __init__(self, output: Output, tokens: dict[Key, Tokens]) -> None:
         self.output = output
         self.tokens = tokens
-        self._index = {key: index for index, key in enumerate(tokens)}
+        self._index_of = {key: index for index, key in enumerate(tokens)}
         self._values: torch.Tensor | None = None
         self._allocating = Lock()
         #: The number of rows of each text; ``_starts`` has the first row of each.
@@ -178,7 +180,7 @@ class BatchEmbeddings:
 
     def indices(self, keys: Sequence[Key]) -> NDArray[np.intp]:
         """Return the indices of k texts among the n, shape (k,)."""
-        return np.fromiter((self._index[key] for key in keys), dtype=np.intp, count=len(keys))
+        return np.fromiter((self._index_of[key] for key in keys), dtype=np.intp, count=len(keys))
 
     def put_vectors(self, indices: NDArray[np.intp], vectors: torch.Tensor, device: str) -> None:
         """Store one vector per text, shape (k, d), on *device*."""
@@ -188,15 +190,15 @@ class BatchEmbeddings:
         """Store the token embeddings of a batch, shape (k, l, d), on *device*, without the padding."""
         flat = hidden.reshape(-1, hidden.shape[-1])
         if not batch.unpadded:
-            flat = flat[to_device(np.flatnonzero(batch.inside), str(hidden.device))]
-        self._write_rows(self._rows_of_texts(indices), flat, device)
+            flat = flat[to_device(np.flatnonzero(batch.token_mask), str(hidden.device))]
+        self._write_rows(self._row_numbers(indices), flat, device)
 
     def load_from(self, cache: EmbeddingCache, device: str) -> set[Key]:
-        """Copy the embeddings that are in the cache to *device*, and return the keys of their texts."""
+        """Store the embeddings of the texts that are in the cache, on *device*, and return the keys of these texts."""
         cached = [key for key in self.tokens if (key, self.output) in cache] if cache else []
         if cached:
             values = np.concatenate([cache.get((key, self.output)) for key in cached])
-            self._write_rows(self._rows_of_texts(self.indices(cached)), import_torch().from_numpy(values), device)
+            self._write_rows(self._row_numbers(self.indices(cached)), import_torch().from_numpy(values), device)
         return set(cached)
 
     def save_to(self, cache: EmbeddingCache, wanted: Collection[Key]) -> None:
@@ -208,7 +210,7 @@ class BatchEmbeddings:
             return
         indices = self.indices(fresh)
         # one copy for all texts, because each copy waits for the GPU
-        values = self._values[to_device(self._rows_of_texts(indices), str(self._values.device))].cpu().numpy()
+        values = self._values[to_device(self._row_numbers(indices), str(self._values.device))].cpu().numpy()
         ends = np.cumsum(self._sizes[indices])[:-1]
         for key, array in zip(fresh, np.split(values, ends), strict=True):
             cache.put((key, self.output), array)
@@ -222,12 +224,19 @@ class BatchEmbeddings:
             return TextEmbeddings(values)
         return TextEmbeddings(values, self._starts, [text.ids for text in self.tokens.values()])
 
-    def _rows_of_texts(self, indices: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Return the rows of these texts, text after text."""
+    def _row_numbers(self, indices: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return the row numbers of these texts, text after text, shape (r,), where r is the sum of their sizes.
+
+        Args:
+            indices: the indices of the texts, shape (k,), at least one.
+        """
         sizes = self._sizes[indices]
-        return (self._starts[indices][:, None] + np.arange(int(sizes.max())))[token_positions(sizes)]
+        # one line per text, as long as the longest text needs; a shorter text has fewer rows
+        grid = self._starts[indices][:, None] + np.arange(int(sizes.max()))
+        return grid[token_mask_of(sizes)]
 
     def _write_rows(self, rows: NDArray[np.intp], values: torch.Tensor, device: str) -> None:
+        """Write one row of *values*, shape (r, d), per row number; the first call allocates all rows on *device*."""
         with self._allocating:  # several devices store their results, a thread each
             if self._values is None:
                 torch = import_torch()

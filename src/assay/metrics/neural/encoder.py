@@ -16,11 +16,11 @@ from assay.metrics.neural.body import Body
 from assay.metrics.neural.embeddings import BatchEmbeddings, EmbeddingCache, Key, TextEmbeddings, pool_tokens
 from assay.metrics.neural.loading import LoadedEncoder, load_encoder
 from assay.metrics.neural.runtime import import_torch
-from assay.metrics.neural.session import ModelEngine, ModelSession, blank_flags, flags_of, with_questions
+from assay.metrics.neural.session import ModelEngine, ModelSession, add_questions, blank_flags, flags_of
 from assay.metrics.neural.tokens import Packed, Tokens, tokenize
-from assay.metrics.neural.views import Output, Prep, View
+from assay.metrics.neural.views import Output, Preparation, View
 from assay.metrics.work import Scores
-from assay.progress import portion
+from assay.progress import scaled_shares
 
 if TYPE_CHECKING:
     import torch
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from assay.metrics.neural.metric import EncoderBased
 
 #: By preparation and text of a batch: the cache key and the tokens of the prepared text.
-_Tokenized = dict[Prep, dict[str, tuple[Key, Tokens]]]
+_Tokenized = dict[Preparation, dict[str, tuple[Key, Tokens]]]
 
 #: Most bytes of token embeddings in main memory (where those of several GPUs are collected) and on a GPU; a larger
 #: batch is cut into slices.
@@ -41,28 +41,38 @@ class EncoderEngine(ModelEngine):
 
     @property
     def pairs(self) -> int:
-        """The number of pairs in a unit of work."""
+        """The number of pairs in a unit of work, larger on a GPU, which takes less time for each."""
         return 2048 if self.devices == ("cpu",) else 16384
 
     def open(self) -> EncoderSession:
-        """Load the model and return its session."""
+        """Load the model and return its session.
+
+        Raises:
+            MissingExtraError: a package is not installed.
+            UnavailableError: the model cannot be loaded.
+            InputError: the backend does not support the precision.
+        """
         return EncoderSession(self)
 
 
 class EncoderSession(ModelSession[LoadedEncoder, Body]):
-    """An encoder in memory."""
+    """An encoder in memory.
+
+    Args:
+        engine: the settings.
+    """
 
     def __init__(self, engine: EncoderEngine) -> None:
         super().__init__(engine, load_encoder, open_encoder_bodies)
         # a single text is segment 0 throughout, which is the default in torch; converted models need it as an input
-        self._types = "token_type_ids" in self._tokenizer.model_input_names and engine.backend != "torch"
+        self._with_types = "token_type_ids" in self._tokenizer.model_input_names and engine.backend != "torch"
         self._cache = EmbeddingCache()
         self._max_bytes = GPU_BYTES if self._collecting_device.startswith("cuda") else CPU_BYTES
 
     def _keep_parts(self, copies: Sequence[LoadedEncoder]) -> None:
-        """Keep the modules behind each copy of the body, and the width of its hidden states."""
+        """Keep the modules behind each copy of the body, and the hidden size of the model."""
         self._tails = [loaded.tail for loaded in copies]
-        self._width = int(copies[0].model.config.hidden_size)
+        self._hidden_size = int(copies[0].model.config.hidden_size)
 
     @property
     def _collecting_device(self) -> str:
@@ -70,39 +80,41 @@ class EncoderSession(ModelSession[LoadedEncoder, Body]):
         return self._bodies[0].device if len(self._bodies) == 1 else "cpu"
 
     def score(self, metrics: Sequence[Metric], batch: Batch, again: Collection[str] = ()) -> Scores:
-        """See :meth:`assay.metrics.work.Session.score`.
+        """Return the scores of n pairs under m metrics; each distinct text goes through the model once.
 
-        The seconds of a metric are the time of its own comparison plus that of the pass that all metrics share.
+        The seconds of a metric are the time of its own comparison plus that of the pass that all metrics share. The
+        embeddings of the texts in *again* are kept for later batches.
         """
-        blank, batch = blank_flags(batch), with_questions(metrics, batch)
+        blank, batch = blank_flags(batch), add_questions(metrics, batch)
         encoder_metrics = [cast("EncoderBased", metric) for metric in metrics]
         views = [metric.view() for metric in encoder_metrics]
         self._prepare_bodies(views)
         started = time.perf_counter()
-        tokens = {prep: self._tokenize(prep, batch) for prep in dict.fromkeys(view.prep for view in views)}
+        preparations = dict.fromkeys(view.preparation for view in views)
+        tokens = {preparation: self._tokenize(preparation, batch) for preparation in preparations}
         shared = time.perf_counter() - started
         shape = (len(batch), len(metrics))
         scores = Scores(np.empty(shape), np.zeros(shape, np.uint8), np.zeros(len(metrics)))
-        slices = list(_cut_into_slices(batch, views, tokens, self._width, self._max_bytes))
+        slices = list(_cut_into_slices(batch, views, tokens, self._hidden_size, self._max_bytes))
         for rows, needed_later in zip(slices, _texts_needed_later(batch, slices, again), strict=True):
             started = time.perf_counter()
             part = batch.take(range(rows.start, rows.stop))
             # an empty batch may still have one, empty, slice: do not divide by 0
-            with portion(rows.start / max(1, len(batch)), rows.stop / max(1, len(batch))):
+            with scaled_shares(rows.start / max(1, len(batch)), rows.stop / max(1, len(batch))):
                 embedded = self._embed(part, views, tokens, needed_later)
-            flags = {prep: _flags_of_batch(part, tokenized) for prep, tokenized in tokens.items()}
+            flags = {preparation: _flags_of_batch(part, tokenized) for preparation, tokenized in tokens.items()}
             shared += time.perf_counter() - started
             for column, (metric, view) in enumerate(zip(encoder_metrics, views, strict=True)):
                 started = time.perf_counter()
                 scores.values[rows, column] = metric.compare(*embedded[view])
-                scores.flags[rows, column] = flags[view.prep]
+                scores.flags[rows, column] = flags[view.preparation]
                 scores.seconds[column] += time.perf_counter() - started
         scores.seconds[:] += shared
         scores.flags[:] |= blank[:, None]
         return scores
 
     def close(self) -> None:
-        """See :meth:`assay.metrics.work.Session.close`."""
+        """Free the memory of the model and of the cached embeddings."""
         self._cache.close()
         self._tails.clear()
         super().close()
@@ -117,17 +129,17 @@ class EncoderSession(ModelSession[LoadedEncoder, Body]):
             body.prepare({view.layer for view in views})
         self._meter.add_load_seconds(time.perf_counter() - started)
 
-    def _tokenize(self, prep: Prep, batch: Batch) -> dict[str, tuple[Key, Tokens]]:
-        """Return by text the key under which its embeddings are cached, and its tokens under a preparation.
+    def _tokenize(self, preparation: Preparation, batch: Batch) -> dict[str, tuple[Key, Tokens]]:
+        """Return for each text of a batch the key under which its embeddings are cached, and its tokens.
 
         The key is the prepared text, and the limit only if it cut the text: preparations with the same tokens share it.
         """
         texts = list(dict.fromkeys([*batch.references, *batch.candidates]))
-        prepared = [prep.apply(text) for text in texts]
-        tokens = tokenize(self._tokenizer, prepared, prep.limit, types=self._types)
+        prepared = [preparation.apply(text) for text in texts]
+        tokens = tokenize(self._tokenizer, prepared, preparation.limit, with_types=self._with_types)
         tokenized = {}
         for text, prepared_text, text_tokens in zip(texts, prepared, tokens, strict=True):
-            key = (prepared_text, prep.limit if text_tokens.cut else None)
+            key = (prepared_text, preparation.limit if text_tokens.cut else None)
             tokenized[text] = (key, text_tokens)
         return tokenized
 
@@ -145,33 +157,38 @@ class EncoderSession(ModelSession[LoadedEncoder, Body]):
             again: texts that later batches have as well; their embeddings stay in the cache.
         """
         texts = list(dict.fromkeys([*batch.references, *batch.candidates]))
-        outputs = _outputs_of(views)
+        preparations_by_output = _preparations_by_output(views)
         collected: dict[Output, BatchEmbeddings] = {}
         outputs_missing: dict[Key, tuple[Output, ...]] = {}
-        for output, preps in outputs.items():
-            keys_and_tokens = (tokens[prep][text] for prep in preps for text in texts)
+        for output, preparations in preparations_by_output.items():
+            keys_and_tokens = (tokens[preparation][text] for preparation in preparations for text in texts)
             collected[output] = BatchEmbeddings(output, dict(keys_and_tokens))
             cached = collected[output].load_from(self._cache, self._collecting_device)
             for key in collected[output].tokens:
                 if key not in cached:
                     outputs_missing[key] = (*outputs_missing.get(key, ()), output)
         for missing, keys in _keys_by_outputs(outputs_missing).items():
-            self._compute(keys, {output: collected[output] for output in missing})
-        for output, preps in outputs.items():
+            self._compute_outputs(keys, {output: collected[output] for output in missing})
+        for output, preparations in preparations_by_output.items():
             needed_again: set[Key] = set()
-            for prep in preps:
-                needed_again.update(tokens[prep][text][0] for text in texts if text in again)
+            for preparation in preparations:
+                needed_again.update(tokens[preparation][text][0] for text in texts if text in again)
             collected[output].save_to(self._cache, needed_again)
         embedded = {}
         for view in dict.fromkeys(views):
-            batch_embeddings, tokenized = collected[Output(view.kind, view.layer)], tokens[view.prep]
+            batch_embeddings, tokenized = collected[Output(view.kind, view.layer)], tokens[view.preparation]
             left = batch_embeddings.indices([tokenized[text][0] for text in batch.references])
             right = batch_embeddings.indices([tokenized[text][0] for text in batch.candidates])
             embedded[view] = batch_embeddings.embeddings(), left, right
         return embedded
 
-    def _compute(self, keys: Sequence[Key], collected: dict[Output, BatchEmbeddings]) -> None:
-        """Run texts through the model once and store all the outputs of that pass in *collected*."""
+    def _compute_outputs(self, keys: Sequence[Key], collected: dict[Output, BatchEmbeddings]) -> None:
+        """Run texts through the model once, and store the outputs of that pass in *collected*.
+
+        Args:
+            keys: the keys of the texts.
+            collected: by output, the embeddings of a batch that has these texts.
+        """
         layers = {output.layer for output in collected}
         indices = {output: embeddings.indices(keys) for output, embeddings in collected.items()}
         # a key has the same tokens under every output
@@ -180,7 +197,7 @@ class EncoderSession(ModelSession[LoadedEncoder, Body]):
 
         def step(number: int, body: Body, batch: Packed) -> None:
             """Compute one batch with the body of this number, and store its outputs."""
-            hidden = body.hidden(batch, layers)
+            hidden = body.hidden_states(batch, layers)
             for output, embeddings in collected.items():
                 states, texts = hidden[output.layer], indices[output][batch.items]
                 if output.kind == "tokens":
@@ -211,12 +228,12 @@ def _flags_of_batch(batch: Batch, tokenized: dict[str, tuple[Key, Tokens]]) -> N
     return flags_of(batch, references_cut, candidates_cut)
 
 
-def _outputs_of(views: Sequence[View]) -> dict[Output, list[Prep]]:
-    """Return the outputs that the views read, each with the preparations under which they read it."""
-    outputs: dict[Output, list[Prep]] = {}
+def _preparations_by_output(views: Sequence[View]) -> dict[Output, list[Preparation]]:
+    """Return the preparations under which the views read each output."""
+    preparations: dict[Output, list[Preparation]] = {}
     for view in dict.fromkeys(views):
-        outputs.setdefault(Output(view.kind, view.layer), []).append(view.prep)
-    return outputs
+        preparations.setdefault(Output(view.kind, view.layer), []).append(view.preparation)
+    return preparations
 
 
 def _sentence_embeddings(hidden: torch.Tensor, batch: Packed, tail: Sequence[Any]) -> torch.Tensor:
@@ -239,37 +256,43 @@ def _sentence_embeddings(hidden: torch.Tensor, batch: Packed, tail: Sequence[Any
 
 
 def _cut_into_slices(
-    batch: Batch, views: Sequence[View], tokens: _Tokenized, width: int, max_bytes: int
+    batch: Batch, views: Sequence[View], tokens: _Tokenized, hidden_size: int, max_bytes: int
 ) -> Iterator[slice]:
-    """Yield the slices of a batch: the token embeddings of the distinct texts in each take at most *max_bytes*.
+    """Yield consecutive slices of a batch such that the token embeddings of each slice take at most *max_bytes*.
 
-    A slice has at least one pair, even if its texts take more. Without a view of tokens the whole batch is one slice.
+    A text counts once per slice and preparation. A slice has at least one pair, even if its texts take more. Without a
+    view that reads tokens, the whole batch is one slice.
 
     Args:
         batch: the pairs.
         views: the views of the metrics.
         tokens: the tokens of the texts under each preparation.
-        width: the width of the hidden states.
+        hidden_size: the number of dimensions of a token's embedding.
         max_bytes: the limit for the embeddings of one slice.
     """
-    preps = [view.prep for view in dict.fromkeys(views) if view.kind == "tokens"]
-    if not preps:
+    preparations = [view.preparation for view in dict.fromkeys(views) if view.kind == "tokens"]
+    if not preparations:
         yield slice(0, len(batch))
         return
 
     def bytes_of(texts: Collection[str]) -> int:
+        token_count = sum(len(tokens[preparation][text][1].ids) for preparation in preparations for text in texts)
         # 4 bytes per float32
-        return sum(4 * width * len(tokens[prep][text][1].ids) for prep in preps for text in texts)
+        return 4 * hidden_size * token_count
 
-    start, slice_bytes = 0, 0
-    seen: set[str] = set()
+    start = 0
+    slice_bytes = 0
+    slice_texts: set[str] = set()
     for row, pair in enumerate(batch.pairs()):
-        new_texts = set(pair) - seen
-        if slice_bytes + bytes_of(new_texts) > max_bytes and row > start:
+        pair_texts = set(pair)
+        if row > start and slice_bytes + bytes_of(pair_texts - slice_texts) > max_bytes:
             yield slice(start, row)
-            start, slice_bytes, seen, new_texts = row, 0, set(), set(pair)
-        slice_bytes += bytes_of(new_texts)
-        seen |= new_texts
+            # begin a new slice with this pair
+            start = row
+            slice_bytes = 0
+            slice_texts = set()
+        slice_bytes += bytes_of(pair_texts - slice_texts)
+        slice_texts |= pair_texts
     if start < len(batch):
         yield slice(start, len(batch))
 

@@ -19,7 +19,7 @@ from assay.errors import AssayError, MissingExtraError, UnavailableError, summar
 from assay.metrics.neural.runtime import dtype_of
 
 #: Packages that the extra ``neural`` installs.
-_OF_EXTRA = frozenset(("torch", "transformers", "sentence_transformers", "tokenizers", "safetensors"))
+_EXTRA_PACKAGES = frozenset(("torch", "transformers", "sentence_transformers", "tokenizers", "safetensors"))
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,14 @@ class LoadedScorer(LoadedModel):
 
 
 def load_encoder(folder: Path, precision: str, device: str) -> LoadedEncoder:
-    """Load the encoder in a model folder; without files of sentence-transformers, mean pooling is its tail.
+    """Return the encoder in a model folder in evaluation mode, with its tokenizer and the modules behind it.
+
+    Without files of sentence-transformers, the only module behind it is mean pooling.
+
+    Args:
+        folder: the checked model folder.
+        precision: the precision of the weights: ``fp32``, ``bf16`` or ``fp16``.
+        device: torch's name of the device.
 
     Raises:
         MissingExtraError: sentence-transformers is not installed.
@@ -82,7 +89,12 @@ def load_encoder(folder: Path, precision: str, device: str) -> LoadedEncoder:
 
 
 def load_scorer(folder: Path, precision: str, device: str) -> LoadedScorer:
-    """Load the cross-encoder in a model folder.
+    """Return the cross-encoder in a model folder in evaluation mode, with its tokenizer and its activation.
+
+    Args:
+        folder: the checked model folder.
+        precision: the precision of the weights: ``fp32``, ``bf16`` or ``fp16``.
+        device: torch's name of the device.
 
     Raises:
         MissingExtraError: sentence-transformers is not installed.
@@ -103,8 +115,13 @@ def load_scorer(folder: Path, precision: str, device: str) -> LoadedScorer:
         return LoadedScorer(cross_encoder[0].model, cross_encoder.tokenizer, cross_encoder.activation_fn)
 
 
-def load_causal(folder: Path, precision: str, device: str) -> LoadedModel:
-    """Load the causal language model in a model folder.
+def load_causal_model(folder: Path, precision: str, device: str) -> LoadedModel:
+    """Return the causal language model in a model folder in evaluation mode, with its tokenizer.
+
+    Args:
+        folder: the checked model folder.
+        precision: the precision of the weights: ``fp32``, ``bf16`` or ``fp16``.
+        device: torch's name of the device.
 
     Raises:
         MissingExtraError: transformers is not installed.
@@ -166,7 +183,12 @@ def silence_libraries() -> Iterator[None]:
 
 @contextmanager
 def _one_line_errors(folder: Path) -> Iterator[None]:
-    """Turn errors of the libraries into errors of assay with a message of one line."""
+    """Turn errors of the libraries into errors of assay with a message of one line, and silence the libraries.
+
+    Raises:
+        MissingExtraError: a package of the extra ``neural`` is not installed.
+        UnavailableError: the model in *folder* needs another package, or the libraries cannot load it.
+    """
     try:
         with silence_libraries():
             yield
@@ -174,7 +196,7 @@ def _one_line_errors(folder: Path) -> Iterator[None]:
         raise
     except ModuleNotFoundError as error:
         name = error.name or "sentence-transformers"
-        if name.partition(".")[0] not in _OF_EXTRA:
+        if name.partition(".")[0] not in _EXTRA_PACKAGES:
             # an extra requirement of this model
             reason = f"model {folder} needs the package {name}, which is not installed"
             raise UnavailableError(reason, f"pip install {name}") from error
@@ -272,7 +294,7 @@ def _load_reports() -> Iterator[list[tuple[Any, dict[str, Any]]]]:
 
 
 def _may_be_absent(key: str, model: Any, use: Use) -> bool:
-    """Tell whether a missing weight does not matter: it is of an unused pooler or of a head to be trained."""
+    """Tell whether a missing weight does not matter, since it is of an unused pooler or of a head to be trained."""
     if use == "head":
         return False
     if _POOLER.search(key):

@@ -11,9 +11,9 @@ from assay.errors import AssayError, InputError, MissingExtraError, OfflineError
 from assay.metrics.base import Batch, Context, Metric, option
 from assay.metrics.models import LocatedModel, ModelDescription, ModelReference, describe, locate
 from assay.metrics.models.files import read_json
-from assay.metrics.neural.runtime import Runtime, current_runtime, device_of, precision_of, use_runtime
+from assay.metrics.neural.runtime import Runtime, current_runtime, devices_of, precision_of, use_runtime
 from assay.metrics.presets import preset_for, preset_languages
-from assay.metrics.provenance import version_of
+from assay.metrics.provenance import ABSENT, version_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -65,23 +65,22 @@ class ModelMetric(Metric):
             self.redeclare(reads_question=True)
 
     def for_language(self, language: str | None) -> None:
-        """See :meth:`Metric.for_language`.
+        """Check that texts in *language* can be scored; an unknown language (None) always passes.
 
         Raises:
-            UnavailableError: the metric is a preset that has no model for the language.
+            UnavailableError: the metric does not support the language, or is a preset that has no model for it.
         """
         super().for_language(language)
+        if self.subject is not None or language is None:
+            return
         known = preset_languages(self.declaration.name)
-        if (
-            self.subject is None
-            and language is not None
-            and "*" not in known
-            and _primary_language(language) not in known
-        ):
-            raise UnavailableError(
-                f"the preset {self.declaration.name} has no model for {language}",
-                f"name one: {self.declaration.name}:MODEL; it has one for {', '.join(sorted(known))}",
-            )
+        # "*" stands for every language
+        if "*" in known or _primary_language(language) in known:
+            return
+        raise UnavailableError(
+            f"the preset {self.declaration.name} has no model for {language}",
+            f"name one: {self.declaration.name}:MODEL; it has one for {', '.join(sorted(known))}",
+        )
 
     def bind(self, context: Context) -> Self:
         """Return the metric with a model: for a preset, the one for the language, or for English if that is unknown.
@@ -94,11 +93,11 @@ class ModelMetric(Metric):
         self.for_language(context.language)
         preset = preset_for(self.declaration.name, _primary_language(context.language))
         # an option that the user has set overrides that of the preset
-        replaced = {}
+        preset_options = {}
         for key, value in preset.items():
             if key == "subject" or getattr(self, key) == default_value(self, key):
-                replaced[key] = value
-        return dataclasses.replace(self, **replaced)
+                preset_options[key] = value
+        return dataclasses.replace(self, **preset_options)
 
     @property
     def picks_by_language(self) -> bool:
@@ -106,7 +105,11 @@ class ModelMetric(Metric):
         return self.subject is None
 
     def says(self) -> str:
-        """Return a text that names the model that a preset has chosen."""
+        """Return a note that names the model, such as ``model owner/name@commit``.
+
+        Raises:
+            UnavailableError: the model is not on this machine.
+        """
         model = self.located()
         if model.reference.kind == "folder":
             # a folder takes precedence over a hub model of the same name, so say which of them it is
@@ -125,7 +128,7 @@ class ModelMetric(Metric):
         try:
             return locate(self.subject, offline=True)
         except OfflineError as error:
-            command = ModelReference.parse(self.subject).fetch_line
+            command = ModelReference.parse(self.subject).fetch_command
             raise UnavailableError(f"model {self.subject} is not on this machine", command) from error
 
     def description(self) -> ModelDescription:
@@ -143,7 +146,7 @@ class ModelMetric(Metric):
         try:
             locate(self.subject, offline=offline)
         except OfflineError as error:
-            command = ModelReference.parse(self.subject).fetch_line
+            command = ModelReference.parse(self.subject).fetch_command
             reason = "`offline` is set" if offline else "HF_HUB_OFFLINE forbids the network"
             remedy = command if offline else f"unset HF_HUB_OFFLINE; {command}"
             raise UnavailableError(f"model {self.subject} is not on this machine and {reason}", remedy) from error
@@ -156,7 +159,7 @@ class ModelMetric(Metric):
             UnavailableError: the model is not on this machine.
         """
         super().check_available()
-        if self.backend != "torch" and version_of(self.backend) == "absent":
+        if self.backend != "torch" and version_of(self.backend) == ABSENT:
             raise MissingExtraError(self.backend, self.backend)
         self.located()
 
@@ -182,31 +185,33 @@ class ModelMetric(Metric):
 
     @property
     def reads_sentences(self) -> bool:
-        """Whether the length limit in the files of sentence-transformers applies."""
+        """Whether the length limit in the files of sentence-transformers applies; by default False."""
         return False
 
     def signature(self) -> dict[str, str]:
-        """See :meth:`Metric.signature`.
+        """Return everything that changes the score, in a fixed order.
 
         ``question`` is left out if it is off, so that signatures from before the option existed stay valid.
         """
-        fields = super().signature()
-        return fields if self.question else {key: value for key, value in fields.items() if key != "question"}
+        signature = super().signature()
+        if not self.question:
+            del signature["question"]
+        return signature
 
     def data_signature(self) -> dict[str, str]:
-        """Return the part of the signature that depends on this machine.
+        """Return the part of the signature that depends on the model and on the machine that scores.
 
-        It names the model, its commit and digest, the precision and length limit in effect, and the version of the
-        backend.
+        It has the name, commit and digest of the model, the precision and the length limit in effect, and the version
+        of a backend other than torch.
         """
         model = self.located()
         precision: str = self.precision
         if precision == "auto":
             with use_runtime(self._runtime):
-                precision = precision_of("auto", device_of(self._runtime)[0], self.backend)
+                precision = precision_of("auto", devices_of(self._runtime)[0], self.backend)
         signature = {
             # only the name of a folder, not its path: the digest identifies the content
-            "subject": model.folder.name if model.reference.kind == "folder" else model.reference.full,
+            "subject": model.folder.name if model.reference.kind == "folder" else model.reference.full_name,
         }
         if model.revision:
             signature["revision"] = model.revision
@@ -222,16 +227,21 @@ class ModelMetric(Metric):
     @property
     def _runtime(self) -> Runtime:
         """The settings of the machine that scores the metric: this one, or one of the cluster."""
-        return current_runtime().here() if self.stays_here else current_runtime()
+        return current_runtime().for_this_process() if self.stays_here else current_runtime()
 
-    def engine_of(self, kind: type[E]) -> E:
-        """Return an engine of this class for the model, under the current settings."""
+    def engine_of(self, engine_class: type[E]) -> E:
+        """Return an engine of a class for the model, under the current settings.
+
+        Raises:
+            UnavailableError: the model is not on this machine.
+            InputError: this machine has no such device, or the device does not support the precision.
+        """
         runtime = self._runtime
         model = self.located()
-        devices = device_of(runtime) if self.backend == "torch" else ("cpu",)
+        devices = devices_of(runtime) if self.backend == "torch" else ("cpu",)
         with use_runtime(runtime):
             precision = precision_of(self.precision, devices[0], self.backend)
-        return kind(
+        return engine_class(
             folder=str(model.folder),
             digest=model.digest,
             backend=self.backend,
@@ -263,7 +273,7 @@ class EncoderBased(ModelMetric):
     """A metric that compares the embeddings of two texts; metrics of the same model share its passes."""
 
     def needs(self) -> Engine:
-        """Return the engine of the encoder."""
+        """Return the engine of the encoder; metrics of the same model with the same settings have equal ones."""
         # imported late: a listing of the metrics imports every class, but needs no model
         from assay.metrics.neural.encoder import EncoderEngine
 
@@ -301,6 +311,7 @@ class EncoderBased(ModelMetric):
 
 
 def _primary_language(language: str | None) -> str:
+    """Return the first part of a language tag in lower case, such as ``de`` of ``de-CH``; ``en`` if it is unknown."""
     return "en" if language is None else language.split("-")[0].lower()
 
 

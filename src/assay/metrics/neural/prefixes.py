@@ -36,13 +36,15 @@ class TokenTree:
         start = len(self.ids)
         self.ids.extend(ids[shared:])
         self.positions.extend(range(shared, len(ids)))
-        own = np.arange(start, len(self.ids))
-        self.paths.append(np.concatenate([self.paths[-1][:shared], own]) if shared else own)
+        path = np.arange(start, len(self.ids))
+        if shared:
+            path = np.concatenate([self.paths[-1][:shared], path])
+        self.paths.append(path)
         self.items.append(item)
         self.shared.append(shared)
 
-    def sees(self, length: int) -> NDArray[np.bool_]:
-        """Return the attention mask: entry (i, j) tells whether token i sees token j, shape (length, length).
+    def attention_mask(self, length: int) -> NDArray[np.bool_]:
+        """Return the attention mask, shape (length, length): entry (i, j) tells whether token i sees token j.
 
         Each padding token sees itself. If it saw nothing, its state would become NaN, and a NaN spreads to all tokens
         even through an attention weight of 0.
@@ -50,18 +52,18 @@ class TokenTree:
         Args:
             length: the length of the row with padding.
         """
-        sees = np.eye(length, dtype=np.bool_)
+        mask = np.eye(length, dtype=np.bool_)
         for path, shared in zip(self.paths, self.shared, strict=True):
-            own = path[shared:]
-            if len(own):
-                start, end = int(own[0]), int(own[-1]) + 1
-                sees[start:end, path[:shared]] = True
-                sees[start:end, start:end] = np.tri(end - start, dtype=np.bool_)
-        return sees
+            own_columns = path[shared:]
+            if len(own_columns):
+                start, end = int(own_columns[0]), int(own_columns[-1]) + 1
+                mask[start:end, path[:shared]] = True
+                mask[start:end, start:end] = np.tri(end - start, dtype=np.bool_)
+        return mask
 
 
-def rows_of(inputs: Mapping[int, Sequence[int]], size: int) -> list[TokenTree]:
-    """Pack inputs into rows, neighbours in sorted order together.
+def pack_rows(inputs: Mapping[int, Sequence[int]], size: int) -> list[TokenTree]:
+    """Return the inputs packed into rows; neighbours in sorted order share a row.
 
     Args:
         inputs: the token numbers of each input, at least one, by the number of the input.
@@ -97,7 +99,8 @@ def _end_of_row(start: int, lengths: Sequence[int], shared: Sequence[int], size:
         start: the index of the first input of this row.
         lengths: the length of each input.
         shared: for each input, the length of the prefix shared with its predecessor.
-        size: as for :func:`rows_of`.
+        size: the most tokens in a row, raised to twice the length of its first input where that is more; 0 for one row
+            per input.
     """
     if not size:
         return start + 1

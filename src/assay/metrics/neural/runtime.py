@@ -22,8 +22,8 @@ IDLE_SECONDS = 0.1
 
 
 @dataclass(frozen=True)
-class Elsewhere:
-    """Describes the machines of a cluster on which models run instead of this one.
+class RemoteMachines:
+    """The machines of a cluster on which models run instead of this one.
 
     Attributes:
         device: torch's name of the device there: ``cuda:0``, since a worker slot sees one GPU, or ``cpu``.
@@ -44,7 +44,7 @@ class Runtime:
         device: the device: ``auto``, ``cpu``, ``cuda``, ``cuda:N``, ``mps``, or ``all`` for every GPU of the machine.
         threads: the number of CPU threads, or None for one per free core.
         tokens: the most tokens in a batch, padding included, or None for the default of the device.
-        elsewhere: the machines on which models run instead of *device*; None for this machine.
+        remote: the machines on which models run instead of *device*; None for this machine.
 
     Raises:
         InputError: a value is outside its range.
@@ -53,7 +53,7 @@ class Runtime:
     device: str = "auto"
     threads: int | None = None
     tokens: int | None = None
-    elsewhere: Elsewhere | None = None
+    remote: RemoteMachines | None = None
 
     def __post_init__(self) -> None:
         kind, _, number = self.device.partition(":")
@@ -67,11 +67,11 @@ class Runtime:
         if self.tokens is not None and self.tokens < 1:
             raise InputError(f"tokens {self.tokens}: a batch must have at least 1")
 
-    def here(self) -> Runtime:
+    def for_this_process(self) -> Runtime:
         """Return the settings for models that this process runs itself."""
-        if self.elsewhere is None:
+        if self.remote is None:
             return self
-        return replace(self, threads=self.elsewhere.threads_here, elsewhere=None)
+        return replace(self, threads=self.remote.threads_here, remote=None)
 
     def batch_tokens(self, device: str) -> int:
         """Return the most tokens in a batch on a device of this name."""
@@ -109,15 +109,15 @@ def import_torch() -> Any:
     return torch
 
 
-def device_of(runtime: Runtime) -> tuple[str, ...]:
+def devices_of(runtime: Runtime) -> tuple[str, ...]:
     """Return torch's names of the devices that the settings select; more than one only for ``all``.
 
     Raises:
         InputError: this machine has no such device.
         MissingExtraError: torch is not installed.
     """
-    if runtime.elsewhere is not None:
-        return (runtime.elsewhere.device,)
+    if runtime.remote is not None:
+        return (runtime.remote.device,)
     torch = import_torch()
     gpus = torch.cuda.device_count() if torch.cuda.is_available() else 0
     mps = torch.backends.mps.is_available()
@@ -143,12 +143,12 @@ def device_of(runtime: Runtime) -> tuple[str, ...]:
 
 
 def set_threads(threads: int | None) -> int:
-    """Set the number of CPU threads that torch uses, by default one per free core, and return it."""
+    """Set the number of CPU threads that torch uses, and return it; None sets one per free core."""
     torch = import_torch()
-    number = threads or free_cores()
-    if torch.get_num_threads() != number:
-        torch.set_num_threads(number)
-    return number
+    count = threads or free_cores()
+    if torch.get_num_threads() != count:
+        torch.set_num_threads(count)
+    return count
 
 
 @functools.cache
@@ -181,7 +181,7 @@ def _core_quota() -> float | None:
 
 
 def _idle_share() -> float | None:
-    """Measure the idle share of all cores' time for :data:`IDLE_SECONDS`, in [0, 1]; None if it is unavailable."""
+    """Return the idle share of all cores' time, in [0, 1], measured for :data:`IDLE_SECONDS`; None if unavailable."""
     try:
         idle_before, total_before = _cpu_times()
         time.sleep(IDLE_SECONDS)
@@ -206,7 +206,7 @@ def precision_of(precision: str, device: str, backend: str = "torch") -> str:
     ``auto`` is bf16, or fp16 if bf16 is not supported, for torch on a CUDA GPU, and otherwise fp32.
 
     Raises:
-        InputError: fp16 is asked for on a CPU, or int8 with torch.
+        InputError: the precision is fp16 on a CPU, or int8 in torch.
     """
     if precision == "fp16" and device == "cpu":
         raise InputError("precision fp16 is for a GPU; on a CPU take bf16 or fp32")
@@ -216,9 +216,9 @@ def precision_of(precision: str, device: str, backend: str = "torch") -> str:
         return precision
     if not device.startswith("cuda") or backend != "torch":
         return "fp32"
-    elsewhere = current_runtime().elsewhere
-    if elsewhere is not None:
-        return "bf16" if elsewhere.bf16 else "fp16"
+    remote = current_runtime().remote
+    if remote is not None:
+        return "bf16" if remote.bf16 else "fp16"
     torch = import_torch()
     return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp16"
 

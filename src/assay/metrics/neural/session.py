@@ -72,7 +72,7 @@ class Meter:
             import_torch().cuda.reset_peak_memory_stats(gpu)
 
     def record_loaded(self, parameters: int) -> None:
-        """Record that a model with this many parameters is in memory; the time until now counts as loading."""
+        """Record that a model with *parameters* weights is in memory; the time until now counts as loading."""
         self._load_seconds = time.perf_counter() - self._start
         self._parameters = parameters
 
@@ -116,9 +116,14 @@ class ModelSession(Generic[LoadedT, BodyT]):
 
     Args:
         engine: the settings.
-        load: the function that loads a model from its folder, a precision and a device.
-        open_bodies: the function that makes bodies from models, settings and threads; see
-            :mod:`assay.metrics.neural.backends`.
+        load: the function that loads a model, given its folder, a precision and a device.
+        open_bodies: the function that makes the bodies, given the models, the settings and the number of threads; see
+            :mod:`assay.metrics.neural.backends`. A body computes the batches of one device or thread.
+
+    Raises:
+        MissingExtraError: a package is not installed.
+        UnavailableError: the model cannot be loaded.
+        InputError: the backend does not support the precision.
     """
 
     #: Whether torch on a CPU pads, so that a batch can have inputs of several lengths.
@@ -173,29 +178,29 @@ class ModelSession(Generic[LoadedT, BodyT]):
             texts: the number of texts in the inputs, for the costs; one per input by default.
         """
 
-        def work_of(number: int, body: BodyT) -> Callable[[Packed], None]:
+        def step_of_body(number: int, body: BodyT) -> Callable[[Packed], None]:
             return lambda batch: step(number, body, batch)
 
         # the number of threads belongs to the process: another session may have changed it
         set_threads(self._threads_per_batch)
-        workers = [(body.device, work_of(number, body)) for number, body in enumerate(self._bodies)]
+        workers = [(body.device, step_of_body(number, body)) for number, body in enumerate(self._bodies)]
         self._packer.run(inputs, workers)
         self._meter.add_texts(len(inputs) if texts is None else texts, sum(len(tokens.ids) for tokens in inputs))
 
     def cost(self) -> dict[str, Any]:
-        """See :meth:`assay.metrics.work.Session.cost`."""
-        return self._meter.cost() | {"threads": self._threads, "batches_halved": self._packer.halved}
+        """Return the counts of :meth:`Meter.cost`, the session's threads, and how often its batches were halved."""
+        return self._meter.cost() | {"threads": self._threads, "batches_halved": self._packer.halvings}
 
     def close(self) -> None:
-        """See :meth:`assay.metrics.work.Session.close`."""
+        """Free the memory of the model."""
         self._bodies.clear()
         self._meter.close()
 
 
-def with_questions(metrics: Sequence[Metric], batch: Batch) -> Batch:
-    """Return the batch as the models read it: with the option ``question``, the question is before each text.
+def add_questions(metrics: Sequence[Metric], batch: Batch) -> Batch:
+    """Return the batch as the models read it: with the question before each text if the metrics read the question.
 
-    All metrics of a unit of work have the same value of the option; see ``Batch.asked``.
+    All *metrics*, which are those of one unit of work, have the same value of the option ``question``.
     """
     return batch.asked() if any(metric.declaration.reads_question for metric in metrics) else batch
 
@@ -208,21 +213,19 @@ def flags_of(batch: Batch, references_cut: Iterable[bool], candidates_cut: Itera
         references_cut: whether each reference was cut, length n.
         candidates_cut: whether each candidate was cut, length n.
     """
-    return (
-        blank_flags(batch)
-        | _flag_if(Flag.REFERENCE_CUT, references_cut, len(batch))
-        | _flag_if(Flag.CANDIDATE_CUT, candidates_cut, len(batch))
-    )
+    cut_flags = _flag_bits(Flag.REFERENCE_CUT, references_cut, len(batch))
+    cut_flags |= _flag_bits(Flag.CANDIDATE_CUT, candidates_cut, len(batch))
+    return blank_flags(batch) | cut_flags
 
 
 def blank_flags(batch: Batch) -> NDArray[np.uint8]:
     """Return :class:`Flag` bits of n pairs, shape (n,), for texts that are empty or blank."""
     references_blank = (not text.strip() for text in batch.references)
     candidates_blank = (not text.strip() for text in batch.candidates)
-    return _flag_if(Flag.REFERENCE_EMPTY, references_blank, len(batch)) | _flag_if(
-        Flag.CANDIDATE_EMPTY, candidates_blank, len(batch)
-    )
+    flags = _flag_bits(Flag.REFERENCE_EMPTY, references_blank, len(batch))
+    return flags | _flag_bits(Flag.CANDIDATE_EMPTY, candidates_blank, len(batch))
 
 
-def _flag_if(flag: Flag, is_flagged: Iterable[bool], n: int) -> NDArray[np.uint8]:
+def _flag_bits(flag: Flag, is_flagged: Iterable[bool], n: int) -> NDArray[np.uint8]:
+    """Return the bit of *flag* for each of n pairs that is flagged and 0 for the others, shape (n,)."""
     return np.fromiter(is_flagged, dtype=np.bool_, count=n) * np.uint8(flag)

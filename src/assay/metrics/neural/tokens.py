@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.metrics.neural.runtime import import_torch
-from assay.progress import tell_share
+from assay.progress import report_share
 
 if TYPE_CHECKING:
     import torch
@@ -44,7 +44,7 @@ class Tokens(NamedTuple):
 
 
 def tokenize(
-    tokenizer: Any, texts: Sequence[str], limit: int, seconds: Sequence[str] | None = None, *, types: bool = False
+    tokenizer: Any, texts: Sequence[str], limit: int, seconds: Sequence[str] | None = None, *, with_types: bool = False
 ) -> list[Tokens]:
     """Return the tokens of texts, or of pairs of texts, truncated to a limit in the way of the tokenizer.
 
@@ -53,27 +53,27 @@ def tokenize(
         texts: the prepared texts, or the first text of each pair.
         limit: the most tokens of an input, special ones included; of a pair, the longer text is cut first.
         seconds: the second text of each pair; None for single texts.
-        types: whether to return segment numbers.
+        with_types: whether to return segment numbers.
     """
     tokens: list[Tokens] = []
     for start in range(0, len(texts), TEXTS_PER_CALL):
         first_texts = list(texts[start : start + TEXTS_PER_CALL])
         second_texts = None if seconds is None else list(seconds[start : start + TEXTS_PER_CALL])
-        encoded = _encode(tokenizer, first_texts, second_texts, types=types)
+        encoded = _encode(tokenizer, first_texts, second_texts, with_types=with_types)
         # only long inputs take the slower path through the tokenizer's own truncation
-        too_long = [index for index, text in enumerate(encoded) if len(text.ids) > limit]
+        too_long = [index for index, text_tokens in enumerate(encoded) if len(text_tokens.ids) > limit]
         if too_long:
             long_first_texts = [first_texts[index] for index in too_long]
             long_second_texts = None if second_texts is None else [second_texts[index] for index in too_long]
-            cut = _encode_truncated(tokenizer, long_first_texts, long_second_texts, limit, types=types)
-            for index, cut_tokens in zip(too_long, cut, strict=True):
-                encoded[index] = cut_tokens
+            truncated = _encode_truncated(tokenizer, long_first_texts, long_second_texts, limit, with_types=with_types)
+            for index, text_tokens in zip(too_long, truncated, strict=True):
+                encoded[index] = text_tokens
         tokens += encoded
     return tokens
 
 
 def _encode_truncated(
-    tokenizer: Any, texts: list[str], seconds: list[str] | None, limit: int, *, types: bool
+    tokenizer: Any, texts: list[str], seconds: list[str] | None, limit: int, *, with_types: bool
 ) -> list[Tokens]:
     """Return the tokens of texts, or of pairs, that are longer than *limit*, truncated by the tokenizer itself."""
     output = tokenizer(
@@ -81,31 +81,37 @@ def _encode_truncated(
         seconds,
         truncation=True,
         max_length=limit,
-        return_token_type_ids=types,
+        return_token_type_ids=with_types,
         return_attention_mask=False,
         verbose=False,
     )
-    segments = output["token_type_ids"] if types else [None] * len(texts)
+    segments = output["token_type_ids"] if with_types else [None] * len(texts)
     return [Tokens(ids, segment, cut=True) for ids, segment in zip(output["input_ids"], segments, strict=True)]
 
 
-def _encode(tokenizer: Any, texts: list[str], seconds: list[str] | None, *, types: bool) -> list[Tokens]:
+def _encode(tokenizer: Any, texts: list[str], seconds: list[str] | None, *, with_types: bool) -> list[Tokens]:
     """Return all tokens of texts, or of pairs, without truncation.
 
     A fast tokenizer is called directly, without the overhead of transformers' wrapper.
     """
-    fast = getattr(tokenizer, "backend_tokenizer", None)
-    if fast is None:
+    fast_tokenizer = getattr(tokenizer, "backend_tokenizer", None)
+    if fast_tokenizer is None:
         output = tokenizer(
-            texts, seconds, return_token_type_ids=types, return_attention_mask=False, truncation=False, verbose=False
+            texts,
+            seconds,
+            return_token_type_ids=with_types,
+            return_attention_mask=False,
+            truncation=False,
+            verbose=False,
         )
-        segments = output["token_type_ids"] if types else [None] * len(texts)
+        segments = output["token_type_ids"] if with_types else [None] * len(texts)
         return [Tokens(ids, segment) for ids, segment in zip(output["input_ids"], segments, strict=True)]
     # otherwise the padding and truncation that the tokenizer's file declares would apply
-    fast.no_padding()
-    fast.no_truncation()
+    fast_tokenizer.no_padding()
+    fast_tokenizer.no_truncation()
     inputs = texts if seconds is None else list(zip(texts, seconds, strict=True))
-    return [Tokens(encoding.ids, encoding.type_ids if types else None) for encoding in fast.encode_batch_fast(inputs)]
+    encodings = fast_tokenizer.encode_batch_fast(inputs)
+    return [Tokens(encoding.ids, encoding.type_ids if with_types else None) for encoding in encodings]
 
 
 @dataclass(frozen=True)
@@ -129,9 +135,9 @@ class Packed:
     unpadded: bool
 
     @property
-    def inside(self) -> NDArray[np.bool_]:
-        """Which positions have a token, shape (b, l): a NumPy array, so reading it does not wait for the device."""
-        return token_positions(self.sizes)
+    def token_mask(self) -> NDArray[np.bool_]:
+        """Which positions have a token, shape (b, l), as a NumPy array, so that reading it waits for no device."""
+        return token_mask_of(self.sizes)
 
 
 def plan_batches(lengths: NDArray[np.intp], budget: int, *, pads: bool = True) -> Iterator[NDArray[np.intp]]:
@@ -170,14 +176,14 @@ class Packer:
             padding, and then the result for an input is the same in any batch, to the last digit.
 
     Attributes:
-        halved: how often the budget was halved because a device ran out of memory.
+        halvings: how often the budget was halved because a device ran out of memory.
     """
 
     def __init__(self, pad: int, budget: int, *, pads: bool = True) -> None:
         self.pad = pad
         self.budget = budget
         self.pads = pads
-        self.halved = 0
+        self.halvings = 0
 
     def run(self, inputs: Sequence[Tokens], workers: Sequence[tuple[str, Callable[[Packed], None]]]) -> None:
         """Hand every input to a worker, in batches; each of several workers has a thread and takes the next batch.
@@ -225,12 +231,12 @@ class Packer:
                 continue
             try:
                 step(self._pack(inputs, items, lengths[items], device))
-                tell_share(1 - sum(map(len, waiting)) / len(inputs))
+                report_share(1 - sum(map(len, waiting)) / len(inputs))
             except torch.OutOfMemoryError:
                 if len(items) == 1:
                     raise
                 self.budget = max(1, int(lengths[items].max()) * len(items) // 2)
-                self.halved += 1
+                self.halvings += 1
                 if device.startswith("cuda"):
                     torch.cuda.empty_cache()
                 waiting.append(items)
@@ -238,25 +244,29 @@ class Packer:
     def _pack(self, inputs: Sequence[Tokens], items: NDArray[np.intp], sizes: NDArray[np.intp], device: str) -> Packed:
         """Return the inputs with the indices *items*, which have *sizes* tokens, as one padded batch on a device."""
         batch_inputs = [inputs[item] for item in items]
-        inside = token_positions(sizes)
+        token_mask = token_mask_of(sizes)
 
-        def pad(rows: Iterable[Sequence[int]], padding: int) -> torch.Tensor:
-            table = np.full(inside.shape, padding, dtype=np.int64)
-            table[inside] = np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=int(sizes.sum()))
+        def pad_rows(rows: Iterable[Sequence[int]], padding: int) -> torch.Tensor:
+            table = np.full(token_mask.shape, padding, dtype=np.int64)
+            table[token_mask] = np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=int(sizes.sum()))
             return to_device(table, device)
 
-        ids = pad((tokens.ids for tokens in batch_inputs), self.pad)
+        ids = pad_rows((tokens.ids for tokens in batch_inputs), self.pad)
         types = None
         if batch_inputs[0].types is not None:
-            types = pad((tokens.types or () for tokens in batch_inputs), 0)
-        mask = to_device(inside.astype(np.int64), device)
-        return Packed(items, sizes, ids, mask, types, unpadded=bool(inside.all()))
+            types = pad_rows((tokens.types or () for tokens in batch_inputs), 0)
+        mask = to_device(token_mask.astype(np.int64), device)
+        return Packed(items, sizes, ids, mask, types, unpadded=bool(token_mask.all()))
 
 
-def token_positions(sizes: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Return which positions of a padded batch have a token, shape (b, l), from the length of each input, (b,)."""
-    inside: NDArray[np.bool_] = np.arange(int(sizes.max())) < sizes[:, None]
-    return inside
+def token_mask_of(sizes: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Return which positions of a padded batch have a token, shape (b, l).
+
+    Args:
+        sizes: the number of tokens of each input, shape (b,); the highest is l.
+    """
+    token_mask: NDArray[np.bool_] = np.arange(int(sizes.max())) < sizes[:, None]
+    return token_mask
 
 
 def to_device(array: NDArray[Any], device: str) -> torch.Tensor:

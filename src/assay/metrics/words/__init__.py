@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from assay.lazy import on_first_use
+from assay.lazy import lazy_attributes
 
 if TYPE_CHECKING:
     from assay.metrics.words.vectors import WordVectors, check_source, open_vectors, source_digest
 else:
-    __getattr__, __dir__ = on_first_use(__name__)
+    __getattr__, __dir__ = lazy_attributes(__name__)
 
 __all__ = ["WordVectors", "check_source", "open_vectors", "source_digest"]

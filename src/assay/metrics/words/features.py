@@ -67,12 +67,12 @@ class Reader(Protocol):
     parses: bool
 
     def read(self, texts: Sequence[str]) -> list[list[Word]]:
-        """Return the words of each text."""
+        """Return the words of each text, tagged, in the order of the texts; white space is no word."""
         ...
 
 
 class SpacyReader:
-    """A reader that tags words with a spaCy pipeline.
+    """A :class:`Reader` that tags words with a spaCy pipeline.
 
     Args:
         name: the folder of a pipeline, or the name of one that is installed as a package.
@@ -84,6 +84,7 @@ class SpacyReader:
 
     def __init__(self, name: str | Path) -> None:
         self._pipeline = load_pipeline(name, _EXCLUDED_COMPONENTS)
+        # any sentence shows whether the pipeline has a parser
         self.parses = bool(self._pipeline("Dogs bark.").has_annotation("DEP"))
         self.language = str(self._pipeline.meta["lang"])
         self.about = describe_pipeline(self._pipeline)
@@ -92,10 +93,10 @@ class SpacyReader:
         """Return the words of each text; equal texts are tagged once."""
         distinct = list(dict.fromkeys(texts))
         docs = self._pipeline.pipe(distinct, batch_size=_TEXTS_PER_BATCH)
-        words_of = {}
+        words_by_text = {}
         for text, doc in zip(distinct, docs, strict=True):
-            words_of[text] = [Word(token.text, token.pos_, token.dep_) for token in doc if not token.is_space]
-        return [words_of[text] for text in texts]
+            words_by_text[text] = [Word(token.text, token.pos_, token.dep_) for token in doc if not token.is_space]
+        return [words_by_text[text] for text in texts]
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,10 +116,10 @@ class Feature:
     present: NDArray[np.bool_]
 
 
-def related_words(
+def word_kind_features(
     first: Sequence[Sequence[Word]], second: Sequence[Sequence[Word]], vectors: WordVectors, *, roles: bool
 ) -> list[Feature]:
-    """Return one feature per kind of word; repeated words count repeatedly.
+    """Return the scores of n pairs by each kind of word, one feature per kind; repeated words count repeatedly.
 
     Args:
         first, second: the words of the first and of the second sentence of n pairs.
@@ -128,7 +129,7 @@ def related_words(
     sentences = [*first, *second]
     words = [word for sentence in sentences for word in sentence]
     sentence_of = np.repeat(np.arange(len(sentences)), [len(sentence) for sentence in sentences])
-    row_of = vectors.find([word.text for word in words])
+    row_of = vectors.rows_by_word([word.text for word in words])
     rows = np.array([row_of[word.text] for word in words], dtype=np.intp)
     features = []
     pair_count = len(first)
@@ -150,16 +151,16 @@ def related_words(
 def _kinds_of_words(roles: bool) -> Iterator[tuple[str, str, Callable[[Word], bool]]]:
     """Yield each kind of word: the question of the paper, the name, and a test of a word for it."""
     for part in PARTS:
-        yield "Q3a", part, partial(_is_one_of, (part,))
+        yield "Q3a", part, partial(_has_part_of, (part,))
     for name, parts in GROUPS.items():
-        yield "Q3b", name, partial(_is_one_of, parts)
+        yield "Q3b", name, partial(_has_part_of, parts)
     if roles:
         yield "Q4", "subject", lambda word: word.role in SUBJECTS
         # "dative" labels an indirect object, and also the preposition of one ("to her")
         yield "Q4", "object", lambda word: word.role in OBJECTS and word.part != "ADP"
 
 
-def _is_one_of(parts: tuple[str, ...], word: Word) -> bool:
+def _has_part_of(parts: tuple[str, ...], word: Word) -> bool:
     return word.part in parts
 
 
@@ -178,16 +179,18 @@ def _mean_vectors(
 
     known = rows >= 0
     distinct, columns = np.unique(rows[known], return_inverse=True)
+    # the number of times that each sentence has each known word
     counts = csr_array((np.ones(len(columns)), (sentence_of[known], columns)), shape=(sentence_count, len(distinct)))
+    word_counts: Floats = np.asarray(counts.sum(axis=1))[:, None]
     # double precision has 29 more bits than float32, so that sums of numbers of similar magnitude are exact: repeating
     # all words then leaves the mean unchanged
     with np.errstate(invalid="ignore"):
-        means: Floats = (counts @ vectors.rows(distinct).astype(np.float64)) / np.asarray(counts.sum(axis=1))[:, None]
+        means: Floats = (counts @ vectors.vectors_at(distinct).astype(np.float64)) / word_counts
     return means
 
 
 def _row_cosines(first: Floats, second: Floats) -> Floats:
-    """Return the cosine of each pair of rows; NaN if a vector is zero or has NaN."""
+    """Return the cosine of each pair of rows, in [-1, 1], shape (rows,); NaN if a vector is zero or has NaN."""
     with np.errstate(invalid="ignore"):
         lengths = np.sqrt((first**2).sum(axis=1) * (second**2).sum(axis=1))
         cosines: Floats = np.clip((first * second).sum(axis=1) / lengths, -1, 1)

@@ -31,6 +31,8 @@ _ROWS_PER_BLOCK = 1024
 #: The number of bytes read at a time, and of the longest line or word: a longer one means another format.
 _CHUNK_BYTES, _MAX_LINE_BYTES = 1 << 20, 1 << 22
 _MAX_DIMENSIONS = 1 << 16
+#: The number of bytes by which the format of a file is judged.
+_HEAD_BYTES = 1 << 16
 
 
 class Block(NamedTuple):
@@ -46,7 +48,7 @@ class Block(NamedTuple):
 
 
 def read_blocks(path: Path) -> Iterator[Block]:
-    """Yield the rows of a file of word vectors in order; see :func:`find_format`.
+    """Yield the rows of a file of word vectors in order, in blocks; :func:`find_format` lists the formats.
 
     Raises:
         InputError: the file is missing, unreadable, empty or broken; the message has the file, the line (the word, in
@@ -71,7 +73,7 @@ def find_format(path: Path) -> Format:
     if not path.is_file():
         raise InputError(f"{path}: there is no such file of word vectors")
     with _open_decompressed(path) as stream:
-        head = stream.read(1 << 16)
+        head = stream.read(_HEAD_BYTES)
     if not head:
         raise InputError(f"{path}, line 1: expected word vectors, the file is empty")
     if head.startswith(_FASTTEXT):
@@ -106,7 +108,7 @@ def read_words(path: Path) -> Iterator[list[bytes]]:
 
 
 def check_finite(path: Path, values: NDArray[np.float32], unit: str, first: int) -> None:
-    """Return if all values are finite.
+    """Check that all values are finite.
 
     Args:
         path: the file, for the message.
@@ -117,8 +119,9 @@ def check_finite(path: Path, values: NDArray[np.float32], unit: str, first: int)
     Raises:
         InputError: a value is not finite; the message has its row.
     """
-    if not np.isfinite(values).all():
-        row, column = np.argwhere(~np.isfinite(values))[0]
+    is_finite = np.isfinite(values)
+    if not is_finite.all():
+        row, column = np.argwhere(~is_finite)[0]
         problem = f"number {column + 1} is {values[row, column]}"
         raise InputError(f"{path}, {unit} {first + row}: expected finite numbers of single precision, {problem}")
 
@@ -154,6 +157,7 @@ def _read_text(path: Path, stream: BufferedIOBase) -> Iterator[Block]:
             word, line_numbers = _parse_line(path, line_number, line, dimensions)
             words.append(word)
             numbers.extend(line_numbers)
+        # numbers beyond float32 become infinite, which check_finite reports
         with np.errstate(over="ignore"):
             values = np.frombuffer(numbers).reshape(len(block_lines), dimensions).astype(np.float32)
         check_finite(path, values, "line", start_line)
@@ -186,7 +190,7 @@ def _parse_line(path: Path, line_number: int, line: bytes, dimensions: int) -> t
 
 
 def _count_numbers(path: Path, line: bytes) -> int:
-    """Return the dimensions of a file without a header: the count of numbers at the end of its first line.
+    """Return the number of dimensions of a file without a header: how many numbers end its first line.
 
     Raises:
         InputError: the line is not a word and its numbers.
@@ -219,17 +223,15 @@ def _read_binary(path: Path, stream: BufferedIOBase) -> Iterator[Block]:
     for start in range(1, word_count + 1, _ROWS_PER_BLOCK):
         words, numbers = [], bytearray()
         for word_number in range(start, min(start + _ROWS_PER_BLOCK, word_count + 1)):
+            # read on until the buffer has the whole word and its vector
             while (end := buffer.find(b" ", position)) < 0 or len(buffer) <= end + vector_bytes:
                 chunk = stream.read(_CHUNK_BYTES)
                 if not chunk:
-                    raise InputError(
-                        f"{path}, word {word_number} of {word_count}: "
-                        f"expected a word and {vector_bytes} bytes, cut short"
-                    )
+                    problem = f"expected a word and {vector_bytes} bytes, cut short"
+                    raise InputError(f"{path}, word {word_number} of {word_count}: {problem}")
                 if len(buffer) - position > _MAX_LINE_BYTES:
-                    raise InputError(
-                        f"{path}, word {word_number} of {word_count}: expected a word and a space, found neither"
-                    )
+                    problem = "expected a word and a space, found neither"
+                    raise InputError(f"{path}, word {word_number} of {word_count}: {problem}")
                 buffer, position = buffer[position:] + chunk, 0
             # the original program writes a newline after each vector, others do not
             word = buffer[position:end].removeprefix(b"\n")
@@ -241,6 +243,7 @@ def _read_binary(path: Path, stream: BufferedIOBase) -> Iterator[Block]:
         values = np.frombuffer(numbers, dtype="<f4").reshape(len(words), dimensions).astype(np.float32, copy=False)
         check_finite(path, values, "word", start)
         yield Block(words, values)
+    # two more bytes tell whether anything but a final newline follows
     if (buffer[position:] + stream.read(2)).strip(b"\n"):
         raise InputError(f"{path}, word {word_count + 1}: expected the end after the {word_count} words of line 1")
 
@@ -285,9 +288,9 @@ def _open_decompressed(path: Path) -> Iterator[BufferedIOBase]:
     """
     try:
         with path.open("rb") as raw:
-            compressed = raw.read(2) == _GZIP
+            is_compressed = raw.read(2) == _GZIP
             raw.seek(0)
-            if compressed:
+            if is_compressed:
                 with gzip.open(raw) as stream:
                     yield stream
             else:

@@ -64,8 +64,8 @@ class WordVectors:
         """The number of dimensions of a vector."""
         return int(self.table.shape[1])
 
-    def lookup(self, words: Sequence[str]) -> NDArray[np.intp]:
-        """Return the row of each word, -1 if it is unknown, shape ``(len(words),)``.
+    def find_rows(self, words: Sequence[str]) -> NDArray[np.intp]:
+        """Return the number of each word's row, -1 if the word is unknown, shape ``(len(words),)``.
 
         Words are compared by their UTF-8 bytes: neither case nor Unicode form is changed.
         """
@@ -75,11 +75,11 @@ class WordVectors:
         positions = np.searchsorted(self.keys, keys)
         rows = np.empty(len(encoded), dtype=np.intp)
         for index, (word, key, position) in enumerate(zip(encoded, keys, positions, strict=True)):
-            rows[index] = self._find_row(word, key, int(position))
+            rows[index] = self._row_at_key(word, key, int(position))
         return rows
 
-    def find(self, words: Sequence[str], case: Literal["lower", "keep", "auto"] = "auto") -> dict[str, int]:
-        """Return the row of each distinct word, -1 if it is unknown.
+    def rows_by_word(self, words: Sequence[str], case: Literal["lower", "keep", "auto"] = "auto") -> dict[str, int]:
+        """Return the number of the row of each distinct word, -1 if the word is unknown.
 
         Args:
             words: words as a text has them.
@@ -87,15 +87,17 @@ class WordVectors:
                 in lower case (``auto``).
         """
         distinct = list(dict.fromkeys(words))
+        # str leaves a word as it is
         forms: dict[str, list[Callable[[str], str]]] = {"keep": [str], "lower": [str.lower], "auto": [str, str.lower]}
         rows = dict.fromkeys(distinct, -1)
         for form in forms[case]:
             missing = [word for word in distinct if rows[word] < 0]
-            rows |= zip(missing, self.lookup([form(word) for word in missing]).tolist(), strict=True)
+            found_rows = self.find_rows([form(word) for word in missing]).tolist()
+            rows |= zip(missing, found_rows, strict=True)
         return rows
 
-    def _find_row(self, word: bytes, key: np.uint64, position: int) -> int:
-        """Return the row of a word, -1 if it is unknown.
+    def _row_at_key(self, word: bytes, key: np.uint64, position: int) -> int:
+        """Return the number of a word's row, -1 if the word is unknown.
 
         Args:
             word: the UTF-8 bytes of the word.
@@ -112,19 +114,19 @@ class WordVectors:
                 return row
         return -1
 
-    def rows(self, indices: NDArray[np.intp]) -> NDArray[np.float32]:
-        """Return the vectors at *indices*, float32, shape ``(len(indices), dimensions)``.
+    def vectors_at(self, rows: NDArray[np.intp]) -> NDArray[np.float32]:
+        """Return the vectors in some rows, float32, shape ``(len(rows), dimensions)``.
 
         Raises:
-            IndexError: an index is negative (an unknown word) or past the end of the table.
+            IndexError: the number of a row is negative (an unknown word) or past the end of the table.
         """
-        if len(indices) and indices.min() < 0:
+        if len(rows) and rows.min() < 0:
             raise IndexError("an unknown word has no row")
-        return np.asarray(self.table[indices], dtype=np.float32)
+        return np.asarray(self.table[rows], dtype=np.float32)
 
 
 def check_source(path: Path) -> None:
-    """Return if *path* has word vectors, judged by the beginning of the file or the names in the folder.
+    """Check that *path* has word vectors, judging by the beginning of the file or the names in the folder.
 
     Raises:
         InputError: the file or folder is missing, or has an unsupported format.
@@ -211,11 +213,16 @@ def _convert_into(path: Path, digest: str, target: Path) -> None:
 
 
 def _convert_file(path: Path, folder: Path) -> None:
-    """Write the table and the index of a file into *folder*, block by block, so that memory stays bounded."""
-    index = _Index(folder)
+    """Write the table and the index of a file into *folder*, block by block, so that memory stays bounded.
+
+    Raises:
+        InputError: the file is broken.
+    """
+    index = _IndexWriter(folder)
     with (folder / _TABLE_FILE).open("wb") as table:
         dimensions = 0
         for block in read_blocks(path):
+            # the first block tells the number of dimensions
             if not dimensions:
                 dimensions = block.values.shape[1]
                 _write_header(table, 0, dimensions)
@@ -228,7 +235,8 @@ def _convert_file(path: Path, folder: Path) -> None:
 
 
 def _write_header(stream: Any, row_count: int, dimensions: int) -> None:
-    """Write the header of a .npy file of float32, 128 bytes (NumPy format 1.0)."""
+    """Write the header of a .npy file of float32 in NumPy's format 1.0; it has 128 bytes whatever the shape."""
+    # six bytes of magic, two of the version, two of the length, and 118 of the description, which ends with a newline
     description = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({row_count}, {dimensions}), }}"
     stream.write(b"\x93NUMPY\x01\x00" + (118).to_bytes(2, "little") + description.ljust(117).encode() + b"\n")
 
@@ -239,7 +247,7 @@ def _index_folder(path: Path, folder: Path) -> None:
     Raises:
         InputError: the table is broken, or has not one row per word.
     """
-    index = _Index(folder)
+    index = _IndexWriter(folder)
     for words in read_words(path / _WORDS_FILE):
         index.add_words(words)
     index.save()
@@ -273,8 +281,12 @@ def _check_table(path: Path) -> NDArray[Any]:
     return table
 
 
-class _Index:
-    """The index of a table during conversion: sixteen bytes per word in memory, the words themselves on disk."""
+class _IndexWriter:
+    """The index of a table during conversion: sixteen bytes per word in memory, the words themselves on disk.
+
+    Args:
+        folder: the folder to which the files of the index are written.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

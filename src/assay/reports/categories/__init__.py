@@ -14,12 +14,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from assay.lazy import on_first_use
+from assay.lazy import lazy_attributes
 
 if TYPE_CHECKING:
     from assay.reports.categories.tagger import PartsOfSpeech, Tagger
     from assay.reports.categories.vocabulary import CATEGORIES, GROUPS, Tag, from_people
 else:
-    __getattr__, __dir__ = on_first_use(__name__)
+    __getattr__, __dir__ = lazy_attributes(__name__)
 
 __all__ = ["CATEGORIES", "GROUPS", "PartsOfSpeech", "Tag", "Tagger", "from_people"]

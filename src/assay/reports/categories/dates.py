@@ -114,7 +114,7 @@ class Moment:
         """All attributes but spelling and span: equal for two spellings of the same time."""
         return self.kind, self.years, self.month, self.day, self.minute, self.word
 
-    def within(self, other: Moment) -> bool:
+    def is_within(self, other: Moment) -> bool:
         """Return whether this date is within the longer period of another; False for equal dates and times of day."""
         if self.kind != "date" or other.kind != "date" or self.fields == other.fields:
             return False
@@ -125,7 +125,9 @@ class Moment:
 
 @functools.lru_cache(maxsize=1 << 15)
 def find_moments(text: str) -> tuple[Moment, ...]:
-    """Return dates, times of day and words for times in a text with digits, in order and without overlaps.
+    """Return the dates, times of day and words for times in a text, in order and without overlaps.
+
+    Number words must have been replaced by digits (:func:`~assay.reports.categories.numbers.words_to_digits`).
 
     >>> [moment.years for moment in find_moments("from the 1960s to 8 May 1972")]
     [(1960, 1969), (1972, 1972)]
@@ -134,16 +136,15 @@ def find_moments(text: str) -> tuple[Moment, ...]:
     moments: list[Moment] = []
     for kind, pattern in _PATTERNS:
         for match in pattern.finditer(folded):
-            if any(match.start() < moment.span[1] and moment.span[0] < match.end() for moment in moments):
-                continue
-            if moment := _matched_moment(kind, match):
+            overlaps = any(match.start() < moment.span[1] and moment.span[0] < match.end() for moment in moments)
+            if not overlaps and (moment := _matched_moment(kind, match)):
                 moments.append(moment)
     moments += _time_words(folded, moments)
     return tuple(sorted(moments, key=lambda moment: moment.span))
 
 
 def _time_words(folded: str, moments: list[Moment]) -> Iterator[Moment]:
-    """Yield words for times, such as a weekday, outside of the moments that were found already."""
+    """Yield the words for times, such as a weekday, outside of the moments that were found already."""
     for match in re.finditer(r"[a-z]+", folded):
         kind = _KIND_OF_TIME_WORD.get(match[0])
         if kind and not any(moment.span[0] <= match.start() < moment.span[1] for moment in moments):
@@ -162,16 +163,20 @@ def _matched_moment(kind: str, match: re.Match[str]) -> Moment | None:
     if kind == "clock":
         return _clock_time(groups, written, span)
     if kind == "century":
-        last = int(groups["c"]) * 100
-        return Moment(written, "date", span, years=(-last, -last + 99) if groups["era"] else (last - 99, last))
+        last_year = int(groups["c"]) * 100
+        if groups["era"]:
+            return Moment(written, "date", span, years=(-last_year, -last_year + 99))
+        return Moment(written, "date", span, years=(last_year - 99, last_year))
     if kind == "decade":
-        first = int(groups["y"].lstrip("'\u2019"))
-        first += 1900 if first < 100 else 0
-        return Moment(written, "date", span, years=(first, first + 9))
+        first_year = int(groups["y"].lstrip("'\u2019"))
+        if first_year < 100:
+            first_year += 1900
+        return Moment(written, "date", span, years=(first_year, first_year + 9))
     if kind == "year" and groups.get("after"):
         if not match[0].split()[0].isalpha():
             # "1945 people" counts people; "in 1945 people" does not
             return None
+        # the word after the year is not part of the date
         span = (span[0], match.end("y"))
         written = match.string[slice(*span)]
     month, day = _month_and_day(kind, groups)
@@ -180,7 +185,8 @@ def _matched_moment(kind: str, match: re.Match[str]) -> Moment | None:
     if kind == "month" and match[0] in _AMBIGUOUS_MONTHS and match[0] != match.string:
         return None
     year = _year_of_match(kind, groups)
-    return Moment(written, "date", span, (year, year) if year is not None else None, month, day)
+    years = None if year is None else (year, year)
+    return Moment(written, "date", span, years, month, day)
 
 
 def _year_of_match(kind: str, groups: Mapping[str, str | None]) -> int | None:
@@ -192,18 +198,20 @@ def _year_of_match(kind: str, groups: Mapping[str, str | None]) -> int | None:
     if groups.get("era"):
         return -year
     if len(digits_of_year) == 2 and kind != "year":
-        # two digits: 8.5.45 is in 2045, 8.5.72 in 1972
+        # years of two digits are those from 1950 to 2049: 8.5.45 is in 2045, 8.5.72 in 1972
         return year + (2000 if year < 50 else 1900)
     return year
 
 
 def _month_and_day(kind: str, groups: Mapping[str, str | None]) -> tuple[int | None, int | None]:
-    """Return month and day of a match unchecked, so that a day may be 45; None without one."""
-    name, number, day_number = groups.get("n"), groups.get("m"), groups.get("d")
-    month = _MONTHS[name] if name else int(number) if number else None
+    """Return the month and the day of a match, each None if absent; they are unchecked, so a day may be 45."""
+    name, month_number, day_number = groups.get("n"), groups.get("m"), groups.get("d")
+    month = int(month_number) if month_number else None
+    if name:
+        month = _MONTHS[name]
     day = int(day_number) if day_number else None
     if kind == "us" and month is not None and day is not None and month > 12:
-        # 25/12/2020 has the day first after all
+        # a date such as 25/12/2020 has the day first after all
         return day, month
     return month, day
 
@@ -241,12 +249,12 @@ def tag_times(pair: Pair) -> Iterator[Tag]:
     left, right = _moments_of_texts(pair)
     if left and right:
         yield from _moment_tags(left, right)
-    elif (left or right) and asks_when(pair.question.clean) and not pair.same:
-        only = (left or right)[0]
-        yield Tag("date and temporal", f"asked for a time, one text says {only.written!r}, the other gives no date")
-    left_periods, right_periods = map(_periods, _both_quantities(pair))
-    shared = {period.amount for period in left_periods} & {period.amount for period in right_periods}
-    if left_periods and right_periods and not shared:
+    elif (left or right) and asks_when(pair.question.clean) and not pair.has_same_words:
+        moment = (left or right)[0]
+        yield Tag("date and temporal", f"asked for a time, one text says {moment.written!r}, the other gives no date")
+    left_periods, right_periods = map(_periods, _quantities_of_texts(pair))
+    shared_amounts = {period.amount for period in left_periods} & {period.amount for period in right_periods}
+    if left_periods and right_periods and not shared_amounts:
         first, second = left_periods[0], right_periods[0]
         yield Tag("date and temporal", f"periods: {first.number} {first.unit} and {second.number} {second.unit}")
 
@@ -256,16 +264,17 @@ def _periods(quantities: tuple[Quantity, ...]) -> list[Quantity]:
 
 
 def _moment_tags(left: tuple[Moment, ...], right: tuple[Moment, ...]) -> Iterator[Tag]:
-    """Tag the same time in two spellings, a time within a longer one, or times without a common one."""
+    """Tag the same time in two spellings, a time within a longer one, or different times without a common one."""
     for first, second in product(left, right):
         if first.fields == second.fields:
             if first.written != second.written:
                 yield Tag("date and temporal", f"{first.written!r} and {second.written!r} are the same time")
             if len(left) == len(right) == 1:
+                # the only times of both texts are equal
                 return
     for first, second in product(left, right):
         for inner, outer in ((first, second), (second, first)):
-            if inner.within(outer):
+            if inner.is_within(outer):
                 reason = f"{inner.written!r} lies within {outer.written!r}"
                 yield Tag("date and temporal", reason)
                 yield Tag("different levels of precision", reason)
@@ -276,10 +285,10 @@ def _moment_tags(left: tuple[Moment, ...], right: tuple[Moment, ...]) -> Iterato
 
 def tag_quantities(pair: Pair) -> Iterator[Tag]:
     """Tag pairs that differ in units, in numbers outside of dates, or in the precision of a quantity."""
-    in_two_units = list(unit_tags(_both_quantities(pair)))
-    yield from in_two_units
+    tags_of_units = list(unit_tags(_quantities_of_texts(pair)))
+    yield from tags_of_units
     numbers = _numbers_of_texts(pair)
-    if not in_two_units:
+    if not tags_of_units:
         # a quantity in two units necessarily has two numbers
         yield from number_tags(pair, numbers)
     yield from vague_quantity_tags(pair, numbers)
@@ -302,15 +311,15 @@ def _numbers_of_texts(pair: Pair) -> tuple[tuple[Number, ...], tuple[Number, ...
 def _numbers_outside_dates(text: str, language: str) -> tuple[Number, ...]:
     """Return the numbers of a text that are not part of a date or time of day."""
     with_digits = words_to_digits(text, language)
-    dates = [moment.span for moment in find_moments(with_digits)]
+    date_spans = [moment.span for moment in find_moments(with_digits)]
     numbers = []
     for number in find_numbers(with_digits, language):
-        if not any(start <= number.start < end for start, end in dates):
+        if not any(start <= number.start < end for start, end in date_spans):
             numbers.append(number)
     return tuple(numbers)
 
 
-def _both_quantities(pair: Pair) -> tuple[tuple[Quantity, ...], tuple[Quantity, ...]]:
+def _quantities_of_texts(pair: Pair) -> tuple[tuple[Quantity, ...], tuple[Quantity, ...]]:
     return (
         find_quantities(words_to_digits(pair.reference.clean, pair.language), pair.language),
         find_quantities(words_to_digits(pair.candidate.clean, pair.language), pair.language),

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from assay.reports.categories.texts import Pair, missing_package
+from assay.reports.categories.texts import Pair, is_package_missing
 from assay.reports.categories.vocabulary import Tag
 
 #: Languages whose number words text2num reads.
@@ -24,9 +24,10 @@ _PARTS = {
 _ROMAN = re.compile(r"(?=[IVXL]{2,}$)(X{0,3}|XL|L|LX{1,3})(IX|IV|V?I{0,3})$")
 _ROMAN_VALUES = {"I": 1, "V": 5, "X": 10, "L": 50}
 _FIGURE = re.compile(
-    # possessive, and from the first digit only: otherwise long runs of digits would take quadratic time
-    r"(?<!\d)(?P<whole>\d{1,3}(?:[.,\u202f']\d{3})+(?![\d])|\d++)(?P<rest>[.,]\d++)?"
-    r"(?:\s?[/\u2044]\s?(?P<under>\d++))?"
+    # the quantifiers are possessive and a match begins at the first digit of a run: otherwise long runs of digits
+    # would take quadratic time
+    r"(?<!\d)(?P<whole>\d{1,3}(?:[.,\u202f']\d{3})+(?![\d])|\d++)(?P<decimals>[.,]\d++)?"
+    r"(?:\s?[/\u2044]\s?(?P<denominator>\d++))?"
     r"(?P<ordinal>st|nd|rd|th)?\b(?:\s(?P<scale>1000(?:000)*\b|[^\W\d_]+))?"
 )
 _LONE_PART = re.compile(
@@ -44,8 +45,6 @@ _ASKS_NUMBER = re.compile(
     r"|lang|groß|oft))\b",
     re.IGNORECASE,
 )
-
-
 #: Largest difference of a number and its rounded form, as a share of the greater one.
 _ROUNDING = 0.05
 
@@ -68,11 +67,11 @@ class Number:
 
 @functools.lru_cache(maxsize=1 << 15)
 def words_to_digits(text: str, language: str) -> str:
-    """Return a text with number words replaced by digits; the same text if text2num is not installed.
+    """Return a text with its number words replaced by digits, or the same text if text2num is not installed.
 
     Words of a language that text2num lacks are read as English.
     """
-    if missing_package("text_to_num") or not text:
+    if is_package_missing("text_to_num") or not text:
         return text
     from text_to_num import alpha2digit
 
@@ -99,7 +98,8 @@ def _digit_numbers(text: str, language: str) -> Iterator[Number]:
     """Yield the numbers in digits, with fractions, scales and per cent: "1/2", "2 million", "3 and a half", "4 %"."""
     for match in _FIGURE.finditer(text):
         value = _value_of_digits(match, language)
-        end = match.end("under") if match["under"] else match.end("rest") if match["rest"] else match.end("whole")
+        last_group = next(group for group in ("denominator", "decimals", "whole") if match[group])
+        end = match.end(last_group)
         factor = _scale_factor(match["scale"] or "", value)
         if factor and not match["ordinal"]:
             value, end = value * factor, match.end("scale")
@@ -111,25 +111,25 @@ def _digit_numbers(text: str, language: str) -> Iterator[Number]:
 
 
 def _value_of_digits(match: re.Match[str], language: str) -> float:
-    """Return the value of the digits alone: grouped thousands, a decimal fraction, a denominator."""
-    whole, rest = match["whole"], match["rest"]
+    """Return the value of the digits of a match of ``_FIGURE``, with grouped thousands, decimals and denominator."""
+    whole, decimals = match["whole"], match["decimals"]
     decimal_point = "," if language == "de" else "."
     if whole.count(decimal_point) == 1:
-        # looks like grouped thousands, but 3.141 is a decimal fraction in English, as 3,141 is in German
+        # the digits look like grouped thousands, but 3.141 is a decimal fraction in English, as 3,141 is in German
         value = float(re.sub(rf"[^\d{decimal_point}]", "", whole).replace(decimal_point, "."))
     else:
         value = float(re.sub(r"\D", "", whole))
-        if rest:
-            value += float("0." + rest[1:])
-    if match["under"] and float(match["under"]):
-        value /= float(match["under"])
-    return value
+        if decimals:
+            value += float("0." + decimals[1:])
+    denominator = float(match["denominator"] or 1)
+    # a denominator of 0 makes no fraction
+    return value / denominator if denominator else value
 
 
 def _scale_factor(scale: str, value: float) -> float | None:
-    """Return the factor of the word behind a number, such as "million" or "half"; None for any other word."""
+    """Return the factor of the word after a number, such as "million" or "half"; None if it is part of no number."""
     if scale.isdigit():
-        # text2num turns "2 million" into "2 1000000"
+        # text2num turns "2 million" into "2 1000000"; after a number from 1000 on, digits are a number of their own
         return float(scale) if value < 1000 else None
     return _SCALES.get(scale.lower()) or _PARTS.get(scale.lower())
 
@@ -144,7 +144,9 @@ def _fraction_words(text: str) -> Iterator[Number]:
             continue
         scale = (match["scale"] or "").lower()
         factor = float(scale) if scale.isdigit() else _SCALES.get(scale, 1.0)
-        end = match.end("scale") if factor != 1.0 else match.end("article") if match["article"] else match.end(1)
+        end = match.end("article") if match["article"] else match.end(1)
+        if factor != 1.0:
+            end = match.end("scale")
         yield Number(_PARTS[match[1].lower()] * factor, text[match.start() : end].rstrip(), match.start(), end)
 
 
@@ -177,12 +179,13 @@ def number_tags(pair: Pair, numbers: tuple[tuple[Number, ...], tuple[Number, ...
     # "one" is mostly a pronoun, unless the question asks for a number or it is the whole answer
     one_counts = bool(_ASKS_NUMBER.search(pair.question.clean)) or len(pair.reference.words) == 1
     reference, candidate = (
-        {number.value: number for number in side if one_counts or number.value != 1} for side in numbers
+        {number.value: number for number in numbers_of_text if one_counts or number.value != 1}
+        for numbers_of_text in numbers
     )
     if not reference or not candidate:
         return
     for value in reference.keys() & candidate.keys():
-        if _written_differently(reference[value], candidate[value], pair):
+        if _are_written_differently(reference[value], candidate[value], pair):
             yield Tag("numeric", f"the number {value:g} is written in two ways")
             return
     reference_only = sorted(reference.keys() - candidate.keys())
@@ -194,7 +197,7 @@ def number_tags(pair: Pair, numbers: tuple[tuple[Number, ...], tuple[Number, ...
             yield Tag("different levels of precision", f"{left.written} and {right.written} are near: one is rounded")
 
 
-def _written_differently(left: Number, right: Number, pair: Pair) -> bool:
+def _are_written_differently(left: Number, right: Number, pair: Pair) -> bool:
     """Return whether equal numbers have different characters, or only one of the texts has the number in words."""
     # a number in words occurs in digits only in the converted text, and not in the text itself
     left_in_digits = left.written in pair.reference.clean
@@ -204,6 +207,7 @@ def _written_differently(left: Number, right: Number, pair: Pair) -> bool:
 
 def _is_rounded(left: Number, right: Number) -> bool:
     """Return whether two numbers are close and have different numbers of significant digits."""
+    # zeros at the ends only give the magnitude: 1,200 and 0.12 have two significant digits
     left_digits, right_digits = (len(re.sub(r"\D", "", number.written).strip("0")) for number in (left, right))
     tolerance = _ROUNDING * max(abs(left.value), abs(right.value))
     return abs(left.value - right.value) <= tolerance and left_digits != right_digits

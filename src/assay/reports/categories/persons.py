@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from assay.reports.categories.places import asks_where, find_places
 from assay.reports.categories.texts import FUNCTION_WORDS, Pair, Text, word_set
 from assay.reports.categories.vocabulary import Tag
-from assay.reports.categories.wordnet import words
+from assay.reports.categories.wordnet import open_lexicon
 
 _ASKS_WHO = re.compile(r"\b(who|whom|whose|wer|wen|wem|wessen|wie hei(ss|ß)t der \w+er)\b", re.IGNORECASE)
 _PARTICLES = word_set("de la le van von der den del della da di dos du of the bin ibn al el st y and und ten ter zu")
@@ -28,32 +28,34 @@ def reads_as_person(text: Text, question: Text, language: str) -> bool:
 
     If the question asks who, one word or up to six words, and words without capitals count as well.
     """
-    names = [word for word in text.words if _without_dot(word) not in _PARTICLES]
-    folded = [word for word in text.folded if word not in _PARTICLES]
+    names = [word for word in text.words if _lowercase_without_dot(word) not in _PARTICLES]
+    folded_names = [word for word in text.folded if word not in _PARTICLES]
     if not 1 <= len(names) <= 6 or any(letter.isdigit() for letter in text.clean):
         return False
     if text.has_case and not all(word[0].isupper() for word in names):
         return False
-    if any(word in FUNCTION_WORDS for word in folded) or all(word.isupper() and len(word) > 2 for word in names):
+    are_acronyms = all(word.isupper() and len(word) > 2 for word in names)
+    if are_acronyms or any(word in FUNCTION_WORDS for word in folded_names):
         return False
-    if set(folded) & _TITLES or any(len(word) == 1 for word in folded):
+    # a title or an initial tells a person, unless it is the whole text
+    if set(folded_names) & _TITLES or any(len(word) == 1 for word in folded_names):
         return len(names) > 1
     if text.folded[0] in ("the", "a", "an", "der", "die", "das", "ein", "eine"):
         return False
-    if _is_made_of_common_words(text, folded) or _is_larger_than_a_city(text):
+    if _is_made_of_common_words(text, folded_names) or _is_larger_than_a_city(text):
         return False
     if asks_who(question.clean):
         # every German noun has a capital letter
         return len(names) > 1 or language != "de"
-    return not asks_where(question.clean) and text.has_case and 2 <= len(names) <= 4 and _are_mostly_rare(folded)
+    return not asks_where(question.clean) and text.has_case and 2 <= len(names) <= 4 and _are_mostly_rare(folded_names)
 
 
-def _is_made_of_common_words(text: Text, folded: list[str]) -> bool:
+def _is_made_of_common_words(text: Text, folded_names: list[str]) -> bool:
     """Return whether WordNet lists every word as a common word, and does not list the text as a name."""
-    lexicon = words()
+    lexicon = open_lexicon()
     if lexicon is None or lexicon.is_name(text.phrase):
         return False
-    return all(lexicon.is_common(word) for word in folded if not word.endswith("'s"))
+    return all(lexicon.is_common(word) for word in folded_names if not word.endswith("'s"))
 
 
 def _is_larger_than_a_city(text: Text) -> bool:
@@ -61,35 +63,38 @@ def _is_larger_than_a_city(text: Text) -> bool:
     return any(meaning.kind != "city" for place in find_places(text) for meaning in place.meanings)
 
 
-def _are_mostly_rare(folded: list[str]) -> bool:
-    """Return whether at least half of the words are not common; names of works and firms consist of common words."""
-    lexicon = words()
+def _are_mostly_rare(folded_names: list[str]) -> bool:
+    """Return whether at least half of the words are not common; False if WordNet is not installed.
+
+    Names of works and firms consist of common words.
+    """
+    lexicon = open_lexicon()
     if lexicon is None:
         return False
-    rare = [word for word in folded if not lexicon.is_common(word)]
-    return 2 * len(rare) >= len(folded)
+    rare_words = [word for word in folded_names if not lexicon.is_common(word)]
+    return 2 * len(rare_words) >= len(folded_names)
 
 
-def _without_dot(word: str) -> str:
+def _lowercase_without_dot(word: str) -> str:
     return word.lower().rstrip(".")
 
 
 def tag_persons(pair: Pair) -> Iterator[Tag]:
-    """Tag two names of persons by what they share. Whether both name the same person, no rule can know."""
-    if pair.same or not all(reads_as_person(text, pair.question, pair.language) for text, _ in pair.sides):
+    """Tag two names of persons by what they share; no rule can know whether both name the same person."""
+    if pair.has_same_words or not all(reads_as_person(text, pair.question, pair.language) for text, _ in pair.sides):
         return
     left, right = _name_parts(pair.reference), _name_parts(pair.candidate)
-    both = f"{pair.reference.clean!r} and {pair.candidate.clean!r}"
-    common = [part for part in left if part in right and len(part) > 1]
+    both_names = f"{pair.reference.clean!r} and {pair.candidate.clean!r}"
+    common_parts = [part for part in left if part in right and len(part) > 1]
     initial = _written_out_initial(left, right)
-    if common and (set(left) < set(right) or set(right) < set(left)):
-        yield Tag("names", f"one of {both} leaves out a part of the name")
-    elif common and initial:
-        yield Tag("names", f"{both}: one writes out the initial {initial!r}")
-    elif common:
-        yield Tag("names", f"{both} share {common[0]!r} and no more")
+    if common_parts and (set(left) < set(right) or set(right) < set(left)):
+        yield Tag("names", f"one of {both_names} leaves out a part of the name")
+    elif common_parts and initial:
+        yield Tag("names", f"{both_names}: one writes out the initial {initial!r}")
+    elif common_parts:
+        yield Tag("names", f"{both_names} share {common_parts[0]!r} and no more")
     else:
-        yield Tag("names", f"{both} read as names of persons that share no word")
+        yield Tag("names", f"{both_names} read as names of persons that share no word")
 
 
 def _name_parts(text: Text) -> list[str]:
@@ -130,33 +135,40 @@ _DESCRIPTION = re.compile(
 
 
 def tag_coreferences(pair: Pair) -> Iterator[Tag]:
-    """Tag a pronoun, a pointer ("the latter", "her husband") or a description against a name."""
+    """Tag a pair in which one text is a pronoun, a pointer ("the latter", "her husband") or a description of a name."""
     for text, other in pair.sides:
         folded = " ".join(text.folded)
         if _PRONOUN.match(folded) or _POINTER.match(folded):
-            if pair.same or " ".join(other.folded) == folded:
+            if pair.has_same_words or " ".join(other.folded) == folded:
                 return
             yield Tag("co-reference", f"{text.clean!r} points at something named elsewhere")
             return
-    if pair.same:
+    if pair.has_same_words:
         return
     asked_who = asks_who(pair.question.clean)
     for text, other in pair.sides:
         is_person = asked_who or reads_as_person(other, pair.question, pair.language)
-        only_text_describes = _describes(text, pair.language, is_person) and not _describes(
-            other, pair.language, asked_who
-        )
-        if only_text_describes and _looks_like_a_name(other, pair):
+        if (
+            _is_description(text, pair.language, is_person)
+            and not _is_description(other, pair.language, asked_who)
+            and _looks_like_a_name(other, pair)
+        ):
             yield Tag("co-reference", f"{text.clean!r} describes what {other.clean!r} names")
             return
 
 
-def _describes(text: Text, language: str, is_person: bool) -> bool:
-    """Return whether a text describes something instead of naming it; *is_person*: whether this may be a person."""
+def _is_description(text: Text, language: str, is_person: bool) -> bool:
+    """Return whether a text describes something instead of naming it.
+
+    Args:
+        text: the text.
+        language: its language.
+        is_person: whether it may be about a person; phrases such as "the man from Rome" describe only persons.
+    """
     match = _DESCRIPTION.match(" ".join(text.folded))
     if not match or any(letter.isdigit() for letter in text.clean):
         return False
-    lexicon = words()
+    lexicon = open_lexicon()
     if lexicon is None or language != "en":
         return is_person or not match["loose"]
     if match["owner"]:
@@ -164,6 +176,7 @@ def _describes(text: Text, language: str, is_person: bool) -> bool:
         return any(lexicon.is_common(word) and text.parts_of(word) <= {"NOUN"} for word in text.content[1:])
     if match["loose"] and not is_person:
         return False
+    # the first content word of a description is a common word in lower case
     head = text.content[0]
     return lexicon.is_common(head) and text.words[text.folded.index(head)].islower()
 

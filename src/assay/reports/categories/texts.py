@@ -61,8 +61,8 @@ PURPOSES = {
 
 
 @functools.cache
-def missing_package(name: str) -> bool:
-    """Return whether a package is not installed, by its module name."""
+def is_package_missing(name: str) -> bool:
+    """Return whether the package of a module is not installed."""
     return importlib.util.find_spec(name) is None
 
 
@@ -78,10 +78,10 @@ _LEADS = re.compile(
 _PAGES = ("cp1252", "mac_roman")
 
 
-def damage(text: str) -> str:
-    """Return the kind of damage to the characters of a text, or an empty string.
+def kind_of_damage(text: str) -> str:
+    """Return the kind of damage to the characters of a text; an empty string if there is none.
 
-    >>> damage("GÃ¶del"), damage("AT&amp;T"), damage("Gödel")
+    >>> kind_of_damage("GÃ¶del"), kind_of_damage("AT&amp;T"), kind_of_damage("Gödel")
     ('UTF-8 read as another code page', 'an HTML entity', '')
     """
     if "&" in text and _ENTITY.search(text) and html.unescape(text) != text:
@@ -95,16 +95,17 @@ def damage(text: str) -> str:
     return "UTF-8 read as another code page" if _undo_wrong_encoding(text) != text else ""
 
 
-def repair(text: str) -> str:
+def repair_characters(text: str) -> str:
     """Return a text with entities, escapes and wrong code pages undone, in Unicode's composed compatibility form NFKC.
 
-    >>> repair("crÃƒÂ¨me")
+    >>> repair_characters("crÃƒÂ¨me")
     'crème'
     """
     if "&" in text and _ENTITY.search(text):
         text = html.unescape(text)
     if "\\" in text:
-        # two escapes may be the surrogate halves of one character; a lone half is left as an escape
+        # two escapes may be the surrogate halves of one character, which encoding in UTF-16 joins; the text keeps its
+        # escapes if a half is alone
         joined = _ESCAPE.sub(lambda match: chr(int(match[0][2:], 16)), text)
         joined = joined.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         text = text if "\N{REPLACEMENT CHARACTER}" in joined else joined
@@ -114,13 +115,13 @@ def repair(text: str) -> str:
 
 
 def _undo_wrong_encoding(text: str) -> str:
-    """Return text that was UTF-8 but was decoded as an 8-bit code page, up to twice, decoded correctly."""
+    """Return text that was encoded in UTF-8 and decoded by an 8-bit code page, up to twice, decoded correctly."""
     for _ in range(2):
         if not _LEADS.search(text):
             break
         for page in _PAGES:
             try:
-                decoded = b"".join(_encoded_byte(letter, page) for letter in text).decode("utf-8")
+                decoded = b"".join(_encoded_byte(character, page) for character in text).decode("utf-8")
             except UnicodeError:
                 continue
             text = decoded
@@ -128,12 +129,12 @@ def _undo_wrong_encoding(text: str) -> str:
     return text
 
 
-def _encoded_byte(letter: str, page: str) -> bytes:
+def _encoded_byte(character: str, page: str) -> bytes:
     try:
-        return letter.encode(page)
+        return character.encode(page)
     except UnicodeEncodeError:
         # Windows-1252 leaves five bytes undefined, which lenient decoders map to the same code point
-        return letter.encode("latin-1")
+        return character.encode("latin-1")
 
 
 # The texts of a pair as the rules read them
@@ -176,30 +177,30 @@ class Text:
     plural: tuple[bool, ...] = ()
 
     def parts_of(self, phrase: str) -> frozenset[str]:
-        """Return the parts of speech in the text of the last word of a folded phrase.
+        """Return the parts of speech that the last word of a folded phrase has in the text.
 
-        Empty if they are unknown or unreliable: a text of one word has no context for a tagger.
+        The result is empty if they are unknown or unreliable: a text of one word has no context for a tagger.
         """
         if not self.parts or len(self.words) < 2:
             return frozenset()
-        last = phrase.rsplit(" ", 1)[-1]
-        return frozenset(part for word, part in zip(self.folded, self.parts, strict=True) if word == last)
+        last_word = phrase.rsplit(" ", 1)[-1]
+        return frozenset(part for word, part in zip(self.folded, self.parts, strict=True) if word == last_word)
 
     @cached_property
     def content(self) -> tuple[str, ...]:
         """The folded words that are not function words; all words if there are only function words."""
-        kept = tuple(word for word in self.folded if word not in FUNCTION_WORDS)
-        return kept or self.folded
+        content_words = tuple(word for word in self.folded if word not in FUNCTION_WORDS)
+        return content_words or self.folded
 
     @cached_property
     def phrase(self) -> str:
-        """The words from the first to the last content word, joined by spaces: without a leading article, say."""
-        first, last = 0, len(self.folded)
-        while first < last and self.folded[first] in FUNCTION_WORDS:
-            first += 1
-        while last > first and self.folded[last - 1] in FUNCTION_WORDS:
-            last -= 1
-        return " ".join(self.folded[first:last] or self.folded)
+        """The folded words from the first to the last content word, joined by spaces; all words if there is none."""
+        start, end = 0, len(self.folded)
+        while start < end and self.folded[start] in FUNCTION_WORDS:
+            start += 1
+        while end > start and self.folded[end - 1] in FUNCTION_WORDS:
+            end -= 1
+        return " ".join(self.folded[start:end] or self.folded)
 
     @cached_property
     def has_case(self) -> bool:
@@ -208,9 +209,9 @@ class Text:
 
 
 @functools.lru_cache(maxsize=1 << 15)
-def read(raw: str) -> Text:
-    """Return a text split into words; results are cached, since answers repeat."""
-    clean = " ".join(repair(raw).split())
+def parse_text(raw: str) -> Text:
+    """Return a text with repaired characters, split into words; results are cached, since answers repeat."""
+    clean = " ".join(repair_characters(raw).split())
     words = tuple(word.replace(".", "") if _DOTTED.match(word) else word.rstrip(".") for word in WORD.findall(clean))
     return Text(raw, clean, words, tuple(map(fold, words)))
 
@@ -230,26 +231,26 @@ class Pair:
     language: str
 
     @cached_property
-    def shared(self) -> frozenset[str]:
-        """The content words that both texts have."""
+    def shared_words(self) -> frozenset[str]:
+        """The content words that are in both texts."""
         return frozenset(self.reference.content) & frozenset(self.candidate.content)
 
     @cached_property
     def only_reference(self) -> tuple[str, ...]:
         """The content words of the reference that the candidate lacks, in order."""
-        return tuple(word for word in self.reference.content if word not in self.shared)
+        return tuple(word for word in self.reference.content if word not in self.shared_words)
 
     @cached_property
     def only_candidate(self) -> tuple[str, ...]:
         """The content words of the candidate that the reference lacks, in order."""
-        return tuple(word for word in self.candidate.content if word not in self.shared)
+        return tuple(word for word in self.candidate.content if word not in self.shared_words)
 
     @cached_property
-    def same(self) -> bool:
+    def has_same_words(self) -> bool:
         """Whether the texts have the same content words in any order."""
         return sorted(self.reference.content) == sorted(self.candidate.content)
 
     @property
     def sides(self) -> tuple[tuple[Text, Text], tuple[Text, Text]]:
-        """The two texts in both orders, for rules that apply to each text and the other one."""
+        """The two texts in both orders, for rules that compare each text with the other one."""
         return (self.reference, self.candidate), (self.candidate, self.reference)

@@ -78,7 +78,9 @@ _OTHER_SPELLINGS = {
 
 
 def label_of_rules(name: str) -> str:
-    """Return the name in tables of a category by rules: people may consider texts the same that rules find "unrelated".
+    """Return the name that tables show for a category that the rules found.
+
+    Only "unrelated" has another one: where rules find no relation, people may see one.
 
     >>> label_of_rules("unrelated"), label_of_rules("numeric")
     ('no relation found', 'numeric')

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator
 
-from assay.reports.categories.texts import LANGUAGE_MARKS, SMALL_WORDS, Pair, Text, damage, fold, word_set
+from assay.reports.categories.texts import LANGUAGE_MARKS, SMALL_WORDS, Pair, Text, fold, kind_of_damage, word_set
 from assay.reports.categories.vocabulary import Tag
 
 # Acronyms.
@@ -14,7 +14,7 @@ from assay.reports.categories.vocabulary import Tag
 _LONGEST = 10
 
 
-def acronyms(pair: Pair) -> Iterator[Tag]:
+def tag_acronyms(pair: Pair) -> Iterator[Tag]:
     """Tag a pair in which one text has an acronym of words of the other text.
 
     Words in capitals (``NASA``, ``U.S.``) are matched by the rule of Schwartz & Hearst, A Simple Algorithm for
@@ -22,53 +22,66 @@ def acronyms(pair: Pair) -> Iterator[Tag]:
     """
     for short, long in pair.sides:
         for word in short.words:
-            if spelt := _spelt_out(word, short, long):
-                yield Tag("acronym", f"{word!r} are the initials of {spelt!r}")
+            if expansion := _expansion_of(word, short, long):
+                yield Tag("acronym", f"{word!r} are the initials of {expansion!r}")
                 return
 
 
-def _spelt_out(word: str, short: Text, long: Text) -> str:
-    """Return the words of *long* that an acronym stands for, or an empty string."""
-    if not 2 <= len(word) <= _LONGEST or not word.isalpha():
+def _expansion_of(acronym: str, short: Text, long: Text) -> str:
+    """Return the words of *long* that an acronym in *short* stands for; an empty string if there are none."""
+    if not 2 <= len(acronym) <= _LONGEST or not acronym.isalpha():
         return ""
-    if word.isupper() and (short.clean.upper() != short.clean or len(short.words) == 1):
-        return _initials(fold(word), long) or ("" if fold(word) in long.folded else _letters_in_order(word, long))
-    # in lower case, initials may match by accident, unless the acronym is the whole answer and has three letters
-    return _initials(fold(word), long, fewest=3) if len(short.words) == 1 else ""
-
-
-def _initials(letters: str, long: Text, fewest: int = 2) -> str:
-    """Return the run of words with these initials, with or without small words such as "of"; empty if there is none."""
-    for with_small_words in (True, False):
-        words = [
-            (w, f) for w, f in zip(long.words, long.folded, strict=True) if with_small_words or f not in SMALL_WORDS
-        ]
-        initials = "".join(f[0] for _, f in words)
-        start = initials.find(letters)
-        if start >= 0 and len(letters) >= fewest:
-            return " ".join(w for w, _ in words[start : start + len(letters)])
+    letters = fold(acronym)
+    is_whole_text = len(short.words) == 1
+    # capitals mark an acronym, unless the whole of a longer text is in capitals
+    if acronym.isupper() and (is_whole_text or short.clean.upper() != short.clean):
+        expansion = _words_with_initials(letters, long)
+        if expansion or letters in long.folded:
+            # an acronym that is also in the other text stands for itself there
+            return expansion
+        return _expansion_by_letters(acronym, long)
+    if is_whole_text and len(letters) >= 3:
+        return _words_with_initials(letters, long)
+    # in lower case, two letters or a word of a longer text may be initials by accident
     return ""
 
 
-def _letters_in_order(word: str, long: Text) -> str:
-    """Return the words of *long* from the first letter of an acronym on, if all letters occur in order; else empty.
+def _words_with_initials(initials: str, text: Text) -> str:
+    """Return the run of words with these initials, with or without small words such as "of"; empty if there is none."""
+    words_and_folded = list(zip(text.words, text.folded, strict=True))
+    large_words = [(word, folded) for word, folded in words_and_folded if folded not in SMALL_WORDS]
+    for candidates in (words_and_folded, large_words):
+        start = "".join(folded[0] for _, folded in candidates).find(initials)
+        if start >= 0:
+            return " ".join(word for word, _ in candidates[start : start + len(initials)])
+    return ""
+
+
+def _expansion_by_letters(acronym: str, long: Text) -> str:
+    """Return *long* from the first letter of an acronym on, if all letters occur in order; else an empty string.
 
     Letters are matched from the right, and the first one must begin a word (deoxyribonucleic acid, DNA).
     """
-    if not long.words or len(long.words) > min(len(word) + 5, 2 * len(word)) or len(long.clean) < 2 * len(word):
+    # the largest number of words is that of Schwartz & Hearst
+    max_words = min(len(acronym) + 5, 2 * len(acronym))
+    if not 1 <= len(long.words) <= max_words or len(long.clean) < 2 * len(acronym):
         return ""
-    letters, text = fold(word), fold(" ".join(long.words))
+    letters, text = fold(acronym), fold(" ".join(long.words))
+
+    def matches(position: int, index: int) -> bool:
+        begins_word = position == 0 or text[position - 1] == " "
+        return text[position] == letters[index] and (index > 0 or begins_word)
+
     position = len(text)
-    for number in range(len(letters) - 1, -1, -1):
+    for index in reversed(range(len(letters))):
         position -= 1
-        while position >= 0 and (
-            text[position] != letters[number] or (number == 0 and position > 0 and text[position - 1] != " ")
-        ):
+        while position >= 0 and not matches(position, index):
             position -= 1
         if position < 0:
             return ""
     expansion = text[position:]
     if " " in expansion:
+        # the last word of the text must belong to the acronym
         return expansion if letters[-1] in text[text.rfind(" ") :] else ""
     # a single word has an acronym only if it is a long compound
     return expansion if len(expansion) >= 4 * len(letters) else ""
@@ -84,49 +97,50 @@ _PUNCTUATION = {
 _UMLAUTS = {"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe", "æ": "ae"}
 
 
-def encodings(pair: Pair) -> Iterator[Tag]:
+def tag_encodings(pair: Pair) -> Iterator[Tag]:
     """Tag damaged characters, and words that differ only in the form of their characters."""
     for text, _ in pair.sides:
-        if what := damage(text.raw):
-            yield Tag("encoding", f"{text.raw!r} has {what} and reads {text.clean!r}")
+        if damage := kind_of_damage(text.raw):
+            yield Tag("encoding", f"{text.raw!r} has {damage} and reads {text.clean!r}")
             return
-    if difference := _other_form(pair.reference, pair.candidate):
-        one, two, form = difference
-        yield Tag("encoding", f"{one!r} and {two!r} differ in {form} alone")
+    if difference := _words_differing_in_form(pair.reference, pair.candidate):
+        reference_word, candidate_word, form = difference
+        yield Tag("encoding", f"{reference_word!r} and {candidate_word!r} differ in {form} alone")
 
 
-def _other_form(first: Text, second: Text) -> tuple[str, str, str] | None:
-    """Return a word of each text that differ only in the form of characters, and this form; None if there are none."""
+def _words_differing_in_form(first: Text, second: Text) -> tuple[str, str, str] | None:
+    """Return a word of each text that differ only in the form of their characters, and this form; None if none do."""
     if first.raw.isascii() and second.raw.isascii():
         return None
-    mine, others = set(first.raw.split()), set(second.raw.split())
-    for left in sorted(mine - others):
-        for right in sorted(others - mine):
+    first_words, second_words = set(first.raw.split()), set(second.raw.split())
+    for left in sorted(first_words - second_words):
+        for right in sorted(second_words - first_words):
             if left.isascii() and right.isascii():
                 continue
-            for name, plain in _FORMS:
-                if plain(left) == plain(right):
+            for name, remove_form in _FORMS:
+                if remove_form(left) == remove_form(right):
                     return left, right, name
     return None
 
 
-def _transliterated(word: str) -> str:
+def _transliterate(word: str) -> str:
     lowered = unicodedata.normalize("NFC", word).casefold()
     return fold("".join(_UMLAUTS.get(letter, letter) for letter in lowered))
 
 
+#: By form of characters, its name and a function that makes two words equal that differ only in it.
 _FORMS = (
     ("the Unicode form of their characters", lambda word: unicodedata.normalize("NFKC", word)),
     ("their quotation marks or dashes", lambda word: word.translate(_PUNCTUATION)),
     ("accents", fold),
-    ("the spelling of umlauts", _transliterated),
+    ("the spelling of umlauts", _transliterate),
 )
 
 
 # Translation: the two texts are in different languages, as their function words and scripts show
 
 
-def translations(pair: Pair) -> Iterator[Tag]:
+def tag_translations(pair: Pair) -> Iterator[Tag]:
     """Tag texts in different scripts, or with function words of different languages.
 
     A text without characteristic function words counts as a text in the language of the data.
@@ -136,17 +150,18 @@ def translations(pair: Pair) -> Iterator[Tag]:
         yield Tag("translation", f"one text is in {scripts[0].title()} letters, the other in {scripts[1].title()}")
         return
     languages = [_language_by_marks(text) or pair.language for text, _ in pair.sides]
-    if languages[0] != languages[1] and not pair.same:
+    if languages[0] != languages[1] and not pair.has_same_words:
         yield Tag("translation", f"small words of one text are {languages[0]}, of the other {languages[1]}")
 
 
 def _script(text: Text) -> str:
     """Return the script of a text in capitals, such as ``CYRILLIC``; an empty string if it has no letters."""
     letters = [letter for letter in text.clean if letter.isalpha() and not letter.isascii()]
-    names = {unicodedata.name(letter, "").split()[0] for letter in letters}
-    foreign = names - {"LATIN", "MODIFIER", "FEMININE", "MASCULINE", "MICRO", ""}
-    if foreign and len(letters) > len(text.clean) // 3:
-        return min(foreign)
+    # the Unicode name of a letter begins with its script: CYRILLIC SMALL LETTER A
+    scripts = {unicodedata.name(letter, "").split()[0] for letter in letters}
+    foreign_scripts = scripts - {"LATIN", "MODIFIER", "FEMININE", "MASCULINE", "MICRO", ""}
+    if foreign_scripts and len(letters) > len(text.clean) // 3:
+        return min(foreign_scripts)
     return "LATIN" if any(letter.isalpha() for letter in text.clean) else ""
 
 
@@ -168,21 +183,21 @@ _PREFIXES = ("un", "in", "im", "il", "ir", "dis", "non", "non-", "nicht")
 _SUFFIXES = (("less", "ful"), ("los", "voll"))
 
 
-def negations(pair: Pair) -> Iterator[Tag]:
+def tag_negations(pair: Pair) -> Iterator[Tag]:
     """Tag negations in one text only or by different words in both, and words that an affix turns into opposites."""
-    mine, others = _negators(pair.reference), _negators(pair.candidate)
-    if mine != others and pair.reference.folded != pair.candidate.folded:
-        if mine and others:
-            yield Tag("negation", f"both texts deny, one by {mine[0]!r}, one by {others[0]!r}")
+    left, right = _negators(pair.reference), _negators(pair.candidate)
+    if left != right and pair.reference.folded != pair.candidate.folded:
+        if left and right:
+            yield Tag("negation", f"both texts deny, one by {left[0]!r}, one by {right[0]!r}")
         else:
-            yield Tag("negation", f"{(mine or others)[0]!r} stands in one text alone")
+            only_negator = (left or right)[0]
+            yield Tag("negation", f"{only_negator!r} stands in one text alone")
         return
     for first in pair.only_reference:
         for second in pair.only_candidate:
             short, long = sorted((first, second), key=len)
-            if len(short) > 3 and (
-                any(long == prefix + short for prefix in _PREFIXES) or _have_opposite_suffixes(first, second)
-            ):
+            has_negating_prefix = any(long == prefix + short for prefix in _PREFIXES)
+            if len(short) > 3 and (has_negating_prefix or _have_opposite_suffixes(first, second)):
                 yield Tag("negation", f"{long!r} is the opposite of {short!r}")
                 return
 
@@ -200,7 +215,7 @@ def _have_opposite_suffixes(first: str, second: str) -> bool:
     """Return whether two words have the same stem and opposite suffixes (careless, careful)."""
     for without, full in _SUFFIXES:
         for left, right in ((without, full), (full, without)):
-            same_stem = first.removesuffix(left) == second.removesuffix(right)
-            if first.endswith(left) and second.endswith(right) and same_stem:
+            have_suffixes = first.endswith(left) and second.endswith(right)
+            if have_suffixes and first.removesuffix(left) == second.removesuffix(right):
                 return True
     return False

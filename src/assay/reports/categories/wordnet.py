@@ -24,13 +24,13 @@ _MAX_STEPS = 3
 
 
 @functools.lru_cache(maxsize=1)
-def words() -> Words | None:
+def open_lexicon() -> Lexicon | None:
     """Return WordNet, or None if its data are not installed."""
-    return Words(open_wordnet()) if find_wordnet() is not None else None
+    return Lexicon(open_wordnet()) if find_wordnet() is not None else None
 
 
-class Words:
-    """WordNet behind caches. All phrases are one or more folded words, joined by spaces.
+class Lexicon:
+    """WordNet behind caches; every phrase is one or more folded words, joined by spaces.
 
     Args:
         reader: NLTK's reader of WordNet.
@@ -38,9 +38,10 @@ class Words:
 
     def __init__(self, reader: Any) -> None:
         self._reader = reader
+        # the caches are of the instance: as decorators of the methods, they would keep every instance alive
         self.senses = functools.lru_cache(maxsize=1 << 16)(self._senses)
-        self.more_general = functools.lru_cache(maxsize=1 << 16)(self._find_more_general)
-        self.all_more_general = functools.lru_cache(maxsize=1 << 16)(self._find_all_more_general)
+        self.more_general_senses = functools.lru_cache(maxsize=1 << 16)(self._find_more_general_senses)
+        self.all_more_general_names = functools.lru_cache(maxsize=1 << 16)(self._find_all_more_general_names)
 
     def _senses(self, phrase: str) -> tuple[Any, ...]:
         """Return the commonest senses of each part of speech; satellite adjectives count as adjectives."""
@@ -66,8 +67,8 @@ class Words:
         """Return whether WordNet contains a phrase in any form."""
         return bool(self.senses(phrase))
 
-    def contains_as(self, phrase: str, parts: str) -> bool:
-        """Return whether WordNet contains a phrase as one of some parts of speech.
+    def contains_as_part_of_speech(self, phrase: str, parts: str) -> bool:
+        """Return whether WordNet contains a phrase in a sense of one of some parts of speech.
 
         Args:
             phrase: one or more words.
@@ -78,20 +79,22 @@ class Words:
     def is_common(self, phrase: str) -> bool:
         """Return whether the commonest noun sense of a phrase is no proper name, or it has senses other than nouns."""
         senses = self.senses(phrase)
-        first = self.first_noun(phrase)
-        return any(synset.pos() != "n" for synset in senses) or (first is not None and not _is_name(first))
+        if any(synset.pos() != "n" for synset in senses):
+            return True
+        first_sense = self.first_noun_sense(phrase)
+        return first_sense is not None and not _is_proper_name(first_sense)
 
     def is_name(self, phrase: str) -> bool:
         """Return whether WordNet contains a phrase primarily as a proper name."""
         return self.contains(phrase) and not self.is_common(phrase)
 
-    def first_noun(self, phrase: str) -> Any | None:
+    def first_noun_sense(self, phrase: str) -> Any | None:
         """Return the commonest noun sense; None if there is none, or if the word has more verb senses ("come")."""
         nouns = [synset for synset in self.senses(phrase) if synset.pos() == "n"]
-        verbs = sum(synset.pos() == "v" for synset in self.senses(phrase))
-        return nouns[0] if nouns and len(nouns) >= verbs else None
+        verb_count = sum(synset.pos() == "v" for synset in self.senses(phrase))
+        return nouns[0] if nouns and len(nouns) >= verb_count else None
 
-    def synonym(self, left: str, right: str, parts: str = PARTS, rare: bool = False) -> Any | None:
+    def shared_sense(self, left: str, right: str, parts: str = PARTS, rare: bool = False) -> Any | None:
         """Return a sense that both phrases have, or for adjectives a similar sense; None if there is none.
 
         Args:
@@ -111,10 +114,10 @@ class Words:
         return None
 
     def is_kind_of(self, narrow: str, wide: str, parts: str = PARTS) -> bool:
-        """Return whether *wide* is more general than *narrow*, by at most ``_MAX_STEPS`` steps."""
+        """Return whether a sense of *wide* is more general than one of *narrow*, by at most ``_MAX_STEPS`` steps."""
         targets = {synset for synset in self.senses(wide) if synset.pos() in parts}
         return bool(targets) and any(
-            not targets.isdisjoint(self.more_general(synset)) for synset in self.senses(narrow)
+            not targets.isdisjoint(self.more_general_senses(synset)) for synset in self.senses(narrow)
         )
 
     def is_part_of(self, part: str, whole: str) -> bool:
@@ -127,17 +130,13 @@ class Words:
                 return True
         return False
 
-    def opposite(self, left: str, right: str, parts: str = PARTS) -> bool:
-        """Return whether two words are antonyms in one of their senses."""
-        others = {synset for synset in self.senses(right) if synset.pos() in parts}
-        return any(
-            antonym.synset() in others
-            for synset in self.senses(left)
-            for lemma in synset.lemmas()
-            for antonym in lemma.antonyms()
-        )
+    def are_antonyms(self, left: str, right: str, parts: str = PARTS) -> bool:
+        """Return whether two words are antonyms in one of their senses; *parts* limits the senses of the right one."""
+        right_senses = {synset for synset in self.senses(right) if synset.pos() in parts}
+        lemmas = [lemma for synset in self.senses(left) for lemma in synset.lemmas()]
+        return any(antonym.synset() in right_senses for lemma in lemmas for antonym in lemma.antonyms())
 
-    def _find_more_general(self, synset: Any) -> frozenset[Any]:
+    def _find_more_general_senses(self, synset: Any) -> frozenset[Any]:
         """Return the senses that are up to ``_MAX_STEPS`` steps more general than a sense, without the sense itself."""
         more_general: set[Any] = set()
         level = {synset}
@@ -146,11 +145,11 @@ class Words:
             more_general |= level
         return frozenset(more_general)
 
-    def _find_all_more_general(self, synset: Any) -> frozenset[str]:
+    def _find_all_more_general_names(self, synset: Any) -> frozenset[str]:
         """Return the names of a sense and of all more general senses."""
         names = {synset.name()}
         for parent in _parents(synset):
-            names |= self.all_more_general(parent)
+            names |= self.all_more_general_names(parent)
         return frozenset(names)
 
 
@@ -159,7 +158,7 @@ def _parents(synset: Any) -> tuple[Any, ...]:
     return (*synset.hypernyms(), *synset.instance_hypernyms())
 
 
-def _is_name(synset: Any) -> bool:
+def _is_proper_name(synset: Any) -> bool:
     return bool(synset.instance_hypernyms())
 
 
@@ -171,27 +170,27 @@ _MAX_PHRASES = 4
 _VERB, _NOT_VERB = "v", "nasr"
 
 
-def meanings(pair: Pair) -> Iterator[Tag]:
+def tag_meanings(pair: Pair) -> Iterator[Tag]:
     """Tag the relation in WordNet of the two whole texts, or else of the words in which they differ."""
-    lexicon = words()
-    if lexicon is None or pair.same or pair.language != "en":
+    lexicon = open_lexicon()
+    if lexicon is None or pair.has_same_words or pair.language != "en":
         return
-    if tag := _relation(pair, lexicon, pair.reference.phrase, pair.candidate.phrase, rare=True):
+    if tag := _relation_tag(pair, lexicon, pair.reference.phrase, pair.candidate.phrase, rare=True):
         yield tag
         return
-    left, right = _phrases(pair.only_reference, lexicon), _phrases(pair.only_candidate, lexicon)
+    left, right = _join_phrases(pair.only_reference, lexicon), _join_phrases(pair.only_candidate, lexicon)
     if not left or not right or len(left) > _MAX_PHRASES or len(right) > _MAX_PHRASES:
         return
     tags = []
     for first, second in product(left, right):
-        if tag := _relation(pair, lexicon, first, second):
+        if tag := _relation_tag(pair, lexicon, first, second):
             tags.append(tag)
     # a related pair among many unrelated words would not explain the difference
     if 2 * len(tags) >= min(len(left), len(right)):
         yield from tags
 
 
-def _phrases(content: tuple[str, ...], lexicon: Words) -> list[str]:
+def _join_phrases(content: tuple[str, ...], lexicon: Lexicon) -> list[str]:
     """Return words, with neighbours joined to phrases that are one entry in WordNet (shoulder blade)."""
     phrases: list[str] = []
     position = 0
@@ -205,14 +204,14 @@ def _phrases(content: tuple[str, ...], lexicon: Words) -> list[str]:
     return phrases
 
 
-def _shared_parts(pair: Pair, lexicon: Words, first: str, second: str) -> str:
+def _shared_parts(pair: Pair, lexicon: Lexicon, first: str, second: str) -> str:
     """Return the letters of the parts of speech that both phrases may have in their texts; all letters if unknown."""
     first_letters = _part_letters(pair.reference, first, lexicon)
     second_letters = _part_letters(pair.candidate, second, lexicon)
     return "".join(letter for letter in PARTS if letter in first_letters and letter in second_letters)
 
 
-def _part_letters(text: Text, phrase: str, lexicon: Words) -> str:
+def _part_letters(text: Text, phrase: str, lexicon: Lexicon) -> str:
     """Return the letters of the parts of speech that a phrase may have: verbs, all but verbs, or all if it is open.
 
     Nouns, adjectives and adverbs are not distinguished, since taggers confuse them in short texts.
@@ -224,10 +223,10 @@ def _part_letters(text: Text, phrase: str, lexicon: Words) -> str:
     elif is_verb == {False}:
         letters = _NOT_VERB
     # WordNet corrects the tagger: a bicarbonate is no verb
-    return letters if lexicon.contains_as(phrase, letters) else PARTS
+    return letters if lexicon.contains_as_part_of_speech(phrase, letters) else PARTS
 
 
-def _relation(pair: Pair, lexicon: Words, first: str, second: str, rare: bool = False) -> Tag | None:
+def _relation_tag(pair: Pair, lexicon: Lexicon, first: str, second: str, rare: bool = False) -> Tag | None:
     """Return a tag for the relation of a phrase of the reference and a phrase of the candidate; None if there is none.
 
     Synonyms come before antonyms, antonyms before more general words.
@@ -241,13 +240,14 @@ def _relation(pair: Pair, lexicon: Words, first: str, second: str, rare: bool = 
     if first == second or not lexicon.contains(first) or not lexicon.contains(second):
         return None
     parts = _shared_parts(pair, lexicon, first, second)
+    # the parts are all letters, that for verbs, or some others
     as_verbs = {PARTS: "", _VERB: " (as verbs)"}.get(parts, " (not as verbs)")
-    if shared := lexicon.synonym(first, second, parts, rare):
-        about = shared.definition().strip("()").split(";")[0]
-        if shared.instance_hypernyms():
+    if sense := lexicon.shared_sense(first, second, parts, rare):
+        about = sense.definition().strip("()").split(";")[0]
+        if _is_proper_name(sense):
             return Tag("alias", f"{first!r} and {second!r} are names of the same: {about}")
         return Tag("synonym", f"{first!r} and {second!r} have a meaning in common{as_verbs}: {about}")
-    if lexicon.opposite(first, second, parts):
+    if lexicon.are_antonyms(first, second, parts):
         return Tag("negation", f"{first!r} is the opposite of {second!r}{as_verbs}")
     for narrow, wide in ((first, second), (second, first)):
         if lexicon.is_kind_of(narrow, wide, parts):
@@ -289,7 +289,7 @@ _ENDINGS_BY_FIELD = {
     ),
 }
 #: WordNet's letters of parts of speech other than nouns; WordNet lists prepositions as adverbs.
-_LETTERS = {"VERB": "v", "AUX": "v", "ADV": "r", "ADP": "r"}
+_LETTERS_OF_NO_NOUNS = {"VERB": "v", "AUX": "v", "ADV": "r", "ADP": "r"}
 _ELEMENTS = word_set(
     "H He Li Be B C N O F Ne Na Mg Al Si P S Cl Ar K Ca Sc Ti V Cr Mn Fe Co Ni Cu Zn Ga Ge As Se Br Kr Rb Sr Y Zr Nb "
     "Mo Tc Ru Rh Pd Ag Cd In Sn Sb Te I Xe Cs Ba La Ce Pr Nd Pm Sm Eu Gd Tb Dy Ho Er Tm Yb Lu Hf Ta W Re Os Ir Pt Au "
@@ -301,67 +301,72 @@ _SYMBOL = re.compile(r"[A-Z][a-z]?")
 _BINOMIAL = re.compile(r"\b[A-Z][a-z]{3,} [a-z]{3,}(?:us|is|um|ens|ii|ae|ata|ica|oides|or)\b")
 
 
-def fields_of(text: Text) -> dict[str, str]:
+def first_terms_by_field(text: Text) -> dict[str, str]:
     """Return the first term of each field that a text has terms of; long phrases are tried before short ones."""
-    terms_by_field: dict[str, str] = {}
+    terms: dict[str, str] = {}
     for word in text.words:
         if _is_formula(word):
-            terms_by_field.setdefault("chemical term", word)
+            terms.setdefault("chemical term", word)
     if match := _BINOMIAL.search(text.clean):
-        terms_by_field.setdefault("biological term", match[0])
+        terms.setdefault("biological term", match[0])
     for length in (3, 2, 1):
         for start in range(len(text.folded) - length + 1):
             phrase = " ".join(text.folded[start : start + length])
             if _is_no_noun(text, phrase):
                 continue
             for field in _fields_of_phrase(phrase):
-                terms_by_field.setdefault(field, phrase)
-    return terms_by_field
+                terms.setdefault(field, phrase)
+    return terms
 
 
 @functools.lru_cache(maxsize=1 << 16)
 def _fields_of_phrase(phrase: str) -> tuple[str, ...]:
-    """Return the fields of a phrase by its ending, or if there are none, by its commonest noun sense in WordNet."""
-    by_form = tuple(field for field, form in _ENDINGS_BY_FIELD.items() if form.match(phrase))
-    lexicon = words()
-    if by_form or lexicon is None or len(phrase) < 3:
-        return by_form
-    sense = lexicon.first_noun(phrase)
+    """Return the fields of a phrase by its ending, or if that tells none, by its commonest noun sense in WordNet."""
+    by_ending = tuple(field for field, ending in _ENDINGS_BY_FIELD.items() if ending.match(phrase))
+    lexicon = open_lexicon()
+    if by_ending or lexicon is None or len(phrase) < 3:
+        return by_ending
+    sense = lexicon.first_noun_sense(phrase)
     if sense is None:
         return ()
-    more_general = lexicon.all_more_general(sense)
+    more_general = lexicon.all_more_general_names(sense)
     return tuple(field for field, roots in _ROOTS_BY_FIELD.items() if not more_general.isdisjoint(roots))
 
 
 def _is_no_noun(text: Text, phrase: str) -> bool:
     """Return whether a phrase that may be a noun is another part of speech in a text ("behind" the sofa)."""
-    lexicon = words()
-    letters = {_LETTERS.get(part, "n") for part in text.parts_of(phrase)}
+    lexicon = open_lexicon()
+    letters = {_LETTERS_OF_NO_NOUNS.get(part, "n") for part in text.parts_of(phrase)}
     if lexicon is None or not letters or "n" in letters:
         return False
     # WordNet corrects the tagger: a bicarbonate is no verb
-    return all(lexicon.contains_as(phrase, letter) for letter in letters)
+    return all(lexicon.contains_as_part_of_speech(phrase, letter) for letter in letters)
 
 
 def _is_formula(word: str) -> bool:
-    """Return whether a word is a chemical formula: symbols of elements with at least one digit."""
-    if not any(letter.isdigit() for letter in word) or not word[0].isupper() or not _FORMULA.fullmatch(word):
+    """Return whether a word is a chemical formula: two or more symbols of elements, with at least one digit."""
+    if not any(character.isdigit() for character in word) or not word[0].isupper() or not _FORMULA.fullmatch(word):
         return False
     symbols = _SYMBOL.findall(word)
     return len(symbols) > 1 and all(symbol in _ELEMENTS for symbol in symbols)
 
 
-def terms(pair: Pair) -> Iterator[Tag]:
+def tag_terms(pair: Pair) -> Iterator[Tag]:
     """Tag each field with different terms in both texts, or with a term in one text and another one in the question.
 
     A term that both texts share does not explain a difference.
     """
-    if pair.same:
+    if pair.has_same_words:
         return
-    reference, candidate, question = (fields_of(text) for text in (pair.reference, pair.candidate, pair.question))
+    texts = (pair.reference, pair.candidate, pair.question)
+    reference, candidate, question = map(first_terms_by_field, texts)
     for field in _ROOTS_BY_FIELD:
         left, right = reference.get(field), candidate.get(field)
         if left and right and left != right:
             yield Tag(field, f"{left!r} and {right!r} are words of the field")
-        elif bool(left) != bool(right) and (word := question.get(field)) and word not in (left, right):
-            yield Tag(field, f"{left or right!r} in one text and {word!r} in the question are words of the field")
+        elif bool(left) != bool(right):
+            only_term, question_term = left or right, question.get(field)
+            if question_term and question_term != only_term:
+                yield Tag(
+                    field, f"{only_term!r} in one text and {question_term!r} in the question are words of the field"
+                )

@@ -19,12 +19,12 @@ from assay.reports.folder import RunFolder
 from assay.statistics.concordance import Floats
 
 
-def rounded(scores: Floats) -> Floats:
+def round_to_single(scores: Floats) -> Floats:
     """Return scores of shape (n,) rounded to single precision, as a baseline stores them; NaN means no score."""
     return scores.astype(np.float32).astype(np.float64)
 
 
-def pack(scores: Floats) -> str:
+def pack_scores(scores: Floats) -> str:
     """Return scores of shape (n,) in single precision, compressed by bzip2 and encoded as base64.
 
     bzip2 has one implementation, so that equal scores yield the same text on every machine; zlib has several.
@@ -32,8 +32,8 @@ def pack(scores: Floats) -> str:
     return base64.b64encode(bz2.compress(_score_bytes(scores))).decode("ascii")
 
 
-def unpack(text: str, n: int) -> Floats:
-    """Return the scores that :func:`pack` packed, shape (n,).
+def unpack_scores(text: str, n: int) -> Floats:
+    """Return the scores that :func:`pack_scores` packed, shape (n,).
 
     Raises:
         ValueError: the text does not encode n scores.
@@ -48,9 +48,10 @@ def unpack(text: str, n: int) -> Floats:
     return np.frombuffer(raw, dtype="<f4").astype(np.float64)
 
 
-def digest_of(facts: dict[str, Any], scores: Floats) -> str:
+def metric_digest(facts: dict[str, Any], scores: Floats) -> str:
     """Return 16 hexadecimal digits of a SHA-256 of the facts that a baseline has on a metric, and of its scores."""
     text = json.dumps(facts, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    # names may have lone surrogates, which strict UTF-8 refuses
     return hashlib.sha256(text.encode("utf-8", "surrogatepass") + b"\0" + _score_bytes(scores)).hexdigest()[:16]
 
 
@@ -184,6 +185,7 @@ def has_other_pairs(dataset: BaselineDataset, before: BaselineDataset) -> bool:
 
 
 def _baseline_dataset(data: ScoredDataset) -> BaselineDataset:
+    """Return what a baseline keeps of one dataset of a run, with all its metrics that have scores."""
     metrics = {}
     for name, record in data.metrics.items():
         speed = record.cost.pairs_per_second
@@ -192,18 +194,20 @@ def _baseline_dataset(data: ScoredDataset) -> BaselineDataset:
             # a speed of 0 means that the time was too short or too long to be measured
             pairs_per_second=float(f"{speed:.0e}") if speed else None,
             agreement=_estimates_by_bucket(data, name),
-            scores=rounded(data.oriented(name)),
+            scores=round_to_single(data.oriented_scores(name)),
         )
     facts = data.facts
     return BaselineDataset(version=facts.version, split=facts.split, n=len(data), digest=facts.digest, metrics=metrics)
 
 
 def _estimates_by_bucket(data: ScoredDataset, metric: str) -> dict[str, dict[str, list[float]]]:
+    """Return ``[value, low, high]``, or ``[value]`` without an interval, of a metric by bucket and statistic."""
     by_bucket: dict[str, dict[str, list[float]]] = {}
     for row in data.run.agreement:
         if (row.dataset, row.split, row.metric) == (data.name, data.facts.split, metric) and row.value is not None:
-            bounds = [bound for bound in (row.value, row.low, row.high) if bound is not None]
-            by_bucket.setdefault(row.bucket, {})[row.statistic] = [round(bound, DECIMALS) + 0.0 for bound in bounds]
+            numbers = [number for number in (row.value, row.low, row.high) if number is not None]
+            # adding 0 turns a negative zero into a positive one
+            by_bucket.setdefault(row.bucket, {})[row.statistic] = [round(number, DECIMALS) + 0.0 for number in numbers]
     return by_bucket
 
 
@@ -221,8 +225,8 @@ def _plain_values(baseline: Baseline) -> dict[str, Any]:
     for name, dataset in sorted(baseline.datasets.items()):
         metrics = {}
         for metric_name, metric in sorted(dataset.metrics.items()):
-            digest = digest_of(metric.facts, metric.scores)
-            metrics[metric_name] = {**metric.facts, "scores": pack(metric.scores), "digest": digest}
+            digest = metric_digest(metric.facts, metric.scores)
+            metrics[metric_name] = {**metric.facts, "scores": pack_scores(metric.scores), "digest": digest}
         datasets[name] = {
             "version": dataset.version,
             "split": dataset.split,
@@ -238,8 +242,8 @@ def _plain_values(baseline: Baseline) -> dict[str, Any]:
     }
 
 
-def without_speeds(text: str) -> dict[str, Any]:
-    """Return the values in a text of :func:`to_text` without speeds, which differ between runs with the same scores.
+def values_without_speeds(text: str) -> dict[str, Any]:
+    """Return the values in the text of a baseline without speeds, which differ between runs with the same scores.
 
     The digest of each metric is left out too, since it depends on the speed.
     """
@@ -261,8 +265,8 @@ def _json_in_lines(value: Any, depth: int) -> str:
     if not isinstance(value, dict) or (len(line) + depth <= WIDTH and not _holds_objects(value)):
         return line
     parts = [f"{json.dumps(key, ensure_ascii=False)}: {_json_in_lines(item, depth + 1)}" for key, item in value.items()]
-    margin = "\n" + " " * (depth + 1)
-    return "{" + margin + f",{margin}".join(parts) + "\n" + " " * depth + "}"
+    line_break = "\n" + " " * (depth + 1)
+    return "{" + line_break + f",{line_break}".join(parts) + "\n" + " " * depth + "}"
 
 
 def _holds_objects(value: dict[str, Any]) -> bool:
@@ -305,34 +309,36 @@ class _BaselineReader:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def failure(self, location: str, what: str) -> InputError:
-        """Return the error for what is wrong at a location."""
-        return InputError(f"{self.path}: {f'{location} ' if location else ''}{what}; {_REMEDY}")
+    def failure(self, location: str, problem: str) -> InputError:
+        """Return the error for a problem at a location, such as ``spearman on all``; empty for the whole file."""
+        subject = f"{location} " if location else ""
+        return InputError(f"{self.path}: {subject}{problem}; {_REMEDY}")
 
-    def required(self, record: dict[str, Any], key: str, kind: type | tuple[type, ...], location: str) -> Any:
+    def required_value(self, record: dict[str, Any], key: str, kind: type | tuple[type, ...], location: str) -> Any:
         """Return the value of a key; raise InputError if it is missing or not of the type *kind*."""
         if key not in record:
             raise self.failure(location, f"has no {key!r}")
+        # a bool is an int for isinstance, but no number for a baseline
         if not isinstance(record[key], kind) or (isinstance(record[key], bool) and kind is not bool):
             raise self.failure(location, f"has another kind of {key!r} than a baseline")
         return record[key]
 
     def baseline(self, value: dict[str, Any], location: str = "") -> Baseline:
         """Return a baseline, or the origin of one if *location* says so; raise InputError if it is invalid."""
-        datasets = self.required(value, "datasets", dict, location)
-        confidence = self.required(value, "confidence", (int, float), location)
+        datasets = self.required_value(value, "datasets", dict, location)
+        confidence = self.required_value(value, "confidence", (int, float), location)
         if not 0 < confidence < 1:
             raise self.failure(location, f"has the confidence {confidence}, which is not between 0 and 1")
         origin = None
         if "origin" in value and not location:
-            origin = self.baseline(self.required(value, "origin", dict, ""), "origin")
+            origin = self.baseline(self.required_value(value, "origin", dict, ""), "origin")
         prefix = f"{location}: " if location else ""
         parsed = {}
         for name in datasets:
-            parsed[name] = self.dataset(self.required(datasets, name, dict, prefix + name), prefix + name)
+            parsed[name] = self.dataset(self.required_value(datasets, name, dict, prefix + name), prefix + name)
         return Baseline(
-            assay=self.required(value, "assay", str, location),
-            run=self.required(value, "run", str, location),
+            assay=self.required_value(value, "assay", str, location),
+            run=self.required_value(value, "run", str, location),
             confidence=float(confidence),
             datasets=parsed,
             origin=origin,
@@ -340,17 +346,18 @@ class _BaselineReader:
 
     def dataset(self, record: dict[str, Any], location: str) -> BaselineDataset:
         """Return one dataset of the file; raise InputError if it is invalid."""
-        metrics = self.required(record, "metrics", dict, location)
-        n = self.required(record, "n", int, location)
+        metrics = self.required_value(record, "metrics", dict, location)
+        n = self.required_value(record, "n", int, location)
+        # an arbitrary limit, so that the size of the unpacked scores stays a number that the decompressor accepts
         if not 0 <= n < 1 << 40:
             raise self.failure(location, f"has {n} pairs")
         return BaselineDataset(
-            version=self.required(record, "version", str, location),
-            split=self.required(record, "split", str, location),
+            version=self.required_value(record, "version", str, location),
+            split=self.required_value(record, "split", str, location),
             n=n,
-            digest=self.required(record, "digest", str, location),
+            digest=self.required_value(record, "digest", str, location),
             metrics={
-                name: self.metric(self.required(metrics, name, dict, location), n, f"{name} on {location}")
+                name: self.metric(self.required_value(metrics, name, dict, location), n, f"{name} on {location}")
                 for name in metrics
             },
         )
@@ -359,9 +366,9 @@ class _BaselineReader:
         """Return one metric on n pairs; raise InputError if it is invalid or does not match its digest."""
         speed = None
         if "pairs_per_second" in record:
-            speed = self.required(record, "pairs_per_second", (int, float), location)
-        signature = self.required(record, "signature", dict, location)
-        agreement = self.required(record, "agreement", dict, location)
+            speed = self.required_value(record, "pairs_per_second", (int, float), location)
+        signature = self.required_value(record, "signature", dict, location)
+        agreement = self.required_value(record, "agreement", dict, location)
         if not all(isinstance(part, str) for part in signature.values()):
             raise self.failure(location, "has a signature that is no list of texts")
         if not all(isinstance(entry, dict) and all(map(_is_estimate, entry.values())) for entry in agreement.values()):
@@ -369,20 +376,22 @@ class _BaselineReader:
         if speed is not None and not 0 < speed <= sys.float_info.max:
             raise self.failure(location, f"has the speed {speed}")
         try:
-            scores = unpack(self.required(record, "scores", str, location), n)
+            scores = unpack_scores(self.required_value(record, "scores", str, location), n)
         except ValueError as error:
             raise self.failure(location, f"has scores that cannot be read ({error})") from error
         metric = BaselineMetric(signature, speed, agreement, scores)
-        if digest_of(metric.facts, scores) != self.required(record, "digest", str, location):
+        if metric_digest(metric.facts, scores) != self.required_value(record, "digest", str, location):
             raise self.failure(location, "does not fit its digest: it was changed by hand")
         return metric
 
 
 def _refuse_constant(constant: str) -> float:
+    """Raise ValueError for NaN and infinities, which Python parses although they are no JSON."""
     raise ValueError(f"{constant} is not a number")
 
 
 def _is_estimate(value: Any) -> bool:
+    """Return whether a parsed value is a list of one or three finite numbers."""
     return (
         isinstance(value, list)
         and len(value) in (1, 3)

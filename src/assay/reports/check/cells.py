@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assay.reports.check.baseline import BaselineMetric, rounded
+from assay.reports.check.baseline import BaselineMetric, round_to_single
 from assay.reports.check.settings import CheckSettings
 from assay.reports.data import ScoredDataset
 from assay.statistics.agreement import Estimate, agreement
@@ -20,7 +20,7 @@ from assay.statistics.concordance import Floats
 
 
 class Verdict(StrEnum):
-    """Whether a coefficient got better or worse, by the interval of the difference (now minus before) and a margin."""
+    """The outcome for a coefficient, by the interval of the difference (now minus before) and a margin."""
 
     unchanged = "unchanged"
     better = "better"
@@ -36,7 +36,7 @@ class Verdict(StrEnum):
         return self in (Verdict.worse, Verdict.lost)
 
     @property
-    def says_nothing(self) -> bool:
+    def is_inconclusive(self) -> bool:
         """Whether a judged coefficient with this verdict neither passes nor fails."""
         return self in (Verdict.too_little, Verdict.undefined)
 
@@ -86,12 +86,12 @@ class Cell:
     @property
     def fails(self) -> bool:
         """Whether the cell fails the gate."""
-        return self.judged and (self.verdict.fails or (self.strict and self.verdict.says_nothing))
+        return self.judged and (self.verdict.fails or (self.strict and self.verdict.is_inconclusive))
 
     @property
     def is_skipped(self) -> bool:
         """Whether the cell is judged and neither passes nor fails."""
-        return self.judged and self.verdict.says_nothing and not self.fails
+        return self.judged and self.verdict.is_inconclusive and not self.fails
 
 
 def judge(before: float | None, now: float | None, low: float | None, high: float | None, margin: float) -> Verdict:
@@ -143,8 +143,8 @@ def detectable_loss(low: float | None, high: float | None, confidence: float, ma
     return margin + half_width * (1 + float(ndtri(POWER) / ndtri((1 + confidence) / 2)))
 
 
-def pairs_to_show(n: int, detectable: float | None, margin: float) -> int | None:
-    """Return the number of pairs that show an unchanged metric to be no worse with probability :data:`POWER`.
+def pairs_needed(n: int, detectable: float | None, margin: float) -> int | None:
+    """Return the number of pairs that would show an unchanged metric to be no worse with probability :data:`POWER`.
 
     The interval must not extend beyond the margin, and its width falls with the square root of the number of pairs.
 
@@ -154,7 +154,7 @@ def pairs_to_show(n: int, detectable: float | None, margin: float) -> int | None
         margin: the loss that is tolerated.
 
     Returns:
-        The number; None if the margin is 0 or no loss is known to be detectable.
+        The number of pairs; None if the margin is 0 or no loss is known to be detectable.
     """
     if detectable is None or margin <= 0:
         return None
@@ -173,11 +173,12 @@ def unpaired_interval(
         now: value, lower and upper bound, at the level of the result.
         widening: the factor by which the distances of the bounds of *before* are multiplied to reach that level.
     """
-    value, low, high = before
-    difference = now[0] - value
+    old_value, old_low, old_high = before
+    value, low, high = now
+    difference = value - old_value
     return (
-        difference - math.hypot(now[0] - now[1], widening * (high - value)),
-        difference + math.hypot(now[2] - now[0], widening * (value - low)),
+        difference - math.hypot(value - low, widening * (old_high - old_value)),
+        difference + math.hypot(high - value, widening * (old_value - old_low)),
     )
 
 
@@ -209,14 +210,14 @@ class Pairing:
     first: bool = False
 
     @cached_property
-    def now(self) -> Floats:
+    def current_scores(self) -> Floats:
         """The scores of the run as a baseline stores them: turned so that higher means more similar, shape (n,)."""
-        return rounded(self.data.oriented(self.metric))
+        return round_to_single(self.data.oriented_scores(self.metric))
 
     @property
-    def same_scores(self) -> bool:
+    def has_same_scores(self) -> bool:
         """Whether the pairs are the same and no score changed."""
-        return not self.changed and np.array_equal(self.now, self.old.scores, equal_nan=True)
+        return not self.changed and np.array_equal(self.current_scores, self.old.scores, equal_nan=True)
 
 
 @dataclass(frozen=True)
@@ -238,43 +239,44 @@ class _BucketStatistics:
     resamples: int
 
 
-def cells_of(pairing: Pairing, settings: CheckSettings, family: int) -> Iterator[Cell]:
-    """Yield the cells of one metric on one dataset, bucket by bucket: the judged ones, then those that are only shown.
+def judge_pairing(pairing: Pairing, settings: CheckSettings, family: int) -> Iterator[Cell]:
+    """Compare one metric on one dataset, and yield its cells bucket by bucket, in each the judged ones first.
 
     Args:
         pairing: the metric in the run and in the baseline.
         settings: the buckets to judge, the margin, and how intervals are drawn.
         family: the number of tests that the level of judged cells is corrected for.
     """
-    shown = dict.fromkeys([*pairing.statistics, *pairing.data.run.manifest.request.statistics])
-    corrected = 1 - (1 - settings.confidence) / max(family, 1)
-    enough = max(settings.resamples, math.ceil(2 * BEYOND / (1 - corrected)))
+    all_statistics = dict.fromkeys([*pairing.statistics, *pairing.data.run.manifest.request.statistics])
+    # Bonferroni's correction; more resamples are drawn where the corrected level needs them
+    confidence = 1 - (1 - settings.confidence) / max(family, 1)
+    resamples = max(settings.resamples, math.ceil(2 * BEYOND / (1 - confidence)))
     for bucket in pairing.data.buckets:
         judged = pairing.statistics if bucket in settings.buckets else ()
-        shown_only = [name for name in shown if name not in judged]
+        shown_only = [name for name in all_statistics if name not in judged]
         if judged:
-            yield from _cells_of_bucket(pairing, settings, _BucketStatistics(bucket, judged, True, corrected, enough))
+            selection = _BucketStatistics(bucket, judged, True, confidence, resamples)
+            yield from _judge_bucket(pairing, settings, selection)
         if shown_only and not pairing.first:
-            yield from _cells_of_bucket(
-                pairing, settings, _BucketStatistics(bucket, shown_only, False, settings.confidence, settings.resamples)
-            )
+            selection = _BucketStatistics(bucket, shown_only, False, settings.confidence, settings.resamples)
+            yield from _judge_bucket(pairing, settings, selection)
 
 
-def _cells_of_bucket(pairing: Pairing, settings: CheckSettings, selection: _BucketStatistics) -> Iterator[Cell]:
+def _judge_bucket(pairing: Pairing, settings: CheckSettings, selection: _BucketStatistics) -> Iterator[Cell]:
     """Yield the cells of some coefficients of one bucket.
 
     If no score changed, the difference is 0. Otherwise its interval comes from paired resamples if the pairs are the
     same, and from two independent samples if they differ.
     """
-    if pairing.same_scores:
-        changes = _unchanged(pairing, settings, selection)
+    if pairing.has_same_scores:
+        changes = _zero_changes(pairing, settings, selection)
     elif pairing.changed:
         changes = _unpaired_changes(pairing, settings, selection)
     else:
         changes = _paired_changes(pairing, settings, selection)
     for change in changes:
         detectable = None
-        if pairing.same_scores and change.now is not None:
+        if pairing.has_same_scores and change.now is not None:
             verdict = Verdict.unchanged
         else:
             verdict = judge(change.before, change.now, change.low, change.high, settings.margin)
@@ -294,7 +296,7 @@ def _cells_of_bucket(pairing: Pairing, settings: CheckSettings, selection: _Buck
             verdict=verdict,
             detectable=detectable,
             # an unchanged coefficient is no worse, even if it is undefined before and now
-            strict=settings.strict and not pairing.same_scores,
+            strict=settings.strict and not pairing.has_same_scores,
             first=pairing.first,
             note=change.note,
         )
@@ -312,9 +314,9 @@ class _Change(NamedTuple):
     note: str
 
 
-def _unchanged(pairing: Pairing, settings: CheckSettings, selection: _BucketStatistics) -> Iterator[_Change]:
+def _zero_changes(pairing: Pairing, settings: CheckSettings, selection: _BucketStatistics) -> Iterator[_Change]:
     """Yield the coefficients of unchanged scores; their difference is 0 in every resample, so nothing is resampled."""
-    for estimate in _agreement_now(pairing, settings, selection, resamples=0):
+    for estimate in _current_agreement(pairing, settings, selection, resamples=0):
         value = estimate.value
         bound = None if value is None else 0.0
         yield _Change(estimate.statistic, value, value, bound, bound, estimate.n, estimate.note)
@@ -322,7 +324,7 @@ def _unchanged(pairing: Pairing, settings: CheckSettings, selection: _BucketStat
 
 def _unpaired_changes(pairing: Pairing, settings: CheckSettings, selection: _BucketStatistics) -> Iterator[_Change]:
     """Yield the coefficients on pairs that differ from the baseline's, with intervals for two independent samples."""
-    for estimate in _agreement_now(pairing, settings, selection, selection.resamples):
+    for estimate in _current_agreement(pairing, settings, selection, selection.resamples):
         # value, low, high in the baseline; empty if it lacks the coefficient
         before = pairing.old.agreement.get(selection.bucket, {}).get(estimate.statistic, [])
         after = estimate.value, estimate.low, estimate.high
@@ -335,9 +337,9 @@ def _unpaired_changes(pairing: Pairing, settings: CheckSettings, selection: _Buc
 def _paired_changes(pairing: Pairing, settings: CheckSettings, selection: _BucketStatistics) -> Iterator[_Change]:
     """Yield the coefficients on the same pairs, with intervals from paired resamples."""
     # the seed is that of the bucket: all metrics see the same resamples
-    pairs = pairing.data.within(selection.bucket, settings.seed)
+    pairs = pairing.data.pairs_in_bucket(selection.bucket, settings.seed)
     for difference in compare(
-        pairs.take(pairing.now),
+        pairs.take(pairing.current_scores),
         pairs.take(pairing.old.scores),
         pairs.labels,
         statistics=selection.statistics,
@@ -359,13 +361,13 @@ def _paired_changes(pairing: Pairing, settings: CheckSettings, selection: _Bucke
         )
 
 
-def _agreement_now(
+def _current_agreement(
     pairing: Pairing, settings: CheckSettings, selection: _BucketStatistics, resamples: int
 ) -> list[Estimate]:
     """Return the selected coefficients of the run alone, in one bucket."""
-    pairs = pairing.data.within(selection.bucket, settings.seed)
+    pairs = pairing.data.pairs_in_bucket(selection.bucket, settings.seed)
     return agreement(
-        {pairing.metric: pairs.take(pairing.now)},
+        {pairing.metric: pairs.take(pairing.current_scores)},
         pairs.labels,
         statistics=selection.statistics,
         resamples=resamples,

@@ -12,7 +12,7 @@ import numpy as np
 from assay.errors import InputError, unknown_name
 from assay.manifest import identity_of
 from assay.reports.check.baseline import Baseline, BaselineDataset, BaselineMetric
-from assay.reports.check.cells import Cell, Pairing, Verdict, cells_of
+from assay.reports.check.cells import Cell, Pairing, Verdict, judge_pairing
 from assay.reports.check.settings import CheckSettings
 from assay.reports.data import ScoredDataset, read_datasets
 from assay.reports.folder import RunFolder
@@ -52,14 +52,14 @@ class CheckFinding:
     fails: bool = False
 
 
-def changed_run_settings(signature: str, baseline: Baseline) -> Iterator[CheckFinding]:
-    """Yield how two runs differ in their settings; versions of assay are part of the signature of each metric."""
-    parts = _changed_signature_parts(_settings_of(baseline.run), _settings_of(signature))
+def _changed_settings_findings(signature: str, baseline: Baseline) -> Iterator[CheckFinding]:
+    """Yield a finding if two runs differ in their settings; versions of assay count with each metric instead."""
+    parts = _changed_signature_parts(_settings_in_signature(baseline.run), _settings_in_signature(signature))
     if parts:
         yield CheckFinding("changed settings", "", "", parts)
 
 
-def _settings_of(signature: str) -> dict[str, str]:
+def _settings_in_signature(signature: str) -> dict[str, str]:
     """Return the settings in the signature of a run but for its resampling, since the gate resamples by itself."""
     settings = {}
     for part in signature.split("|"):
@@ -69,7 +69,7 @@ def _settings_of(signature: str) -> dict[str, str]:
     return settings
 
 
-def describe_changed_pairs(data: ScoredDataset, old: BaselineDataset) -> str:
+def _describe_changed_pairs(data: ScoredDataset, old: BaselineDataset) -> str:
     """Return how the pairs differ, in words; empty if they are the same, whatever the dataset is called."""
     if old.n != len(data):
         return f"{old.n:,} -> {len(data):,} pairs"
@@ -79,22 +79,22 @@ def describe_changed_pairs(data: ScoredDataset, old: BaselineDataset) -> str:
     return ""
 
 
-def describe_changed_names(data: ScoredDataset, old: BaselineDataset) -> str:
+def _describe_changed_names(data: ScoredDataset, old: BaselineDataset) -> str:
     """Return how the version or the split of a dataset differs, in words; empty if neither does."""
     names = ("version", old.version, data.facts.version), ("split", old.split, data.facts.split)
     return "; ".join(f"{name} {before!r} -> {after!r}" for name, before, after in names if before != after)
 
 
-def signatures_of(old: BaselineDataset) -> dict[str, dict[str, str]]:
+def _baseline_signatures(old: BaselineDataset) -> dict[str, dict[str, str]]:
     """Return the signature of each metric in a baseline, by name."""
     return {name: dict(metric.signature) for name, metric in old.metrics.items()}
 
 
 def _reason_for_absence(data: ScoredDataset, old: BaselineMetric) -> str:
-    """Return in words that the run lacks a metric; if it has one that differs in its weights only, name that one."""
+    """Return in words why the run lacks a metric; the words name a metric that differs from it in its weights only."""
+    identity = identity_of(old.signature, weights=False)
     for name, record in data.metrics.items():
-        kind = identity_of(record.signature, weights=False)
-        if kind == identity_of(old.signature, weights=False):
+        if identity_of(record.signature, weights=False) == identity:
             parts = _changed_signature_parts(old.signature, record.signature)
             return (
                 f"the run has {name}, the same but for its weights: {parts}; to judge new weights, give both runs one "
@@ -103,16 +103,16 @@ def _reason_for_absence(data: ScoredDataset, old: BaselineMetric) -> str:
     return "the run was not asked for it"
 
 
-def missing_metric_finding(data: ScoredDataset, metric: str, old: BaselineMetric) -> CheckFinding:
+def _missing_metric_finding(data: ScoredDataset, metric: str, old: BaselineMetric) -> CheckFinding:
     """Return the finding that a metric of the baseline has no scores in the run, with the reason."""
     records = {record.metric: record for record in data.run.manifest.metrics if record.dataset == data.name}
     missing = metric in records and not records[metric].is_done
-    reason = records[metric].why_missing if missing else _reason_for_absence(data, old)
+    reason = records[metric].missing_reason if missing else _reason_for_absence(data, old)
     return CheckFinding("missing", data.name, metric, f"in the baseline, not in the run ({reason})", fails=True)
 
 
-def metric_findings(
-    data: ScoredDataset, metric: str, old: BaselineMetric, *, same_data: bool
+def _metric_findings(
+    data: ScoredDataset, metric: str, old: BaselineMetric, *, has_same_pairs: bool
 ) -> Iterator[CheckFinding]:
     """Yield findings on a metric that both have: a changed signature, missing scores, and lost speed.
 
@@ -120,15 +120,17 @@ def metric_findings(
         data: the dataset of the run.
         metric: the name of the metric.
         old: the metric in the baseline.
-        same_data: whether the pairs are the same; only then scores are compared pair by pair.
+        has_same_pairs: whether the pairs are the same; only then scores are compared pair by pair.
     """
     record = data.metrics[metric]
     parts = _changed_signature_parts(old.signature, record.signature)
     if parts:
         yield CheckFinding("changed signature", data.name, metric, parts)
-    gone = int((np.isfinite(old.scores) & ~np.isfinite(data.scores[metric])).sum()) if same_data else 0
-    if gone:
-        text = f"{gone:,} of {len(data):,} pairs had a score and have none now"
+    lost = 0
+    if has_same_pairs:
+        lost = int((np.isfinite(old.scores) & ~np.isfinite(data.scores[metric])).sum())
+    if lost:
+        text = f"{lost:,} of {len(data):,} pairs had a score and have none now"
         yield CheckFinding("missing scores", data.name, metric, text, fails=True)
     speed = record.cost.pairs_per_second
     if old.pairs_per_second and speed:
@@ -144,12 +146,15 @@ def metric_findings(
 
 
 def _changed_signature_parts(old: Mapping[str, str], new: Mapping[str, str]) -> str:
-    same = identity_of(old) == identity_of(new)  # then a changed subject is another path to the same thing
-    return "; ".join(
-        f"{key} {old.get(key, 'absent')} -> {new.get(key, 'absent')}"
-        for key in dict.fromkeys([*old, *new])
-        if old.get(key) != new.get(key) and not (key == "subject" and same)
-    )
+    """Return the parts in which two signatures differ, such as ``seed 0 -> 1``; empty if they are equal."""
+    # of two signatures with one identity, a changed subject is another path to the same thing
+    is_same_metric = identity_of(old) == identity_of(new)
+    parts = []
+    for key in dict.fromkeys([*old, *new]):
+        is_other_path = key == "subject" and is_same_metric
+        if old.get(key) != new.get(key) and not is_other_path:
+            parts.append(f"{key} {old.get(key, 'absent')} -> {new.get(key, 'absent')}")
+    return "; ".join(parts)
 
 
 @dataclass(frozen=True)
@@ -181,7 +186,7 @@ class GateReport:
         return not (any(cell.fails for cell in self.cells) or any(finding.fails for finding in self.findings))
 
 
-def check(
+def check_run(
     run: RunFolder, baseline: Baseline, settings: CheckSettings, advance: Callable[[int], None] | None = None
 ) -> GateReport:
     """Compare a run with a baseline.
@@ -204,12 +209,12 @@ def check(
     pairings, findings = _pair_datasets(run, datasets, baseline, settings)
     family = 0
     for pairing in pairings:
-        if not pairing.same_scores:
+        if not pairing.has_same_scores:
             judged = [bucket for bucket in settings.buckets if bucket in pairing.data.buckets]
             family += len(judged) * len(pairing.statistics)
     cells: list[Cell] = []
     for pairing in pairings:
-        cells += cells_of(pairing, settings, family)
+        cells += judge_pairing(pairing, settings, family)
         if advance:
             advance(1)
     titles = {name: data.title for name, data in datasets.items()}
@@ -230,6 +235,7 @@ def _check_names(datasets: Collection[ScoredDataset], baseline: Baseline, settin
 
 
 def _check_known(setting: str, wanted: Sequence[str], known: Iterable[str]) -> None:
+    """Raise InputError for the first name of a setting that is not known."""
     names = dict.fromkeys(known)
     for name in wanted:
         if name not in names:
@@ -241,7 +247,7 @@ def _pair_datasets(
 ) -> tuple[list[Pairing], list[CheckFinding]]:
     """Return the metrics that run and baseline share, and the findings, dataset by dataset."""
     pairings: list[Pairing] = []
-    findings = list(changed_run_settings(run.manifest.signature, baseline))
+    findings = list(_changed_settings_findings(run.manifest.signature, baseline))
     for name in settings.datasets or dict.fromkeys([*datasets, *baseline.datasets]):
         if name not in datasets:
             reason = run.manifest.request.unavailable.get(name) or _hint_to_rename(name, datasets, baseline)
@@ -260,25 +266,25 @@ def _pair_datasets(
 def _hint_to_rename(name: str, datasets: Mapping[str, ScoredDataset], baseline: Baseline) -> str:
     """Return in words why a dataset is not in the run, and the option that would give its pairs the expected name."""
     for data in datasets.values():
-        if data.name not in baseline.datasets and not describe_changed_pairs(data, baseline.datasets[name]):
+        if data.name not in baseline.datasets and not _describe_changed_pairs(data, baseline.datasets[name]):
             file = shlex.quote(f"{name}={data.facts.source}")
             return f"{data.name} has the same pairs: give the run --dataset {file}"
     return "the run was not asked for it; a file of another name is run as --dataset " + shlex.quote(f"{name}=FILE")
 
 
 def _reasons_for_no_judgement(report: GateReport) -> str:
+    """Return in words why no judged coefficient is defined, as the start of a message."""
     settings, judged = report.settings, report.judged
     if judged:
         reasons = dict.fromkeys(cell.note for cell in judged if cell.note)
         reason = f" ({'; '.join(reasons)})" if reasons else ""
         statistics = dict.fromkeys(cell.statistic for cell in judged)
         return f"{', '.join(statistics)} in {', '.join(settings.buckets)} is defined for no metric{reason}"
-    new = [
-        f"{finding.metric or finding.dataset} is {finding.text}" for finding in report.findings if finding.kind == "new"
-    ]
-    return (
-        f"run and baseline share no number in {', '.join(settings.buckets)}{''.join(f'; {finding}' for finding in new)}"
-    )
+    parts = [f"run and baseline share no number in {', '.join(settings.buckets)}"]
+    for finding in report.findings:
+        if finding.kind == "new":
+            parts.append(f"{finding.metric or finding.dataset} is {finding.text}")
+    return "; ".join(parts)
 
 
 def _pair_dataset(
@@ -290,18 +296,18 @@ def _pair_dataset(
         InputError: the pairs differ, and the settings do not allow it.
     """
     old = baseline.datasets[data.name]
-    changed, names = describe_changed_pairs(data, old), describe_changed_names(data, old)
+    changed, names = _describe_changed_pairs(data, old), _describe_changed_names(data, old)
     if changed and not settings.allow_changed_data:
-        what = "; ".join(filter(None, (names, changed)))
+        differences = "; ".join(filter(None, (names, changed)))
         raise InputError(
-            f"{data.run.title}: {data.name} has other pairs than the baseline ({what}), so that no paired test is "
-            "possible; write a new baseline with: assay baseline RUN --out FILE, or give `allow_changed_data`"
+            f"{data.run.title}: {data.name} has other pairs than the baseline ({differences}), so that no paired test "
+            "is possible; write a new baseline with: assay baseline RUN --out FILE, or give `allow_changed_data`"
         )
     statistics = tuple(settings.statistics) or _default_statistics(data, old)
     pairings, findings = [], []
-    baseline_names = dict(zip(data.scores, data.with_names_of(signatures_of(old)).scores, strict=True))
-    data = data.with_names_of(signatures_of(old))
-    for name, before_name in baseline_names.items():
+    run_names = list(data.scores)
+    data = data.with_metric_names_from(_baseline_signatures(old))
+    for name, before_name in zip(run_names, data.scores, strict=True):
         if name != before_name:
             text = f"called {name} in the run: the same signature"
             findings.append(CheckFinding("other name", data.name, before_name, text))
@@ -315,12 +321,12 @@ def _pair_dataset(
         if settings.metrics and metric not in settings.metrics:
             continue
         if metric not in data.scores:
-            findings.append(missing_metric_finding(data, metric, old.metrics[metric]))
+            findings.append(_missing_metric_finding(data, metric, old.metrics[metric]))
         elif metric not in old.metrics:
             findings.append(CheckFinding("new", data.name, metric, "not in the baseline"))
         else:
             before = old.metrics[metric]
-            findings += metric_findings(data, metric, before, same_data=not changed)
+            findings += _metric_findings(data, metric, before, has_same_pairs=not changed)
             pairings.append(Pairing(data, metric, before, changed, baseline.confidence, statistics))
             first = _first_of_chain(data, metric, baseline)
             if first is not None:
@@ -333,8 +339,11 @@ def _default_statistics(data: ScoredDataset, old: BaselineDataset) -> tuple[str,
 
     Baselines of older versions lack the AUC; with them it is Spearman's as well.
     """
-    kept = {name for metric in old.metrics.values() for by_name in metric.agreement.values() for name in by_name}
-    judges_auc = OF_TWO_LABELS in kept and have_two_values(data.labels)
+    baseline_statistics: set[str] = set()
+    for metric in old.metrics.values():
+        for by_statistic in metric.agreement.values():
+            baseline_statistics.update(by_statistic)
+    judges_auc = OF_TWO_LABELS in baseline_statistics and have_two_values(data.labels)
     return (OF_TWO_LABELS,) if judges_auc else ("spearman",)
 
 
@@ -343,4 +352,4 @@ def _first_of_chain(data: ScoredDataset, metric: str, baseline: Baseline) -> Bas
     if baseline.origin is None or data.name not in baseline.origin.datasets:
         return None
     origin = baseline.origin.datasets[data.name]
-    return None if describe_changed_pairs(data, origin) else origin.metrics.get(metric)
+    return None if _describe_changed_pairs(data, origin) else origin.metrics.get(metric)

@@ -13,13 +13,13 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from assay.errors import InputError
-from assay.output import FileKind, written_whole
-from assay.reports.check.cells import POWER, Cell, Verdict, pairs_to_show
-from assay.reports.check.checking import GateReport
+from assay.output import FileKind, atomic_write
+from assay.reports.check.cells import POWER, Cell, Verdict, pairs_needed
+from assay.reports.check.checking import CheckFinding, GateReport
 from assay.reports.layout import percent, short, signed
 from assay.reports.sheets import Column, Document, Sheet
 from assay.statistics.coefficients import MIN_INFLUENCE_PAIRS, OF_TWO_LABELS, is_by_influence, title_of
-from assay.visible import visible
+from assay.visible import visible_text
 
 _COLUMNS = (
     Column("bucket", key=True),
@@ -40,7 +40,8 @@ def headline(report: GateReport) -> str:
     kinds = Counter(finding.kind for finding in report.findings if finding.fails)
     parts = [f"{verdicts[verdict]} {verdict}" for verdict in Verdict if verdicts[verdict]]
     parts += [f"{count} {kind}" for kind, count in kinds.items()]
-    return f"{'passed' if report.passed else 'FAILED'}: {', '.join(parts)}"
+    result = "passed" if report.passed else "FAILED"
+    return f"{result}: {', '.join(parts)}"
 
 
 def to_document(report: GateReport) -> Document:
@@ -54,35 +55,41 @@ def to_document(report: GateReport) -> Document:
             if cells:
                 sheets.append(_sheet_of_cells(head, cells, _interval_note(report, dataset, cells)))
     if report.findings:
-        rows = [
-            (finding.dataset or "–", finding.metric or "–", finding.kind, finding.text) for finding in report.findings
-        ]
-        sheets.append(
-            Sheet(
-                "What else differs",
-                [Column("dataset"), Column("metric"), Column("what"), Column("how")],
-                rows,
-                marked=frozenset(row for row, finding in enumerate(report.findings) if finding.fails),
-            )
-        )
+        sheets.append(_sheet_of_findings(report.findings))
     others = [cell for cell in report.cells if not cell.judged]
     moved = [cell for cell in others if _has_moved(cell)]
     for dataset in dict.fromkeys(cell.dataset for cell in moved):
         cells = [cell for cell in moved if cell.dataset == dataset]
-        level = f"{percent(settings.confidence)} intervals, not corrected: some of many numbers move by chance"
-        sheets.append(_sheet_of_cells(f"{report.titles.get(dataset, dataset)}: not judged, but moved", cells, level))
-    identical = sum(cell.verdict is Verdict.unchanged for cell in others)
-    undefined = sum(cell.verdict is Verdict.undefined for cell in others)
-    unmoved = len(others) - len(moved) - identical - undefined
-    kinds = ((identical, "identical"), (unmoved, "not moved beyond chance"), (undefined, "undefined in both"))
-    counts = [f"{count:,} {kind}" for count, kind in kinds if count]
-    notes = [f"other numbers: {', '.join(counts)}"] if counts else []
+        note = f"{percent(settings.confidence)} intervals, not corrected: some of many numbers move by chance"
+        sheets.append(_sheet_of_cells(f"{report.titles.get(dataset, dataset)}: not judged, but moved", cells, note))
     records = [_record_of_cell(cell, settings.margin) for cell in report.cells]
     metrics = list(dict.fromkeys(cell.metric for cell in report.cells))
-    return Document(sheets, records, value=_json_value(report), warnings=notes, metrics=metrics)
+    return Document(sheets, records, value=_json_object(report), warnings=_unmoved_notes(others), metrics=metrics)
+
+
+def _sheet_of_findings(findings: Sequence[CheckFinding]) -> Sheet:
+    """Return the table of what differs apart from coefficients, with the failing rows marked."""
+    return Sheet(
+        "What else differs",
+        [Column("dataset"), Column("metric"), Column("what"), Column("how")],
+        [(finding.dataset or "–", finding.metric or "–", finding.kind, finding.text) for finding in findings],
+        marked=frozenset(row for row, finding in enumerate(findings) if finding.fails),
+    )
+
+
+def _unmoved_notes(cells: Sequence[Cell]) -> list[str]:
+    """Return a note on the numbers of cells that are not judged and have not moved, as a list; empty if none."""
+    identical = sum(cell.verdict is Verdict.unchanged for cell in cells)
+    undefined = sum(cell.verdict is Verdict.undefined for cell in cells)
+    moved = sum(_has_moved(cell) for cell in cells)
+    unmoved = len(cells) - moved - identical - undefined
+    kinds = ((identical, "identical"), (unmoved, "not moved beyond chance"), (undefined, "undefined in both"))
+    counts = [f"{count:,} {kind}" for count, kind in kinds if count]
+    return [f"other numbers: {', '.join(counts)}"] if counts else []
 
 
 def _facts_of_check(report: GateReport) -> list[str]:
+    """Return lines on what is judged, when it is worse, and which loss could be missed; empty if nothing is judged."""
     settings = report.settings
     names = dict.fromkeys(cell.statistic for cell in report.judged)
     if not names:
@@ -96,7 +103,9 @@ def _facts_of_check(report: GateReport) -> list[str]:
         f"judged: {statistics} in {', '.join(settings.buckets)}{reason}; all else is shown only",
         f"worse: the interval of the difference (now minus before) is below {limit}; no worse: it is above",
     ]
-    return [*facts, missed_loss_line(report)] if any(cell.detectable is not None for cell in report.judged) else facts
+    if any(cell.detectable is not None for cell in report.judged):
+        facts.append(missed_loss_line(report))
+    return facts
 
 
 def missed_loss_line(report: GateReport) -> str:
@@ -105,11 +114,11 @@ def missed_loss_line(report: GateReport) -> str:
     loss = short(cell.detectable or 0.0, 3)
     where = f"{cell.metric} on {cell.dataset}, {cell.bucket} (n = {cell.n:,})"
     if report.settings.strict:
-        needed = pairs_to_show(cell.n, cell.detectable, report.settings.margin)
-        pairs = (
-            f"; a score that lost nothing passes in {POWER:.0%} of cases with about {needed:,} pairs" if needed else ""
-        )
-        return f"strict: what is not shown to be no worse fails; a loss of {loss} is detectable, {where}{pairs}"
+        needed = pairs_needed(cell.n, cell.detectable, report.settings.margin)
+        line = f"strict: what is not shown to be no worse fails; a loss of {loss} is detectable, {where}"
+        if not needed:
+            return line
+        return f"{line}; a score that lost nothing passes in {POWER:.0%} of cases with about {needed:,} pairs"
     return (
         f"not strict: a loss of {loss} would fail in {POWER:.0%} of cases, a smaller one could be missed: {where}; "
         "--strict fails what is not shown to be no worse"
@@ -121,29 +130,31 @@ def _interval_note(report: GateReport, dataset: str, cells: Sequence[Cell]) -> s
     settings = report.settings
     changed = any(finding.kind == "changed data" and finding.dataset == dataset for finding in report.findings)
     difference = "difference of two samples (other pairs, hence not paired)" if changed else "paired difference"
-    level = f"{percent(settings.confidence)} intervals of the {difference}"
+    note = f"{percent(settings.confidence)} intervals of the {difference}"
     if report.family >= 2:
-        level += f", corrected for the {report.family} numbers whose scores changed (Bonferroni)"
+        note += f", corrected for the {report.family} numbers whose scores changed (Bonferroni)"
     if any(is_by_influence(settings.interval, cell.n) for cell in cells):
         size = f", of {MIN_INFLUENCE_PAIRS:,} pairs and more" if settings.interval == "auto" else ""
-        level += f"; from the influence of each pair or group{size}"
-    return level
+        note += f"; from the influence of each pair or group{size}"
+    return note
 
 
 def _has_moved(cell: Cell) -> bool:
+    """Return whether a coefficient is lost, or the interval of its difference excludes 0."""
     if cell.verdict is Verdict.lost:
         return True
     return cell.low is not None and cell.high is not None and (cell.high < 0 or cell.low > 0)
 
 
-def _sheet_of_cells(title: str, cells: list[Cell], level: str) -> Sheet:
+def _sheet_of_cells(title: str, cells: list[Cell], interval_note: str) -> Sheet:
+    """Return a table with one row per cell, the failing ones marked; *interval_note* is the line above the table."""
     notes = dict.fromkeys(f"{cell.metric}, {cell.bucket}: {cell.note}" for cell in cells if cell.note)
     rows = [_row_of_cell(cell) for cell in cells]
     return Sheet(
         title,
         _columns_of_rows(rows),
         rows,
-        facts=(level,),
+        facts=(interval_note,),
         notes=list(notes),
         marked=frozenset(row for row, cell in enumerate(cells) if cell.fails),
     )
@@ -163,6 +174,7 @@ def _number_text(value: float | None, absent: str) -> str:
 
 
 def _row_of_cell(cell: Cell) -> tuple[str, ...]:
+    """Return the texts of a cell in the order of the columns."""
     before, now = _number_text(cell.before, "–"), _number_text(cell.now, "–")
     numbers = before, now, difference_text(cell), _number_text(cell.detectable, "–")
     return cell.bucket, cell.metric, title_of(cell.statistic), *numbers, str(cell.verdict)
@@ -177,9 +189,11 @@ def difference_text(cell: Cell) -> str:
     shown = [cell.difference]
     if cell.low is not None and cell.high is not None:
         shown += [cell.low, cell.high]
-    # three decimals may round the bound that decides the verdict to 0: show up to six
-    significant = [abs(cell.difference)] + ([cell.low] if cell.verdict is Verdict.better and cell.low else [])
-    digits = next((digits for digits in range(3, 7) if all(round(value, digits) for value in significant)), None)
+    # three decimals may round the difference, or the bound that decides the verdict, to 0: show up to six
+    not_zero = [cell.difference]
+    if cell.verdict is Verdict.better and cell.low:
+        not_zero.append(cell.low)
+    digits = next((digits for digits in range(3, 7) if all(round(value, digits) for value in not_zero)), None)
     first, *bounds = (_tiny_number(value) if digits is None else signed(value, digits) for value in shown)
     return f"{first} [{', '.join(bounds)}]" if bounds else first
 
@@ -205,7 +219,7 @@ def _record_of_cell(cell: Cell, margin: float) -> dict[str, Any]:
         "high": cell.high,
         "confidence": cell.confidence,
         "detectable": cell.detectable,
-        "pairs_needed": pairs_to_show(cell.n, cell.detectable, margin),
+        "pairs_needed": pairs_needed(cell.n, cell.detectable, margin),
         "against": "first" if cell.first else "baseline",
         "fails": cell.fails,
         "n": cell.n,
@@ -213,7 +227,8 @@ def _record_of_cell(cell: Cell, margin: float) -> dict[str, Any]:
     }
 
 
-def _json_value(report: GateReport) -> dict[str, Any]:
+def _json_object(report: GateReport) -> dict[str, Any]:
+    """Return the whole report as an object for JSON."""
     settings = report.settings
     return {
         "passed": report.passed,
@@ -249,7 +264,7 @@ def to_junit(report: GateReport) -> str:
     root = ET.Element("testsuites", counts)
     suite = ET.SubElement(root, "testsuite", {**counts, "skipped": str(skipped)})
     for cell in report.judged:
-        _add_cell(suite, cell, report.settings.margin)
+        _add_test_case(suite, cell, report.settings.margin)
     for finding in failing:
         name = f"{finding.metric or 'dataset'}: {finding.kind}"
         case = ET.SubElement(suite, "testcase", {"classname": _xml_text(finding.dataset), "name": _xml_text(name)})
@@ -262,7 +277,7 @@ def to_junit(report: GateReport) -> str:
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
 
-def _add_cell(suite: ET.Element, cell: Cell, margin: float) -> None:
+def _add_test_case(suite: ET.Element, cell: Cell, margin: float) -> None:
     """Add the test case of a judged cell to a JUnit test suite."""
     name = f"{cell.metric}: {cell.statistic} in {cell.bucket}"
     if cell.first:
@@ -274,7 +289,9 @@ def _add_cell(suite: ET.Element, cell: Cell, margin: float) -> None:
     )
     if cell.detectable is not None:
         message += f", detectable loss {_number_text(cell.detectable, '')}"
-    message = _xml_text(f"{message}; {cell.note}" if cell.note else message)
+    if cell.note:
+        message += f"; {cell.note}"
+    message = _xml_text(message)
     if cell.fails:
         ET.SubElement(case, "failure", {"message": message, "type": str(cell.verdict)})
     elif cell.is_skipped:
@@ -284,16 +301,18 @@ def _add_cell(suite: ET.Element, cell: Cell, margin: float) -> None:
 
 def _xml_text(text: str) -> str:
     """Return text with characters made visible that XML 1.0 forbids, or that would act on a terminal."""
-    return visible(text, keep="\n")
+    return visible_text(text, keep="\n")
 
 
 # Writing the files of a check without overwriting files that assay did not write.
 
 
 def _is_baseline(path: Path) -> bool:
+    """Return whether a file is JSON with the keys of a baseline, valid or not."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError):
+        # deeply nested JSON exhausts the recursion of the parser
         return False
     # a baseline that was edited by hand counts too: the remedy for it is to write it again
     keys = {"schema", "assay", "run", "confidence", "datasets"}
@@ -301,6 +320,7 @@ def _is_baseline(path: Path) -> bool:
 
 
 def _is_junit(path: Path) -> bool:
+    """Return whether a file is XML whose root element is that of a JUnit report."""
     try:
         # the root element is enough; the file is closed here, since Windows cannot replace an open file
         with path.open("rb") as file:
@@ -311,13 +331,15 @@ def _is_junit(path: Path) -> bool:
 
 
 def _is_summary(path: Path) -> bool:
-    if _is_shared(path):
+    """Return whether a file begins like a summary of a check, or is one that is only appended to."""
+    if _is_step_summary(path):
         # write_summary appends to this file, so that nothing is lost
         return True
     with path.open("rb") as file:
         return file.readline().startswith((b"### Gate passed: ", b"### Gate FAILED: "))
 
 
+#: The kinds of files that a check may replace.
 BASELINE = FileKind("a baseline", "`out`", _is_baseline)
 JUNIT = FileKind("JUnit XML", "`junit`", _is_junit)
 SUMMARY = FileKind("a summary of assay check", "`summary`", _is_summary)
@@ -329,7 +351,7 @@ def write_file(path: Path, text: str) -> None:
     Raises:
         InputError: the file cannot be written.
     """
-    _write_bytes(path, text.encode("utf-8", errors="surrogatepass"), append=False)
+    _write_bytes(path, _utf8_bytes(text), append=False)
 
 
 def write_summary(path: Path, text: str) -> None:
@@ -338,10 +360,15 @@ def write_summary(path: Path, text: str) -> None:
     Raises:
         InputError: the file cannot be written.
     """
-    _write_bytes(path, text.encode("utf-8", errors="surrogatepass"), append=_is_shared(path))
+    _write_bytes(path, _utf8_bytes(text), append=_is_step_summary(path))
 
 
-def _is_shared(path: Path) -> bool:
+def _utf8_bytes(text: str) -> bytes:
+    """Return a text as UTF-8; names from the data may have lone surrogates, which strict UTF-8 refuses."""
+    return text.encode("utf-8", errors="surrogatepass")
+
+
+def _is_step_summary(path: Path) -> bool:
     """Return whether *path* is ``$GITHUB_STEP_SUMMARY``, the file that all commands of a job's step append to."""
     shared = os.environ.get("GITHUB_STEP_SUMMARY")
     return bool(shared) and os.path.realpath(path) == os.path.realpath(str(shared))
@@ -360,7 +387,7 @@ def _write_bytes(path: Path, content: bytes, *, append: bool) -> None:
                 file.write(content)
             return
         # the target of a symbolic link is replaced, and not the link
-        with written_whole(Path(os.path.realpath(path))) as scratch:
+        with atomic_write(Path(os.path.realpath(path))) as scratch:
             scratch.write_bytes(content)
     except OSError as error:
         reason = "the disk is full" if error.errno == errno.ENOSPC else error.strerror or str(error)

@@ -19,7 +19,7 @@ from assay.reports.settings import PermutationTests
 from assay.statistics.comparison import Difference, compare_all
 from assay.statistics.concordance import Floats
 from assay.statistics.draws import MetricPair
-from assay.statistics.significance import adjust
+from assay.statistics.significance import adjust_p_values
 
 
 @dataclass(frozen=True)
@@ -30,18 +30,18 @@ class Match:
         first: the row indices of the m common pairs in the first dataset, shape (m,).
         second: the row indices of the same pairs in the second dataset, in the same order, shape (m,).
         relabelled: the number of common pairs with different labels.
-        same: whether the two datasets are equal, including their order.
-        differs: the difference in words; empty if there is none.
+        is_identical: whether the two datasets are equal, including their order.
+        difference: the difference in words; empty if there is none.
     """
 
     first: NDArray[np.intp]
     second: NDArray[np.intp]
     relabelled: int
-    same: bool
-    differs: str
+    is_identical: bool
+    difference: str
 
 
-def match(first: ScoredDataset, second: ScoredDataset) -> Match:
+def match_pairs(first: ScoredDataset, second: ScoredDataset) -> Match:
     """Return the pairs that two datasets have in common, matched by question, gold answers and candidate.
 
     Of duplicate pairs, as many are matched as both datasets have.
@@ -51,7 +51,7 @@ def match(first: ScoredDataset, second: ScoredDataset) -> Match:
     """
     if first.facts.digest == second.facts.digest and len(first) == len(second):
         rows = np.arange(len(first))
-        return Match(rows, rows, 0, True, "")
+        return Match(rows, rows, relabelled=0, is_identical=True, difference="")
     row_in_second = {key: row for row, key in enumerate(_pair_keys(second))}
     row_in_first = {key: row for row, key in enumerate(_pair_keys(first)) if key in row_in_second}
     if not row_in_first:
@@ -59,7 +59,8 @@ def match(first: ScoredDataset, second: ScoredDataset) -> Match:
     rows = np.array(list(row_in_first.values()), dtype=np.intp)
     others = np.array([row_in_second[key] for key in row_in_first], dtype=np.intp)
     relabelled = int((first.labels[rows] != second.labels[others]).sum())
-    return Match(rows, others, relabelled, False, _difference_in_words(first, second, len(rows), relabelled))
+    difference = _describe_difference(first, second, len(rows), relabelled)
+    return Match(rows, others, relabelled, is_identical=False, difference=difference)
 
 
 def _pair_keys(data: ScoredDataset) -> list[tuple[str, int]]:
@@ -77,10 +78,10 @@ def _pair_keys(data: ScoredDataset) -> list[tuple[str, int]]:
     return keys
 
 
-def _difference_in_words(first: ScoredDataset, second: ScoredDataset, shared: int, relabelled: int) -> str:
+def _describe_difference(first: ScoredDataset, second: ScoredDataset, shared: int, relabelled: int) -> str:
     """Return the difference between two datasets of one name, in words."""
-    parts = [f"{len(first):,} against {len(second):,} pairs" if len(first) != len(second) else f"{len(first):,} pairs"]
-    parts.append(f"{shared:,} of them with the same texts")
+    sizes = f"{len(first):,}" if len(first) == len(second) else f"{len(first):,} against {len(second):,}"
+    parts = [f"{sizes} pairs", f"{shared:,} of them with the same texts"]
     if relabelled:
         parts.append(f"{relabelled:,} of those with another label")
     if shared == len(first) == len(second) and not relabelled:
@@ -143,7 +144,7 @@ class ComparedMetrics:
 
 
 def contests(runs: Sequence[RunFolder], metrics: Sequence[str] = (), *, force: bool = False) -> list[Contest]:
-    """Return the comparisons to make: of one run's metrics pairwise, or of each metric with itself in a second run.
+    """Return the scores to compare by dataset: one run's metrics pairwise, or each metric with itself in a second run.
 
     Args:
         runs: one or two runs.
@@ -161,14 +162,14 @@ def contests(runs: Sequence[RunFolder], metrics: Sequence[str] = (), *, force: b
 
 
 def _contests_within_run(run: RunFolder, metrics: Sequence[str]) -> list[Contest]:
-    """Return the pairwise comparisons of one run's metrics, for every dataset with at least two of them."""
+    """Return the metrics of one run as contests, one per dataset with at least two of them."""
     datasets = read_datasets(run)
     _check_known(metrics, datasets, run.title)
     compared = []
     for data in datasets:
         chosen = [name for name in dict.fromkeys(metrics or data.scores) if name in data.scores]
         if len(chosen) > 1:
-            scores = {name: data.oriented(name) for name in chosen}
+            scores = {name: data.oriented_scores(name) for name in chosen}
             notes = tuple(f"no scores of {name}" for name in metrics if name not in data.scores)
             compared.append(Contest(data, tuple(chosen), scores, tuple(combinations(chosen, 2)), notes))
     if not compared:
@@ -178,7 +179,7 @@ def _contests_within_run(run: RunFolder, metrics: Sequence[str]) -> list[Contest
 
 
 def _contests_between_runs(first: RunFolder, second: RunFolder, metrics: Sequence[str], force: bool) -> list[Contest]:
-    """Return the comparisons of each metric with itself in another run, for every dataset that both runs have."""
+    """Return the metrics of two runs as contests, one per dataset that both runs have."""
     datasets = read_datasets(first)
     others = {(data.name, data.facts.split): data for data in read_datasets(second)}
     titles = f"{first.title} and {second.title}"
@@ -189,19 +190,18 @@ def _contests_between_runs(first: RunFolder, second: RunFolder, metrics: Sequenc
         other = others.get((data.name, data.facts.split))
         if other is None:
             continue
-        other = other.with_names_of({name: record.signature for name, record in data.metrics.items()})
-        matched = match(data, other)
-        if not matched.same and not force:
+        other = other.with_metric_names_from({name: record.signature for name, record in data.metrics.items()})
+        matched = match_pairs(data, other)
+        if not matched.is_identical and not force:
             raise InputError(
-                f"{titles}: {data.name} is not the same data: {matched.differs}; `force` compares the pairs that both "
-                "have, with the labels of the first run"
+                f"{titles}: {data.name} is not the same data: {matched.difference}; `force` compares the pairs that "
+                "both have, with the labels of the first run"
             )
         compared.append(_contest_on_common_pairs(data, other, matched, metrics, titles_of_runs))
     if not compared:
-        raise InputError(
-            f"{titles}: have no dataset in common ({', '.join(data.title for data in datasets)}"
-            f" against {', '.join(data.title for data in others.values())})"
-        )
+        first_datasets = ", ".join(data.title for data in datasets)
+        second_datasets = ", ".join(data.title for data in others.values())
+        raise InputError(f"{titles}: have no dataset in common ({first_datasets} against {second_datasets})")
     if not any(contest.metrics for contest in compared):
         raise InputError(f"{titles}: have no metric in common")
     return compared
@@ -210,7 +210,7 @@ def _contests_between_runs(first: RunFolder, second: RunFolder, metrics: Sequenc
 def _contest_on_common_pairs(
     data: ScoredDataset, other: ScoredDataset, matched: Match, metrics: Sequence[str], titles: Sequence[str]
 ) -> Contest:
-    """Return the comparison of each metric with itself in another run, on the pairs that both runs have.
+    """Return the scores of each metric in two runs as a contest, on the pairs that both runs have.
 
     Args:
         data, other: the dataset in the first and in the second run.
@@ -223,10 +223,10 @@ def _contest_on_common_pairs(
     scores: dict[str, Floats] = {}
     for title, side in zip(titles, (first, second), strict=True):
         for name in names:
-            scores[f"{name} [{title}]"] = side.oriented(name)
+            scores[f"{name} [{title}]"] = side.oriented_scores(name)
     notes = []
-    if not matched.same:
-        notes.append(f"not the same data: {matched.differs}; labels of {titles[0]}")
+    if not matched.is_identical:
+        notes.append(f"not the same data: {matched.difference}; labels of {titles[0]}")
     for name in metrics or dict.fromkeys([*data.scores, *other.scores]):
         if name not in names:
             notes.append(f"{name} has scores in one of the runs alone")
@@ -266,12 +266,12 @@ def compare_metrics(
     data = contest.data
     compared: list[ComparedMetrics] = []
     for bucket in used_buckets(data, buckets):
-        pairs = data.within(bucket, settings.seed)
+        pairs = data.pairs_in_bucket(bucket, settings.seed)
         differences = compare_all(
             {name: pairs.take(scores) for name, scores in contest.scores.items()},
             pairs.labels,
             statistics=settings.statistics,
-            permutations=settings.permutations_for(len(contest.metric_pairs), len(pairs)),
+            permutations=settings.permutation_count(len(contest.metric_pairs), len(pairs)),
             resamples=settings.resamples,
             interval=settings.interval,
             confidence=settings.confidence,
@@ -280,16 +280,16 @@ def compare_metrics(
             metric_pairs=contest.metric_pairs,
             advance=advance,
         )
-        where = (data.name, data.facts.split, bucket)
+        place = (data.name, data.facts.split, bucket)
         for index, _ in enumerate(settings.statistics):
             of_statistic = {names: by_statistic[index] for names, by_statistic in differences.items()}
-            compared += _corrected_differences(where, of_statistic, settings)
+            compared += _corrected_differences(place, of_statistic, settings)
     return compared
 
 
 def used_buckets(data: ScoredDataset, buckets: Sequence[str] = ()) -> list[str]:
     """Return the names of the non-empty buckets of a dataset; only those in *buckets* unless it is empty."""
-    return [name for name, inside in data.buckets.items() if inside.any() and (not buckets or name in buckets)]
+    return [name for name, mask in data.buckets.items() if mask.any() and (not buckets or name in buckets)]
 
 
 def check_buckets(datasets: Sequence[ScoredDataset], buckets: Sequence[str]) -> None:
@@ -301,24 +301,28 @@ def check_buckets(datasets: Sequence[ScoredDataset], buckets: Sequence[str]) -> 
 
 
 def _corrected_differences(
-    where: tuple[str, str, str], differences: Mapping[MetricPair, Difference], settings: PermutationTests
+    place: tuple[str, str, str], differences: Mapping[MetricPair, Difference], settings: PermutationTests
 ) -> Iterator[ComparedMetrics]:
     """Yield the comparison of each metric pair of a bucket by one coefficient, with corrected p-values and verdict.
 
     Args:
-        where: the names of dataset, split and bucket.
+        place: the names of dataset, split and bucket.
         differences: the differences in the coefficient, by metric pair.
         settings: the settings of the tests.
     """
+    dataset, split, bucket = place
     family = list(differences.values())
     jackknife = _corrected_p_values([difference.p_jackknife for difference in family], settings)
     permutation = _corrected_p_values([difference.p_permutation for difference in family], settings)
     williams = _corrected_p_values([difference.p_williams for difference in family], settings)
-    level = settings.first_level(sum(p is not None for p in jackknife))
-    for index, (names, difference) in enumerate(differences.items()):
+    level = settings.smallest_p_level(sum(p is not None for p in jackknife))
+    for index, ((first, second), difference) in enumerate(differences.items()):
         yield ComparedMetrics(
-            *where,
-            *names,
+            dataset,
+            split,
+            bucket,
+            first,
+            second,
             difference,
             p_jackknife=jackknife[index],
             p_permutation=permutation[index],
@@ -331,10 +335,11 @@ def _corrected_differences(
 def _corrected_p_values(p_values: Sequence[float | None], settings: PermutationTests) -> list[float | None]:
     """Return p-values corrected for their number; None for a test that was not made."""
     numbers = np.array([np.nan if p is None else p for p in p_values])
-    return [None if np.isnan(p) else float(p) for p in adjust(numbers, settings.correction)]
+    return [None if np.isnan(p) else float(p) for p in adjust_p_values(numbers, settings.correction)]
 
 
 def _verdict(value: float | None, p: float | None, settings: PermutationTests) -> Verdict:
+    """Return which score is better by a difference, first minus second, and its corrected p-value."""
     if value is None:
         return "undefined"
     if value == 0 or not settings.rejects(p):

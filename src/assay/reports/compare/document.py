@@ -14,7 +14,7 @@ from assay.reports.settings import CORRECTIONS, PermutationTests
 from assay.reports.sheets import Column, Document, Sheet
 from assay.statistics.agreement import LabelUnits, agreement
 from assay.statistics.cells import Labels
-from assay.statistics.coefficients import MIN_INFLUENCE_PAIRS, is_by_influence, is_permuted, symbol_of
+from assay.statistics.coefficients import MIN_INFLUENCE_PAIRS, has_permutation_tests, is_by_influence, symbol_of
 from assay.statistics.comparison import POWER
 from assay.statistics.draws import MetricPair
 
@@ -54,14 +54,14 @@ def disagreements(contest: Contest, names: MetricPair, limit: int, buckets: Sequ
     from scipy.stats import rankdata
 
     first, second = (contest.scores[name] for name in names)
-    inside = np.any([contest.data.buckets[bucket] for bucket in buckets], axis=0)
-    rows = np.flatnonzero(inside & np.isfinite(first) & np.isfinite(second))
+    in_buckets = np.any([contest.data.buckets[bucket] for bucket in buckets], axis=0)
+    rows = np.flatnonzero(in_buckets & np.isfinite(first) & np.isfinite(second))
     labels = contest.data.labels[rows]
     first_ranks, second_ranks, label_ranks = rankdata(first[rows]), rankdata(second[rows]), rankdata(labels)
-    apart = np.abs(first_ranks - second_ranks)
+    distances = np.abs(first_ranks - second_ranks)
     farthest = []
-    for position in np.argsort(-apart, kind="stable")[:limit]:
-        if apart[position]:
+    for position in np.argsort(-distances, kind="stable")[:limit]:
+        if distances[position]:
             row = int(rows[position])
             scores = float(first[row]), float(second[row])
             ranks = float(first_ranks[position]), float(second_ranks[position])
@@ -74,7 +74,7 @@ def disagreements(contest: Contest, names: MetricPair, limit: int, buckets: Sequ
 FEW_UNITS = 50
 
 
-def remarks(
+def _bucket_notes(
     contest: Contest,
     bucket: str,
     rows: Sequence[ComparedMetrics],
@@ -93,12 +93,12 @@ def remarks(
     lines = [line for row in rows for line in _notes_on_difference(contest, row, letters)]
     units, unit = _unit_count(contest, bucket)
     n = int(contest.data.buckets[bucket].sum())
-    if settings.permutations and not is_permuted(settings.interval, n):
+    if settings.permutations and not has_permutation_tests(settings.interval, n):
         lines.append(
             f"no p perm. from {MIN_INFLUENCE_PAIRS:,} pairs on, where it takes long; --interval bootstrap draws it"
         )
     else:
-        lines += _fewest_exchanges(units, unit, len(contest.metric_pairs), settings)
+        lines += _permutation_limit_notes(units, unit, len(contest.metric_pairs), settings)
     if units < FEW_UNITS:
         lines.append(f"{units:,} {unit}, fewer than {FEW_UNITS}: only large differences can be shown, see detectable")
     reservation = _label_units(contest, bucket).reservation
@@ -109,9 +109,9 @@ def remarks(
     return list(dict.fromkeys(lines))
 
 
-def _fewest_exchanges(units: int, unit: str, metric_pairs: int, settings: PermutationTests) -> list[str]:
+def _permutation_limit_notes(units: int, unit: str, metric_pairs: int, settings: PermutationTests) -> list[str]:
     """Return a note on the smallest possible p-value of the permutation test, if the units limit it, not the draws."""
-    draws, smallest = settings.permutations_for(metric_pairs), 2.0 ** (1 - units)
+    draws, smallest = settings.permutation_count(metric_pairs), 2.0 ** (1 - units)
     if not draws or smallest <= 1 / (1 + draws):
         return []
     line = f"{units} {unit} can be exchanged in 2^{units} = {2**units:,} ways, two of which leave the size of a "
@@ -123,25 +123,28 @@ def _fewest_exchanges(units: int, unit: str, metric_pairs: int, settings: Permut
 
 def _unit_count(contest: Contest, bucket: str) -> tuple[int, str]:
     """Return the number of resampled units in a bucket, and their plural noun: pairs or groups."""
-    inside = contest.data.buckets[bucket]
+    in_bucket = contest.data.buckets[bucket]
     groups = contest.data.groups
-    return (int(inside.sum()), "pairs") if groups is None else (len(np.unique(groups[inside])), "groups")
+    if groups is None:
+        return int(in_bucket.sum()), "pairs"
+    return len(np.unique(groups[in_bucket])), "groups"
 
 
 def _label_units(contest: Contest, bucket: str) -> LabelUnits:
     """Return the number of pairs, or groups, with each label in a bucket."""
-    inside, groups = contest.data.buckets[bucket], contest.data.groups
-    return LabelUnits.of(Labels.of(contest.data.labels[inside]), None if groups is None else groups[inside])
+    in_bucket, groups = contest.data.buckets[bucket], contest.data.groups
+    return LabelUnits.of(Labels.of(contest.data.labels[in_bucket]), None if groups is None else groups[in_bucket])
 
 
 def _notes_on_difference(contest: Contest, row: ComparedMetrics, letters: Mapping[str, str]) -> list[str]:
     """Return the notes on one difference: caveats, the reason why it is undefined, or that all scores are equal."""
     difference, names = row.difference, (row.first, row.second)
     pair = f"{letters[row.first]}, {letters[row.second]}"
+    # without pairs there is nothing else to say
     if not difference.n:
         return [f"{pair}: {difference.note}"]
-    inside, groups = contest.data.buckets[row.bucket], contest.data.groups
-    scores = np.where(inside, [contest.scores[name] for name in names], np.nan)
+    in_bucket, groups = contest.data.buckets[row.bucket], contest.data.groups
+    scores = np.where(in_bucket, [contest.scores[name] for name in names], np.nan)
     known = np.isfinite(scores).all(axis=0)
     lines = []
     if difference.value is None:
@@ -189,10 +192,10 @@ _PAIR_HEADS = (
 )
 
 
-def document(
+def to_document(
     compared: Sequence[tuple[Contest, Sequence[ComparedMetrics]]], settings: PermutationTests, pairs: int
 ) -> Document:
-    """Return comparisons as a document, with one sheet per bucket.
+    """Return comparisons as a document: one sheet per bucket, and one per metric pair with pairs of texts.
 
     Args:
         compared: the contests and their comparisons.
@@ -208,10 +211,12 @@ def document(
         for bucket in buckets:
             of_bucket = [row for row in rows if row.bucket == bucket]
             notes = list(contest.notes) if bucket == buckets[0] else []
-            notes += remarks(contest, bucket, of_bucket, letters, settings)
+            notes += _bucket_notes(contest, bucket, of_bucket, letters, settings)
             sheets.append(_bucket_sheet(contest, bucket, of_bucket, letters, notes))
         records += [_record_of_comparison(row) for row in rows]
-        for names in contest.metric_pairs if pairs else ():
+        if not pairs:
+            continue
+        for names in contest.metric_pairs:
             shown = disagreements(contest, names, pairs, buckets)
             sheets.append(_pairs_sheet(contest, names, shown))
             farthest += [_pair_record(contest, names, disagreement) for disagreement in shown]
@@ -232,18 +237,18 @@ def _method_notes(settings: PermutationTests, metric_pairs: int, sizes: Sequence
     """
     level = f"{settings.level:.2g}"
     by_influence = [is_by_influence(settings.interval, n) for n in sizes]
-    ways = []
+    interval_methods = []
     if not all(by_influence) or not sizes:
-        ways.append(f"of the paired bootstrap ({settings.resamples:,} resamples, expanded percentile)")
+        interval_methods.append(f"of the paired bootstrap ({settings.resamples:,} resamples, expanded percentile)")
     if any(by_influence):
         size = f", of {MIN_INFLUENCE_PAIRS:,} pairs and more" if settings.interval == "auto" else ""
-        ways.append(f"from the influence of each pair or group (Student's t{size})")
+        interval_methods.append(f"from the influence of each pair or group (Student's t{size})")
     interval = (
-        f"difference: first less second, with the {percent(settings.confidence)} interval {', or '.join(ways)}, which "
-        "is of one metric pair and not corrected"
+        f"difference: first less second, with the {percent(settings.confidence)} interval "
+        f"{', or '.join(interval_methods)}, which is of one metric pair and not corrected"
     )
-    is_drawn = any(is_permuted(settings.interval, n) for n in sizes) or not sizes
-    draws = settings.permutations_for(metric_pairs) if is_drawn else 0
+    is_drawn = any(has_permutation_tests(settings.interval, n) for n in sizes) or not sizes
+    draws = settings.permutation_count(metric_pairs) if is_drawn else 0
     permutation = f"p perm.: permutation of the paired scores (PERM-BOTH, {draws:,} draws); " if draws else ""
     tests = (
         "p jack.: t-test of the difference over its jackknife standard error, from the values without each pair or "
@@ -255,13 +260,14 @@ def _method_notes(settings: PermutationTests, metric_pairs: int, sizes: Sequence
         f"so many pairs would have shown by it with probability {short(POWER, 1)}, as the smallest p-value of the "
         "bucket, hence at the level that the correction asks of that one"
     )
-    disagreeing = (
+    disagreement = (
         "p perm. answers another question: it supposes that, without a difference, the standardised scores of the two "
         "metrics could be exchanged pair by pair. Where many pairs share one score, such as 0, exchanges break these "
         "ties, and it misses differences of ranks; where the two have scores of another shape, it sees differences of "
         "Pearson's r that are none"
     )
-    return [interval, tests, power, disagreeing] if draws else [interval, tests, power]
+    # without drawn permutations there is no second test to disagree with
+    return [interval, tests, power, disagreement] if draws else [interval, tests, power]
 
 
 def _letters_of_scores(contest: Contest) -> dict[str, str]:
@@ -275,6 +281,7 @@ def _letters_of_scores(contest: Contest) -> dict[str, str]:
 def _bucket_sheet(
     contest: Contest, bucket: str, rows: Sequence[ComparedMetrics], letters: dict[str, str], notes: Sequence[str]
 ) -> Sheet:
+    """Return the table of the comparisons in a bucket, with the letters of the scores explained above it."""
     n = max(row.difference.n for row in rows)
     legend = ", ".join(f"{letter} {name}" for name, letter in letters.items())
     return Sheet(
@@ -287,6 +294,7 @@ def _bucket_sheet(
 
 
 def _cells_of_row(row: ComparedMetrics, letters: dict[str, str]) -> list[str]:
+    """Return the texts of one comparison in the order of the columns."""
     difference = row.difference
     value = "–" if difference.value is None else short(difference.value, 3)
     if difference.low is not None and difference.high is not None:
@@ -295,22 +303,23 @@ def _cells_of_row(row: ComparedMetrics, letters: dict[str, str]) -> list[str]:
     return [
         f"{first} − {second}",
         symbol_of(difference.statistic),
-        _none_if_nan(difference.first),
-        _none_if_nan(difference.second),
+        _number_text(difference.first),
+        _number_text(difference.second),
         value,
         p_value(row.p_jackknife),
         p_value(row.p_permutation),
         p_value(row.p_williams),
-        _none_if_nan(row.detectable),
+        _number_text(row.detectable),
         {"first": first, "second": second, "cannot be told apart": "?", "undefined": "–"}[row.verdict],
     ]
 
 
-def _none_if_nan(value: float | None) -> str:
+def _number_text(value: float | None) -> str:
     return "–" if value is None else short(value, 3)
 
 
 def _record_of_comparison(row: ComparedMetrics) -> dict[str, Any]:
+    """Return the flat record of one comparison, with the p-values as computed and as corrected."""
     difference = row.difference
     return {
         "dataset": row.dataset,
@@ -339,7 +348,7 @@ def _record_of_comparison(row: ComparedMetrics) -> dict[str, Any]:
 
 
 def _pairs_sheet(contest: Contest, names: MetricPair, shown: Sequence[Disagreement]) -> Sheet:
-    """Return the table of the text pairs that two metrics rank most differently; with questions if any."""
+    """Return the table of the pairs of texts that two metrics rank most differently, with questions if any."""
     title = f"{contest.data.title}: where {names[0]} and {names[1]} differ most"
     if not shown:
         return Sheet(title, (), (), facts=("nowhere: every pair that has both scores has the same rank under both",))
@@ -366,6 +375,7 @@ def _pairs_sheet(contest: Contest, names: MetricPair, shown: Sequence[Disagreeme
 
 
 def _pair_record(contest: Contest, names: MetricPair, pair: Disagreement) -> dict[str, Any]:
+    """Return the flat record of one pair of texts, with its scores and ranks by both metrics."""
     return {
         "dataset": contest.data.name,
         "pair_id": contest.data.table.column("pair_id")[pair.row].as_py(),

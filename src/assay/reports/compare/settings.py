@@ -13,7 +13,7 @@ class CompareSettings(MetricsOfRun, BucketsOfRun, PermutationTests, WithProgress
     """What of one or two runs is compared, and how.
 
     Raises:
-        InputError: a value outside its range.
+        InputError: a value is out of its range.
     """
 
     pairs: int | None = setting(

@@ -12,15 +12,16 @@ from assay.errors import InputError
 from assay.manifest import BucketRecord, MetricRecord
 from assay.reports.categories.vocabulary import LAST_RESORTS
 from assay.reports.data import ALL, ScoredDataset
-from assay.reports.errors.categories import Share, ratio_intervals, tag_all
+from assay.reports.errors.categories import Share, categorise_pairs, ratio_intervals
 from assay.reports.errors.divergence import Divergence
 from assay.reports.folder import RunFolder
-from assay.reports.leaderboard.board import Filters, Joined, Line, boards, join, missing_metrics
+from assay.reports.leaderboard.board import Filters, JoinedDataset, Line, boards, join_runs, missing_metrics
 from assay.reports.page.settings import PageSettings
 from assay.reports.recommend import Advice, Limits, advise_on
 from assay.reports.settings import PairedTests
+from assay.reports.thresholds.document import error_share
 from assay.reports.thresholds.intervals import Value
-from assay.reports.thresholds.planning import DatasetThresholds, find_thresholds, read_positive
+from assay.reports.thresholds.planning import DatasetThresholds, find_thresholds, positive_labels_of
 from assay.reports.thresholds.settings import Criterion, ThresholdSettings
 from assay.reports.thresholds.study import Decision
 from assay.statistics.agreement import agreement
@@ -32,18 +33,18 @@ NO_COMMON_WORD = "f1=0"
 #: The most parts with more errors that the page names.
 MAX_PARTS = 3
 #: The fewest pairs of such a part.
-FEWEST = 20
+MIN_PART_PAIRS = 20
 #: The most pairs for which error categories are assigned.
 MAX_TAGGED_PAIRS = 10_000
 
 
 @dataclass(frozen=True)
-class YesNo:
+class YesNoDecisions:
     """The decisions of the recommended metric by the threshold that ``assay thresholds`` learns.
 
     Attributes:
         settings: the settings with which the threshold was learned.
-        subject: the labels that mean yes, the division of the pairs, and notes.
+        subject: the rule for the positive class (yes), the division of the pairs, and notes.
         decision: the thresholds and measures.
         rows: the row indices of the tested pairs, shape (m,).
         wrong: the mask of the pairs that were decided differently from people, by thresholds learned on other pairs,
@@ -57,21 +58,23 @@ class YesNo:
     wrong: NDArray[np.bool_]
 
     @property
-    def rises(self) -> bool:
-        """Whether a higher score means yes."""
+    def is_rising(self) -> bool:
+        """Whether a higher score means yes, the positive class."""
         (metric,) = self.subject.decisions
         return self.subject.rising[metric]
 
     @property
     def share_wrong(self) -> Value:
         """The share of wrong decisions on held-out pairs, with its interval."""
-        right = self.decision.tested["accuracy"]
-        value, low, high = (None if end is None else 1 - end for end in (right.value, right.high, right.low))
-        return Value(value, low, high)
+        return error_share(self.decision.tested["accuracy"])
 
     @property
     def counts(self) -> dict[str, int]:
-        """The confusion matrix of the tested pairs: hits, misses, alarms (false positives), rests (true negatives)."""
+        """The numbers of tested pairs by kind of decision.
+
+        They are the true positives (``hits``), false negatives (``misses``), false positives (``alarms``) and true
+        negatives (``rests``).
+        """
         called_yes = self.decision.decided[:, 0]
         wrong = self.wrong[self.rows]
         return {
@@ -88,7 +91,7 @@ class Part:
 
     Attributes:
         name: the name of the bucket, or the displayed name of the category.
-        found_by: who assigned the category, people or simple rules; empty for a bucket of the run.
+        found_by: who assigned pairs to the category, people or simple rules; empty for a bucket of the run.
         wrong: the share of wrong decisions on the part.
         low, high: the interval of the ratio of that share to the share on all pairs; None without one.
     """
@@ -117,7 +120,7 @@ class Choice:
     line: Line
     record: MetricRecord
     order: Value
-    yes_no: YesNo | None
+    yes_no: YesNoDecisions | None
     why_no_threshold: str
     parts: Sequence[Part]
     without_common_word: Part | None
@@ -150,7 +153,7 @@ class Evidence:
     missing: Sequence[str]
 
     @property
-    def bucket(self) -> BucketRecord | None:
+    def all_pairs_bucket(self) -> BucketRecord | None:
         """The manifest entry of the bucket of all pairs; None if there is none."""
         for bucket in self.run.manifest.buckets:
             if (bucket.dataset, bucket.bucket) == (self.data.name, ALL):
@@ -169,10 +172,10 @@ def gather_evidence(run: RunFolder, settings: PageSettings) -> Evidence:
     data = joined.data
     by = deciding_statistic([have_two_values(data.labels)])
     tests = PairedTests(statistics=(by,))
-    wanted = [name for name in (ALL, NO_COMMON_WORD) if name in data.buckets and data.buckets[name].any()]
-    limits = Limits.of(settings.budget, settings.max_price)
-    advice = advise_on(joined, boards([joined], tests, by=by, buckets=wanted), limits, by, tests)
-    use = advice[0].use
+    buckets = [name for name in (ALL, NO_COMMON_WORD) if name in data.buckets and data.buckets[name].any()]
+    limits = Limits.parse(settings.budget, settings.max_price)
+    advice = advise_on(joined, boards([joined], tests, by=by, buckets=buckets), limits, by, tests)
+    recommended = advice[0].recommended
     return Evidence(
         run=run,
         data=data,
@@ -181,55 +184,56 @@ def gather_evidence(run: RunFolder, settings: PageSettings) -> Evidence:
         advice=advice[0],
         advice_without_common_word=advice[1] if len(advice) > 1 else None,
         compared=len(joined.scores),
-        choice=None if use is None else _choice_of_metric(run, data, use, settings, tests),
+        choice=None if recommended is None else _choice_of_metric(run, data, recommended, settings, tests),
         missing=missing_metrics([run]),
     )
 
 
 def _choice_of_metric(
-    run: RunFolder, data: ScoredDataset, use: Line, settings: PageSettings, tests: PairedTests
+    run: RunFolder, data: ScoredDataset, line: Line, settings: PageSettings, tests: PairedTests
 ) -> Choice:
     """Return the recommended metric with its order, decisions and errors.
 
     Args:
         run: the run.
         data: the dataset.
-        use: the recommended metric.
+        line: the line of the recommended metric on the board of all pairs.
         settings: the settings of the page.
         tests: the settings of intervals.
     """
-    yes_no, why = _decisions_by_threshold(run, data, use.metric, settings)
+    yes_no, why_no_threshold = _decisions_by_threshold(run, data, line.metric, settings)
     parts: list[Part] = []
     if yes_no is not None:
         masks = {name: mask for name, mask in data.buckets.items() if name != ALL and mask.any()}
         parts = _error_shares_by_part(data, yes_no, masks, tests)
         if settings.categories and len(data) <= MAX_TAGGED_PAIRS:
-            tagged = tag_all(data)
-            masks = {tagged.labels[name]: mask for name, mask in tagged.masks.items() if name not in LAST_RESORTS}
-            by_people = any(category.source == "people" for categories in tagged.categories for category in categories)
-            parts += _error_shares_by_part(
-                data, yes_no, masks, tests, found_by="people" if by_people else "simple rules"
-            )
+            parts += _error_shares_by_category(data, yes_no, tests)
     without_common_word = next((part for part in parts if part.name == NO_COMMON_WORD), None)
     worse = []
     for part in parts:
-        if part is not without_common_word and part.wrong.of >= FEWEST and part.low is not None and part.low > 1:
+        if (
+            part is not without_common_word
+            and part.wrong.of >= MIN_PART_PAIRS
+            and part.low is not None
+            and part.low > 1
+        ):
             worse.append(part)
     return Choice(
-        line=use,
-        record=data.metrics[use.metric],
-        order=_share_in_order(data, use.metric, tests),
+        line=line,
+        record=data.metrics[line.metric],
+        order=_share_in_order(data, line.metric, tests),
         yes_no=yes_no,
-        why_no_threshold=why,
+        why_no_threshold=why_no_threshold,
         parts=sorted(worse, key=lambda part: -(part.wrong.value or 0.0))[:MAX_PARTS],
         without_common_word=without_common_word,
     )
 
 
-def _only_dataset(run: RunFolder, settings: PageSettings) -> Joined:
+def _only_dataset(run: RunFolder, settings: PageSettings) -> JoinedDataset:
+    """Return the only dataset that the settings choose; raise InputError if there are several, or no scores."""
     if not run.manifest.has_scores:
         raise InputError(f"{run.title}: no metric gave scores: {'; '.join(missing_metrics([run]))}")
-    joined = join([run], Filters(datasets=tuple(settings.datasets)))
+    joined = join_runs([run], Filters(datasets=tuple(settings.datasets)))
     if len(joined) > 1:
         names = [dataset.data.name for dataset in joined]
         raise InputError(
@@ -244,10 +248,10 @@ def _share_in_order(data: ScoredDataset, metric: str, tests: PairedTests) -> Val
 
     It is (1 + D) / 2 with Somers' D, which is the AUC if labels have two values.
     """
-    pairs = data.within(ALL, tests.seed)
+    pairs = data.pairs_in_bucket(ALL, tests.seed)
     two_values = have_two_values(pairs.labels)
     (estimate,) = agreement(
-        {metric: data.oriented(metric)},
+        {metric: data.oriented_scores(metric)},
         pairs.labels,
         statistics=("auc" if two_values else "somers-d",),
         resamples=tests.resamples,
@@ -256,44 +260,59 @@ def _share_in_order(data: ScoredDataset, metric: str, tests: PairedTests) -> Val
         groups=pairs.groups,
         interval=tests.interval,
     )
-    ends = (estimate.value, estimate.low, estimate.high)
-    return Value(*ends) if two_values else Value(*(None if end is None else (1 + end) / 2 for end in ends))
+    numbers = (estimate.value, estimate.low, estimate.high)
+    if two_values:
+        return Value(*numbers)
+    return Value(*(None if number is None else (1 + number) / 2 for number in numbers))
 
 
 def _decisions_by_threshold(
     run: RunFolder, data: ScoredDataset, metric: str, settings: PageSettings
-) -> tuple[YesNo | None, str]:
+) -> tuple[YesNoDecisions | None, str]:
     """Return the decisions of a metric and an empty string; or None and a sentence on why there are none.
 
     Raises:
-        InputError: the rule for yes cannot be read, or it leaves only one class.
+        InputError: the rule for the positive class cannot be parsed, or it leaves only one class.
     """
     if settings.positive is None and not have_two_values(data.labels):
-        several = len(np.unique(data.labels))
-        if several < 2:
+        label_count = len(np.unique(data.labels))
+        if label_count < 2:
             return None, "All pairs have the same label, so there is nothing to tell apart."
         lowest, highest = data.labels.min(), data.labels.max()
         return None, (
-            f"The labels have {several} values from {lowest:g} to {highest:g}, and nobody has said from which one on a "
-            f"pair counts as yes. With --positive 'label>={highest:g}', or another label, this page names a threshold "
-            "and the errors to expect."
+            f"The labels have {label_count} values from {lowest:g} to {highest:g}, and nobody has said from which one "
+            f"on a pair counts as yes. With --positive 'label>={highest:g}', or another label, this page names a "
+            "threshold and the errors to expect."
         )
     criterion = settings.values_of(Criterion)
-    for_metric = ThresholdSettings(metrics=(metric,), datasets=(data.name,), **criterion)
-    _, positive = read_positive(data, settings.positive)
+    threshold_settings = ThresholdSettings(metrics=(metric,), datasets=(data.name,), **criterion)
+    _, positive = positive_labels_of(data, settings.positive)
     try:
-        (subject,) = find_thresholds(run, for_metric)
+        (subject,) = find_thresholds(run, threshold_settings)
     except InputError as error:
         return None, f"No threshold could be learned from these pairs: {error}."
     decision = subject.decisions[metric]
     rows = np.flatnonzero(np.isfinite(data.scores[metric]))
     wrong = np.zeros(len(data), dtype=bool)
     wrong[rows] = decision.decided[:, 0] != positive[rows]
-    return YesNo(for_metric, subject, decision, rows, wrong), ""
+    return YesNoDecisions(threshold_settings, subject, decision, rows, wrong), ""
+
+
+def _error_shares_by_category(data: ScoredDataset, yes_no: YesNoDecisions, tests: PairedTests) -> list[Part]:
+    """Return the share of wrong decisions in each error category with tested pairs, but for the last resorts."""
+    tagged = categorise_pairs(data)
+    masks = {tagged.labels[name]: mask for name, mask in tagged.masks.items() if name not in LAST_RESORTS}
+    sources = {category.source for categories in tagged.categories for category in categories}
+    found_by = "people" if "people" in sources else "simple rules"
+    return _error_shares_by_part(data, yes_no, masks, tests, found_by)
 
 
 def _error_shares_by_part(
-    data: ScoredDataset, yes_no: YesNo, masks: Mapping[str, NDArray[np.bool_]], tests: PairedTests, found_by: str = ""
+    data: ScoredDataset,
+    yes_no: YesNoDecisions,
+    masks: Mapping[str, NDArray[np.bool_]],
+    tests: PairedTests,
+    found_by: str = "",
 ) -> list[Part]:
     """Return the share of wrong decisions on each part with tested pairs.
 
@@ -307,13 +326,22 @@ def _error_shares_by_part(
     tested = np.zeros(len(data), dtype=bool)
     tested[yes_no.rows] = True
     rows = np.flatnonzero(yes_no.wrong)
-    wrong = Divergence("", "threshold", "", rows, np.zeros(len(rows)), np.zeros(len(rows), dtype=bool), tested)
+    # of the divergence, the intervals use the wrong rows and the tested pairs alone
+    wrong = Divergence(
+        metric="",
+        by="threshold",
+        condition="",
+        rows=rows,
+        distances=np.zeros(len(rows)),
+        too_low=np.zeros(len(rows), dtype=bool),
+        considered=tested,
+    )
     seed = seed_of(tests.seed, data.name, data.facts.split, ALL)
     intervals = ratio_intervals(masks, wrong, data.groups, tests, seed)
     parts = []
     for name, mask in masks.items():
         low, high = intervals.get(name, (None, None))
-        share = Share.count_in(yes_no.wrong, mask & tested, tests.confidence)
+        share = Share.from_masks(yes_no.wrong, mask & tested, tests.confidence)
         if share.of:
             parts.append(Part(name, found_by, share, low, high))
     return parts

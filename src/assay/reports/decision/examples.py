@@ -15,7 +15,7 @@ from assay.reports.errors.divergence import find_divergence
 from assay.reports.errors.settings import Rule
 from assay.reports.layout import label_texts
 from assay.reports.thresholds.measures import decide
-from assay.reports.thresholds.planning import read_positive
+from assay.reports.thresholds.planning import positive_labels_of
 from assay.statistics.resampling import seed_of
 
 #: The number of examples of each kind.
@@ -45,7 +45,7 @@ def judgements(data: ScoredDataset, choice: Choice) -> dict[str, list[Judgement]
     :data:`NEAR`.
     """
     metric, yes_no = choice.line.metric, choice.yes_no
-    scores = data.oriented(metric)
+    scores = data.oriented_scores(metric)
     known = np.isfinite(scores)
     if yes_no is None:
         verb = "Ranked"
@@ -53,7 +53,7 @@ def judgements(data: ScoredDataset, choice: Choice) -> dict[str, list[Judgement]
         wrong = [find_divergence(data, metric, Rule(by="rank")).mask]
     else:
         verb = "Judged"
-        _, positive = read_positive(data, yes_no.settings.positive)
+        _, positive = positive_labels_of(data, yes_no.settings.positive)
         called_yes = decide(scores, yes_no.decision.deployed)
         as_people = called_yes == positive
         right = [known & as_people & called_yes, known & as_people & ~called_yes]
@@ -72,12 +72,12 @@ def _draw_examples(data: ScoredDataset, masks: Sequence[NDArray[np.bool_]], seen
     Pairs whose candidate or group is in *seen* are skipped; those of the returned rows are added to it.
     """
     rng = np.random.default_rng(seed_of(0, data.name, data.facts.split, ALL))
-    waiting = [list(rng.permutation(np.flatnonzero(mask))) for mask in masks]
+    queues = [list(rng.permutation(np.flatnonzero(mask))) for mask in masks]
     candidates = data.table.column("candidate").to_pylist()
     rows: list[int] = []
     turn = 0
-    while len(rows) < EXAMPLES and any(waiting):
-        queue = waiting[turn % len(waiting)]
+    while len(rows) < EXAMPLES and any(queues):
+        queue = queues[turn % len(queues)]
         turn += 1
         while queue:
             row = int(queue.pop())
@@ -101,23 +101,24 @@ def _judgement(data: ScoredDataset, choice: Choice, row: int) -> Judgement:
     if yes_no is None:
         people = f"label {people}"
     else:
-        positive = bool(read_positive(data, yes_no.settings.positive)[1][row])
-        called = data.oriented(metric)[row] >= yes_no.decision.deployed
-        people = f"{'yes' if positive else 'no'} (label {people})"
-        verdict = f"{'yes' if called else 'no'} ({verdict})"
+        positive = bool(positive_labels_of(data, yes_no.settings.positive)[1][row])
+        decided = bool(data.oriented_scores(metric)[row] >= yes_no.decision.deployed)
+        words = {True: "yes", False: "no"}
+        people = f"{words[positive]} (label {people})"
+        verdict = f"{words[decided]} ({verdict})"
     return Judgement(
-        truncated(texts["question"], _QUESTION),
-        truncated(texts["reference"], _TEXT),
-        truncated(texts["candidate"], _TEXT),
+        one_line_excerpt(texts["question"], _QUESTION),
+        one_line_excerpt(texts["reference"], _TEXT),
+        one_line_excerpt(texts["candidate"], _TEXT),
         people,
         verdict,
     )
 
 
-def truncated(text: str, most: int) -> str:
-    """Return a text on character line, cut to *most* characters, with invisible characters as their code points."""
+def one_line_excerpt(text: str, max_length: int) -> str:
+    """Return a text on one line, cut to *max_length* characters, with invisible characters as their code points."""
     line = " ".join(text.split())
-    cut = line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
+    cut = line if len(line) <= max_length else f"{line[: max_length - 1].rstrip()}…"
     return "".join(f"[U+{ord(character):04X}]" if _is_invisible(character) else character for character in cut)
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 
 from assay.reports.decision.evidence import NO_COMMON_WORD, Choice, Evidence, Part
-from assay.reports.decision.phrases import joined, share_words, two_digits, with_short_names
+from assay.reports.decision.phrases import join_names, percent_text, shorten_metric_names, two_digit_text
 from assay.reports.layout import Cell, money, short
 from assay.reports.leaderboard.board import Line
 from assay.reports.page.parts import typographic_condition
@@ -30,7 +30,23 @@ def sentences_on_certainty(evidence: Evidence, settings: PageSettings, names: Ma
         names: the short names of metrics.
     """
     advice = evidence.advice
-    use, highest = advice.use, advice.highest
+    yield from _comparison_sentences(evidence, names)
+    yield from _limit_sentences(evidence, settings, names)
+    if advice.settling_plan is not None:
+        yield labels_needed_sentence(advice.settling_plan, names, evidence.data.facts.n)
+    if advice.recommended is not None and advice.warning:
+        yield f"Caution: {shorten_metric_names(advice.warning, names)}."
+    if evidence.missing:
+        yield f"Not compared, because they lack scores: {shorten_metric_names('; '.join(evidence.missing), names)}."
+    for hint in (*evidence.data.facts.hints, evidence.data.facts.grouping):
+        if hint:
+            yield f"A hint on the data: {hint}."
+
+
+def _comparison_sentences(evidence: Evidence, names: Mapping[str, str]) -> Iterator[str]:
+    """Yield sentences on whether the recommended metric is better than others by more than chance."""
+    advice = evidence.advice
+    use, highest = advice.recommended, advice.highest
     if evidence.compared == 1:
         yield "There was nothing to choose from: the run has one metric. Whether another one does better is not known."
     elif use is not None and highest is not None:
@@ -42,13 +58,19 @@ def sentences_on_certainty(evidence: Evidence, settings: PageSettings, names: Ma
                 f"{first} has the higher value on these pairs ({values}), but the difference may be chance, and "
                 f"{_advantage_over_highest(name, use, first, highest)}, take {first}."
             )
-        others = [names[line.metric] for line in advice.alike if line is not use and line is not highest]
+        others = [names[line.metric] for line in advice.contenders if line is not use and line is not highest]
         if others:
-            some = joined(others if len(others) < 6 else [*others[:5], f"{len(others) - 5} others"])
-            yield f"These pairs cannot tell {name} from {some}{' either' if use is not highest else ''}."
+            some = join_names(others if len(others) < 6 else [*others[:5], f"{len(others) - 5} others"])
+            either = " either" if use is not highest else ""
+            yield f"These pairs cannot tell {name} from {some}{either}."
         elif use is highest and not (advice.too_slow or advice.too_expensive or advice.unknown):
             others_text = _other_metrics(evidence.compared - 1)
             yield f"It agrees with people better than {others_text}, by more than chance explains."
+
+
+def _limit_sentences(evidence: Evidence, settings: PageSettings, names: Mapping[str, str]) -> Iterator[str]:
+    """Yield sentences on metrics with a higher value that exceed the limit of time or price, or may exceed it."""
+    advice = evidence.advice
     price = ""
     if settings.max_price is not None:
         price = f"{money(settings.max_price) if settings.max_price else 0} per 1,000 pairs"
@@ -59,33 +81,24 @@ def sentences_on_certainty(evidence: Evidence, settings: PageSettings, names: Ma
         (advice.unknown, "of a cost that is not known, and not within", both),
     ):
         if lines:
-            yield f"Higher, but {why} the limit of {limit}: {joined([names[line.metric] for line in lines])}."
-    if advice.size is not None:
-        yield labels_needed(advice.size, names, evidence.data.facts.n)
-    if use is not None and advice.warning:
-        yield f"Caution: {with_short_names(advice.warning, names)}."
-    if evidence.missing:
-        yield f"Not compared, because they lack scores: {with_short_names('; '.join(evidence.missing), names)}."
-    for hint in (*evidence.data.facts.hints, evidence.data.facts.grouping):
-        if hint:
-            yield f"A hint on the data: {hint}."
+            yield f"Higher, but {why} the limit of {limit}: {join_names([names[line.metric] for line in lines])}."
 
 
 def _advantage_over_highest(name: str, use: Line, first: str, highest: Line) -> str:
     """Return a clause on what *use* saves over *highest*, and the start of one on when that does not matter."""
-    price, other = use.price_per_1000, highest.price_per_1000
-    if price is None or other is None or price >= other:
-        times = two_digits((use.pairs_per_second or 0.0) / (highest.pairs_per_second or math.inf))
+    price, highest_price = use.price_per_1000, highest.price_per_1000
+    if price is None or highest_price is None or price >= highest_price:
+        times = two_digit_text((use.pairs_per_second or 0.0) / (highest.pairs_per_second or math.inf))
         return f"{name} is about {times} times as fast. Where speed does not matter"
-    own = f"costs {money(price)}" if price else "is free"
-    return f"{name} {own}, where 1,000 pairs cost {money(other)} with {first}. Where money does not matter"
+    cost = f"costs {money(price)}" if price else "is free"
+    return f"{name} {cost}, where 1,000 pairs cost {money(highest_price)} with {first}. Where money does not matter"
 
 
 def _other_metrics(count: int) -> str:
     return "the other metric" if count == 1 else f"each of the other {count} metrics"
 
 
-def labels_needed(size: PlannedComparison, names: Mapping[str, str], n: int) -> str:
+def labels_needed_sentence(size: PlannedComparison, names: Mapping[str, str], n: int) -> str:
     """Return a sentence on the number of labelled pairs that would tell the two best metrics apart.
 
     Args:
@@ -98,7 +111,7 @@ def labels_needed(size: PlannedComparison, names: Mapping[str, str], n: int) -> 
         return f"These pairs are too few, or too much alike, to say how many it takes to tell {both}."
     if size.plan.needed is None:
         return f"The difference is so small that no number of pairs is known to tell {both}."
-    pairs = size.pairs_of(size.plan.needed)
+    pairs = size.pair_count(size.plan.needed)
     if pairs is None or pairs > MAX_REALISTIC_PAIRS:
         return (
             f"The difference is so small that it would take more than {MAX_REALISTIC_PAIRS:,} labelled pairs "
@@ -116,9 +129,9 @@ def sentences_on_weaknesses(evidence: Evidence, choice: Choice, names: Mapping[s
         names: the short names of metrics.
     """
     data, yes_no = evidence.data, choice.yes_no
-    yield _sentences_on_no_common_word(evidence, choice, names)
+    yield _no_common_word_sentences(evidence, choice, names)
     for part in choice.parts:
-        share = share_words(part.wrong.value or 0.0)
+        share = percent_text(part.wrong.value or 0.0)
         yield f"{_name_of_part(part)}: {share} of {part.wrong.of:,} decisions are wrong, more than elsewhere."
     if yes_no is not None:
         decision = yes_no.decision
@@ -131,11 +144,7 @@ def sentences_on_weaknesses(evidence: Evidence, choice: Choice, names: Mapping[s
             yield "The range of errors to expect is wide because the labels are few; more labels make it narrower."
     elif data.facts.n < _FEW_PAIRS:
         yield f"All of this rests on only {data.facts.n:,} pairs."
-    bucket = evidence.bucket
-    alphas = bucket.reliability.alpha if bucket is not None and bucket.reliability is not None else {}
-    # labels are ordered, but nominal alpha treats all disagreements alike; with two labels all levels are equal
-    ordinal = alphas.get("ordinal")
-    alpha = ordinal if ordinal is not None else next((value for value in alphas.values() if value is not None), None)
+    alpha = _alpha_of_annotators(evidence)
     if alpha is not None:
         yield (
             f"People do not always agree among themselves either (Krippendorff's α {short(alpha, 2)}, where 1 is full "
@@ -143,8 +152,8 @@ def sentences_on_weaknesses(evidence: Evidence, choice: Choice, names: Mapping[s
         )
     else:
         yield "How far people agree among themselves is not in the data: some errors may be errors of the labels."
-    for what, count in choice.record.flags.items():
-        yield f"{count:,} of {data.facts.n:,} pairs: {what}."
+    for flag, count in choice.record.flags.items():
+        yield f"{count:,} of {data.facts.n:,} pairs: {flag}."
     unscored = data.facts.n - choice.line.n
     if unscored:
         yield f"{unscored:,} pairs have no score and are not counted."
@@ -154,33 +163,46 @@ def sentences_on_weaknesses(evidence: Evidence, choice: Choice, names: Mapping[s
     )
 
 
-def _sentences_on_no_common_word(evidence: Evidence, choice: Choice, names: Mapping[str, str]) -> str:
+def _alpha_of_annotators(evidence: Evidence) -> float | None:
+    """Return Krippendorff's alpha of the annotators, at most 1, at the ordinal level if known; None if undefined."""
+    bucket = evidence.all_pairs_bucket
+    if bucket is None or bucket.reliability is None:
+        return None
+    # labels are ordered, but nominal alpha treats all disagreements alike; with two labels all levels are equal
+    alphas = bucket.reliability.alpha
+    known = [alpha for alpha in (alphas.get("ordinal"), *alphas.values()) if alpha is not None]
+    return known[0] if known else None
+
+
+def _no_common_word_sentences(evidence: Evidence, choice: Choice, names: Mapping[str, str]) -> str:
     """Return sentences on the metric's errors and agreement where reference and candidate share no word."""
     use, advice, part = choice.line, evidence.advice_without_common_word, choice.without_common_word
     if advice is None:
-        known = "there are none" if NO_COMMON_WORD in evidence.data.buckets else "the run did not separate them"
-        return f"How it does on pairs without a word in common is not known: {known}."
+        reason = "there are none" if NO_COMMON_WORD in evidence.data.buckets else "the run did not separate them"
+        return f"How it does on pairs without a word in common is not known: {reason}."
     n = advice.board.n
     text = f"{n:,} pairs have no word in common"
     if part is not None:
-        text += f": {share_words(part.wrong.value or 0.0)} of the decisions on them are wrong"
+        text += f": {percent_text(part.wrong.value or 0.0)} of the decisions on them are wrong"
     line = next(line for line in advice.board.lines if line.metric == use.metric)
     value, low, _ = line.values[evidence.by]
     if value is None:
         text += ". No agreement with people can be computed there"
     else:
         chance = line.chance[evidence.by]
-        own, there = (Cell(*item.values[evidence.by], "").text for item in (use, line))
-        text += f". Its agreement with people there is {there}, against {own} on all pairs ({title_of(evidence.by)}; "
+        on_all_pairs, there = (Cell(*item.values[evidence.by], note="").text for item in (use, line))
+        text += f". Its agreement with people there is {there}, against {on_all_pairs} on all pairs "
+        text += f"({title_of(evidence.by)}; "
         text += f"{short(chance, 2)} would be chance)"
         if low is None or low <= chance:
             text += ": there it may do no better than guessing"
-    if advice.use is not None and advice.use.metric != use.metric:
-        text += f". For such pairs alone, {names[advice.use.metric]} would be recommended"
+    if advice.recommended is not None and advice.recommended.metric != use.metric:
+        text += f". For such pairs alone, {names[advice.recommended.metric]} would be recommended"
     return f"{text}."
 
 
 def _name_of_part(part: Part) -> str:
+    """Return the subject of a sentence on a part: the pairs of a category, or those of a bucket."""
     if part.found_by:
         return f"Pairs of the kind “{part.name}”, as {part.found_by} classified them"
     if part.name == "f1>0":

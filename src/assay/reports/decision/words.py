@@ -7,22 +7,29 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.manifest import MetricRecord
-from assay.reports.data import draws_of
-from assay.reports.decision.evidence import Choice, Evidence, YesNo
+from assay.reports.data import draws_signature
+from assay.reports.decision.evidence import Choice, Evidence, YesNoDecisions
 from assay.reports.decision.examples import Judgement, judgements
 from assay.reports.decision.limits import sentences_on_certainty, sentences_on_weaknesses
-from assay.reports.decision.phrases import joined, metric_count, of_hundred, share_words, two_digits, with_short_names
+from assay.reports.decision.phrases import (
+    join_names,
+    metric_count_text,
+    natural_frequency,
+    percent_text,
+    shorten_metric_names,
+    two_digit_text,
+)
 from assay.reports.layout import Cell, money, percent
 from assay.reports.leaderboard.board import Line
 from assay.reports.page.settings import PageSettings
 from assay.reports.thresholds.document import unreached_target_notes
 from assay.reports.thresholds.intervals import Value
-from assay.reports.thresholds.settings import costs_of
+from assay.reports.thresholds.settings import parse_costs
 from assay.statistics.coefficients import OF_TWO_LABELS, title_of
 from assay.tables import short_names
 
 #: Kind of metric -> a description for somebody who knows none of them.
-_NAMES_OF_KINDS = {
+_KIND_DESCRIPTIONS = {
     "lexical": "which compares the words or letters of the two texts",
     "embedding": "which compares what a language model makes of the two texts",
     "cross-encoder": "a language model that reads the two texts together",
@@ -32,7 +39,7 @@ _NAMES_OF_KINDS = {
     "function": "a function of your own",
 }
 #: Name of a metric in its signature -> a description that replaces that of its kind.
-_NAMES_OF_METRICS = {
+_METRIC_DESCRIPTIONS = {
     "contains": "which looks whether the reference stands in the candidate, but for case, punctuation and articles",
     "em": "which looks whether the two texts are the same, but for case, punctuation and articles",
     "f1": "which measures how many of their words the two texts have in common",
@@ -89,7 +96,7 @@ class DecisionPage:
     small: Sequence[str]
 
 
-def page_in_words(evidence: Evidence, settings: PageSettings) -> DecisionPage:
+def decision_page(evidence: Evidence, settings: PageSettings) -> DecisionPage:
     """Return the texts of the page, from the evidence for a decision."""
     names = short_names(evidence.data.metrics)
     choice, facts = evidence.choice, evidence.data.facts
@@ -103,8 +110,8 @@ def page_in_words(evidence: Evidence, settings: PageSettings) -> DecisionPage:
         note=settings.note or "",
         lead=(
             f"People labelled {facts.n:,} pairs of a reference (the text expected) and a candidate (the text to "
-            f"judge), and {metric_count(evidence.compared)} scored them. A metric is a program that computes how alike "
-            "two texts are. This page says which one to use in place of people, and which errors to expect."
+            f"judge), and {metric_count_text(evidence.compared)} scored them. A metric is a program that computes how "
+            "alike two texts are. This page says which one to use in place of people, and which errors to expect."
         ),
         verdict=_verdict_sentence(choice, names),
         answers=list(_answers(evidence, names)),
@@ -116,16 +123,18 @@ def page_in_words(evidence: Evidence, settings: PageSettings) -> DecisionPage:
 
 
 def _verdict_sentence(choice: Choice | None, names: Mapping[str, str]) -> str:
+    """Return the recommendation in one line: the metric by its short name, and the threshold if there is one."""
     if choice is None:
         return "No metric can be recommended"
     name = names[choice.line.metric]
     if choice.yes_no is None:
         return f"Use {name}"
-    side = "from" if choice.yes_no.rises else "up to"
+    side = "from" if choice.yes_no.is_rising else "up to"
     return f"Use {name}, and take a score {side} {_threshold_text(choice.yes_no)} as yes"
 
 
 def _answers(evidence: Evidence, names: Mapping[str, str]) -> Iterator[Answer]:
+    """Yield the answers on metric, threshold, errors, cost and labels, as far as there is something to say on each."""
     choice = evidence.choice
     if choice is None:
         yield Answer("Metric", _reason_for_no_metric(evidence, names))
@@ -144,21 +153,22 @@ def _interval_words(value: Value, level: float) -> str:
     """Return the interval of a share in words; empty if it has none."""
     if value.low is None or value.high is None:
         return ""
-    return f"between {share_words(value.low)} and {share_words(value.high)} ({percent(level)} interval)"
+    return f"between {percent_text(value.low)} and {percent_text(value.high)} ({percent(level)} interval)"
 
 
-def _threshold_text(yes_no: YesNo) -> str:
+def _threshold_text(yes_no: YesNoDecisions) -> str:
     """Return the threshold to deploy, as ``assay thresholds`` prints it."""
     value = yes_no.decision.deployed
-    return f"{value:.3g}" if yes_no.rises else f"{-value:.3g}"
+    return f"{value:.3g}" if yes_no.is_rising else f"{-value:.3g}"
 
 
 # The answer.
 
 
 def _reason_for_no_metric(evidence: Evidence, names: Mapping[str, str]) -> str:
+    """Return sentences on why no metric is recommended, and on the one with the highest value if there is one."""
     highest = evidence.advice.highest
-    reason = with_short_names(evidence.advice.warning, names)
+    reason = shorten_metric_names(evidence.advice.warning, names)
     if highest is None:
         return f"None can be recommended: {reason}."
     return f"None can be recommended. {names[highest.metric]} has the highest value, with a reservation: {reason}."
@@ -167,24 +177,28 @@ def _reason_for_no_metric(evidence: Evidence, names: Mapping[str, str]) -> str:
 def _metric_answer(choice: Choice, names: Mapping[str, str], *, two_values: bool) -> str:
     """Return a description of the recommended metric, and how often it orders two pairs as people do."""
     record, order = choice.record, choice.order
-    kind = _NAMES_OF_METRICS.get(record.signature.get("metric", ""), _NAMES_OF_KINDS.get(record.declared.kind, ""))
-    text = f"{names[record.metric]}{f', {kind}' if kind else ''}."
+    description = _METRIC_DESCRIPTIONS.get(record.signature.get("metric", "")) or _KIND_DESCRIPTIONS.get(
+        record.declared.kind
+    )
+    text = f"{names[record.metric]}, {description}." if description else f"{names[record.metric]}."
     if order.value is None:
         return text
-    which = "one that people call yes and one that they call no" if two_values else "two that people label differently"
-    text += f" Of two pairs, {which}, it gives the better one the higher score in {of_hundred(order.value)} cases"
+    two_pairs = "two that people label differently"
+    if two_values:
+        two_pairs = "one that people call yes and one that they call no"
+    frequency = natural_frequency(order.value)
+    text += f" Of two pairs, {two_pairs}, it gives the better one the higher score in {frequency} cases"
     if order.low is not None and order.high is not None:
         low, high = f"{100 * order.low:.0f}", f"{100 * order.high:.0f}"
         text += f", on new pairs like these in {low} to {high}. Guessing would do so in 50"
     return f"{text}."
 
 
-def _threshold_answer(record: MetricRecord, yes_no: YesNo) -> str:
-    side = (
-        f"at least {_threshold_text(yes_no)}"
-        if yes_no.rises
-        else f"at most {_threshold_text(yes_no)} (a low score is better)"
-    )
+def _threshold_answer(record: MetricRecord, yes_no: YesNoDecisions) -> str:
+    """Return sentences on the threshold, the range of the scores, what yes means, and the aim of the threshold."""
+    side = f"at least {_threshold_text(yes_no)}"
+    if not yes_no.is_rising:
+        side = f"at most {_threshold_text(yes_no)} (a low score is better)"
     low, high = record.declared.low, record.declared.high
     scale = "" if low is None or high is None else f" Its scores run from {low:g} to {high:g}."
     rule = yes_no.subject.rule.removeprefix("label").replace(">=", "at least ").replace(">", "more than ")
@@ -194,7 +208,8 @@ def _threshold_answer(record: MetricRecord, yes_no: YesNo) -> str:
     )
 
 
-def _aim_of_threshold(yes_no: YesNo) -> str:
+def _aim_of_threshold(yes_no: YesNoDecisions) -> str:
+    """Return the purpose that the threshold was chosen for, as the end of a sentence: ``to cost least, …``."""
     settings = yes_no.settings
     if settings.precision is not None:
         return (
@@ -204,12 +219,12 @@ def _aim_of_threshold(yes_no: YesNo) -> str:
     if settings.recall is not None:
         return f"to be right about yes as often as possible while it finds at least {percent(settings.recall)} of them"
     if settings.cost is not None:
-        alarm, miss = costs_of(settings.cost)
+        alarm, miss = parse_costs(settings.cost)
         return f"to cost least, where a false yes costs {alarm:g} and a false no {miss:g}"
     return _AIMS[settings.measure]
 
 
-def _error_answer(yes_no: YesNo) -> str:
+def _error_answer(yes_no: YesNoDecisions) -> str:
     """Return the expected share of wrong decisions, its kinds, and the share if the answer were constant."""
     share = yes_no.share_wrong
     decision = yes_no.decision
@@ -217,22 +232,23 @@ def _error_answer(yes_no: YesNo) -> str:
         return "Unknown."
     level = yes_no.settings.confidence
     text = (
-        f"Expect {of_hundred(share.value)} decisions to be wrong: {share_words(share.value)} of those on pairs that "
-        "the threshold was not learned on"
+        f"Expect {natural_frequency(share.value)} decisions to be wrong: {percent_text(share.value)} of those on pairs "
+        "that the threshold was not learned on"
     )
-    span = _interval_words(share, level)
-    text += f"; on new pairs like these, {span}." if span else ", which are too few for an interval."
+    interval = _interval_words(share, level)
+    text += f"; on new pairs like these, {interval}." if interval else ", which are too few for an interval."
     counts = yes_no.counts
     yes, no = decision.positive, decision.n - decision.positive
-    missed, alarmed = share_words(counts["misses"] / yes), share_words(counts["alarms"] / no)
+    missed, alarmed = percent_text(counts["misses"] / yes), percent_text(counts["alarms"] / no)
     text += f" Of the pairs that people call yes it takes {missed} for no; of those they call no, {alarmed} for yes."
-    word, other, constant = ("yes", "no", no / decision.n) if yes >= no else ("no", "yes", yes / decision.n)
-    text += f" Always saying {word} would be wrong on {share_words(constant)} of these pairs"
-    if constant <= share.value:
+    frequent, rare = ("yes", "no") if yes >= no else ("no", "yes")
+    constant_share = min(yes, no) / decision.n
+    text += f" Always saying {frequent} would be wrong on {percent_text(constant_share)} of these pairs"
+    if constant_share <= share.value:
         text += (
-            f" and never find a “{other}”: the metric pays where finding those matters more than the number of errors"
+            f" and never find a “{rare}”: the metric pays where finding those matters more than the number of errors"
         )
-    elif share.high is not None and constant <= share.high:
+    elif share.high is not None and constant_share <= share.high:
         text += "; that the metric does better on new pairs is not certain"
     (metric,) = yes_no.subject.decisions
     for note in unreached_target_notes(yes_no.subject, yes_no.settings):
@@ -244,24 +260,23 @@ def _error_answer(yes_no: YesNo) -> str:
 
 
 def _cost_answer(choice: Choice, names: Mapping[str, str]) -> str:
+    """Return sentences on the computing time of the metric, or on why it is unknown."""
     record, speed = choice.record, choice.line.pairs_per_second
     if not speed:
-        return (
-            "Unknown: its scores were recorded, or computed in an earlier run. A run with --fresh measures it."
-            if record.declared.kind != "recorded"
-            else "Unknown: its scores came with the data."
-        )
+        if record.declared.kind == "recorded":
+            return "Unknown: its scores came with the data."
+        return "Unknown: its scores were recorded, or computed in an earlier run. A run with --fresh measures it."
     duration = _duration_words(1000 / speed)
-    text = f"1,000 pairs take {duration} on the machine of the run ({two_digits(speed)} pairs per second"
+    text = f"1,000 pairs take {duration} on the machine of the run ({two_digit_text(speed)} pairs per second"
     devices = record.cost.details.get("devices")
     text += f", {', '.join(map(str, devices))})" if isinstance(devices, list) and devices else ")"
     shared = [names.get(name, name) for name in record.cost.shared_with]
-    return f"{text}, together with {joined(shared)}." if shared else f"{text}."
+    return f"{text}, together with {join_names(shared)}." if shared else f"{text}."
 
 
 def _price_sentences(line: Line, evidence: Evidence) -> Iterator[str]:
     """Yield a sentence on the price of pairs, if any metric costs money."""
-    if not evidence.advice.board.is_priced:
+    if not evidence.advice.board.has_prices:
         return
     price = line.price_per_1000
     if price is None:
@@ -274,6 +289,7 @@ def _price_sentences(line: Line, evidence: Evidence) -> Iterator[str]:
 
 def _duration_words(seconds: float) -> str:
     """Return a duration with two significant digits in a natural unit."""
+    # from 100 on, the format .2g would write an exponent
     for unit, size in (("hours", 3600.0), ("minutes", 60.0)):
         if seconds >= 2 * size:
             return f"{seconds / size:.2g} {unit}" if seconds < 100 * size else f"{seconds / size:,.0f} {unit}"
@@ -282,7 +298,7 @@ def _duration_words(seconds: float) -> str:
 
 def _label_answer(evidence: Evidence) -> str:
     """Return the number of labelled pairs and groups, and the meaning of the labels."""
-    facts, bucket = evidence.data.facts, evidence.bucket
+    facts, bucket = evidence.data.facts, evidence.all_pairs_bucket
     text = f"{facts.n:,} labelled pairs"
     if evidence.choice is not None and evidence.choice.yes_no is not None:
         decision = evidence.choice.yes_no.decision
@@ -305,13 +321,13 @@ def _notes_to_reproduce(evidence: Evidence, *, has_examples: bool) -> Iterator[s
     """
     run, data, tests, advice = evidence.run, evidence.data, evidence.tests, evidence.advice
     coefficient = title_of(evidence.by)
-    line = advice.use or advice.highest
+    line = advice.recommended or advice.highest
     if line is not None:
         bounds = advice.new_sample.get(line.metric, line.values[evidence.by])
         expected, own = Cell(*bounds, "").text, Cell(*line.values[evidence.by], "").text
-        which = "The metric is the one that assay recommend names" if advice.use else "The highest metric"
+        subject = "The metric is the one that assay recommend names" if advice.recommended else "The highest metric"
         yield (
-            f"{which}: {line.metric}, {coefficient} {expected} on a new sample, {own} on these pairs "
+            f"{subject}: {line.metric}, {coefficient} {expected} on a new sample, {own} on these pairs "
             f"({tests.signature})."
         )
         yield f"Signature of the metric: {line.signature}"
@@ -319,10 +335,10 @@ def _notes_to_reproduce(evidence: Evidence, *, has_examples: bool) -> Iterator[s
     if choice is not None and choice.yes_no is not None:
         yes_no, settings = choice.yes_no, choice.yes_no.settings
         command = shlex.join(["assay", "thresholds", run.title, *settings.words()])
-        draws = draws_of(resamples=settings.resamples, confidence=settings.confidence, seed=settings.seed)
-        how = f"{yes_no.subject.way}; yes is {yes_no.subject.rule}"
-        yield f"Threshold and errors are those of {command}: {how} ({draws})."
-        exact = yes_no.decision.deployed if yes_no.rises else -yes_no.decision.deployed
+        draws = draws_signature(resamples=settings.resamples, confidence=settings.confidence, seed=settings.seed)
+        rule = f"{yes_no.subject.split_description}; yes is {yes_no.subject.rule}"
+        yield f"Threshold and errors are those of {command}: {rule} ({draws})."
+        exact = yes_no.decision.deployed if yes_no.is_rising else -yes_no.decision.deployed
         yield f"The threshold in full: {exact!r}"
         for note in yes_no.subject.notes:
             yield f"{note}."

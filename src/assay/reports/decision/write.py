@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import astuple
 from pathlib import Path
 
 from markupsafe import Markup
@@ -10,9 +11,9 @@ from markupsafe import Markup
 from assay.errors import InputError
 from assay.output import FileKind, check_replaceable
 from assay.reports.decision.evidence import gather_evidence
-from assay.reports.decision.words import DecisionPage, page_in_words
+from assay.reports.decision.words import DecisionPage, decision_page
 from assay.reports.folder import RunFolder
-from assay.reports.formats import write
+from assay.reports.formats import format_document
 from assay.reports.page.render import (
     GENERATOR,
     PAGE_NAME,
@@ -55,7 +56,7 @@ def write_decision(run: RunFolder, out: Path, settings: PageSettings) -> Path:
             check_replaceable(out, FileKind("a page of assay", "`out`", _is_page))
         else:
             check_page_target(out)
-        page = page_in_words(gather_evidence(run, settings), settings)
+        page = decision_page(gather_evidence(run, settings), settings)
         text = decision_markdown(page) if suffix == ".md" else decision_html(page)
         path.parent.mkdir(parents=True, exist_ok=True)
         put_page(text, path)
@@ -65,6 +66,7 @@ def write_decision(run: RunFolder, out: Path, settings: PageSettings) -> Path:
 
 
 def _is_page(path: Path) -> bool:
+    # a page names its generator in its head
     with path.open("rb") as file:
         return GENERATOR.encode() in file.read(1000)
 
@@ -94,11 +96,11 @@ def decision_markdown(page: DecisionPage) -> str:
         sheets.append(Sheet(section.title, (), (), notes=section.points))
     heads = [Column(head) for head in ("question", "reference", "candidate", "people", "metric")]
     for title, judgements in page.examples.items():
-        rows = [(one.question, one.reference, one.candidate, one.people, one.metric) for one in judgements]
+        rows = [astuple(judgement) for judgement in judgements]
         if rows:
             sheets.append(Sheet(title, heads, rows))
     sheets.append(Sheet("How this was computed", (), (), notes=page.small))
-    return f"{GENERATOR}\n\n{write(Document(sheets, ()), 'md')}"
+    return f"{GENERATOR}\n\n{format_document(Document(sheets, ()), 'md')}"
 
 
 def draw_counts(counts: Mapping[str, int]) -> Markup:
@@ -112,8 +114,8 @@ def draw_counts(counts: Mapping[str, int]) -> Markup:
             x, y = 20.0 * (number % _ACROSS), 20.0 * (number // _ACROSS)
             parts.append(draw_mark(kind, x, y))
             number += 1
-    about = f"Of 100 decisions: {listed}."
-    return drawing("counts", 20 * _ACROSS, 20 * _MARKS // _ACROSS, "One hundred decisions", about, *parts)
+    description = f"Of 100 decisions: {listed}."
+    return drawing("counts", 20 * _ACROSS, 20 * _MARKS // _ACROSS, "One hundred decisions", description, *parts)
 
 
 def draw_mark(kind: str, x: float, y: float) -> Markup:

@@ -53,7 +53,7 @@ class Category:
 
 
 @dataclass(frozen=True)
-class Tagged:
+class TaggedPairs:
     """The categories of the n pairs of a dataset.
 
     Attributes:
@@ -67,7 +67,10 @@ class Tagged:
 
     @cached_property
     def masks(self) -> dict[str, NDArray[np.bool_]]:
-        """By category that occurs, which pairs have it, shape (n,); in the order of the vocabulary, others last."""
+        """The mask of the pairs with each category that occurs, shape (n,) each, by the name of the category.
+
+        The names are in the order of the vocabulary; names that only people gave come last.
+        """
         masks: dict[str, NDArray[np.bool_]] = {}
         for row, categories in enumerate(self.categories):
             for category in categories:
@@ -78,17 +81,20 @@ class Tagged:
 
     @cached_property
     def labels(self) -> dict[str, str]:
-        """The name of each category that a reader sees; the name by people if they gave it to any pair."""
-        by_people = set()
+        """The name that a reader sees of each category that occurs, by its name.
+
+        A name that people gave to any pair is shown as it is, another one as that of a category by rules.
+        """
+        names_by_people = set()
         for categories in self.categories:
-            by_people |= {category.name for category in categories if category.source == "people"}
-        return {name: name if name in by_people else label_of_rules(name) for name in self.masks}
+            names_by_people |= {category.name for category in categories if category.source == "people"}
+        return {name: name if name in names_by_people else label_of_rules(name) for name in self.masks}
 
 
 def categories_of_people(data: ScoredDataset) -> list[str]:
-    """Return the category that people gave each pair, or an empty string; one per pair.
+    """Return the category that people gave to each pair, one per pair; an empty string if they gave none.
 
-    It is read from the column ``category``, or in the probe set, which was written by category, from ``subset``.
+    It is read from the column ``category``, or from ``subset`` in the probe set, which was written by category.
     """
     column = "subset" if data.facts.kind == "probe" else "category"
     if column not in data.table.column_names:
@@ -106,7 +112,7 @@ def tag_by_rules(
 
     Args:
         data: n pairs.
-        scale: the lowest and the highest label; see :func:`label_scale` for the default.
+        scale: the lowest and the highest label; that of the data by default, see :func:`label_scale`.
         speech: the tagger of parts of speech; None for none.
     """
     from assay.reports.categories import Tagger
@@ -133,69 +139,69 @@ class _PairTexts(NamedTuple):
 
 
 def _pair_texts(data: ScoredDataset) -> list[_PairTexts]:
-    """Return the texts of every pair with a single gold answer; missing texts are empty."""
+    """Return the texts of every pair, with the gold answer nearest to the candidate; missing texts are empty."""
     columns = {}
     for name in ("reference", "candidate", "question", "language"):
-        present = name in data.table.column_names
-        columns[name] = data.table.column(name).to_pylist() if present else [None] * len(data)
+        is_present = name in data.table.column_names
+        columns[name] = data.table.column(name).to_pylist() if is_present else [None] * len(data)
     rows = []
     for golds, candidate, question, language in zip(*columns.values(), strict=True):
-        texts = (_gold_nearest_to(golds or [""], candidate or ""), candidate or "", question or "")
+        texts = (_closest_gold_answer(golds or [""], candidate or ""), candidate or "", question or "")
         rows.append(_PairTexts(texts, language or data.facts.language or "en"))
     return rows
 
 
-def tag_all(
+def categorise_pairs(
     data: ScoredDataset, scale: tuple[float, float] | None = None, speech: PartsOfSpeech | None = None
-) -> Tagged:
+) -> TaggedPairs:
     """Return the categories of every pair: the one that people gave, else those that the rules find.
 
     Args:
         data: n pairs.
-        scale: the lowest and the highest label; see :func:`label_scale` for the default.
+        scale: the lowest and the highest label; that of the data by default, see :func:`label_scale`.
         speech: the tagger of parts of speech; None for none.
     """
-    by_people = categories_of_people(data)
-    rules: list[tuple[Tag, ...]] = [()] * len(data)
+    names_by_people = categories_of_people(data)
+    tags_by_rules: list[tuple[Tag, ...]] = [()] * len(data)
     missing: list[str] = []
-    if not all(by_people):
-        rules, missing = tag_by_rules(data, scale, speech)
+    if not all(names_by_people):
+        tags_by_rules, missing = tag_by_rules(data, scale, speech)
     categories: list[tuple[Category, ...]] = []
-    for name, tags in zip(by_people, rules, strict=True):
+    for name, tags in zip(names_by_people, tags_by_rules, strict=True):
         if name:
             categories.append((Category(name, "annotated in the data", "people"),))
         else:
             categories.append(tuple(Category(tag.category, tag.reason, "rules") for tag in tags))
-    return Tagged(categories, missing)
+    return TaggedPairs(categories, missing)
 
 
-def have_long_answers(data: ScoredDataset) -> NDArray[np.bool_]:
+def long_answer_mask(data: ScoredDataset) -> NDArray[np.bool_]:
     """Return which pairs have an answer that is too long for the rules, and no category by people, shape (n,)."""
-    is_long = np.zeros(len(data), dtype=bool)
-    for row, (pair, of_people) in enumerate(zip(_pair_texts(data), categories_of_people(data), strict=True)):
+    mask = np.zeros(len(data), dtype=bool)
+    for row, (pair, category) in enumerate(zip(_pair_texts(data), categories_of_people(data), strict=True)):
         reference, candidate, _ = pair.texts
-        is_long[row] = not of_people and max(len(reference.split()), len(candidate.split())) > MAX_WORDS
-    return is_long
+        is_long = max(len(reference.split()), len(candidate.split())) > MAX_WORDS
+        mask[row] = is_long and not category
+    return mask
 
 
-def long_answer_warning(long: int, n: int, which: str = "") -> list[str]:
+def long_answer_warning(long_count: int, n: int, detail: str = "") -> list[str]:
     """Return a warning that the categories are unreliable, as a list of one line; empty if few answers are too long.
 
     Args:
-        long: the number of pairs with an answer that is too long for the rules.
+        long_count: the number of pairs with an answer that is too long for the rules.
         n: the number of all pairs.
-        which: words about the long ones, which are inserted behind their number.
+        detail: words about the pairs with long answers, which are inserted after their number.
     """
-    if not n or long < MAX_SHARE_OF_LONG_ANSWERS * n:
+    if not n or long_count < MAX_SHARE_OF_LONG_ANSWERS * n:
         return []
-    line = (
-        f"The categories are unreliable: {long:,} of {n:,} pairs{which} have an answer of more than {MAX_WORDS} words, "
-    )
+    which_pairs = f"{long_count:,} of {n:,} pairs{detail}"
+    line = f"The categories are unreliable: {which_pairs} have an answer of more than {MAX_WORDS} words, "
     return [line + "in which the rules find a category as often as in an unrelated answer."]
 
 
-def _gold_nearest_to(golds: Sequence[str], candidate: str) -> str:
-    """Return the gold answer that shares most words with the candidate, the first one in a tie."""
+def _closest_gold_answer(golds: Sequence[str], candidate: str) -> str:
+    """Return the gold answer that shares most words with the candidate; in a tie, the first one of them."""
     if len(golds) == 1:
         return golds[0]
     words = set(candidate.lower().split())
@@ -230,8 +236,8 @@ class Share:
         return self.count / self.of if self.of else None
 
     @classmethod
-    def count_in(cls, mask: NDArray[np.bool_], inside: NDArray[np.bool_], confidence: float) -> Share:
-        """Return the share of the pairs *inside* that are in *mask* as well, both of shape (n,)."""
+    def from_masks(cls, mask: NDArray[np.bool_], inside: NDArray[np.bool_], confidence: float) -> Share:
+        """Return the share of the pairs in *inside* that are in *mask* as well; both masks have shape (n,)."""
         from scipy.stats import binomtest
 
         k, n = int((mask & inside).sum()), int(inside.sum())
@@ -254,8 +260,8 @@ class Frequency:
             undefined.
         low, high: the percentile interval of the ratio from resamples of pairs (or of the groups of the run); None if
             there is no interval.
-        few: whether there are fewer diverging pairs than :data:`MIN_DIVERGING_PAIRS`, or too few resampled units for
-            an interval.
+        has_too_few_pairs: whether there are fewer diverging pairs than :data:`MIN_DIVERGING_PAIRS`, or too few
+            resampled units for an interval.
     """
 
     category: str
@@ -266,11 +272,15 @@ class Frequency:
     ratio: float | None
     low: float | None
     high: float | None
-    few: bool
+    has_too_few_pairs: bool
 
 
 def frequencies_of(
-    tagged: Tagged, divergence: Divergence, groups: NDArray[np.intp] | None, drawing: Resampling, seed: Sequence[int]
+    tagged: TaggedPairs,
+    divergence: Divergence,
+    groups: NDArray[np.intp] | None,
+    drawing: Resampling,
+    seed: Sequence[int],
 ) -> list[Frequency]:
     """Return the frequency of every category among the considered pairs, most diverging pairs first.
 
@@ -281,28 +291,30 @@ def frequencies_of(
         drawing: how intervals are drawn.
         seed: the seed of the resamples, which is that of the considered bucket.
     """
-    too_low = divergence.mask.copy()
-    too_low[divergence.rows[~divergence.too_low]] = False
+    too_low = np.zeros_like(divergence.mask)
+    too_low[divergence.rows[divergence.too_low]] = True
+    too_high = divergence.mask & ~too_low
     masks = {name: mask for name, mask in tagged.masks.items() if (mask & divergence.considered).any()}
-    units = int(divergence.considered.sum()) if groups is None else len(np.unique(groups[divergence.considered]))
+    considered = divergence.considered
+    unit_count = int(considered.sum()) if groups is None else len(np.unique(groups[considered]))
     intervals = ratio_intervals(masks, divergence, groups, drawing, seed)
     rows = []
     for name, mask in masks.items():
-        diverging = Share.count_in(mask, divergence.mask, drawing.confidence)
-        everywhere = Share.count_in(mask, divergence.considered, drawing.confidence)
+        diverging = Share.from_masks(mask, divergence.mask, drawing.confidence)
+        everywhere = Share.from_masks(mask, divergence.considered, drawing.confidence)
         ratio = diverging.value / everywhere.value if diverging.value is not None and everywhere.value else None
         low, high = intervals.get(name, (None, None))
         rows.append(
             Frequency(
                 category=name,
                 too_low=int((mask & too_low).sum()),
-                too_high=int((mask & divergence.mask & ~too_low).sum()),
+                too_high=int((mask & too_high).sum()),
                 diverging=diverging,
                 everywhere=everywhere,
                 ratio=ratio,
                 low=low,
                 high=high,
-                few=units < FEWEST_UNITS or diverging.count < MIN_DIVERGING_PAIRS,
+                has_too_few_pairs=unit_count < FEWEST_UNITS or diverging.count < MIN_DIVERGING_PAIRS,
             )
         )
     return sorted(rows, key=lambda row: -row.diverging.count)
@@ -315,27 +327,33 @@ def ratio_intervals(
     drawing: Resampling,
     seed: Sequence[int],
 ) -> dict[str, tuple[float, float]]:
-    """Return the interval of the ratio by category, for categories with enough diverging pairs.
+    """Return the interval of the ratio of each category with at least :data:`MIN_DIVERGING_PAIRS` diverging pairs.
 
-    Enough are :data:`MIN_DIVERGING_PAIRS`.
+    The considered pairs are resampled. A category without an interval, such as one of too few resampled units, is left
+    out.
 
-    The considered pairs are resampled. *masks* tells for each category which pairs have it, shape (n,); the other
-    arguments are as for :func:`frequencies_of`.
+    Args:
+        masks: by category, which of n pairs have it, shape (n,).
+        divergence: the diverging pairs among them.
+        groups: codes of groups that are resampled as a whole, shape (n,); None to resample pairs.
+        drawing: how intervals are drawn; with 0 resamples, the result is empty.
+        seed: the seed of the resamples.
     """
     names = [name for name, mask in masks.items() if int((mask & divergence.mask).sum()) >= MIN_DIVERGING_PAIRS]
     rows = np.flatnonzero(divergence.considered)
     if not names or not drawing.resamples:
         return {}
     codes = None if groups is None else np.unique(groups[rows], return_inverse=True)[1]
-    everywhere = np.stack([masks[name][rows] for name in names]).astype(np.float64)
+    has_category = np.stack([masks[name][rows] for name in names]).astype(np.float64)
     diverges = divergence.mask[rows].astype(np.float64)
     resampler = Resampler(len(rows), drawing.resamples, tuple(seed), codes)
     ratios_of_blocks = []
     for weights in resampler.blocks():
-        diverging_shares = _shares_of_resamples(everywhere * diverges, diverges, weights)
-        all_shares = _shares_of_resamples(everywhere, np.ones(len(rows)), weights)
-        undefined = np.full_like(diverging_shares, np.nan)
-        ratios_of_blocks.append(np.divide(diverging_shares, all_shares, out=undefined, where=all_shares > 0))
+        diverging_shares = _shares_of_resamples(has_category * diverges, diverges, weights)
+        all_shares = _shares_of_resamples(has_category, np.ones(len(rows)), weights)
+        ratios_of_block = np.full_like(diverging_shares, np.nan)
+        np.divide(diverging_shares, all_shares, out=ratios_of_block, where=all_shares > 0)
+        ratios_of_blocks.append(ratios_of_block)
     ratios = np.concatenate(ratios_of_blocks, axis=1)
     intervals = {}
     for name, values in zip(names, ratios, strict=True):

@@ -15,7 +15,7 @@ from assay.errors import InputError
 from assay.manifest import MetricRecord, identity_of
 from assay.reports.data import ScoredDataset
 from assay.reports.errors.settings import By, Rule
-from assay.reports.thresholds.planning import out_of_fold, read_positive
+from assay.reports.thresholds.planning import out_of_fold_thresholds, positive_labels_of
 from assay.reports.thresholds.settings import ThresholdSettings
 from assay.statistics.concordance import Floats
 
@@ -26,15 +26,15 @@ class Divergence:
 
     Attributes:
         metric: the name of the metric.
-        by: the criterion, scores or ranks.
+        by: the criterion, ``threshold`` or ``rank``.
         condition: the criterion in words, with its numbers.
         rows: the row indices of the k diverging pairs, worst first, shape (k,).
         distances: how far each of these pairs is off, shape (k,). By threshold, the distance of the score from the end
             of its scale that the label is at; by rank, the difference of ranks as a share of the pairs; both in
-            [0, 1]. If a threshold decides between yes and no, the distance of the score from the threshold.
+            [0, 1]. If a threshold decides between two classes, the distance of the score from the threshold.
         too_low: which of these pairs have a score that is too low; the others are too high. Shape (k,).
         considered: which of all n pairs were considered: those in the bucket that have a score, shape (n,).
-        decisions: the decisions by a threshold between yes and no; None if there is none.
+        decisions: the decisions by a threshold between two classes; None if there is no such threshold.
     """
 
     metric: str
@@ -71,9 +71,9 @@ def find_divergence(
 ) -> Divergence:
     """Return the pairs on which a metric and people diverge.
 
-    By threshold: the highest label with a score below ``low``, or the lowest label with a score above ``high``. By
-    rank: the ranks of score and label among the pairs (ties share their mean rank) differ by ``residual`` * n or more.
-    With a ``threshold`` in the rule: the pairs that it decides wrongly.
+    By threshold, these are the pairs with the highest label and a score below ``low``, and those with the lowest label
+    and a score above ``high``. By rank, these are the pairs whose ranks of score and label (ties share their mean rank)
+    differ by ``residual`` * n or more. With a ``threshold`` in the rule, these are the pairs that it decides wrongly.
 
     Args:
         data: n pairs.
@@ -88,7 +88,7 @@ def find_divergence(
     """
     rule = rule or Rule()
     record = data.metrics[metric]
-    by = rule.by_for(record)
+    by = rule.criterion_for(record)
     scores = data.scores[metric]
     considered = np.isfinite(scores) if inside is None else np.isfinite(scores) & inside
     decisions = None
@@ -96,46 +96,50 @@ def find_divergence(
         from assay.reports.thresholds.measures import decide
 
         decisions = decide_pairs(data, metric, rule, seed)
-        similar = data.oriented(metric)
-        is_yes = decide(similar, decisions.thresholds)
-        too_low = considered & ~is_yes & decisions.positive
-        too_high = considered & is_yes & ~decisions.positive
-        distance = np.abs(similar - decisions.thresholds)
+        similarity = data.oriented_scores(metric)
+        decided_positive = decide(similarity, decisions.thresholds)
+        too_low = considered & ~decided_positive & decisions.positive
+        too_high = considered & decided_positive & ~decisions.positive
+        distance = np.abs(similarity - decisions.thresholds)
         condition = decisions.condition(record.declared.higher_is_better)
     elif by == "threshold":
         rule.check_bounds(record)
-        similar = scores if record.declared.higher_is_better else 1 - scores
+        # 1 - score is in [0, 1] too, as low and high are, which a score with its sign turned would not be
+        similarity = scores if record.declared.higher_is_better else 1 - scores
         low, high = rule.scale or label_scale(data)
         if low == high and len(data):
             raise InputError(
                 f"{data.run.title}: all labels of {data.name} are {low:g}; give the scale: `scale=LOW,HIGH`"
             )
-        too_low = considered & (similar < rule.low) & (data.labels >= high)
-        too_high = considered & (similar > rule.high) & (data.labels <= low)
-        distance = np.where(too_low, 1 - similar, similar)
-        value = "score" if record.declared.higher_is_better else "1 − score"
-        condition = f"{value} < {rule.low:g} and label = {high:g}, or {value} > {rule.high:g} and label = {low:g}"
+        too_low = considered & (similarity < rule.low) & (data.labels >= high)
+        too_high = considered & (similarity > rule.high) & (data.labels <= low)
+        distance = np.where(too_low, 1 - similarity, similarity)
+        term = "score" if record.declared.higher_is_better else "1 − score"
+        condition = f"{term} < {rule.low:g} and label = {high:g}, or {term} > {rule.high:g} and label = {low:g}"
     else:
-        residual = _residuals(data.oriented(metric), data.labels, considered)
-        too_low, too_high = residual <= -rule.residual, residual >= rule.residual
-        distance = np.abs(residual)
+        residuals = _rank_residuals(data.oriented_scores(metric), data.labels, considered)
+        too_low, too_high = residuals <= -rule.residual, residuals >= rule.residual
+        distance = np.abs(residuals)
         condition = f"ranks of score and label differ by {rule.residual:g} of n or more"
     rows = np.flatnonzero(too_low | too_high)
     rows = rows[np.argsort(-distance[rows], kind="stable")]
     return Divergence(metric, by, condition, rows, distance[rows], too_low[rows], considered, decisions)
 
 
-def _residuals(
+def _rank_residuals(
     scores: NDArray[np.float64], labels: NDArray[np.float64], considered: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
-    """Return rank of the score minus rank of the label as a share of the pairs, shape (n,); 0 for pairs left out."""
+    """Return the rank of each score minus the rank of its label, as a share of the considered pairs, shape (n,).
+
+    Pairs that are not considered have 0.
+    """
     from scipy.stats import rankdata
 
-    residual = np.zeros(len(scores))
+    residuals = np.zeros(len(scores))
     if considered.any():
-        ranks = rankdata(scores[considered]) - rankdata(labels[considered])
-        residual[considered] = ranks / int(considered.sum())
-    return residual
+        rank_differences = rankdata(scores[considered]) - rankdata(labels[considered])
+        residuals[considered] = rank_differences / int(considered.sum())
+    return residuals
 
 
 # Thresholds that decide pairs: learned on other pairs, given as a number, or read from a file.
@@ -143,11 +147,11 @@ def _residuals(
 
 @dataclass(frozen=True)
 class Decisions:
-    """Yes/no decisions on the n pairs of a dataset by the scores of one metric.
+    """Binary decisions on the n pairs of a dataset by the scores of one metric.
 
     Attributes:
-        rule: the rule by which labels mean yes, such as ``label>=2``.
-        positive: which pairs people call yes, shape (n,).
+        rule: the rule for the labels of the positive class, such as ``label>=2``.
+        positive: which pairs are in the positive class by their labels, shape (n,).
         thresholds: the threshold of each pair, for scores that rise with similarity, shape (n,); NaN without a score.
         origin: a line on the origin of the thresholds; empty for a number that the user gave.
     """
@@ -157,17 +161,19 @@ class Decisions:
     thresholds: Floats
     origin: str
 
-    def condition(self, rising: bool) -> str:
-        """Return in words which pairs are decided wrongly.
+    def condition(self, higher_is_better: bool) -> str:
+        """Return the condition under which a pair is decided wrongly, for a metric of that direction.
 
-        Args:
-            rising: whether a higher score means more similar.
+        It has the number of the threshold if all pairs have the same one, else the word.
         """
         values = np.unique(self.thresholds[np.isfinite(self.thresholds)])
-        limit = f"{values[0] if rising else -values[0]:.3g}" if len(values) == 1 else "threshold"
-        below, reached = ("<", "≥") if rising else (">", "≤")
-        no = self.rule.replace(">=", "<") if ">=" in self.rule else self.rule.replace(">", "<=")
-        return f"score {below} {limit} and {self.rule}, or score {reached} {limit} and {no}"
+        limit = "threshold"
+        if len(values) == 1:
+            limit = f"{values[0] if higher_is_better else -values[0]:.3g}"
+        negative_sign, positive_sign = ("<", "≥") if higher_is_better else (">", "≤")
+        # >= is replaced first, since > occurs in it
+        negative_rule = self.rule.replace(">=", "<").replace(">", "<=")
+        return f"score {negative_sign} {limit} and {self.rule}, or score {positive_sign} {limit} and {negative_rule}"
 
 
 def decide_pairs(data: ScoredDataset, metric: str, rule: Rule, seed: int) -> Decisions:
@@ -181,13 +187,13 @@ def decide_pairs(data: ScoredDataset, metric: str, rule: Rule, seed: int) -> Dec
 
     Raises:
         InputError: all pairs are of one class, the number is outside the bounds of the metric, or the file has no
-            threshold for the metric, the dataset or the rule for yes.
+            threshold for the metric, the dataset or the rule for the positive class.
     """
     if rule.threshold == "auto":
         return _decide_by_learned_threshold(data, metric, rule, seed)
-    number = rule.threshold_number
+    threshold = rule.threshold_number
     positive, origin = rule.positive, ""
-    if number is None:
+    if threshold is None:
         path = Path(str(rule.threshold))
         saved = _saved_threshold(path, data, metric)
         if positive is not None and positive.replace(" ", "") != saved.positive:
@@ -195,26 +201,33 @@ def decide_pairs(data: ScoredDataset, metric: str, rule: Rule, seed: int) -> Dec
                 f"`positive={positive}`: {path} has thresholds for {saved.positive}; leave `positive` out, or learn "
                 "them anew by assay thresholds"
             )
-        number = saved.threshold if saved.deploy is None else saved.deploy
+        threshold = saved.threshold if saved.deploy is None else saved.deploy
         positive, origin = saved.positive, f"threshold from {path.name}"
     record = data.metrics[metric]
-    _check_range(record, number)
-    yes_rule, is_yes = read_positive(data, positive)
-    oriented = number if record.declared.higher_is_better else -number
-    return Decisions(yes_rule, is_yes, np.where(np.isfinite(data.scores[metric]), oriented, np.nan), origin)
+    _check_range(record, threshold)
+    positive_rule, is_positive = positive_labels_of(data, positive)
+    oriented_threshold = threshold if record.declared.higher_is_better else -threshold
+    thresholds = np.where(np.isfinite(data.scores[metric]), oriented_threshold, np.nan)
+    return Decisions(positive_rule, is_positive, thresholds, origin)
 
 
 def _decide_by_learned_threshold(data: ScoredDataset, metric: str, rule: Rule, seed: int) -> Decisions:
-    yes_rule, is_yes = read_positive(data, rule.positive)
+    """Return the decisions by thresholds that are learned on other pairs than those that they decide.
+
+    Raises:
+        InputError: no threshold can be learned, such as for pairs of one class.
+    """
+    positive_rule, is_positive = positive_labels_of(data, rule.positive)
     settings = ThresholdSettings(positive=rule.positive, seed=seed)
     try:
-        thresholds, split = out_of_fold(data, metric, yes_rule, settings)
+        thresholds, split = out_of_fold_thresholds(data, metric, positive_rule, settings)
     except InputError as error:
         raise InputError(f"`threshold=auto`: none can be learned ({error}); give a number") from error
     on_metric_scale = thresholds if data.metrics[metric].declared.higher_is_better else -thresholds
+    # a dict as an ordered set: one number if the ends look the same
     ends = dict.fromkeys(f"{value:.3g}" for value in (np.nanmin(on_metric_scale), np.nanmax(on_metric_scale)))
     origin = f"threshold {' to '.join(ends)}: by {settings.measure}, learned without the pairs that it decides; {split}"
-    return Decisions(yes_rule, is_yes, thresholds, origin)
+    return Decisions(positive_rule, is_positive, thresholds, origin)
 
 
 def _check_range(record: MetricRecord, number: float) -> None:
@@ -240,11 +253,13 @@ class _SavedThreshold(BaseModel):
 
 
 class _SavedDataset(BaseModel):
+    """The thresholds of all metrics for one dataset in that output."""
+
     dataset: str
     metrics: list[_SavedThreshold]
 
 
-_FILE = TypeAdapter(list[_SavedDataset])
+_THRESHOLDS_FILE = TypeAdapter(list[_SavedDataset])
 
 
 def _saved_threshold(path: Path, data: ScoredDataset, metric: str) -> _SavedThreshold:
@@ -254,7 +269,7 @@ def _saved_threshold(path: Path, data: ScoredDataset, metric: str) -> _SavedThre
         InputError: the file cannot be read, is not a file of thresholds, or has none for the metric or the dataset.
     """
     try:
-        datasets = _FILE.validate_json(path.read_bytes())
+        datasets = _THRESHOLDS_FILE.validate_json(path.read_bytes())
     except OSError as error:
         raise InputError(
             f"`threshold={path}`: must be auto, a number, or a file; the file cannot be read ({error.strerror})"
@@ -263,14 +278,14 @@ def _saved_threshold(path: Path, data: ScoredDataset, metric: str) -> _SavedThre
         raise InputError(
             f"`threshold={path}`: is no file of thresholds; assay thresholds RUN --format json > FILE writes one"
         ) from error
-    of_dataset = next((saved for saved in datasets if saved.dataset == data.name), None)
-    if of_dataset is None:
+    saved_dataset = next((saved for saved in datasets if saved.dataset == data.name), None)
+    if saved_dataset is None:
         others = ", ".join(saved.dataset for saved in datasets) or "nothing"
         raise InputError(
             f"`threshold={path}`: has thresholds learned on {others}, none for {data.name}; give the number if it is "
             "meant for other data"
         )
-    return _threshold_of_metric(path, of_dataset, data.metrics[metric])
+    return _threshold_of_metric(path, saved_dataset, data.metrics[metric])
 
 
 def _threshold_of_metric(path: Path, saved: _SavedDataset, record: MetricRecord) -> _SavedThreshold:
@@ -279,27 +294,22 @@ def _threshold_of_metric(path: Path, saved: _SavedDataset, record: MetricRecord)
     Raises:
         InputError: the dataset has no threshold of the metric, or one of another metric with the same name.
     """
-    same_name = next(
-        (saved_threshold for saved_threshold in saved.metrics if saved_threshold.metric == record.metric), None
-    )
+    same_name = next((entry for entry in saved.metrics if entry.metric == record.metric), None)
     if same_name is not None and not same_name.signature:
+        # a file of an older version, in which the name alone tells the metric
         return same_name
-    wanted = identity_of(record.signature)
-    by_signature = {
-        identity_of(saved_threshold.signature): saved_threshold
-        for saved_threshold in saved.metrics
-        if saved_threshold.signature
-    }
-    if same_name is not None and identity_of(same_name.signature) == wanted:
+    identity = identity_of(record.signature)
+    by_identity = {identity_of(entry.signature): entry for entry in saved.metrics if entry.signature}
+    if same_name is not None and identity_of(same_name.signature) == identity:
         return same_name
-    if wanted in by_signature:
-        return by_signature[wanted]
+    if identity in by_identity:
+        return by_identity[identity]
     if same_name is not None:
         raise InputError(
             f"`threshold={path}`: {record.metric} there is another metric, of other options or weights; learn the "
             "threshold anew by assay thresholds"
         )
-    names = ", ".join(saved_threshold.metric for saved_threshold in saved.metrics) or "nothing"
+    names = ", ".join(entry.metric for entry in saved.metrics) or "nothing"
     raise InputError(
         f"`threshold={path}`: has no threshold of {record.metric} for {saved.dataset}, only of {names}; choose by "
         "`metrics`"

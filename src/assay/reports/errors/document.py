@@ -40,6 +40,7 @@ def error_document(reports: Sequence[ErrorReport], *, top: int = 10, limit: int 
 
 
 def _sheets_of_report(report: ErrorReport, top: int) -> Iterator[Sheet]:
+    """Yield the tables of a dataset: three per metric, then those on numbers and on corrected labels."""
     for metric in report.divergences:
         yield _frequency_sheet(report, metric)
         yield _worst_pairs_sheet(report, metric, top)
@@ -56,7 +57,7 @@ def _dataset_title(report: ErrorReport) -> str:
 def _frequency_sheet(report: ErrorReport, metric: str) -> Sheet:
     """Return the table of the frequency of each category among the pairs on which a metric and people diverge."""
     divergence = report.divergences[metric]
-    n, low = len(divergence.rows), int(divergence.too_low.sum())
+    diverging_count, too_low_count = len(divergence.rows), int(divergence.too_low.sum())
     rows = [
         [
             report.tagged.labels[row.category],
@@ -70,18 +71,24 @@ def _frequency_sheet(report: ErrorReport, metric: str) -> Sheet:
     ]
     facts = [
         (
-            f"{n:,} of {int(divergence.considered.sum()):,} pairs diverge ({divergence.condition}): "
-            f"{low:,} scored too low, {n - low:,} too high"
+            f"{diverging_count:,} of {int(divergence.considered.sum()):,} pairs diverge ({divergence.condition}): "
+            f"{too_low_count:,} scored too low, {diverging_count - too_low_count:,} too high"
         )
     ]
     if divergence.decisions is not None and divergence.decisions.origin:
         facts.append(divergence.decisions.origin)
     if report.data.facts.kind == "probe":
         facts.append("probe set: the categories are those the pairs were written for")
-    heads = ["too low", "too high", "share of diverging", "share of all", "times as frequent"]
+    columns = [
+        Column("category"),
+        *number_columns(["too low", "too high", "share of diverging"]),
+        # the next column has the ratio of both shares, so a narrow terminal can do without this one
+        Column("share of all", number=True, spare=1),
+        Column("times as frequent", number=True),
+    ]
     return Sheet(
         f"Why {metric} and people diverge: {_dataset_title(report)}",
-        [Column("category"), *(Column(head, number=True, spare=int(head == "share of all")) for head in heads)],
+        columns,
         rows,
         facts=facts,
         notes=[*_hint_for_ranks(report, divergence), *_long_answer_warning(report, divergence)],
@@ -100,8 +107,10 @@ def _count_trailing_rows_without_divergence(frequencies: Sequence[Frequency]) ->
 
 def _hint_for_ranks(report: ErrorReport, divergence: Divergence) -> list[str]:
     """Return a line that suggests thresholds, if no ranks diverge and the scores are in [0, 1]; else an empty list."""
+    if divergence.by != "rank" or len(divergence.rows):
+        return []
     scores = report.data.scores[divergence.metric][divergence.considered]
-    if divergence.by != "rank" or len(divergence.rows) or not len(scores) or scores.min() < 0 or scores.max() > 1:
+    if not len(scores) or scores.min() < 0 or scores.max() > 1:
         return []
     ends = f"{scores.min():.2g} to {scores.max():.2g}"
     line = f"Ranks find nothing here. The scores run from {ends}: --by threshold looks for scores at the wrong end, "
@@ -109,10 +118,11 @@ def _hint_for_ranks(report: ErrorReport, divergence: Divergence) -> list[str]:
 
 
 def _long_answer_warning(report: ErrorReport, divergence: Divergence) -> list[str]:
-    """Return a warning that the rules are unreliable, if many considered pairs have an answer that is too long."""
+    """Return a line that the rules are unreliable if many considered pairs have long answers; else an empty list."""
     is_long = report.too_long & divergence.considered
-    diverging = f", {int((is_long & divergence.mask).sum()):,} of the {len(divergence.rows):,} that diverge,"
-    return long_answer_warning(int(is_long.sum()), int(divergence.considered.sum()), diverging)
+    long_diverging_count = int((is_long & divergence.mask).sum())
+    detail = f", {long_diverging_count:,} of the {len(divergence.rows):,} that diverge,"
+    return long_answer_warning(int(is_long.sum()), int(divergence.considered.sum()), detail)
 
 
 def _worst_pairs_sheet(report: ErrorReport, metric: str, top: int) -> Sheet:
@@ -153,18 +163,19 @@ def _category_label(category: dict[str, str]) -> str:
 
 def _agreement_by_category_sheet(report: ErrorReport, metric: str) -> Sheet:
     """Return the table of the agreement on the pairs with each category, beside that on all other pairs."""
-    heads = [head for name in report.statistics for head in (f"{title_of(name)} inside", "all but it")]
-    rows = [
-        ["all pairs", f"{report.everywhere.n:,}"]
-        + [cell for name in report.statistics for cell in (_estimate_text(report.everywhere, metric, name), "")]
-    ]
+    heads: list[str] = []
+    first_row = ["all pairs", f"{report.everywhere.n:,}"]
+    for name in report.statistics:
+        heads += [f"{title_of(name)} inside", "all but it"]
+        first_row += [_estimate_text(report.everywhere, metric, name), ""]
+    rows = [first_row]
     notes = []
     for within, without in report.categories:
         label = report.tagged.labels[within.name]
         row = [label, f"{within.n:,}"]
         for name in report.statistics:
             row += [_estimate_text(within, metric, name), _estimate_text(without, metric, name)]
-            estimate = within.of(metric, name)
+            estimate = within.estimate_of(metric, name)
             if estimate.note and estimate.low is None:
                 notes.append(f"{label}: {estimate.note}")
         rows.append(row)
@@ -183,10 +194,10 @@ def _agreement_by_number_sheets(report: ErrorReport) -> Iterator[Sheet]:
             [
                 bucket,
                 metric,
-                *(_estimate_text(subset, metric, name) for subset in (all_pairs, without, rest)),
-                f"{rest.n:,}",
+                *(_estimate_text(subset, metric, name) for subset in (all_pairs, without_number, with_number)),
+                f"{with_number.n:,}",
             ]
-            for bucket, all_pairs, without, rest in report.numbers
+            for bucket, all_pairs, without_number, with_number in report.numbers
             for metric in report.divergences
         ]
         heads = ["all pairs", "without numbers", "only with numbers", "pairs with numbers"]
@@ -220,7 +231,7 @@ def _cleaning_sheet(report: ErrorReport, cleaning: Cleaning) -> Sheet:
 
 
 def _estimate_text(subset: SubsetAgreement, metric: str, statistic: str) -> str:
-    estimate = subset.of(metric, statistic)
+    estimate = subset.estimate_of(metric, statistic)
     return Cell(estimate.value, estimate.low, estimate.high, estimate.note).text
 
 
@@ -234,5 +245,6 @@ def _ratio_text(row: Frequency) -> str:
     if row.ratio is None:
         return "–"
     if row.low is None or row.high is None:
-        return f"{row.ratio:.1f}{', few' if row.few else ''}"
+        remark = ", few" if row.has_too_few_pairs else ""
+        return f"{row.ratio:.1f}{remark}"
     return f"{row.ratio:.1f} [{row.low:.1f}, {row.high:.1f}]"

@@ -82,7 +82,7 @@ class Evaluation:
     groups: tuple[Agreement, ...]
 
 
-def evaluate(people: Sequence[str], rules: Sequence[Sequence[str]]) -> Evaluation:
+def evaluate_tags(people: Sequence[str], rules: Sequence[Sequence[str]]) -> Evaluation:
     """Return the agreement of the rules with people on n pairs.
 
     Args:
@@ -102,11 +102,18 @@ def evaluate(people: Sequence[str], rules: Sequence[Sequence[str]]) -> Evaluatio
 
 
 def _count_agreement(name: str, members: Set[str], people: Sequence[str], rules: Sequence[Sequence[str]]) -> Agreement:
-    """Count the pairs that people, the rules or both gave one of some categories."""
+    """Return the agreement on the pairs with any of some categories.
+
+    Args:
+        name: the name of the category or group.
+        members: the categories that count.
+        people: the category that people gave each pair, shape (n,).
+        rules: the categories that the rules gave each pair, shape (n,).
+    """
     by_people = [category in members for category in people]
     by_rules = [not members.isdisjoint(categories) for categories in rules]
-    both = sum(people_have and rules_have for people_have, rules_have in zip(by_people, by_rules, strict=True))
-    return Agreement(name, sum(by_people), sum(by_rules), both, len(people))
+    both_count = sum(people_have and rules_have for people_have, rules_have in zip(by_people, by_rules, strict=True))
+    return Agreement(name, sum(by_people), sum(by_rules), both_count, len(people))
 
 
 def evaluate_rules(
@@ -116,7 +123,8 @@ def evaluate_rules(
 
     Args:
         data: the pairs of a dataset.
-        scale: the lowest and the highest label; see :func:`~assay.reports.errors.divergence.label_scale` for None.
+        scale: the lowest and the highest label; that of the data if None, see
+            :func:`~assay.reports.errors.divergence.label_scale`.
         speech: the tagger of parts of speech; None for none.
 
     Raises:
@@ -127,20 +135,29 @@ def evaluate_rules(
     annotated = [(name, [tag.category for tag in tags]) for name, tags in zip(people, rules, strict=True) if name]
     if not annotated:
         raise InputError(f"{data.run.title}: {data.name} has no column category that people filled in")
-    return evaluate([name for name, _ in annotated], [tags for _, tags in annotated]), missing
+    return evaluate_tags([name for name, _ in annotated], [tags for _, tags in annotated]), missing
 
 
 def evaluation_document(
     datasets: Sequence[ScoredDataset], scale: tuple[float, float] | None = None, speech: PartsOfSpeech | None = None
 ) -> Document:
-    """Return tables of precision, recall, F1 and Cohen's kappa of the rules by category and by group."""
-    sheets, records, notes = [], [], []
+    """Return tables of precision, recall, F1 and Cohen's kappa of the rules by category and by group.
+
+    Args:
+        datasets: the datasets; one table each.
+        scale: the lowest and the highest label; that of each dataset if None.
+        speech: the tagger of parts of speech; None for none.
+
+    Raises:
+        InputError: a dataset has no pair with an annotated category.
+    """
+    sheets, records, warnings = [], [], []
     for data in datasets:
         evaluation, missing = evaluate_rules(data, scale, speech)
-        notes += missing
+        warnings += missing
         sheets.append(_evaluation_sheet(data, evaluation))
         records += [_record_of_agreement(data, row) for row in (*evaluation.categories, *evaluation.groups)]
-    return Document(sheets, records, warnings=list(dict.fromkeys(notes)))
+    return Document(sheets, records, warnings=list(dict.fromkeys(warnings)))
 
 
 _NUMBER_HEADS = ("people", "rules", "both", "precision", "recall", "F1", "kappa")
@@ -182,6 +199,6 @@ def _record_of_agreement(data: ScoredDataset, agreement: Agreement) -> dict[str,
 
 def _row_of_agreement(agreement: Agreement) -> list[str]:
     """Return the cells of one category: name, three counts, four measures; undefined measures are a dash."""
-    shares = (agreement.precision, agreement.recall, agreement.f1, agreement.kappa)
-    shown = ["–" if value is None else short(value, 2) for value in shares]
-    return [agreement.category, f"{agreement.people:,}", f"{agreement.rules:,}", f"{agreement.both:,}", *shown]
+    counts = (agreement.people, agreement.rules, agreement.both)
+    measures = (agreement.precision, agreement.recall, agreement.f1, agreement.kappa)
+    return [agreement.category, *(f"{count:,}" for count in counts), *(short(measure, 2) for measure in measures)]

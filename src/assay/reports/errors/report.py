@@ -14,7 +14,7 @@ from assay.errors import InputError, unknown_name
 from assay.lexicon.texts import has_number
 from assay.reports.categories import PartsOfSpeech
 from assay.reports.data import ALL, ScoredDataset, choose_datasets, read_datasets
-from assay.reports.errors.categories import Frequency, Tagged, frequencies_of, have_long_answers, tag_all
+from assay.reports.errors.categories import Frequency, TaggedPairs, categorise_pairs, frequencies_of, long_answer_mask
 from assay.reports.errors.divergence import Divergence, find_divergence
 from assay.reports.errors.settings import Rule
 from assay.reports.folder import RunFolder
@@ -39,7 +39,7 @@ class SubsetAgreement:
     n: int
     estimates: list[Estimate]
 
-    def of(self, metric: str, statistic: str) -> Estimate:
+    def estimate_of(self, metric: str, statistic: str) -> Estimate:
         """Return the estimate of one metric and statistic; raise KeyError if there is none."""
         for estimate in self.estimates:
             if (estimate.metric, estimate.statistic) == (metric, statistic):
@@ -69,9 +69,9 @@ def agreement_on(
         bucket: the name in the run of the bucket that is or contains the subset; its resamples are used.
         labels: labels to use instead of those of the data, shape (n,).
     """
-    pairs = data.within(bucket, drawing.seed, inside)
+    pairs = data.pairs_in_bucket(bucket, drawing.seed, inside)
     estimates = agreement(
-        {metric: pairs.take(data.oriented(metric)) for metric in metrics},
+        {metric: pairs.take(data.oriented_scores(metric)) for metric in metrics},
         pairs.labels if labels is None else pairs.take(labels),
         statistics=statistics,
         resamples=drawing.resamples,
@@ -82,7 +82,7 @@ def agreement_on(
     return SubsetAgreement(name, len(pairs), estimates)
 
 
-def by_category(
+def agreement_by_category(
     data: ScoredDataset,
     masks: Mapping[str, NDArray[np.bool_]],
     bucket: str,
@@ -92,7 +92,14 @@ def by_category(
 ) -> list[tuple[SubsetAgreement, SubsetAgreement]]:
     """Return the agreement on the pairs of a bucket with each category, and on the other pairs of the bucket.
 
-    *masks* tells for each category which pairs have it, shape (n,); categories without a pair are left out.
+    A category without a pair in the bucket is left out.
+
+    Args:
+        data: n pairs.
+        masks: by category, which pairs have it, shape (n,).
+        bucket: the name of the bucket.
+        metrics, statistics: the names of the metrics and of the coefficients.
+        drawing: how intervals are drawn.
     """
     inside = data.buckets[bucket]
     return [
@@ -105,7 +112,7 @@ def by_category(
     ]
 
 
-def by_number(
+def agreement_by_number(
     data: ScoredDataset, buckets: Sequence[str], metrics: Sequence[str], statistics: Sequence[str], drawing: Resampling
 ) -> list[tuple[str, SubsetAgreement, SubsetAgreement, SubsetAgreement]]:
     """Return, for each bucket, its name and the agreement on all pairs, on pairs without and on pairs with a number.
@@ -113,18 +120,18 @@ def by_number(
     A pair has a number if a gold answer has a digit. Source: tables 7 and 8 of Mustafazade & Ebbinghaus (2022), where
     ``w_num`` are all pairs, and ``wo_num`` the pairs without a number.
     """
-    number = has_number(data.table.column("reference"))
+    with_number = has_number(data.table.column("reference"))
     parts = []
     for bucket in buckets:
         mask = data.buckets[bucket]
         # the name of the subset as a bucket of a run, which selects its resamples: number=no, or f1=0+number=no
-        crossed = "" if bucket == ALL else f"{bucket}+"
+        prefix = "" if bucket == ALL else f"{bucket}+"
         all_pairs, without, rest = (
             agreement_on(data, name, part, metrics, statistics, drawing, bucket=bucket_name)
             for name, part, bucket_name in (
                 ("all pairs", mask, bucket),
-                ("without", mask & ~number, f"{crossed}number=no"),
-                ("with", mask & number, f"{crossed}number=yes"),
+                ("without", mask & ~with_number, f"{prefix}number=no"),
+                ("with", mask & with_number, f"{prefix}number=yes"),
             )
         )
         parts.append((bucket, all_pairs, without, rest))
@@ -158,7 +165,7 @@ class Cleaning:
     unchanged: SubsetAgreement
 
 
-def same_dataset(data: ScoredDataset, others: Sequence[ScoredDataset]) -> ScoredDataset | None:
+def dataset_of_same_name(data: ScoredDataset, others: Sequence[ScoredDataset]) -> ScoredDataset | None:
     """Return the dataset with the same name among those of another run, whatever its version; None if there is none."""
     return next((other for other in others if other.name == data.name), None)
 
@@ -183,41 +190,41 @@ def compare_labels(
     Raises:
         InputError: the two datasets have no pair in common.
     """
-    row_of = {key: row for row, key in enumerate(_occurrence_keys(other))}
+    row_by_key = {key: row for row, key in enumerate(_occurrence_keys(other))}
     # the row of the same pair in the other run, -1 if it lacks the pair
-    rows = np.array([row_of.get(key, -1) for key in _occurrence_keys(data)], dtype=np.intp)
-    joined = rows >= 0
-    if not joined.any():
+    rows = np.array([row_by_key.get(key, -1) for key in _occurrence_keys(data)], dtype=np.intp)
+    is_joined = rows >= 0
+    if not is_joined.any():
         raise InputError(
             f"{other.run.title}: {other.title} has no pair of {data.run.title}; the texts must be the same"
         )
-    labels = np.where(joined, other.labels[rows], data.labels)
-    same = joined & (labels == data.labels)
+    labels = np.where(is_joined, other.labels[rows], data.labels)
+    is_unchanged = is_joined & (labels == data.labels)
 
     def agreement_of(name: str, inside: np.ndarray, corrected: bool = False) -> SubsetAgreement:
         return agreement_on(data, name, inside, metrics, statistics, drawing, labels=labels if corrected else None)
 
     return Cleaning(
         title=other.title,
-        joined=int(joined.sum()),
-        only_first=int((~joined).sum()),
-        only_second=len(other) - int(joined.sum()),
-        changed=int((joined & ~same).sum()),
-        first=agreement_of("first labels", joined),
-        corrected=agreement_of("corrected labels", joined, corrected=True),
-        unchanged=agreement_of("without the pairs whose label changed", same),
+        joined=int(is_joined.sum()),
+        only_first=int((~is_joined).sum()),
+        only_second=len(other) - int(is_joined.sum()),
+        changed=int((is_joined & ~is_unchanged).sum()),
+        first=agreement_of("first labels", is_joined),
+        corrected=agreement_of("corrected labels", is_joined, corrected=True),
+        unchanged=agreement_of("without the pairs whose label changed", is_unchanged),
     )
 
 
 def _occurrence_keys(data: ScoredDataset) -> Iterator[tuple[object, ...]]:
-    """Yield one key per pair: its texts, and how often they have occurred so far, from 1."""
-    seen: Counter[tuple[object, ...]] = Counter()
-    for golds, candidate in zip(
-        data.table.column("reference").to_pylist(), data.table.column("candidate").to_pylist(), strict=True
-    ):
-        key = (tuple(golds or ()), candidate)
-        seen[key] += 1
-        yield *key, seen[key]
+    """Yield one key per pair: its gold answers, its candidate, and how often both have occurred so far, from 1."""
+    occurrences: Counter[tuple[object, ...]] = Counter()
+    references = data.table.column("reference").to_pylist()
+    candidates = data.table.column("candidate").to_pylist()
+    for golds, candidate in zip(references, candidates, strict=True):
+        texts = (tuple(golds or ()), candidate)
+        occurrences[texts] += 1
+        yield *texts, occurrences[texts]
 
 
 @dataclass(frozen=True)
@@ -241,7 +248,7 @@ class ErrorReport:
     data: ScoredDataset
     bucket: str
     statistics: list[str]
-    tagged: Tagged
+    tagged: TaggedPairs
     too_long: NDArray[np.bool_]
     divergences: dict[str, Divergence]
     frequencies: dict[str, list[Frequency]]
@@ -251,7 +258,7 @@ class ErrorReport:
     cleaning: Cleaning | None
 
 
-def analyse(
+def analyse_dataset(
     data: ScoredDataset,
     metrics: Sequence[str],
     *,
@@ -280,25 +287,28 @@ def analyse(
     names = data.find_metrics(list(metrics))
     if bucket not in data.buckets:
         raise InputError(unknown_name(f"{data.run.title}: {data.name} has no bucket", bucket, data.buckets))
-    inside, seed = data.buckets[bucket], data.within(bucket, drawing.seed).seed
-    tagged = tag_all(data, rule.scale, speech)
+    inside = data.buckets[bucket]
+    seed = data.pairs_in_bucket(bucket, drawing.seed).seed
+    tagged = categorise_pairs(data, rule.scale, speech)
     divergences = {name: find_divergence(data, name, rule, inside, drawing.seed) for name in names}
-    other = same_dataset(data, corrected)
-    numbered = [bucket] if bucket != ALL else [ALL, *(name for name in ("f1=0", "f1>0") if name in data.buckets)]
+    other = dataset_of_same_name(data, corrected)
+    buckets_for_numbers = [bucket]
+    if bucket == ALL:
+        buckets_for_numbers += [name for name in ("f1=0", "f1>0") if name in data.buckets]
     return ErrorReport(
         data=data,
         bucket=bucket,
         statistics=list(statistics),
         tagged=tagged,
-        too_long=have_long_answers(data),
+        too_long=long_answer_mask(data),
         divergences=divergences,
         frequencies={
             name: frequencies_of(tagged, divergence, data.groups, drawing, seed)
             for name, divergence in divergences.items()
         },
         everywhere=agreement_on(data, "all pairs", inside, names, statistics, drawing, bucket=bucket),
-        categories=by_category(data, tagged.masks, bucket, names, statistics, drawing),
-        numbers=by_number(data, numbered, names, statistics, drawing),
+        categories=agreement_by_category(data, tagged.masks, bucket, names, statistics, drawing),
+        numbers=agreement_by_number(data, buckets_for_numbers, names, statistics, drawing),
         cleaning=compare_labels(data, other, names, statistics, drawing) if other is not None else None,
     )
 
@@ -338,11 +348,12 @@ def _threshold_field(data: ScoredDataset, divergence: Divergence, row: int) -> d
     """Return the field with the threshold that decided a pair, on the scale of the metric; empty if there is none."""
     if divergence.decisions is None:
         return {}
-    turned = float(divergence.decisions.thresholds[row])
-    return {"threshold": turned if data.metrics[divergence.metric].declared.higher_is_better else -turned}
+    oriented_threshold = float(divergence.decisions.thresholds[row])
+    higher_is_better = data.metrics[divergence.metric].declared.higher_is_better
+    return {"threshold": oriented_threshold if higher_is_better else -oriented_threshold}
 
 
-def errors_of(
+def error_reports(
     run: RunFolder,
     metrics: Sequence[str] = (),
     *,
@@ -372,22 +383,24 @@ def errors_of(
             the rule sets a number that has no effect.
     """
     chosen = choose_datasets(run, datasets)
-    others = read_datasets(corrected) if corrected is not None else []
-    if corrected is not None and {data.name for data in chosen}.isdisjoint(other.name for other in others):
+    corrected_datasets = read_datasets(corrected) if corrected is not None else []
+    corrected_names = [other.name for other in corrected_datasets]
+    if corrected is not None and {data.name for data in chosen}.isdisjoint(corrected_names):
         raise InputError(
             f"{corrected.title}: has none of the datasets of {run.title} ({', '.join(data.name for data in chosen)})"
         )
     rule = rule or Rule()
-    rule.check_used({rule.by_for(data.metrics[name]) for data in chosen for name in data.find_metrics(list(metrics))})
+    metric_records = [data.metrics[name] for data in chosen for name in data.find_metrics(list(metrics))]
+    rule.check_used({rule.criterion_for(record) for record in metric_records})
     return [
-        analyse(
+        analyse_dataset(
             data,
             metrics,
             rule=rule,
             statistics=check_statistics(tuple(statistics)),
             drawing=drawing or Resampling(),
             bucket=bucket,
-            corrected=others,
+            corrected=corrected_datasets,
             speech=speech,
         )
         for data in chosen

@@ -23,7 +23,7 @@ Scale = tuple[float, float]
 
 @dataclass(frozen=True, kw_only=True)
 class LabelScale(Settings):
-    """From where to where labels run; the command line takes it as LOW,HIGH."""
+    """The range of the labels; the command line takes it as LOW,HIGH."""
 
     scale: Scale | None = setting(
         "Lowest and highest label [default: those that the data declares, else those that occur].",
@@ -36,7 +36,7 @@ class LabelScale(Settings):
 class Rule(LabelScale):
     """What counts as diverging; the paper's thresholds are the defaults.
 
-    A *threshold* decides between yes and no, and what it decides wrongly diverges.
+    A *threshold* decides between two classes, and the pairs that it decides wrongly diverge.
 
     Raises:
         InputError: a number that cannot be, or one that *by* does not look at.
@@ -91,6 +91,7 @@ class Rule(LabelScale):
                 raise InputError(f"`positive={self.positive}`: has no effect without `threshold`; leave it out")
             return
         for name in ("by", "low", "high", "residual"):
+            # the attributes of the class are the defaults
             if getattr(self, name) != getattr(Rule, name):
                 raise InputError(f"`{name}={getattr(self, name)}`: has no effect beside `threshold`; leave one out")
         number = self.threshold_number
@@ -107,14 +108,14 @@ class Rule(LabelScale):
         except ValueError:
             return None
 
-    def by_for(self, metric: MetricRecord) -> By:
+    def criterion_for(self, metric: MetricRecord) -> By:
         """Return the criterion for a metric; the default is threshold for declared scores in [0, 1], else rank."""
         if self.threshold is not None:
             return "threshold"
         return self.by or ("threshold" if (metric.declared.low, metric.declared.high) == (0, 1) else "rank")
 
     def check_used(self, criteria_in_use: Collection[By]) -> None:
-        """Raise InputError for a number that was set although no metric uses its criterion."""
+        """Raise InputError for a number that is not the default although no metric uses its criterion."""
         for name, value, default, by in (
             ("low", self.low, Rule.low, "threshold"),
             ("high", self.high, Rule.high, "threshold"),
@@ -127,7 +128,10 @@ class Rule(LabelScale):
                 )
 
     def check_bounds(self, metric: MetricRecord) -> None:
-        """Raise InputError if *low* or *high* is outside the range of a metric, turned so that higher is better."""
+        """Raise InputError if *low* or *high* is outside the range of the scores of a metric.
+
+        The range is that of 1 - score for a metric of which lower is better.
+        """
         declared = metric.declared
         lowest = -math.inf if declared.low is None else declared.low
         highest = math.inf if declared.high is None else declared.high
@@ -176,7 +180,7 @@ class ErrorSettings(Rule, MetricsOfRun, DatasetsOfRun, Resampling, Tagging):
     )
 
     @property
-    def diverging(self) -> Rule:
+    def divergence_rule(self) -> Rule:
         """The criterion of divergence: *rule* if given, else one made of the single settings."""
         return self.rule or Rule(**self.values_of(Rule))
 

@@ -70,7 +70,7 @@ def _aspects_sheet(explanation: ExplanationValues) -> Sheet:
 
 
 def unusual_aspects_line(explanation: ExplanationValues) -> str:
-    """Return a line that names the aspects outside their usual range, the one farthest outside first."""
+    """Return a line that names the aspects outside their usual range, low ones first, the farthest outside first."""
     phrases = []
     for direction in ("low", "high"):
         unusual = [item for item in explanation["aspects"] if item["usual"]["unusual"] == direction]
@@ -97,10 +97,12 @@ def _usual_note(explanation: ExplanationValues) -> str:
     """Return a line that defines the usual range, and states how many aspects are unusual by chance alone."""
     compared = explanation["compared"]
     count = len(explanation["aspects"])
+    # the usual range leaves out 10% of the pairs
+    expected_count = count / 10
     return (
         f"usual: from the 5% to the 95% quantile of the {compared['pairs']} reference pairs, of {compared['total']}, "
         f"that are nearest in overall score ({_range_text(compared)}); lower: the share of them below the score. So "
-        f"about {count / 10:.1f} of {count} aspects are unusual in an ordinary pair"
+        f"about {expected_count:.1f} of {count} aspects are unusual in an ordinary pair"
     )
 
 
@@ -202,8 +204,6 @@ _ITEM_KEYS = {
     "verdicts": "replies",
     "members": "members",
 }
-
-
 #: The keys of an item whose values are mappings, which get columns of their own.
 _NESTED_KEYS = ("usual", "probabilities")
 
@@ -219,9 +219,11 @@ def _item_records(number: int, explanation: ExplanationValues) -> list[dict[str,
     pair_fields = {"pair": number} | {name: explanation[name] for name in names if name in explanation}
     records = []
     for item in explanation[_ITEM_KEYS[explanation["kind"]]]:
-        # keys of the item that the pair has as well get a prefix
-        item_fields = {
-            f"item_{key}" if key in pair_fields else key: cell for key, cell in item.items() if key not in _NESTED_KEYS
-        }
-        records.append(pair_fields | item_fields | (item.get("usual") or {}) | _verdict_probabilities(item))
+        item_fields = {}
+        for key, value in item.items():
+            if key not in _NESTED_KEYS:
+                # a key that the pair has as well gets a prefix
+                item_fields[f"item_{key}" if key in pair_fields else key] = value
+        usual_range = item.get("usual") or {}
+        records.append(pair_fields | item_fields | usual_range | _verdict_probabilities(item))
     return records

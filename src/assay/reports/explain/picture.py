@@ -22,33 +22,33 @@ MAX_PAIRS = 50
 
 @dataclass(frozen=True)
 class Geometry:
-    """Sizes of the picture and its letters in pixels.
+    """Sizes of the picture and its characters in pixels.
 
     Attributes:
         width: the width of the picture.
         margin: the margin at each side of a panel.
         item_height: the height of a line with an item.
         text_line_height: the height of a line of text above or below the items.
-        letter_width, strong_letter_width, small_letter_width: the approximate widths of a letter of 14 pixels, of a
-            bold letter, and of a letter of 12.5 pixels.
+        character_width, strong_character_width, small_character_width: the approximate widths of a character of 14
+            pixels, of a bold one, and of one of 12.5 pixels.
     """
 
     width: int = 760
     margin: int = 24
     item_height: int = 24
     text_line_height: int = 21
-    letter_width: float = 7.6
-    strong_letter_width: float = 9.0
-    small_letter_width: float = 6.9
+    character_width: float = 7.6
+    strong_character_width: float = 9.0
+    small_character_width: float = 6.9
 
-    def letters_per_line(self, letter_width: float) -> int:
-        """Return the number of letters of a given width that fit in a line."""
-        return int((self.width - 2 * self.margin) / letter_width)
+    def characters_per_line(self, character_width: float) -> int:
+        """Return the number of characters of this width that fit in a line."""
+        return int((self.width - 2 * self.margin) / character_width)
 
 
 SIZES = Geometry()
 FONT = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif"
-#: Light ground and dark letters; the strong red is for unusual scores and lowering words.
+#: Light ground and dark text; the strong red is for unusual scores and lowering words.
 STYLE = """
 .ground { fill: #ffffff }
 text { font-size: 14px; fill: #1b1f24 }
@@ -119,33 +119,32 @@ def to_svg(explanations: Sequence[ExplanationValues]) -> str:
 def _draw_head(explanation: ExplanationValues) -> tuple[list[Markup], float]:
     """Return the lines above the items (both texts, metric and score), and the y coordinate where the items begin."""
     id_prefix = f"{explanation['pair_id']}: " if explanation.get("pair_id") else ""
-    classed_lines = []
+    lines_with_class = []
     for side in (id_prefix + explanation["reference"], explanation["candidate"]):
-        for line in textwrap.wrap(side, SIZES.letters_per_line(SIZES.strong_letter_width)) or ["(empty)"]:
-            classed_lines.append(("strong", line))
+        for line in textwrap.wrap(side, SIZES.characters_per_line(SIZES.strong_character_width)) or ["(empty)"]:
+            lines_with_class.append(("strong", line))
     score = f"{explanation['metric']}: {short(explanation['score'], 3)}"
-    classed_lines.append(("", _truncate_text(score, SIZES.letters_per_line(SIZES.letter_width))))
-    parts, end = _draw_lines(classed_lines, SIZES.margin + 4)
+    lines_with_class.append(("", _truncate_text(score, SIZES.characters_per_line(SIZES.character_width))))
+    parts, end = _draw_lines(lines_with_class, SIZES.margin + 4)
     return parts, end + 10
 
 
 def _draw_small_print(sentences: Sequence[str], top: float) -> tuple[list[Markup], float]:
-    """Return sentences as wrapped lines of small text, and the y coordinate at which the panel ends."""
-    classed_lines = []
+    """Return the sentences below the items as wrapped lines of small text, and the y coordinate of the panel's end."""
+    max_characters = SIZES.characters_per_line(SIZES.small_character_width)
+    lines_with_class = []
     for sentence in sentences:
-        classed_lines += [
-            ("muted", line) for line in textwrap.wrap(sentence, SIZES.letters_per_line(SIZES.small_letter_width))
-        ]
-    parts, end = _draw_lines(classed_lines, top)
+        lines_with_class += [("muted", line) for line in textwrap.wrap(sentence, max_characters)]
+    parts, end = _draw_lines(lines_with_class, top)
     return parts, end + SIZES.margin
 
 
-def _draw_lines(classed_lines: Sequence[tuple[str, str]], top: float) -> tuple[list[Markup], float]:
+def _draw_lines(lines_with_class: Sequence[tuple[str, str]], top: float) -> tuple[list[Markup], float]:
     """Return text elements for (class, text) lines from *top* on, and the y coordinate at which they end."""
     parts = []
-    for line_index, (css_class, line) in enumerate(classed_lines):
+    for line_index, (css_class, line) in enumerate(lines_with_class):
         parts.append(text(SIZES.margin, top + SIZES.text_line_height * (line_index + 0.7), line, class_=css_class))
-    return parts, top + SIZES.text_line_height * len(classed_lines)
+    return parts, top + SIZES.text_line_height * len(lines_with_class)
 
 
 def _truncate_text(content: str, max_characters: int) -> str:
@@ -164,16 +163,22 @@ SIDES = ("reference", "candidate")
 
 @dataclass(frozen=True)
 class _Item:
-    """A part of a text: its name, the number beside it, and the CSS class of the number."""
+    """A part of a text: its name, the number beside it (empty for none), and the CSS class of the number."""
 
     name: str
-    beside: str
-    kind: str = "muted number"
+    number: str
+    number_class: str = "muted number"
 
 
 @dataclass(frozen=True)
 class _Link:
-    """A line between the items with these indices in the left and right column; its strength is from 0 to 1."""
+    """A line between two items.
+
+    Attributes:
+        left, right: the indices of the items in the left and the right column.
+        strength: the thickness and opacity, from 0 to 1.
+        hint: the tooltip.
+    """
 
     left: int
     right: int
@@ -184,13 +189,13 @@ class _Link:
 def _tokens_panel(explanation: ExplanationValues) -> Panel:
     """Return the panel of BERTScore: lines from each token to its best partner, thicker for a higher cosine."""
     sides = _items_by_side(explanation["tokens"])
-    rows = [{item["position"]: row for row, item in enumerate(side)} for side in sides]
+    row_by_position = [{item["position"]: row for row, item in enumerate(side)} for side in sides]
     columns, links = [], []
     for column, side in enumerate(sides):
         columns.append([_Item(item["token"], short(item["similarity"], 2)) for item in side])
         for row, item in enumerate(side):
             # the partner may be a special token, which is not drawn
-            partner_row = rows[1 - column].get(item["partner_position"])
+            partner_row = row_by_position[1 - column].get(item["partner_position"])
             if partner_row is not None:
                 hint = f"{item['token']} – {item['partner']}: {short(item['similarity'], 3)}"
                 links.append(_make_link(column, row, partner_row, item["similarity"], hint))
@@ -200,6 +205,7 @@ def _tokens_panel(explanation: ExplanationValues) -> Panel:
 
 def _words_panel(explanation: ExplanationValues) -> Panel:
     """Return the panel of a cross-encoder: lines from each word to the word that it goes with."""
+    # strengths are relative to the highest; 1 avoids a division by 0
     highest_together = max((item["together"] or 0.0 for item in explanation["words"]), default=0.0) or 1.0
     columns, links = [], []
     for column, side in enumerate(_items_by_side(explanation["words"])):
@@ -209,9 +215,8 @@ def _words_panel(explanation: ExplanationValues) -> Panel:
             items.append(_Item(item["word"], signed(item["change"]), css_class))
             if item["partner_position"] is not None:
                 hint = f"{item['word']} – {item['partner']}: {short(item['together'], 3)}"
-                links.append(
-                    _make_link(column, row, item["partner_position"], item["together"] / highest_together, hint)
-                )
+                strength = item["together"] / highest_together
+                links.append(_make_link(column, row, item["partner_position"], strength, hint))
         columns.append(items)
     about = "Number: the score with the word less the score without. Line: the word it goes with, thicker for more."
     return _matches_panel(explanation, columns, links, [about])
@@ -230,11 +235,11 @@ def _graphs_panel(explanation: ExplanationValues) -> Panel:
             links.append(_Link(len(columns[0]) - 1, len(columns[1]) - 1, 1.0 if node["same"] else 0.3, hint))
     triple_counts = f"{explanation['reference_triples']} and {explanation['candidate_triples']}"
     about = "Lines: aligned nodes, thick where the concept is the same."
-    below = [f"{about} {explanation['matched']} triples match, of {triple_counts}."]
+    sentences = [f"{about} {explanation['matched']} triples match, of {triple_counts}."]
     for side, other_side in (SIDES, SIDES[::-1]):
         unmatched_triples = [triple[side] for triple in explanation["triples"] if triple[other_side] is None]
-        below += [f"only the {side}: {triple}" for triple in unmatched_triples]
-    return _matches_panel(explanation, columns, links, below)
+        sentences += [f"only the {side}: {triple}" for triple in unmatched_triples]
+    return _matches_panel(explanation, columns, links, sentences)
 
 
 def _items_by_side(items: Sequence[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
@@ -242,15 +247,15 @@ def _items_by_side(items: Sequence[Mapping[str, Any]]) -> list[list[Mapping[str,
 
 
 def _make_link(column: int, row: int, partner_row: int, strength: float, hint: str) -> _Link:
-    """Return a link from item *row* of a column to item *partner_row* of the other column."""
+    """Return a link from item *row* of a column to item *partner_row* of the other; *strength* is clipped to [0, 1]."""
     ends = (row, partner_row) if column == 0 else (partner_row, row)
     return _Link(*ends, max(0.0, min(1.0, strength)), hint)
 
 
 def _matches_panel(
-    explanation: ExplanationValues, columns: Sequence[Sequence[_Item]], links: Sequence[_Link], below: Sequence[str]
+    explanation: ExplanationValues, columns: Sequence[Sequence[_Item]], links: Sequence[_Link], sentences: Sequence[str]
 ) -> Panel:
-    """Return a panel of two columns with links between them, and sentences below."""
+    """Return a panel of two columns with links between them, and sentences and the notes of the explanation below."""
     parts, top = _draw_head(explanation)
     for link in links:
         y1, y2 = (top + SIZES.item_height * (row + 0.5) for row in (link.left, link.right))
@@ -262,7 +267,7 @@ def _matches_panel(
         for row, item in enumerate(items):
             parts += _draw_item(item, column, top + SIZES.item_height * (row + 0.5) + 5)
     bottom = top + SIZES.item_height * max(map(len, columns), default=0)
-    legend, height = _draw_small_print([*below, *explanation["notes"]], bottom + 8)
+    legend, height = _draw_small_print([*sentences, *explanation["notes"]], bottom + 8)
     return Panel([*parts, *legend], height)
 
 
@@ -270,9 +275,9 @@ def _draw_item(item: _Item, column: int, y: float) -> Iterator[Markup]:
     """Yield the name of an item next to the links, and its number at the outer edge of the picture."""
     x, anchor = (LEFT, "end") if column == 0 else (RIGHT, "start")
     yield text(x, y, _truncate_text(item.name, MAX_PART_CHARACTERS), element("title", item.name), anchor=anchor)
-    if item.beside:
+    if item.number:
         edge, edge_anchor = (SIZES.margin, "start") if column == 0 else (SIZES.width - SIZES.margin, "end")
-        yield text(edge, y, item.beside, class_=item.kind, anchor=edge_anchor)
+        yield text(edge, y, item.number, class_=item.number_class, anchor=edge_anchor)
 
 
 # Aspects: a bar for the usual range, a dot for the score.
@@ -293,7 +298,7 @@ def _aspects_panel(explanation: ExplanationValues) -> Panel:
     marks = ticks(min(0.0, *numbers), max(1.0, *numbers), 6)
     # steps of .25 need a second decimal
     decimals = 1 if all(round(mark, 1) == mark for mark in marks) else 2
-    names_width = min(MAX_ASPECT_CHARACTERS, max(len(item["aspect"]) for item in items)) * SIZES.letter_width
+    names_width = min(MAX_ASPECT_CHARACTERS, max(len(item["aspect"]) for item in items)) * SIZES.character_width
     scale = Scale(marks[0], marks[-1], SIZES.margin + names_width + 10, SIZES.width - SIZES.margin - NUMBER_WIDTH)
     bottom = top + SIZES.item_height * len(items)
     for mark in marks:
@@ -328,7 +333,10 @@ def _draw_aspect(item: Mapping[str, Any], scale: Scale, y: float) -> Iterator[Ma
 
 
 def _legend_sentences(explanation: ExplanationValues) -> list[str]:
-    """Return the sentences below the aspects: unusual aspects, the meaning of the marks, and further notes."""
+    """Return the sentences below the aspects: unusual aspects, the meaning of the marks, and further notes.
+
+    Only the notes are returned if there are no reference pairs to compare with.
+    """
     compared = explanation["compared"]
     if compared is None:
         return list(explanation["notes"])

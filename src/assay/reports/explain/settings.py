@@ -37,7 +37,8 @@ class ExplainSettings(OwnData, Graphs, Limited, Hardware, Offline):
     )
 
     def check(self) -> None:
-        """Refuse one text alone, and texts beside data."""
+        """Raise InputError for one text alone, for texts beside data, and for neither."""
         texts = [text for text in (self.reference, self.candidate) if text is not None]
-        if len(texts) != (0 if self.pairs is not None else 2):
+        expected_count = 2 if self.pairs is None else 0
+        if len(texts) != expected_count:
             raise InputError("explain what? give two texts, or data with `pairs`, and not both")

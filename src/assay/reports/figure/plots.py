@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -10,13 +11,13 @@ import numpy as np
 
 from assay.errors import InputError, unknown_name
 from assay.reports.figure.style import (
-    LETTER_WIDTH,
+    CHARACTER_WIDTH,
     LINE_HEIGHT,
     add_caption,
+    create_panels,
     fit_in_inches,
     line_style,
     metric_labels,
-    panels,
     visible_line,
 )
 from assay.reports.folder import RunFolder
@@ -71,66 +72,70 @@ FOREST = ForestGeometry()
 
 
 @dataclass(frozen=True)
-class _ForestRow:
-    """A row of panels of one dataset, side by side.
+class _PanelRow:
+    """Some panels of one dataset, side by side.
 
     Attributes:
         dataset: the title of the dataset.
-        rows: the metrics, one per line of each panel.
+        metrics: the metrics, one per line of each panel.
         labels: the axis labels of the metrics, which may have several lines each.
         panels: the contents of the panels, from left to right.
     """
 
     dataset: str
-    rows: Sequence[ForestRow]
+    metrics: Sequence[ForestRow]
     labels: list[str]
     panels: Sequence[ForestPanel]
 
 
-def draw_agreement(shown: Sequence[ChosenDataset], statistic: str, width: float) -> Figure:
+def draw_agreement(chosen_datasets: Sequence[ChosenDataset], statistic: str, width: float) -> Figure:
     """Return the forest plot, with the metrics of a dataset in descending order of the value over all pairs.
 
     Args:
-        shown: the datasets, each with one or more rows of panels.
+        chosen_datasets: the datasets, each with one or more rows of panels.
         statistic: the name of the coefficient, such as ``spearman``.
         width: the width in inches.
     """
-    plots = [agreement_forest(chosen.unit, statistic, chosen.blocks, chosen.metrics) for chosen in shown]
+    plots = [agreement_forest(chosen.unit, statistic, chosen.blocks, chosen.metrics) for chosen in chosen_datasets]
     longest_label = max(len(visible_line(row.label)) for plot in plots for row in plot.rows)
-    labels_width = min(longest_label * LETTER_WIDTH, FOREST.max_names_share * width)
-    columns = max(
-        1,
-        min(
-            MAX_PANELS_PER_ROW,
-            max(len(plot.panels) for plot in plots),
-            int((width - labels_width) / FOREST.min_panel_width),
-        ),
-    )
+    labels_width = min(longest_label * CHARACTER_WIDTH, FOREST.max_names_share * width)
+    max_panel_count = max(len(plot.panels) for plot in plots)
+    columns = _column_count(max_panel_count, width - labels_width, FOREST.min_panel_width)
     rows = []
-    for chosen, plot in zip(shown, plots, strict=True):
+    for chosen, plot in zip(chosen_datasets, plots, strict=True):
         labels = metric_labels([row.label for row in plot.rows], labels_width)
         for start in range(0, len(plot.panels), columns):
-            rows.append(_ForestRow(chosen.unit.title, plot.rows, labels, plot.panels[start : start + columns]))
+            rows.append(_PanelRow(chosen.unit.title, plot.rows, labels, plot.panels[start : start + columns]))
     heights = [FOREST.height(row.labels) for row in rows]
-    figure, grid = panels(len(rows), columns, width, sum(heights), sharex=True, sharey="row", height_ratios=heights)
+    figure, grid = create_panels(
+        len(rows), columns, width, sum(heights), sharex=True, sharey="row", height_ratios=heights
+    )
+    # 0.3 inches are left free beside a title
     title_width = (width - labels_width) / columns - 0.3
     for row, axes in zip(rows, grid, strict=True):
         for panel, content in zip(axes, row.panels, strict=False):
             panel.set_title(f"{fit_in_inches(content.title, title_width)}\n{content.fact}")
             # matplotlib chooses the ticks, since the number that fits depends on the width of the figure
-            panel.locator_params(axis="x", nbins=max(3, min(5, int(title_width / 0.3))), steps=[1, 2, 2.5, 5, 10])
+            max_tick_count = max(3, min(5, int(title_width / 0.3)))
+            panel.locator_params(axis="x", nbins=max_tick_count, steps=[1, 2, 2.5, 5, 10])
             _draw_forest_panel(panel, content)
         for panel in axes[len(row.panels) :]:
             panel.set_visible(False)
-        axes[0].set_yticks(range(len(row.rows)), row.labels)
-        axes[0].set_ylim(len(row.rows) - 0.5, -0.5)
-        if len(shown) > 1:
-            axes[0].set_ylabel(fit_in_inches(row.dataset, FOREST.margin + FOREST.line_height * len(row.rows)))
-    notes = [title_of(statistic), *legend_lines(shown, statistic, "bar")]
+        axes[0].set_yticks(range(len(row.metrics)), row.labels)
+        axes[0].set_ylim(len(row.metrics) - 0.5, -0.5)
+        if len(chosen_datasets) > 1:
+            title_height = FOREST.margin + FOREST.line_height * len(row.metrics)
+            axes[0].set_ylabel(fit_in_inches(row.dataset, title_height))
+    notes = [title_of(statistic), *legend_lines(chosen_datasets, statistic, "bar")]
     if any(panel.reference for plot in plots for panel in plot.panels):
         notes.append("dashed: the best a score without ties could reach")
     figure.set_size_inches(width, sum(heights) + add_caption(figure, notes))
     return figure
+
+
+def _column_count(panel_count: int, width: float, min_panel_width: float) -> int:
+    """Return the number of panels side by side in a width in inches: at least 1, at most :data:`MAX_PANELS_PER_ROW`."""
+    return max(1, min(MAX_PANELS_PER_ROW, panel_count, int(width / min_panel_width)))
 
 
 def _draw_forest_panel(panel: Axes, content: ForestPanel) -> None:
@@ -145,7 +150,7 @@ def _draw_forest_panel(panel: Axes, content: ForestPanel) -> None:
     for line, cell in enumerate(content.cells):
         if cell.value is None:
             word = panel.text(0.03, line, "undefined", va="center", transform=panel.get_yaxis_transform())
-            # drawn below the axis, which the white background of the word would hide
+            # the word is drawn below the axis, which its white background would hide
             below_axis = panel.spines["left"].get_zorder() - 0.1
             word.set(color="#666666", style="italic", backgroundcolor="white", zorder=below_axis)
             continue
@@ -160,28 +165,30 @@ def _draw_forest_panel(panel: Axes, content: ForestPanel) -> None:
 MIN_LAYERS_WIDTH, LAYERS_HEIGHT = 2.0, 2.4
 
 
-def draw_layers(shown: Sequence[ChosenDataset], statistic: str, width: float) -> Figure:
+def draw_layers(chosen_datasets: Sequence[ChosenDataset], statistic: str, width: float) -> Figure:
     """Return the plot of agreement by layer, with intervals as bands.
 
     Args:
-        shown: the datasets, each with its buckets and metrics.
+        chosen_datasets: the datasets, each with its buckets and metrics.
         statistic: the name of the coefficient, such as ``spearman``.
         width: the width in inches.
 
     Raises:
         InputError: no model has two layers in the run, or among the chosen metrics.
     """
-    chosen_models = _chosen_models(shown)
+    chosen_models = _chosen_models(chosen_datasets)
     names = short_names(dict.fromkeys(model.name for _, model in chosen_models))
-    columns = max(1, min(MAX_PANELS_PER_ROW, len(chosen_models), int(width / MIN_LAYERS_WIDTH)))
-    rows = -(-len(chosen_models) // columns)
-    figure, grid = panels(rows, columns, width, LAYERS_HEIGHT * rows, sharey=True)
+    columns = _column_count(len(chosen_models), width, MIN_LAYERS_WIDTH)
+    row_count = math.ceil(len(chosen_models) / columns)
+    figure, grid = create_panels(row_count, columns, width, LAYERS_HEIGHT * row_count, sharey=True)
     all_panels = [panel for row in grid for panel in row]
     buckets = list(dict.fromkeys(block.bucket for chosen, _ in chosen_models for block in chosen.blocks))
     title_width = width / columns - 0.5
     for panel, (chosen, model) in zip(all_panels, chosen_models, strict=False):
         title = fit_in_inches(names[model.name], title_width)
-        panel.set_title(f"{fit_in_inches(chosen.unit.title, title_width)}\n{title}" if len(shown) > 1 else title)
+        if len(chosen_datasets) > 1:
+            title = f"{fit_in_inches(chosen.unit.title, title_width)}\n{title}"
+        panel.set_title(title)
         panel.tick_params(axis="y", labelleft=True)
         panel.set_xticks(ticked_layers(model.layers))
         for curve in layer_curves(chosen.unit, statistic, chosen.blocks, model):
@@ -189,27 +196,27 @@ def draw_layers(shown: Sequence[ChosenDataset], statistic: str, width: float) ->
     for panel in all_panels[len(chosen_models) :]:
         panel.set_visible(False)
     figure.supylabel(title_of(statistic), fontsize=8)
-    caption_height = add_caption(figure, ["layer", *legend_lines(shown, statistic, "band")])
+    caption_height = add_caption(figure, ["layer", *legend_lines(chosen_datasets, statistic, "band")])
     legend_height = _add_bucket_legend(
         figure,
         all_panels[: len(chosen_models)],
         _bucket_labels(buckets, [chosen for chosen, _ in chosen_models]),
         width,
     )
-    figure.set_size_inches(width, LAYERS_HEIGHT * rows + caption_height + legend_height)
+    figure.set_size_inches(width, LAYERS_HEIGHT * row_count + caption_height + legend_height)
     return figure
 
 
-def _chosen_models(shown: Sequence[ChosenDataset]) -> list[tuple[ChosenDataset, LayeredModel]]:
+def _chosen_models(chosen_datasets: Sequence[ChosenDataset]) -> list[tuple[ChosenDataset, LayeredModel]]:
     """Return the models with at least two chosen layers, reduced to these layers, each with its dataset.
 
     Raises:
         InputError: no model of the run has two layers, or none has two among the chosen metrics.
     """
-    models = [(chosen, model) for chosen in shown for model in layered_models(chosen.unit)]
+    models = [(chosen, model) for chosen in chosen_datasets for model in layered_models(chosen.unit)]
     if not models:
         raise InputError(
-            f"{shown[0].unit.run.title}: has no layers of one model to draw; "
+            f"{chosen_datasets[0].unit.run.title}: has no layers of one model to draw; "
             "assay sweep METRIC --dataset DATA --out RUN makes such a run"
         )
     chosen_models = []
@@ -230,22 +237,24 @@ def _draw_curve(panel: Axes, curve: LayerCurve, layers: list[int], style: dict[s
     panel.plot(layers, values, label=curve.bucket, **style)
 
 
-def _bucket_labels(buckets: Sequence[str], drawn: Sequence[ChosenDataset]) -> dict[str, str]:
+def _bucket_labels(buckets: Sequence[str], datasets: Sequence[ChosenDataset]) -> dict[str, str]:
     """Return the label of each bucket; it includes the number of pairs if that is equal in all datasets."""
     labels = {}
     for bucket in buckets:
-        facts = {block.facts[0] for chosen in drawn for block in chosen.blocks if block.bucket == bucket}
-        labels[bucket] = f"{bucket}, {facts.pop()}" if len(facts) == 1 else bucket
+        pair_counts = {block.facts[0] for chosen in datasets for block in chosen.blocks if block.bucket == bucket}
+        labels[bucket] = f"{bucket}, {pair_counts.pop()}" if len(pair_counts) == 1 else bucket
     return labels
 
 
-def _add_bucket_legend(figure: Figure, drawn: Sequence[Axes], names: dict[str, str], width: float) -> float:
+def _add_bucket_legend(figure: Figure, panels: Sequence[Axes], label_by_bucket: dict[str, str], width: float) -> float:
     """Add a legend of the buckets above the panels, and return its height in inches."""
-    lines = {line.get_label(): line for panel in drawn for line in panel.lines}
-    labels = [fit_in_inches(name, width - 0.6) for name in names.values()]
-    columns = max(1, min(len(labels), int(width / (0.6 + LETTER_WIDTH * max(map(len, labels))))))
-    figure.legend([lines[bucket] for bucket in names], labels, loc="outside upper center", ncols=columns)
-    return LINE_HEIGHT * -(-len(labels) // columns) + 0.1
+    lines = {line.get_label(): line for panel in panels for line in panel.lines}
+    # the sample of a line and the space around it take 0.6 inches
+    labels = [fit_in_inches(label, width - 0.6) for label in label_by_bucket.values()]
+    entry_width = 0.6 + CHARACTER_WIDTH * max(map(len, labels))
+    columns = max(1, min(len(labels), int(width / entry_width)))
+    figure.legend([lines[bucket] for bucket in label_by_bucket], labels, loc="outside upper center", ncols=columns)
+    return LINE_HEIGHT * math.ceil(len(labels) / columns) + 0.1
 
 
 # The distribution of scores by label (figures 5 to 7 of Mustafazade and Ebbinghaus 2022): one panel per metric.
@@ -267,11 +276,11 @@ class _ScoresPanel:
     metric: str
 
 
-def draw_scores(shown: Sequence[ChosenDataset], width: float) -> Figure:
+def draw_scores(chosen_datasets: Sequence[ChosenDataset], width: float) -> Figure:
     """Return histograms of scores, one strip per class of labels, each scaled to its own highest bar.
 
     Args:
-        shown: the datasets, with one panel per bucket and metric.
+        chosen_datasets: the datasets, with one panel per bucket and metric.
         width: the width in inches.
 
     Raises:
@@ -279,7 +288,7 @@ def draw_scores(shown: Sequence[ChosenDataset], width: float) -> Figure:
     """
     contents = [
         _ScoresPanel(chosen, block.bucket, metric)
-        for chosen in shown
+        for chosen in chosen_datasets
         for block in chosen.blocks
         for metric in chosen.metrics
     ]
@@ -292,15 +301,15 @@ def draw_scores(shown: Sequence[ChosenDataset], width: float) -> Figure:
             raise InputError(
                 f"`buckets={content.bucket!r}`: is made of other buckets and holds no pairs; name one of those"
             )
-    columns = max(1, min(MAX_PANELS_PER_ROW, len(contents), int(width / MIN_SCORES_WIDTH)))
+    columns = _column_count(len(contents), width, MIN_SCORES_WIDTH)
     rows = [contents[start : start + columns] for start in range(0, len(contents), columns)]
     strip_counts = [max(len(content.chosen.unit.labels.titles) for content in row) for row in rows]
     heights = [SCORES_MARGIN + STRIP_HEIGHT * count for count in strip_counts]
-    figure, grid = panels(len(rows), columns, width, sum(heights), height_ratios=heights)
+    figure, grid = create_panels(len(rows), columns, width, sum(heights), height_ratios=heights)
     title_width = width / columns - 0.6
     for row, axes in zip(rows, grid, strict=True):
         for panel, content in zip(axes, row, strict=False):
-            panel.set_title(_scores_title(content, title_width, with_dataset=len(shown) > 1))
+            panel.set_title(_scores_title(content, title_width, with_dataset=len(chosen_datasets) > 1))
             _draw_scores_panel(panel, *strips_by_label(content.chosen.unit, content.metric, content.bucket))
         for panel in axes[len(row) :]:
             panel.set_visible(False)
@@ -314,11 +323,14 @@ def _scores_title(content: _ScoresPanel, title_width: float, *, with_dataset: bo
     """Return the title of a panel: the metric, and below it the dataset and the bucket if there are several."""
     unit = content.chosen.unit
     direction_note = "" if unit.data.metrics[content.metric].declared.higher_is_better else " (lower is better)"
-    title = fit_in_inches(unit.names[content.metric], title_width - LETTER_WIDTH * len(direction_note)) + direction_note
+    name_width = title_width - CHARACTER_WIDTH * len(direction_note)
+    title = fit_in_inches(unit.names[content.metric], name_width) + direction_note
     subtitle_parts = [unit.title] if with_dataset else []
     if len(content.chosen.blocks) > 1:
         subtitle_parts.append(content.bucket)
-    return f"{title}\n{fit_in_inches(', '.join(subtitle_parts), title_width)}" if subtitle_parts else title
+    if not subtitle_parts:
+        return title
+    return f"{title}\n{fit_in_inches(', '.join(subtitle_parts), title_width)}"
 
 
 def _draw_scores_panel(panel: Axes, axis: HistogramAxis, strips: Sequence[Strip]) -> None:
@@ -349,7 +361,7 @@ class ChosenDataset:
     blocks: list[Block]
     metrics: list[str]
 
-    def cells(self, statistic: str) -> list[Cell]:
+    def defined_cells(self, statistic: str) -> list[Cell]:
         """Return the defined numbers of a statistic for the chosen buckets and metrics."""
         cells = [self.unit.cell(block, metric, statistic) for block in self.blocks for metric in self.metrics]
         return [cell for cell in cells if cell is not None and cell.value is not None]
@@ -369,11 +381,11 @@ def choose_datasets(
     if not units:
         raise InputError(f"{run.title}: has no scores; there is nothing to draw")
     _check_known_names(run, "dataset", datasets, units, lambda unit: [unit.data.name])
-    candidates = [unit for unit in units if not datasets or unit.data.name in datasets]
-    _check_known_names(run, "metric", metrics, candidates, lambda unit: unit.data.scores)
-    _check_known_names(run, "bucket", buckets, candidates, lambda unit: [block.bucket for block in unit.blocks])
+    units = [unit for unit in units if not datasets or unit.data.name in datasets]
+    _check_known_names(run, "metric", metrics, units, lambda unit: unit.data.scores)
+    _check_known_names(run, "bucket", buckets, units, lambda unit: [block.bucket for block in unit.blocks])
     chosen = []
-    for unit in candidates:
+    for unit in units:
         blocks = [block for block in unit.blocks if not buckets or block.bucket in buckets]
         chosen_metrics = [metric for metric in unit.data.scores if not metrics or metric in metrics]
         if blocks and chosen_metrics:
@@ -384,24 +396,24 @@ def choose_datasets(
 
 
 def _check_known_names(
-    run: RunFolder, what: str, wanted: Sequence[str], units: list[Unit], names_of: Callable[[Unit], Iterable[str]]
+    run: RunFolder, kind: str, names: Sequence[str], units: list[Unit], names_of: Callable[[Unit], Iterable[str]]
 ) -> None:
-    """Check that every wanted name exists in some dataset.
+    """Check that each of some names exists in some dataset.
 
     Args:
         run: the run, for the message.
-        what: the word for what is named, such as "metric".
-        wanted: the names to check.
+        kind: the kind of the names, such as "metric".
+        names: the names to check.
         units: the datasets.
         names_of: a function that returns the names that a dataset has.
 
     Raises:
-        InputError: no dataset has one of the wanted names.
+        InputError: no dataset has one of the names.
     """
     known_names = list(dict.fromkeys(name for unit in units for name in names_of(unit)))
-    for name in wanted:
+    for name in names:
         if name not in known_names:
-            raise InputError(unknown_name(f"{run.title}: has no {what}", name, known_names))
+            raise InputError(unknown_name(f"{run.title}: has no {kind}", name, known_names))
 
 
 def choose_statistic(run: RunFolder, statistic: str | None) -> str:
@@ -418,19 +430,19 @@ def choose_statistic(run: RunFolder, statistic: str | None) -> str:
     return statistic
 
 
-def legend_lines(shown: Sequence[ChosenDataset], statistic: str, mark: str) -> list[str]:
-    """Return the lines of a legend: the level of the intervals, and the metrics whose sign is turned.
+def legend_lines(chosen_datasets: Sequence[ChosenDataset], statistic: str, mark: str) -> list[str]:
+    """Return the lines of a legend: the level of the intervals if there are any, and the metrics whose sign is turned.
 
     Args:
-        shown: the datasets with the chosen buckets and metrics.
+        chosen_datasets: the datasets with the chosen buckets and metrics.
         statistic: the name of the coefficient.
         mark: the word for the mark of an interval, such as "bar".
     """
     lines = []
-    if any(cell.low is not None for chosen in shown for cell in chosen.cells(statistic)):
-        lines.append(f"{mark}: {percent(shown[0].unit.run.manifest.request.confidence)} interval")
+    if any(cell.low is not None for chosen in chosen_datasets for cell in chosen.defined_cells(statistic)):
+        lines.append(f"{mark}: {percent(chosen_datasets[0].unit.run.manifest.request.confidence)} interval")
     turned_metrics: dict[str, None] = {}  # used as an ordered set
-    for chosen in shown:
+    for chosen in chosen_datasets:
         for metric in chosen.metrics:
             if not chosen.unit.data.metrics[metric].declared.higher_is_better:
                 turned_metrics[chosen.unit.names[metric]] = None

@@ -42,7 +42,7 @@ class FigureSettings(FigureKind, DatasetsOfRun):
     width: float = setting("Inches, from 1 to 100; the height follows from what is shown.", 6.5)
 
     def check(self) -> None:
-        """Refuse a width that no page has, and a statistic where none is shown."""
+        """Raise InputError for a width out of its range, and for a statistic where none is shown."""
         super().check()
         if not 1 <= self.width <= 100:
             raise InputError(f"`width={self.width:g}`: must be from 1 to 100 inches")

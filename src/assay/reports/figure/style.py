@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import InputError, MissingExtraError
-from assay.output import FileKind, check_replaceable, written_whole
+from assay.output import FileKind, atomic_write, check_replaceable
 from assay.reports.layout import elide_middle
-from assay.visible import visible
+from assay.visible import visible_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # The look of all figures: panels, colours, and fitted text.
 
 #: The average width of a character and the height of a line of text, in inches.
-LETTER_WIDTH, LINE_HEIGHT = 0.064, 0.14
+CHARACTER_WIDTH, LINE_HEIGHT = 0.064, 0.14
 #: Colours that readers with any kind of colour vision can tell apart: Okabe and Ito (2008), "Color Universal Design".
 _LINE_COLOURS = ("#000000", "#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 _MARKER_SHAPES = ("o", "s", "^", "D", "v", "P", "X")
@@ -70,7 +70,7 @@ def check_matplotlib() -> None:
 
 
 @contextmanager
-def as_in_print() -> Iterator[None]:
+def figure_style() -> Iterator[None]:
     """Apply assay's figure style within the context; matplotlib's own settings are restored afterwards."""
     import matplotlib as mpl
     from matplotlib.font_manager import fontManager
@@ -83,7 +83,9 @@ def as_in_print() -> Iterator[None]:
         yield
 
 
-def panels(rows: int, columns: int, width: float, height: float, **shared: Any) -> tuple[Figure, list[list[Axes]]]:
+def create_panels(
+    rows: int, columns: int, width: float, height: float, **shared: Any
+) -> tuple[Figure, list[list[Axes]]]:
     """Return a figure and its panels, one list per row, without pyplot: no window and no global state.
 
     Args:
@@ -110,32 +112,33 @@ def line_style(number: int) -> dict[str, Any]:
 
 def visible_line(text: str) -> str:
     """Return text on one line, with control and formatting characters made visible."""
-    return visible(" ".join(text.splitlines()))
+    return visible_text(" ".join(text.splitlines()))
 
 
 def fit_in_inches(text: str, inches: float) -> str:
-    """Return text as :func:`visible_line` does, with its middle elided if it would be wider than *inches*.
+    """Return text on one line that is at most *inches* wide, with its middle elided if needed.
 
-    At least 8 characters are kept.
+    Control and formatting characters are made visible. At least 8 characters are kept.
     """
-    return elide_middle(visible_line(text), max(8, int(inches / LETTER_WIDTH)))
+    return elide_middle(visible_line(text), max(8, int(inches / CHARACTER_WIDTH)))
 
 
 def metric_labels(names: Sequence[str], inches: float) -> list[str]:
     """Return axis labels for metrics, elided to a width in inches; names that would look alike are wrapped instead."""
-    short_names = [fit_in_inches(name, inches) for name in names]
-    label_counts = Counter(short_names)
-    characters_per_line = max(8, int(inches / LETTER_WIDTH))
+    elided_names = [fit_in_inches(name, inches) for name in names]
+    counts = Counter(elided_names)
+    characters_per_line = max(8, int(inches / CHARACTER_WIDTH))
     labels = []
-    for label, name in zip(short_names, names, strict=True):
-        is_unique = label_counts[label] == 1
-        labels.append(label if is_unique else "\n".join(textwrap.wrap(visible_line(name), characters_per_line)))
+    for name, label in zip(names, elided_names, strict=True):
+        if counts[label] > 1:
+            label = "\n".join(textwrap.wrap(visible_line(name), characters_per_line))
+        labels.append(label)
     return labels
 
 
 def add_caption(figure: Figure, parts: Sequence[str]) -> float:
     """Write the legend text under the panels, wrapped to the figure's width, and return its height in inches."""
-    characters_per_line = int(figure.get_size_inches()[0] / LETTER_WIDTH)
+    characters_per_line = int(figure.get_size_inches()[0] / CHARACTER_WIDTH)
     lines = textwrap.wrap("; ".join(parts), characters_per_line)
     figure.supxlabel("\n".join(lines), fontsize=8)
     return LINE_HEIGHT * len(lines)
@@ -181,7 +184,7 @@ def save_figure(figure: Figure, out: Path) -> None:
             figure.savefig(buffer, format=extension[1:], metadata=_METADATA_BY_EXTENSION[extension][0])
         _check_drawing_warnings([str(warning.message) for warning in caught_warnings], extension)
         out.parent.mkdir(parents=True, exist_ok=True)
-        with written_whole(out) as scratch:
+        with atomic_write(out) as scratch:
             scratch.write_bytes(buffer.getvalue())
     except OSError as error:
         raise InputError(f"{out}: cannot be written ({error.strerror or error}); give `out` another place") from error
@@ -189,10 +192,12 @@ def save_figure(figure: Figure, out: Path) -> None:
 
 def _check_drawing_warnings(messages: list[str], extension: str) -> None:
     """Raise InputError if a warning of matplotlib means that the figure would be unreadable."""
+    # matplotlib has no class for these warnings: their texts tell
     if any("constrained_layout not applied" in message for message in messages):
         raise InputError("there is too little room for the panels; take a larger `width`, or fewer of `buckets`")
     if extension == ".svg":
         return  # the program that displays the file chooses the fonts
+    # "Glyph 128512 (…) missing from font(s) …": the number is the code point
     missing_characters = sorted({int(message.split(" ")[1]) for message in messages if message.startswith("Glyph ")})
     if missing_characters:
         listed_characters = ", ".join(f"U+{code:04X} {chr(code)}" for code in missing_characters[:5])

@@ -7,7 +7,7 @@ from pathlib import Path
 from assay.reports.data import ALL
 from assay.reports.figure.plots import choose_datasets, choose_statistic, draw_agreement, draw_layers, draw_scores
 from assay.reports.figure.settings import FigureSettings
-from assay.reports.figure.style import as_in_print, check_figure_target, check_matplotlib, save_figure
+from assay.reports.figure.style import check_figure_target, check_matplotlib, figure_style, save_figure
 from assay.reports.folder import RunFolder
 
 
@@ -30,7 +30,7 @@ def write_figure(run: RunFolder, out: Path, settings: FigureSettings) -> None:
         run, settings.datasets, settings.metrics, settings.buckets or ([ALL] if shows_scores else [])
     )
     statistic = choose_statistic(run, settings.statistic)
-    with as_in_print():
+    with figure_style():
         if shows_scores:
             figure = draw_scores(chosen, settings.width)
         else:

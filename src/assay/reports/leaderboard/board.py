@@ -18,15 +18,15 @@ from assay.manifest import MetricRecord, identity_of
 from assay.reports.compare.contests import check_buckets, used_buckets
 from assay.reports.data import ScoredDataset, read_datasets
 from assay.reports.folder import RunFolder, run_titles
-from assay.reports.leaderboard.ties import Calibrated, calibrated_coefficients, mean_calibrated
+from assay.reports.leaderboard.ties import CalibratedValue, calibrated_values, mean_calibrated_values
 from assay.reports.settings import PairedTests
 from assay.statistics.agreement import Coefficients, measure_all
-from assay.statistics.comparison import Difference, average, average_drawn, summarise
-from assay.statistics.draws import Drawn, MetricPair, draw_all
+from assay.statistics.comparison import Difference, average, average_draws, summarise
+from assay.statistics.draws import MetricPair, PairDraws, draw_all
 from assay.statistics.random_effects import RandomEffects, random_effects_mean
 from assay.statistics.ranks import Rank, pareto_front, rank
-from assay.statistics.significance import adjust
-from assay.statistics.winners import could_be_best
+from assay.statistics.significance import adjust_p_values
+from assay.statistics.winners import confidence_set_of_best
 from assay.tables import NOT_BY_PEOPLE
 
 
@@ -47,7 +47,7 @@ class Filters:
 
 
 @dataclass(frozen=True)
-class Joined:
+class JoinedDataset:
     """One dataset with its scores from all runs.
 
     Attributes:
@@ -70,11 +70,11 @@ class Joined:
 
     @property
     def metric_pairs(self) -> int:
-        """The number of metric pairs that the tests compare."""
+        """The number of metric pairs that the tests compare, 0 if metrics are not ranked."""
         return 0 if self.unranked else math.comb(len(self.scores), 2)
 
 
-def join(runs: Sequence[RunFolder], filters: Filters) -> list[Joined]:
+def join_runs(runs: Sequence[RunFolder], filters: Filters) -> list[JoinedDataset]:
     """Merge the datasets of several runs, in order of first appearance.
 
     Two datasets are the same if both title and digest are equal; if only the titles are equal, each title is extended
@@ -93,13 +93,13 @@ def join(runs: Sequence[RunFolder], filters: Filters) -> list[Joined]:
     metric_names = _metric_names(chosen, run_title_of)
     # datasets that share a title but not a digest hold different data, so their titles name the run as well
     digests_by_title = Counter(title for title, _ in {(data.title, data.facts.digest) for data in chosen})
-    joined: dict[tuple[str, str], Joined] = {}
+    joined: dict[tuple[str, str], JoinedDataset] = {}
     for data in chosen:
         key = data.title, data.facts.digest
         if key not in joined:
             is_ambiguous = digests_by_title[data.title] > 1
             title = f"{data.title} [{run_title_of[id(data.run)]}]" if is_ambiguous else data.title
-            joined[key] = Joined(title, data)
+            joined[key] = JoinedDataset(title, data)
         _add_scores(joined[key], data, filters, metric_names)
     scored = [dataset for dataset in joined.values() if dataset.scores]
     _check_metrics(chosen, filters, scored)
@@ -111,7 +111,7 @@ def _datasets_under_shared_names(runs: Sequence[RunFolder]) -> list[ScoredDatase
     datasets: list[ScoredDataset] = []
     signatures: dict[str, dict[str, str]] = {}
     for run in runs:
-        renamed = [data.with_names_of(signatures) for data in read_datasets(run)]
+        renamed = [data.with_metric_names_from(signatures) for data in read_datasets(run)]
         for data in renamed:
             for name, record in data.metrics.items():
                 signatures.setdefault(name, record.signature)
@@ -119,9 +119,10 @@ def _datasets_under_shared_names(runs: Sequence[RunFolder]) -> list[ScoredDatase
     return datasets
 
 
-def _check_metrics(chosen: Sequence[ScoredDataset], filters: Filters, scored: Sequence[Joined]) -> None:
+def _check_metrics(chosen: Sequence[ScoredDataset], filters: Filters, scored: Sequence[JoinedDataset]) -> None:
     """Raise InputError if a wanted metric is in no run, or if the filters leave no metric at all."""
     names = list(dict.fromkeys(name for data in chosen for name in data.scores))
+    # without any metric left, only the first name is looked at: the others are as likely removed by another filter
     for name in filters.metrics if scored else filters.metrics[:1]:
         if name not in names:
             raise InputError(unknown_name("`metrics`: no run has scores of", name, names))
@@ -135,11 +136,12 @@ def missing_metrics(runs: Sequence[RunFolder]) -> list[str]:
     for run in runs:
         for metric in run.manifest.metrics:
             if not metric.is_done:
-                lines.append(f"{metric.metric} on {metric.dataset}: {metric.why_missing}")
+                lines.append(f"{metric.metric} on {metric.dataset}: {metric.missing_reason}")
     return list(dict.fromkeys(lines))
 
 
 def _is_wanted(data: ScoredDataset, filters: Filters) -> bool:
+    """Return whether the name and the language of a dataset pass the filters."""
     if filters.languages and data.facts.language not in filters.languages:
         return False
     return not filters.datasets or data.name in filters.datasets
@@ -176,7 +178,7 @@ def _signature_key(record: MetricRecord) -> str:
 
 
 def _add_scores(
-    target: Joined, data: ScoredDataset, filters: Filters, metric_names: Mapping[tuple[str, str], str]
+    target: JoinedDataset, data: ScoredDataset, filters: Filters, metric_names: Mapping[tuple[str, str], str]
 ) -> None:
     """Add to *target* the scores that pass the filters, oriented so that higher means more similar.
 
@@ -188,7 +190,7 @@ def _add_scores(
         if filters.kinds and record.declared.kind not in filters.kinds:
             continue
         shown_name = metric_names[name, _signature_key(record)]
-        target.scores.setdefault(shown_name, data.oriented(name))
+        target.scores.setdefault(shown_name, data.oriented_scores(name))
         target.records.setdefault(shown_name, record)
 
 
@@ -245,7 +247,8 @@ class Board:
         bucket: the bucket's name.
         n: the number of pairs.
         lines: the metrics, best first and those without a rank last; in the order of the run if none is ranked.
-        compared: the outcome of the test of each pair of ranked metrics, see :func:`better`.
+        compared: the outcome of the test of each pair of ranked metrics: 1 if the first is better, -1 if the second is,
+            0 if the test cannot tell.
         unranked: the reason why no metric is ranked; empty if they are.
         calibrated: the metrics under the calibrated form of the ranking coefficient, if ties influence the order; else
             empty.
@@ -256,7 +259,7 @@ class Board:
         units: the number of pairs, or groups of pairs, that the resamples or covariances rest on.
         sizes: the number of pairs of each dataset.
         differences: the difference in the ranking coefficient between every two ranked metrics.
-        best: the metrics that could be the best, see :func:`~assay.statistics.winners.could_be_best`.
+        best: the metrics that could be the best, see :func:`~assay.statistics.winners.confidence_set_of_best`.
     """
 
     title: str
@@ -265,7 +268,7 @@ class Board:
     lines: tuple[Line, ...]
     compared: Mapping[MetricPair, int]
     unranked: str = ""
-    calibrated: Mapping[str, Calibrated] = field(default_factory=dict)
+    calibrated: Mapping[str, CalibratedValue] = field(default_factory=dict)
     resampled: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     covariances: Mapping[MetricPair, float] = field(default_factory=dict)
     units: int = 0
@@ -274,7 +277,7 @@ class Board:
     best: tuple[str, ...] = ()
 
     @property
-    def is_priced(self) -> bool:
+    def has_prices(self) -> bool:
         """Whether any metric costs money; if none does, prices are not shown."""
         return any(line.price_per_1000 for line in self.lines)
 
@@ -292,22 +295,22 @@ class _BucketMeasurement:
         calibrated: each metric under the calibrated form of the ranking coefficient; may be empty.
     """
 
-    joined: Joined
+    joined: JoinedDataset
     bucket: str
     n: int
     coefficients: dict[str, Coefficients]
-    comparisons: dict[MetricPair, Drawn]
-    calibrated: dict[str, Calibrated]
+    comparisons: dict[MetricPair, PairDraws]
+    calibrated: dict[str, CalibratedValue]
 
 
-def work_of(joined: Sequence[Joined], settings: PairedTests, buckets: Sequence[str] = ()) -> int:
+def resample_count(joined: Sequence[JoinedDataset], settings: PairedTests, buckets: Sequence[str] = ()) -> int:
     """Return the number of resamples that :func:`boards` will draw, over all metrics and buckets."""
     tables = sum(len(dataset.scores) * len(used_buckets(dataset.data, buckets)) for dataset in joined)
     return tables * settings.resamples
 
 
 def boards(
-    joined: Sequence[Joined],
+    joined: Sequence[JoinedDataset],
     settings: PairedTests,
     *,
     by: str,
@@ -340,7 +343,10 @@ def boards(
         measurements = _measurements_to_average(
             [measurement for measurement in all_measurements if measurement.bucket == bucket]
         )
-        if len(measurements) > 1 and set.intersection(*(set(measurement.coefficients) for measurement in measurements)):
+        if len(measurements) < 2:
+            continue
+        common_metrics = set.intersection(*(set(measurement.coefficients) for measurement in measurements))
+        if common_metrics:
             ranked.append(_board_of_means(bucket, measurements, settings, by))
     return ranked
 
@@ -353,16 +359,16 @@ def _measurements_to_average(measurements: Sequence[_BucketMeasurement]) -> list
     largest_by_dataset: dict[tuple[str, str], _BucketMeasurement] = {}
     for measurement in measurements:
         facts = measurement.joined.data.facts
-        name_and_split = (facts.name, facts.split)
-        if not measurement.joined.unranked and (
-            name_and_split not in largest_by_dataset or measurement.n > largest_by_dataset[name_and_split].n
-        ):
-            largest_by_dataset[name_and_split] = measurement
+        if measurement.joined.unranked:
+            continue
+        largest = largest_by_dataset.get((facts.name, facts.split))
+        if largest is None or measurement.n > largest.n:
+            largest_by_dataset[facts.name, facts.split] = measurement
     return list(largest_by_dataset.values())
 
 
 def _measure_bucket(
-    joined: Joined, bucket: str, settings: PairedTests, by: str, advance: Callable[[int], None] | None
+    joined: JoinedDataset, bucket: str, settings: PairedTests, by: str, advance: Callable[[int], None] | None
 ) -> _BucketMeasurement:
     """Return the coefficients of every metric on a bucket, with resamples, and the pairwise comparisons of metrics.
 
@@ -375,8 +381,9 @@ def _measure_bucket(
         by: the coefficient that ranks.
         advance: a progress callback that receives the number of resamples drawn since its last call.
     """
-    pairs = joined.data.within(bucket, settings.seed)
+    pairs = joined.data.pairs_in_bucket(bucket, settings.seed)
     scores = {name: pairs.take(values) for name, values in joined.scores.items()}
+    # what the coefficients and their comparisons have in common
     drawing: dict[str, Any] = {
         "statistics": settings.statistics,
         "seed": pairs.seed,
@@ -384,11 +391,12 @@ def _measure_bucket(
         "interval": settings.interval,
     }
     coefficients = measure_all(scores, pairs.labels, resamples=settings.resamples, advance=advance, **drawing)
+    # None stands for all pairs of metrics
     metric_pairs = () if joined.unranked else None
     comparisons = draw_all(scores, pairs.labels, permutations=0, resamples=0, metric_pairs=metric_pairs, **drawing)
-    calibrated_metrics = (
-        {} if joined.unranked else calibrated_coefficients(scores, pairs.labels, pairs.groups, coefficients, by)
-    )
+    calibrated_metrics: dict[str, CalibratedValue] = {}
+    if not joined.unranked:
+        calibrated_metrics = calibrated_values(scores, pairs.labels, pairs.groups, coefficients, by)
     return _BucketMeasurement(joined, bucket, len(pairs), coefficients, comparisons, calibrated_metrics)
 
 
@@ -422,13 +430,13 @@ def _board_of_means(bucket: str, measurements: Sequence[_BucketMeasurement], set
             lines.append(_incomplete_line(name, measurements, settings))
     comparisons = {}
     for first, second in combinations(complete_names, 2):
-        comparisons[first, second] = average_drawn(
+        comparisons[first, second] = average_draws(
             [_ordered_draws(measurement, first, second) for measurement in measurements]
         )
     title = f"fixed mean over {len(measurements)} datasets that count the same"
     pair_counts = tuple(measurement.n for measurement in measurements)
     board = _ranked_board(title, bucket, lines, means, comparisons, settings, by)
-    calibrated_means = mean_calibrated([measurement.calibrated for measurement in measurements])
+    calibrated_means = mean_calibrated_values([measurement.calibrated for measurement in measurements])
     return replace(board, n=sum(pair_counts), sizes=pair_counts, calibrated=calibrated_means)
 
 
@@ -453,7 +461,7 @@ def _incomplete_line(name: str, measurements: Sequence[_BucketMeasurement], sett
     return Line(name, record.declared.kind, undefined, {}, 0, None, record.short_signature, missing=missing)
 
 
-def _ordered_draws(measurement: _BucketMeasurement, first: str, second: str) -> Drawn:
+def _ordered_draws(measurement: _BucketMeasurement, first: str, second: str) -> PairDraws:
     """Return the comparison of a metric pair in the order *first*, *second*, swapping the draws if needed.
 
     The order in which a dataset holds the two metrics is the order of its run, which may differ between datasets.
@@ -534,7 +542,7 @@ def _ranked_board(
     bucket: str,
     lines: Sequence[Line],
     coefficients: Mapping[str, Coefficients],
-    comparisons: Mapping[MetricPair, Drawn],
+    comparisons: Mapping[MetricPair, PairDraws],
     settings: PairedTests,
     by: str,
 ) -> Board:
@@ -559,14 +567,12 @@ def _ranked_board(
             values[line.metric] = value
             if line.n == most_pairs:
                 ranked_values[line.metric] = value
-    ranked_comparisons = {
-        names: comparison for names, comparison in comparisons.items() if set(names) <= set(ranked_values)
-    }
     statistic_index = list(settings.statistics).index(by)
     differences = {}
-    for names, comparison in ranked_comparisons.items():
-        differences[names] = summarise(comparison, settings.statistics, settings.confidence)[statistic_index]
-    compared = better(differences, settings)
+    for names, comparison in comparisons.items():
+        if set(names) <= set(ranked_values):
+            differences[names] = summarise(comparison, settings.statistics, settings.confidence)[statistic_index]
+    compared = comparison_outcomes(differences, settings)
     ranks = rank(ranked_values, compared)
     costs = _costs_by_metric(lines)
     front = pareto_front({name: (costs[name], value) for name, value in values.items()})
@@ -575,11 +581,12 @@ def _ranked_board(
         ordered.append(replace(line, rank=ranks.get(line.metric), on_front=front.get(line.metric, False)))
     resampled, units = {}, 0
     for name in ranked_values:
+        # the same for all ranked metrics, which have scores of the same pairs
         units = coefficients[name].units[statistic_index][0]
         drawn_values = coefficients[name].resampled
         if drawn_values is not None:
             resampled[name] = drawn_values[statistic_index]
-    best = could_be_best(
+    best = confidence_set_of_best(
         [line.metric for line in ordered if line.rank],
         differences,
         level=settings.level,
@@ -625,13 +632,13 @@ def _covariances(
     return covariances
 
 
-def better(differences: Mapping[MetricPair, Difference], settings: PairedTests) -> dict[MetricPair, int]:
+def comparison_outcomes(differences: Mapping[MetricPair, Difference], settings: PairedTests) -> dict[MetricPair, int]:
     """Return the outcome of the corrected jackknife t-test for each metric pair.
 
     1 means that the first metric is better, -1 that the second is, and 0 that the test cannot tell.
     """
     p_values = np.array([np.nan if item.p_jackknife is None else item.p_jackknife for item in differences.values()])
-    adjusted = adjust(p_values, settings.correction)
+    adjusted = adjust_p_values(p_values, settings.correction)
     signs = {}
     for (names, difference), adjusted_p in zip(differences.items(), adjusted, strict=True):
         signs[names] = int(np.sign(difference.value or 0.0)) if settings.rejects(adjusted_p) else 0

@@ -9,7 +9,7 @@ from typing import Any
 
 from assay.reports.layout import Cell, intervals_in_words, money, percent, rate, short
 from assay.reports.leaderboard.board import Board, Line
-from assay.reports.leaderboard.ties import threshold_note, tie_note
+from assay.reports.leaderboard.ties import threshold_notes, tie_notes
 from assay.reports.settings import CORRECTIONS, PairedTests
 from assay.reports.sheets import Column, Document, Sheet, number_columns
 from assay.statistics.coefficients import OF_TWO_LABELS, WHY_AUC, interval_method, title_of
@@ -19,7 +19,7 @@ from assay.statistics.ranks import letters, rank_groups
 PRICE_HEAD = "price per 1,000"
 
 
-def document(boards: Sequence[Board], settings: PairedTests, by: str, absent: Sequence[str] = ()) -> Document:
+def to_document(boards: Sequence[Board], settings: PairedTests, by: str, absent: Sequence[str] = ()) -> Document:
     """Return a leaderboard as a document: one sheet per board on which some metric has a value.
 
     Metrics that could be the best are marked. Speed, price and the Pareto front have columns if they are known.
@@ -28,10 +28,10 @@ def document(boards: Sequence[Board], settings: PairedTests, by: str, absent: Se
         boards: the boards.
         settings: the settings of intervals and tests.
         by: the coefficient that ranks.
-        absent: one line for each metric that was requested from a run but has no scores; shown as warnings.
+        absent: one line for each metric that was requested from a run but has no scores, to be shown as a warning.
     """
     is_timed = any(line.pairs_per_second is not None for board in boards for line in board.lines)
-    is_priced = any(board.is_priced for board in boards)
+    is_priced = any(board.has_prices for board in boards)
     costs = [Column("pairs/s", number=True, spare=3)] if is_timed else []
     costs += [Column(PRICE_HEAD, number=True, spare=1)] if is_priced else []
     costs += [Column("front", spare=3)] if costs else []
@@ -45,12 +45,12 @@ def document(boards: Sequence[Board], settings: PairedTests, by: str, absent: Se
     shown_boards = [board for board in boards if any(map(_has_value, board.lines))]
     sheets = []
     for board in shown_boards:
-        sheets.append(_with_tie_notes(_board_sheet(board, heads, settings), board, by))
+        sheets.append(_add_tie_notes(_board_sheet(board, heads, settings), board, by))
         if any(by in line.random_effects for line in board.lines):
             sheets.append(_random_sheet(board, by))
     records = [record for board in boards for record in _board_records(board, by)]
     empty_warnings = [_empty_board_warning(board) for board in boards if board not in shown_boards]
-    explanations = list(_explanation_lines(settings, by, shown_boards, timed=is_timed, priced=is_priced))
+    explanations = list(_explanation_lines(settings, by, shown_boards, is_timed=is_timed, is_priced=is_priced))
     metrics = list(dict.fromkeys(line.metric for board in boards for line in board.lines))
     return Document(sheets, records, explanations, warnings=[*absent, *empty_warnings], metrics=metrics)
 
@@ -61,8 +61,9 @@ def _has_value(line: Line) -> bool:
 
 def _empty_board_warning(board: Board) -> str:
     """Return the warning that a board without any value is not shown, with the reason."""
-    is_any_missing = any(line.missing for line in board.lines)
-    reason = "scores or labels do not vary" + (", or are missing on one of the datasets" if is_any_missing else "")
+    reason = "scores or labels do not vary"
+    if any(line.missing for line in board.lines):
+        reason += ", or are missing on one of the datasets"
     return f"{board.title}, {board.bucket}: no table, since no metric has a value there: {reason}"
 
 
@@ -96,11 +97,11 @@ def _board_sheet(board: Board, heads: Sequence[Column], settings: PairedTests) -
     )
 
 
-def _with_tie_notes(sheet: Sheet, board: Board, by: str) -> Sheet:
+def _add_tie_notes(sheet: Sheet, board: Board, by: str) -> Sheet:
     """Return the sheet of a board with notes on ties and tie thresholds added."""
     ties = {line.metric: line.ties for line in board.lines if line.rank}
     thresholds = {line.metric: line.tie_threshold for line in board.lines}
-    notes = [*sheet.notes, *tie_note(ties, board.calibrated, by), *threshold_note(thresholds)]
+    notes = [*sheet.notes, *tie_notes(ties, board.calibrated, by), *threshold_notes(thresholds)]
     return replace(sheet, notes=notes)
 
 
@@ -113,11 +114,12 @@ def _line_cells(line: Line, alike: str, settings: PairedTests, shown: Container[
         settings: the settings, whose statistics have a column each.
         shown: the heads of the columns; cost columns that are not among them are left out.
     """
-    values = [Cell(*line.values[name], "").text for name in settings.statistics]
+    values = [Cell(*line.values[name], note="").text for name in settings.statistics]
+    front_texts = {True: "yes", False: "", None: "–"}
     costs = {
         "pairs/s": "–" if line.pairs_per_second is None else rate(line.pairs_per_second),
         PRICE_HEAD: money(line.price_per_1000),
-        "front": "–" if line.on_front is None else "yes" if line.on_front else "",
+        "front": front_texts[line.on_front],
     }
     cost_cells = [text for head, text in costs.items() if head in shown]
     rank = f"{line.rank.rank} ({_rank_span(line.rank.low, line.rank.high)})" if line.rank else "–"
@@ -184,7 +186,7 @@ def _board_records(board: Board, by: str) -> Iterator[dict[str, Any]]:
 
 
 def _explanation_lines(
-    settings: PairedTests, by: str, boards: Sequence[Board], *, timed: bool, priced: bool
+    settings: PairedTests, by: str, boards: Sequence[Board], *, is_timed: bool, is_priced: bool
 ) -> Iterator[str]:
     """Yield the notes on method: what the columns mean, and the signature of each metric.
 
@@ -192,8 +194,8 @@ def _explanation_lines(
         settings: the settings of intervals and tests.
         by: the coefficient that ranks.
         boards: the boards that are shown.
-        timed: whether there is a column of speeds.
-        priced: whether there is a column of prices.
+        is_timed: whether there is a column of speeds.
+        is_priced: whether there is a column of prices.
     """
     level = percent(settings.confidence)
     yield (
@@ -207,17 +209,17 @@ def _explanation_lines(
     pair_counts = [n for board in boards for n in board.sizes]
     method = interval_method(settings.statistics)
     yield intervals_in_words(settings.confidence, settings.resamples, settings.interval, pair_counts, method)
-    if timed:
+    if is_timed:
         yield "pairs/s: what the run reached, on its machine; – where scores came from the store or were recorded"
-    if priced:
+    if is_priced:
         yield (
             f"{PRICE_HEAD}: what 1,000 distinct pairs cost, in the currency of the prices given to the run; free: "
             "computed on this machine; –: not known"
         )
-    if timed or priced:
-        beats = (
-            "better, faster and cheaper" if timed and priced else f"both better and {'faster' if timed else 'cheaper'}"
-        )
+    if is_timed or is_priced:
+        beats = "both better and faster" if is_timed else "both better and cheaper"
+        if is_timed and is_priced:
+            beats = "better, faster and cheaper"
         yield (
             f"front: no other metric is {beats}; – where an unknown cost leaves that open, its own or that of a metric "
             "with at least its value (assay profile measures it)"

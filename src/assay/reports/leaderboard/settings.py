@@ -14,7 +14,7 @@ class LeaderboardSettings(MetricsOfRun, DatasetsOfRun, BucketsOfRun, PairedTests
     """Which metrics are ranked on which data, and how.
 
     Raises:
-        InputError: a value outside its range.
+        InputError: a value is out of its range.
     """
 
     by: str | None = setting(

@@ -19,7 +19,7 @@ MAX_CALIBRATED_PAIRS = 10_000
 
 
 @dataclass(frozen=True)
-class Calibrated:
+class CalibratedValue:
     """One metric under the calibrated form of the ranking coefficient.
 
     Attributes:
@@ -31,8 +31,8 @@ class Calibrated:
     threshold: float | None
 
 
-def ties_decide(ties: Mapping[str, float], by: str) -> bool:
-    """Tell whether the metrics differ so much in their shares of ties that ties influence the ranking.
+def has_influential_ties(ties: Mapping[str, float], by: str) -> bool:
+    """Return whether the metrics differ so much in their shares of ties that ties influence the ranking.
 
     Always False for coefficients that ties neither raise nor lower, and for those that calibrate ties.
 
@@ -50,16 +50,16 @@ def ties_decide(ties: Mapping[str, float], by: str) -> bool:
     )
 
 
-def calibrated_coefficients(
+def calibrated_values(
     scores: Mapping[str, NDArray[np.float64]],
     labels: NDArray[np.float64],
     groups: NDArray[np.intp] | None,
     uncalibrated: Mapping[str, Coefficients],
     by: str,
-) -> dict[str, Calibrated]:
+) -> dict[str, CalibratedValue]:
     """Return every metric under the calibrated form of a coefficient.
 
-    Empty if ties do not influence the ranking, see :func:`ties_decide`, or if there are more pairs than
+    Empty if ties do not influence the ranking, see :func:`has_influential_ties`, or if there are more pairs than
     :data:`MAX_CALIBRATED_PAIRS`.
 
     Args:
@@ -71,17 +71,17 @@ def calibrated_coefficients(
     """
     calibrated_name = calibrated_form(by)
     ties = {name: coefficients.ties for name, coefficients in uncalibrated.items()}
-    if calibrated_name is None or len(labels) > MAX_CALIBRATED_PAIRS or not ties_decide(ties, by):
+    if calibrated_name is None or len(labels) > MAX_CALIBRATED_PAIRS or not has_influential_ties(ties, by):
         return {}
     measured = measure_all(scores, labels, statistics=(calibrated_name,), resamples=0, seed=(0,), groups=groups)
     values = {}
     for name, coefficients in measured.items():
         value = float(coefficients.values[0])
-        values[name] = Calibrated(None if np.isnan(value) else value, coefficients.tie_threshold)
+        values[name] = CalibratedValue(None if np.isnan(value) else value, coefficients.tie_threshold)
     return values
 
 
-def mean_calibrated(by_dataset: Sequence[Mapping[str, Calibrated]]) -> dict[str, Calibrated]:
+def mean_calibrated_values(by_dataset: Sequence[Mapping[str, CalibratedValue]]) -> dict[str, CalibratedValue]:
     """Return the calibrated coefficient of each metric, averaged over datasets.
 
     A mean is None if the value on some dataset is undefined. The result is empty unless every dataset has values.
@@ -92,14 +92,13 @@ def mean_calibrated(by_dataset: Sequence[Mapping[str, Calibrated]]) -> dict[str,
     for name in by_dataset[0]:
         values = [metrics[name].value for metrics in by_dataset if name in metrics]
         defined_values = [value for value in values if value is not None]
-        means[name] = Calibrated(
-            float(np.mean(defined_values)) if len(defined_values) == len(by_dataset) else None, None
-        )
+        mean = float(np.mean(defined_values)) if len(defined_values) == len(by_dataset) else None
+        means[name] = CalibratedValue(mean, threshold=None)
     return means
 
 
-def tie_note(ties: Mapping[str, float], values: Mapping[str, Calibrated], by: str) -> list[str]:
-    """Return one line about the ties and the calibrated order, or no line if ties do not influence the ranking.
+def tie_notes(ties: Mapping[str, float], values: Mapping[str, CalibratedValue], by: str) -> list[str]:
+    """Return one line about the ties and the calibrated order, as a list; empty if ties do not influence the ranking.
 
     Args:
         ties: the share of the comparisons that each ranked metric ties.
@@ -107,7 +106,7 @@ def tie_note(ties: Mapping[str, float], values: Mapping[str, Calibrated], by: st
         by: the name of the coefficient that ranks.
     """
     calibrated_name = calibrated_form(by)
-    if calibrated_name is None or not ties_decide(ties, by):
+    if calibrated_name is None or not has_influential_ties(ties, by):
         return []
     lowest_metric, highest_metric = min(ties, key=lambda name: ties[name]), max(ties, key=lambda name: ties[name])
     highest, lowest = f"{ties[highest_metric]:.0%}", f"{ties[lowest_metric]:.0%}"
@@ -125,8 +124,8 @@ def tie_note(ties: Mapping[str, float], values: Mapping[str, Calibrated], by: st
     return [f"{line}; by {title_of(calibrated_name)} the order is {listed} (--calibrate-ties ranks by it)"]
 
 
-def threshold_note(thresholds: Mapping[str, float | None]) -> list[str]:
-    """Return one line with the tie threshold of each metric, or no line if no metric has one."""
+def threshold_notes(thresholds: Mapping[str, float | None]) -> list[str]:
+    """Return one line with the tie threshold of each metric, as a list; empty if no metric has one."""
     listed = [f"{name} {value:.3g}" for name, value in thresholds.items() if value is not None]
     if not listed:
         return []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -74,34 +75,36 @@ def agreement_table(unit: Unit, statistic: str) -> AgreementTable:
 
     Notes on cells, such as the reason why a value is undefined, are listed once each and referred to by letters.
     """
-    letters: dict[str, str] = {}
-    rows = [
-        (metric, [_table_cell(unit.cell(block, metric, statistic) or NOT_COMPUTED, letters) for block in unit.blocks])
-        for metric in unit.ranking(statistic)
-    ]
+    letters_by_note: dict[str, str] = {}
+    rows = []
+    for metric in unit.ranking(statistic):
+        cells = [unit.cell(block, metric, statistic) or NOT_COMPUTED for block in unit.blocks]
+        rows.append((metric, [_table_cell(cell, letters_by_note) for cell in cells]))
     column = unit.section.statistics.index(statistic)
+    ceilings = [block.ceiling[column] for block in unit.blocks]
     return AgreementTable(
-        [(block.bucket, block.facts) for block in unit.blocks],
-        rows,
-        [block.ceiling[column].text for block in unit.blocks],
-        any(block.ceiling[column].value is not None for block in unit.blocks),
-        {letter: note for note, letter in letters.items()},
+        buckets=[(block.bucket, block.facts) for block in unit.blocks],
+        rows=rows,
+        ceiling=[cell.text for cell in ceilings],
+        has_ceiling=any(cell.value is not None for cell in ceilings),
+        notes={letters: note for note, letters in letters_by_note.items()},
     )
 
 
-def _table_cell(cell: Cell, letters: dict[str, str]) -> TableCell:
-    """Return a number as a cell of the table; new notes are added to *letters*, which maps notes to their letters."""
+def _table_cell(cell: Cell, letters_by_note: dict[str, str]) -> TableCell:
+    """Return a number as a cell of the table; its notes are added to *letters_by_note* if they are new."""
     notes = [note for note in cell.note.split("; ") if note]
     if cell.value is None and not notes:
         notes = ["undefined"]
-    marks = [letters.setdefault(note, _footnote_letter(len(letters))) for note in notes]
+    marks = [letters_by_note.setdefault(note, _footnote_letters(len(letters_by_note))) for note in notes]
     return TableCell(cell.text, cell.value, marks)
 
 
-def _footnote_letter(index: int) -> str:
-    """Return the letters that stand for a note, by the index of the note: a, b, … z, aa, ab, …"""
+def _footnote_letters(index: int) -> str:
+    """Return the letters that stand for the note with this index from 0: a, b, … z, aa, ab, …"""
     quotient, remainder = divmod(index, 26)
-    return (_footnote_letter(quotient - 1) if quotient else "") + chr(ord("a") + remainder)
+    first_letters = _footnote_letters(quotient - 1) if quotient else ""
+    return first_letters + chr(ord("a") + remainder)
 
 
 # The forest plot: agreement with its interval, one row per metric, one panel per bucket
@@ -124,17 +127,17 @@ class ForestGeometry:
     #: Largest width of a panel, however few there are.
     MAX_PANEL_WIDTH = 460
     #: Heights of a row, of the title above the rows, and of the axis below them; and the gap between two panels.
-    LINE, HEAD, FOOT, GAP = 22, 40, 30, 34
+    ROW_HEIGHT, HEAD, FOOT, GAP = 22, 40, 30, 34
     #: Margin inside a panel, so that dots at its ends are whole; and at the right, for half of the last axis label.
     INSET, MARGIN = 6, 8
     #: Largest number of characters of the name of a row.
     MAX_LABEL_CHARACTERS = 34
 
     @classmethod
-    def of(cls, plot: Forest) -> ForestGeometry:
-        """Return the geometry of a plot."""
-        longest = min(cls.MAX_LABEL_CHARACTERS, max(len(row.label) for row in plot.rows))
-        return cls(len(plot.rows), len(plot.panels), longest * CHARACTER_WIDTH + 14)
+    def from_plot(cls, plot: Forest) -> ForestGeometry:
+        """Return the geometry of a plot; the column of names is as wide as the longest name, which may be elided."""
+        label_characters = min(cls.MAX_LABEL_CHARACTERS, max(len(row.label) for row in plot.rows))
+        return cls(len(plot.rows), len(plot.panels), label_characters * CHARACTER_WIDTH + 14)
 
     @property
     def panels_per_row(self) -> int:
@@ -150,7 +153,7 @@ class ForestGeometry:
     @property
     def panel_height(self) -> int:
         """The height of a panel with its title and axis."""
-        return self.HEAD + self.LINE * self.row_count + self.FOOT
+        return self.HEAD + self.ROW_HEIGHT * self.row_count + self.FOOT
 
     @property
     def plot_size(self) -> tuple[float, float]:
@@ -161,20 +164,20 @@ class ForestGeometry:
             + (self.panels_per_row - 1) * self.GAP
             + self.MARGIN
         )
-        return width, -(-self.panel_count // self.panels_per_row) * self.panel_height
+        return width, math.ceil(self.panel_count / self.panels_per_row) * self.panel_height
 
     def axis_ends(self, column: int) -> tuple[float, float]:
-        """Return the horizontal coordinates of both ends of the axis of a panel."""
+        """Return the horizontal coordinates of the left and right end of the axis of a panel in this column."""
         left = self.labels_width + column * (self.panel_width + self.GAP)
         return left + self.INSET, left + self.panel_width - self.INSET
 
     def row_middle(self, top: float, row: int) -> float:
         """Return the vertical coordinate of the middle of a row, in a panel that begins at *top*."""
-        return top + self.HEAD + self.LINE * (row + 0.5)
+        return top + self.HEAD + self.ROW_HEIGHT * (row + 0.5)
 
 
 def draw_agreement_forest(unit: Unit, statistic: str) -> Figure:
-    """Return the forest plot of a statistic on a dataset, and the same as a table.
+    """Return the forest plot of a statistic on a dataset, with the same numbers as a table.
 
     The metrics are in descending order of the value over all pairs.
     """
@@ -206,7 +209,7 @@ def draw_forest(key: str, plot: Forest, title: str, about: str, *, can_filter: b
         title, about: the name and the description for readers who cannot see the plot.
         can_filter: whether the filters of the page for metrics and buckets hide its rows and panels.
     """
-    geometry = ForestGeometry.of(plot)
+    geometry = ForestGeometry.from_plot(plot)
     marks = ticks(*plot.value_range, 5)
     parts: list[Markup] = []
     for number, panel in enumerate(plot.panels):
@@ -241,9 +244,18 @@ def _draw_forest_panel(
     top: float,
     can_filter: bool,
 ) -> Markup:
-    """Return one panel of a forest plot, whose upper edge is at *top*: title, axis, reference line and values."""
+    """Return one panel of a forest plot: title, axis, reference line and values.
+
+    Args:
+        rows, panel: the names of the rows, and the contents of the panel.
+        geometry: the sizes of the plot.
+        scale: the horizontal axis of the panel.
+        marks: the values at its ticks.
+        top: the vertical coordinate of the upper edge.
+        can_filter: whether the filters of the page for metrics and buckets hide its rows and the panel.
+    """
     axis_top = top + geometry.HEAD
-    axis_bottom = axis_top + geometry.LINE * len(rows)
+    axis_bottom = axis_top + geometry.ROW_HEIGHT * len(rows)
     title_characters = int((scale.end - scale.start) / CHARACTER_WIDTH)
     parts = [
         text(
@@ -270,7 +282,7 @@ def _draw_forest_panel(
 
 
 def _draw_value(cell: Cell, title: str, scale: Scale, y: float) -> Iterator[Markup]:
-    """Yield the dot and the bar of one value, or the word "undefined"."""
+    """Yield the dot and the bar of a value with a tooltip that begins with *title*, or the word "undefined"."""
     if cell.value is None:
         yield text(scale(0.0) + 5, y + 4, "undefined", element("title", cell.note), class_="small muted")
         return
@@ -324,11 +336,11 @@ def draw_layers(unit: Unit, model: LayeredModel, statistic: str) -> Figure:
             _draw_layers_panel(curve, list(model.layers), marks, column * LAYERS.width, row * LAYERS.panel_height)
         )
     statistic_title = title_of(statistic)
-    best_layers = "; ".join(f"{curve.bucket}: {curve.best}" for curve in curves)
+    best_layers = "; ".join(f"{curve.bucket}: {curve.best_layer}" for curve in curves)
     svg = drawing(
         f"layers-{unit.key}-{model.number}-{statistic}",
         panels_per_row * LAYERS.width,
-        -(-len(curves) // panels_per_row) * LAYERS.panel_height,
+        math.ceil(len(curves) / panels_per_row) * LAYERS.panel_height,
         f"{statistic_title} by layer, {model.name} on {unit.title}",
         f"One panel per bucket, a line over the layers with its interval as a band. Highest layer: {best_layers}.",
         *panels,
@@ -340,25 +352,25 @@ def draw_layers(unit: Unit, model: LayeredModel, statistic: str) -> Figure:
 
 def _draw_layers_panel(curve: LayerCurve, layers: list[int], marks: list[float], left: float, top: float) -> Markup:
     """Return the panel of one bucket, whose upper left corner is at (left, top): axes, band, curve and points."""
-    across = Scale(layers[0], layers[-1], left + LAYERS.left, left + LAYERS.width - LAYERS.right)
-    up = Scale(marks[0], marks[-1], top + LAYERS.head + LAYERS.height, top + LAYERS.head)
-    parts = [text(across.start, top + 16, elide_middle(curve.bucket, 34), class_="strong")]
-    parts += _draw_layers_axes(across, up, layers, marks)
+    x_scale = Scale(layers[0], layers[-1], left + LAYERS.left, left + LAYERS.width - LAYERS.right)
+    y_scale = Scale(marks[0], marks[-1], top + LAYERS.head + LAYERS.height, top + LAYERS.head)
+    parts = [text(x_scale.start, top + 16, elide_middle(curve.bucket, 34), class_="strong")]
+    parts += _draw_layers_axes(x_scale, y_scale, layers, marks)
     if curve.band:
-        band_outline = [(across(layer), up(low)) for layer, low, _ in curve.band]
-        band_outline += [(across(layer), up(high)) for layer, _, high in reversed(curve.band)]
+        band_outline = [(x_scale(layer), y_scale(low)) for layer, low, _ in curve.band]
+        band_outline += [(x_scale(layer), y_scale(high)) for layer, _, high in reversed(curve.band)]
         parts.append(element("polygon", points=_polyline_points(band_outline), class_="band"))
     parts.append(
         element(
             "polyline",
-            points=_polyline_points((across(layer), up(value)) for layer, value in curve.points),
+            points=_polyline_points((x_scale(layer), y_scale(value)) for layer, value in curve.points),
             class_="curve",
         )
     )
     for layer, value in curve.points:
-        is_best = layer == curve.best
+        is_best = layer == curve.best_layer
         hint = element("title", f"layer {layer}: {curve.cells[layer].text}")
-        x, y = across(layer), up(value)
+        x, y = x_scale(layer), y_scale(value)
         css_class = "value" if is_best else "value hollow"
         parts.append(element("circle", hint, cx=x, cy=y, r=4.0 if is_best else 3.0, class_=css_class))
         if is_best:
@@ -366,14 +378,14 @@ def _draw_layers_panel(curve: LayerCurve, layers: list[int], marks: list[float],
     return element("g", *parts)
 
 
-def _draw_layers_axes(across: Scale, up: Scale, layers: list[int], marks: list[float]) -> Iterator[Markup]:
+def _draw_layers_axes(x_scale: Scale, y_scale: Scale, layers: list[int], marks: list[float]) -> Iterator[Markup]:
     """Yield the grid lines and tick labels of both axes of a panel."""
     for mark in marks:
-        yield element("line", x1=across.start, x2=across.end, y1=up(mark), y2=up(mark), class_="grid")
-        yield text(across.start - 6, up(mark) + 4, f"{mark:g}", class_="muted", anchor="end")
+        yield element("line", x1=x_scale.start, x2=x_scale.end, y1=y_scale(mark), y2=y_scale(mark), class_="grid")
+        yield text(x_scale.start - 6, y_scale(mark) + 4, f"{mark:g}", class_="muted", anchor="end")
     for layer in ticked_layers(layers):
-        yield text(across(layer), up.start + 16, str(layer), class_="muted", anchor="middle")
-    yield text((across.start + across.end) / 2, up.start + 30, "layer", class_="small muted", anchor="middle")
+        yield text(x_scale(layer), y_scale.start + 16, str(layer), class_="muted", anchor="middle")
+    yield text((x_scale.start + x_scale.end) / 2, y_scale.start + 30, "layer", class_="small muted", anchor="middle")
 
 
 def _polyline_points(points: Iterable[tuple[float, float]]) -> str:

@@ -57,25 +57,32 @@ class AspectModel:
 
 def aspect_models(units: Sequence[Unit]) -> list[AspectModel]:
     """Return the models with scores of at least two aspects on some dataset."""
-    models: dict[str, dict[str, str]] = {}
+    metrics_by_whole: dict[str, dict[str, str]] = {}
     units_by_whole: dict[str, list[Unit]] = {}
     for unit in units:
-        aspects_by_whole: dict[str, dict[str, str]] = {}
-        for metric, record in unit.data.metrics.items():
-            if record.declared.aspect and record.declared.whole:
-                aspects_by_whole.setdefault(record.declared.whole, {})[metric] = record.declared.aspect
-        for whole, aspect_of in aspects_by_whole.items():
-            if len(aspect_of) > 1 and unit.blocks:
-                aspects = models.setdefault(whole, {})
-                for metric, aspect in aspect_of.items():
-                    if metric not in aspects.values():
-                        # the same aspect with other options gets its full name, to be distinguishable
-                        aspects[unit.names[metric] if aspect in aspects else aspect] = metric
-                units_by_whole.setdefault(whole, []).append(unit)
+        for whole, aspect_by_metric in _aspects_by_whole(unit).items():
+            if len(aspect_by_metric) < 2 or not unit.blocks:
+                continue
+            units_by_whole.setdefault(whole, []).append(unit)
+            metric_by_aspect = metrics_by_whole.setdefault(whole, {})
+            for metric, aspect in aspect_by_metric.items():
+                if metric not in metric_by_aspect.values():
+                    # the same aspect with other options gets its full name, to be distinguishable
+                    name = unit.names[metric] if aspect in metric_by_aspect else aspect
+                    metric_by_aspect[name] = metric
     return [
-        AspectModel(whole, units[0].names.get(whole, whole), number, aspects, tuple(units_by_whole[whole]))
-        for number, (whole, aspects) in enumerate(models.items())
+        AspectModel(whole, units[0].names.get(whole, whole), number, metric_by_aspect, tuple(units_by_whole[whole]))
+        for number, (whole, metric_by_aspect) in enumerate(metrics_by_whole.items())
     ]
+
+
+def _aspects_by_whole(unit: Unit) -> dict[str, dict[str, str]]:
+    """Return the aspect that each metric of a dataset scores, by metric, and by the metric of the overall score."""
+    aspects_by_whole: dict[str, dict[str, str]] = {}
+    for metric, record in unit.data.metrics.items():
+        if record.declared.aspect and record.declared.whole:
+            aspects_by_whole.setdefault(record.declared.whole, {})[metric] = record.declared.aspect
+    return aspects_by_whole
 
 
 def draw_aspects(model: AspectModel, statistic: str) -> Figure | None:
@@ -113,11 +120,12 @@ def _dataset_panel(model: AspectModel, unit: Unit, statistic: str) -> ForestPane
 
 
 def _aspect_cell(unit: Unit, metric: str, statistic: str) -> Cell | None:
+    """Return the agreement of a metric over all pairs of a dataset; None if the run has none."""
     block = next((block for block in unit.blocks if block.bucket == ALL), None)
     return unit.cell(block, metric, statistic) if block else None
 
 
-def _aspects_sheet(model: AspectModel, plot: Forest, head: str) -> Sheet:
+def _aspects_sheet(model: AspectModel, plot: Forest, statistic_title: str) -> Sheet:
     """Return the table behind the forest plot: the overall score on each dataset, then each aspect."""
     rows = []
     for panel in plot.panels:
@@ -128,7 +136,7 @@ def _aspects_sheet(model: AspectModel, plot: Forest, head: str) -> Sheet:
             cell = panel.cells[number]
             rows.append([row.name, panel.title, *cell.exact_texts, cell.note])
     heads = [Column("aspect"), Column("dataset"), *number_columns(["value", "low", "high"])]
-    return Sheet(f"{head} of the aspects of {model.whole_metric}", [*heads, Column("note")], rows)
+    return Sheet(f"{statistic_title} of the aspects of {model.whole_metric}", [*heads, Column("note")], rows)
 
 
 # Mean aspect scores of diverging pairs by error category, as a heat map: which aspects are low on which errors
@@ -139,10 +147,10 @@ RESIDUAL = 0.25
 #: The smallest number of pairs for which a category has a row.
 MIN_PAIRS_PER_CATEGORY = 3
 
+#: Largest number of characters of the name of a category.
 MAX_CATEGORY_CHARACTERS = 30
-CELL_WIDTH = 46
-PROFILE_ROW_HEIGHT = 24
-PROFILE_GAP = 6
+#: Sizes of the heat map in pixels: a cell, a row, and the gap below the row of all pairs.
+CELL_WIDTH, PROFILE_ROW_HEIGHT, PROFILE_GAP = 46, 24, 6
 #: Highest opacity of the colour of a cell, at which the number is still readable.
 MAX_OPACITY = 0.5
 #: Number of standard deviations at which a cell has that opacity.
@@ -186,6 +194,7 @@ def draw_profile(unit: Unit, model: AspectModel, tagged: TagColumns) -> Profile 
     aspects = {name: metric for name, metric in model.aspects.items() if metric in unit.data.scores}
     if not aspects:
         return None
+    # without scores of the whole, the first aspect decides which pairs diverge
     metric = model.whole_metric if model.whole_metric in unit.data.scores else next(iter(aspects.values()))
     scores = np.stack([unit.data.scores[name] for name in aspects.values()])
     divergence = find_divergence(unit.data, metric, Rule(by="rank", residual=RESIDUAL))
@@ -195,30 +204,39 @@ def draw_profile(unit: Unit, model: AspectModel, tagged: TagColumns) -> Profile 
     shown_rows = [row for row in category_rows if row.n >= MIN_PAIRS_PER_CATEGORY]
     if not shown_rows:
         return None
+    figure = _draw_heat_map(unit, model, metric, list(aspects), all_pairs, shown_rows, _standard_deviations(scores))
+    left_out = [f"{row.title} ({row.n})" for row in category_rows if 0 < row.n < MIN_PAIRS_PER_CATEGORY]
+    return Profile(figure, metric, left_out)
+
+
+def _standard_deviations(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the standard deviation of each aspect over its scores other than NaN, shape (aspects,); NaN without any.
+
+    *scores* has shape (aspects, n).
+    """
+    deviations = np.full(len(scores), np.nan)
     with np.errstate(invalid="ignore"):
-        spread = np.array(
-            [np.nanstd(aspect_scores) if np.isfinite(aspect_scores).any() else np.nan for aspect_scores in scores]
-        )
-    figure = _draw_heat_map(unit, model, metric, list(aspects), all_pairs, shown_rows, spread)
-    return Profile(
-        figure, metric, [f"{row.title} ({row.n})" for row in category_rows if 0 < row.n < MIN_PAIRS_PER_CATEGORY]
-    )
+        for number, aspect_scores in enumerate(scores):
+            # numpy warns of an aspect without scores
+            if np.isfinite(aspect_scores).any():
+                deviations[number] = np.nanstd(aspect_scores)
+    return deviations
 
 
 def _category_masks(tagged: TagColumns, n: int) -> dict[str, NDArray[np.bool_]]:
-    """Return the mask of the pairs in each category, shape (n,) each, by name."""
-    rows = np.repeat(np.arange(n), tagged.starts[1:] - tagged.starts[:-1])
+    """Return the mask of the pairs in each category, shape (n,) each, by the name of the category."""
+    row_of_tag = np.repeat(np.arange(n), tagged.starts[1:] - tagged.starts[:-1])
     masks = {}
     for index, name in enumerate(tagged.names):
         masks[name] = np.zeros(n, dtype=bool)
-        masks[name][rows[tagged.categories == index]] = True
+        masks[name][row_of_tag[tagged.categories == index]] = True
     return masks
 
 
 def _category_row(
     title: str, scores: NDArray[np.float64], divergence: Divergence, mask: NDArray[np.bool_]
 ) -> _CategoryRow:
-    """Return the row of the pairs in a mask; *scores* has shape (aspects, n), *mask* has shape (n,)."""
+    """Return the row of the pairs in *mask*, shape (n,); *scores* has shape (aspects, n)."""
     chosen_scores = scores[:, mask]
     is_finite = np.isfinite(chosen_scores)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -233,8 +251,8 @@ def _draw_heat_map(
     metric: str,
     aspects: list[str],
     all_pairs: _CategoryRow,
-    lines: list[_CategoryRow],
-    spread: NDArray[np.float64],
+    category_rows: list[_CategoryRow],
+    standard_deviations: NDArray[np.float64],
 ) -> Figure:
     """Return the heat map and its table.
 
@@ -244,49 +262,61 @@ def _draw_heat_map(
         metric: the metric whose diverging pairs are shown.
         aspects: the names of the aspects, one per column.
         all_pairs: the first row, on all pairs of the dataset.
-        lines: the rows of the categories, at least one.
-        spread: the standard deviation of each aspect over all pairs, shape (aspects,).
+        category_rows: the rows of the categories, at least one.
+        standard_deviations: the standard deviation of each aspect over all pairs, shape (aspects,).
     """
+    rows = [all_pairs, *category_rows]
+    # the names of the aspects are at an angle of 45 degrees, so that they take about three quarters of their length
     head_height = max(map(len, aspects)) * CHARACTER_WIDTH * 0.75 + 24
-    titles_width = max(len(_row_title(line)) for line in (all_pairs, *lines)) * CHARACTER_WIDTH + 14
+    titles_width = max(len(_row_title(row)) for row in rows) * CHARACTER_WIDTH + 14
     width = titles_width + CELL_WIDTH * len(aspects) + head_height * 0.8
     parts = [
         _draw_aspect_head(aspect, titles_width + CELL_WIDTH * (number + 0.5), head_height)
         for number, aspect in enumerate(aspects)
     ]
-    for number, line in enumerate((all_pairs, *lines)):
-        top = head_height + PROFILE_ROW_HEIGHT * number + PROFILE_GAP * (line is not all_pairs)
-        parts += _draw_category_row(line, all_pairs, spread, aspects, titles_width, top)
-    lowest = "; ".join(f"{line.title}: {_lowest_aspect_name(line, all_pairs, spread, aspects)}" for line in lines)
+    for number, row in enumerate(rows):
+        top = head_height + PROFILE_ROW_HEIGHT * number
+        if row is not all_pairs:
+            top += PROFILE_GAP
+        parts += _draw_category_row(row, all_pairs, standard_deviations, aspects, titles_width, top)
+    lowest_aspects = "; ".join(
+        f"{row.title}: {_lowest_aspect_name(row, all_pairs, standard_deviations, aspects)}" for row in category_rows
+    )
     svg = drawing(
         f"profile-{unit.key}-{model.number}",
         width,
-        head_height + PROFILE_ROW_HEIGHT * (len(lines) + 1) + PROFILE_GAP,
+        head_height + PROFILE_ROW_HEIGHT * len(rows) + PROFILE_GAP,
         f"Aspects of {model.whole_metric} by error category on {unit.title}",
-        f"One line per category, one column per aspect: the mean score. Lowest against all pairs: {lowest}.",
+        f"One line per category, one column per aspect: the mean score. Lowest against all pairs: {lowest_aspects}.",
         *parts,
     )
-    rows = [
-        [line.title, str(line.n), "–" if line is all_pairs else str(line.too_high), aspect, *numbers]
-        for line in (all_pairs, *lines)
-        for aspect, numbers in zip(aspects, _category_number_cells(line, all_pairs, spread), strict=True)
+    title = f"Aspects of {model.whole_metric} by error category, {unit.title}"
+    note = f"Diverging: ranks of {metric} and label differ by {RESIDUAL:g} of n or more."
+    return Figure(svg, _profile_sheet(title, note, aspects, rows, standard_deviations))
+
+
+def _profile_sheet(
+    title: str, note: str, aspects: list[str], rows: list[_CategoryRow], standard_deviations: NDArray[np.float64]
+) -> Sheet:
+    """Return the table behind the heat map, one row per category and aspect; the first of *rows* is on all pairs."""
+    all_pairs = rows[0]
+    table_rows = []
+    for row in rows:
+        # the column is about diverging pairs, and the first row is about all pairs
+        too_high = "–" if row is all_pairs else str(row.too_high)
+        for aspect, numbers in zip(aspects, _aspect_number_cells(row, all_pairs, standard_deviations), strict=True):
+            table_rows.append([row.title, str(row.n), too_high, aspect, *numbers])
+    columns = [
+        Column("category"),
+        *number_columns(["pairs", "scored too high"]),
+        Column("aspect"),
+        *number_columns(["mean", "less that of all pairs", "in standard deviations"]),
     ]
-    heads = [Column("category"), *number_columns(["pairs", "scored too high"])]
-    numbers = ("mean", "less that of all pairs", "in standard deviations")
-    notes = [f"Diverging: ranks of {metric} and label differ by {RESIDUAL:g} of n or more."]
-    return Figure(
-        svg,
-        Sheet(
-            f"Aspects of {model.whole_metric} by error category, {unit.title}",
-            [*heads, Column("aspect"), *number_columns(numbers)],
-            rows,
-            notes=notes,
-        ),
-    )
+    return Sheet(title, columns, table_rows, notes=[note])
 
 
-def _row_title(line: _CategoryRow) -> str:
-    return f"{elide_middle(line.title, MAX_CATEGORY_CHARACTERS)} ({line.n:,})"
+def _row_title(row: _CategoryRow) -> str:
+    return f"{elide_middle(row.title, MAX_CATEGORY_CHARACTERS)} ({row.n:,})"
 
 
 def _draw_aspect_head(aspect: str, x: float, bottom: float) -> Markup:
@@ -294,39 +324,44 @@ def _draw_aspect_head(aspect: str, x: float, bottom: float) -> Markup:
 
 
 def _standardised_deviations(
-    line: _CategoryRow, all_pairs: _CategoryRow, spread: NDArray[np.float64]
+    row: _CategoryRow, all_pairs: _CategoryRow, standard_deviations: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the deviation of each mean from the mean over all pairs, in standard deviations; NaN if undefined."""
+    """Return the deviation of each mean from the mean over all pairs, in standard deviations, shape (aspects,).
+
+    It is NaN for an aspect without scores, or with equal ones.
+    """
     with np.errstate(invalid="ignore", divide="ignore"):
-        deviations: NDArray[np.float64] = np.where(spread > 0, (line.means - all_pairs.means) / spread, np.nan)
+        deviations: NDArray[np.float64] = np.where(
+            standard_deviations > 0, (row.means - all_pairs.means) / standard_deviations, np.nan
+        )
     return deviations
 
 
 def _draw_category_row(
-    line: _CategoryRow,
+    row: _CategoryRow,
     all_pairs: _CategoryRow,
-    spread: NDArray[np.float64],
+    standard_deviations: NDArray[np.float64],
     aspects: list[str],
     left: float,
     top: float,
 ) -> Iterator[Markup]:
     """Yield one row of the heat map: the title, and the coloured cell and mean of each aspect."""
-    css_class = "strong" if line is all_pairs else ""
+    css_class = "strong" if row is all_pairs else ""
     yield text(
         left - 10,
         top + PROFILE_ROW_HEIGHT / 2 + 4,
-        _row_title(line),
-        element("title", line.title),
+        _row_title(row),
+        element("title", row.title),
         anchor="end",
         class_=css_class,
     )
     for number, (aspect, mean, deviation) in enumerate(
-        zip(aspects, line.means, _standardised_deviations(line, all_pairs, spread), strict=True)
+        zip(aspects, row.means, _standardised_deviations(row, all_pairs, standard_deviations), strict=True)
     ):
         x = left + CELL_WIDTH * number
-        mean_text = short(float(mean), 2) if np.isfinite(mean) else "–"
-        hint = f"{line.title}, {aspect}: {mean_text}"
-        if line is not all_pairs and np.isfinite(deviation):
+        mean_text = _number_text(mean, 2)
+        hint = f"{row.title}, {aspect}: {mean_text}"
+        if row is not all_pairs and np.isfinite(deviation):
             hint += f", {deviation:+.2f} standard deviations from all pairs"
             opacity = min(abs(float(deviation)) / DEVIATIONS_AT_MAX_OPACITY, 1.0) * MAX_OPACITY
             side_class = "below" if deviation < 0 else "above"
@@ -351,21 +386,22 @@ def _draw_category_row(
 
 
 def _lowest_aspect_name(
-    line: _CategoryRow, all_pairs: _CategoryRow, spread: NDArray[np.float64], aspects: list[str]
+    row: _CategoryRow, all_pairs: _CategoryRow, standard_deviations: NDArray[np.float64], aspects: list[str]
 ) -> str:
-    deviation = _standardised_deviations(line, all_pairs, spread)
-    return aspects[int(np.nanargmin(deviation))] if np.isfinite(deviation).any() else "none"
+    """Return the aspect whose mean deviates most downwards from that of all pairs; "none" if all are undefined."""
+    deviations = _standardised_deviations(row, all_pairs, standard_deviations)
+    return aspects[int(np.nanargmin(deviations))] if np.isfinite(deviations).any() else "none"
 
 
-def _category_number_cells(
-    line: _CategoryRow, all_pairs: _CategoryRow, spread: NDArray[np.float64]
+def _aspect_number_cells(
+    row: _CategoryRow, all_pairs: _CategoryRow, standard_deviations: NDArray[np.float64]
 ) -> Iterator[list[str]]:
     """Yield, per aspect, the mean, its difference from the mean over all pairs, and that in standard deviations."""
-    for mean, mean_of_all, deviation in zip(
-        line.means, all_pairs.means, _standardised_deviations(line, all_pairs, spread), strict=True
-    ):
-        values = (mean, mean - mean_of_all, deviation)
-        yield [
-            short(float(value), decimals) if np.isfinite(value) else "–"
-            for value, decimals in zip(values, (4, 4, 2), strict=True)
-        ]
+    deviations = _standardised_deviations(row, all_pairs, standard_deviations)
+    for mean, mean_of_all, deviation in zip(row.means, all_pairs.means, deviations, strict=True):
+        yield [_number_text(mean, 4), _number_text(mean - mean_of_all, 4), _number_text(deviation, 2)]
+
+
+def _number_text(value: float, decimals: int) -> str:
+    """Return a number as text; a dash for NaN."""
+    return short(float(value), decimals) if np.isfinite(value) else "–"

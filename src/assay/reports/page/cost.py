@@ -47,39 +47,39 @@ class _CostAxis:
 
     Attributes:
         key: the prefix of the identifier of the figure.
-        words: the name of the cost.
+        name: the name of the cost.
         title: the title of the table.
-        amount: a function that returns the cost of a metric, or None if it is unknown.
+        cost_of: a function that returns the cost of a metric, or None if it is unknown.
         sign: -1 if less is better, else 1.
-        cell, mark: functions that format a cost for the table and for the axis.
+        format_cell, format_mark: functions that format a cost for the table and for the axis.
     """
 
     key: str
-    words: str
+    name: str
     title: str
-    amount: Callable[[MetricRecord], float | None]
+    cost_of: Callable[[MetricRecord], float | None]
     sign: int
-    cell: Callable[[float], str]
-    mark: Callable[[float], str]
+    format_cell: Callable[[float], str]
+    format_mark: Callable[[float], str]
 
 
 _SPEED_AXIS = _CostAxis(
-    "cost",
-    "pairs per second",
-    "Cost and agreement",
-    lambda record: record.cost.pairs_per_second or None,
-    1,
-    lambda speed: f"{speed:,.4g}" if speed < 1000 else f"{speed:,.0f}",
-    lambda speed: f"{speed:,.0f}" if speed >= 1 else f"{speed:g}",
+    key="cost",
+    name="pairs per second",
+    title="Cost and agreement",
+    cost_of=lambda record: record.cost.pairs_per_second or None,
+    sign=1,
+    format_cell=lambda speed: f"{speed:,.4g}" if speed < 1000 else f"{speed:,.0f}",
+    format_mark=lambda speed: f"{speed:,.0f}" if speed >= 1 else f"{speed:g}",
 )
 _PRICE_AXIS = _CostAxis(
-    "price",
-    "price per 1,000 pairs",
-    "Price and agreement",
-    lambda record: record.price_per_1000,
-    -1,
-    money,
-    lambda price: f"{price:,.12g}",
+    key="price",
+    name="price per 1,000 pairs",
+    title="Price and agreement",
+    cost_of=lambda record: record.price_per_1000,
+    sign=-1,
+    format_cell=money,
+    format_mark=lambda price: f"{price:,.12g}",
 )
 
 
@@ -130,7 +130,7 @@ def draw_price(unit: Unit, statistic: str) -> CostFigure | None:
 
 def _draw_cost_figure(unit: Unit, statistic: str, axis: _CostAxis) -> CostFigure:
     """Return the figure of agreement against the cost on *axis*, with its table."""
-    amounts = {metric: axis.amount(record) for metric, record in unit.data.metrics.items()}
+    amounts = {metric: axis.cost_of(record) for metric, record in unit.data.metrics.items()}
     values = {metric: unit.statistic_value(metric, statistic) for metric in amounts}
     unknown = [metric for metric, amount in amounts.items() if amount is None]
     undefined = [metric for metric, amount in amounts.items() if amount is not None and values[metric] is None]
@@ -139,22 +139,21 @@ def _draw_cost_figure(unit: Unit, statistic: str, axis: _CostAxis) -> CostFigure
         return CostFigure(None, unknown, undefined)
     points_by_value = sorted(points, key=lambda point: -point.value)
     front_metrics = [point.metric for point in points_by_value if point.on_front]
-    front_in_words = (
-        f"filled points are on the Pareto front: {', '.join(front_metrics)}."
-        if front_metrics
-        else "the Pareto front is not known."
-    )
+    front_phrase = "the Pareto front is not known"
+    if front_metrics:
+        front_phrase = f"filled points are on the Pareto front: {', '.join(front_metrics)}"
     statistic_title = title_of(statistic)
     svg = drawing(
         f"{axis.key}-{unit.key}-{statistic}",
         COST.width,
         COST.height,
-        f"{statistic_title} against {axis.words} on {unit.title}",
-        f"Each metric is a point; {front_in_words}",
+        f"{statistic_title} against {axis.name} on {unit.title}",
+        f"Each metric is a point; {front_phrase}.",
         *_draw_points(unit, points, axis, statistic_title),
     )
     table = _cost_sheet(unit, points_by_value, axis, statistic_title)
-    return CostFigure(Figure(svg, table), unknown, undefined, any(point.on_front is None for point in points))
+    is_left_open = any(point.on_front is None for point in points)
+    return CostFigure(Figure(svg, table), unknown, undefined, is_left_open)
 
 
 def _cost_points(
@@ -167,30 +166,35 @@ def _cost_points(
         values: the agreement by metric; None if undefined.
         axis: the kind of cost.
     """
-    costs = {}
+    costs_and_values = {}
     for metric, value in values.items():
         amount = amounts[metric]
         if value is not None:
-            costs[metric] = ((None if amount is None else axis.sign * amount,), value)
-    front = pareto_front(costs)
+            # on the front, a higher number is better
+            signed_amount = None if amount is None else axis.sign * amount
+            costs_and_values[metric] = ((signed_amount,), value)
+    front = pareto_front(costs_and_values)
     for metric, amount in amounts.items():
         value = values[metric]
         if amount is not None and value is not None:
             yield _Point(metric, amount, value, front[metric])
 
 
-def _cost_sheet(unit: Unit, points: Sequence[_Point], axis: _CostAxis, head: str) -> Sheet:
+def _cost_sheet(unit: Unit, points: Sequence[_Point], axis: _CostAxis, statistic_title: str) -> Sheet:
     """Return the table of the points of a figure: metric, cost, agreement and membership of the Pareto front."""
-    on_front = {True: "yes", False: "no", None: "–"}
+    front_texts = {True: "yes", False: "no", None: "–"}
     rows = []
     for point in points:
-        rows.append([point.metric, axis.cell(point.amount), short(point.value, 4), on_front[point.on_front]])
-    numbers = number_columns([axis.words, head])
+        rows.append([point.metric, axis.format_cell(point.amount), short(point.value, 4), front_texts[point.on_front]])
+    numbers = number_columns([axis.name, statistic_title])
     return Sheet(f"{axis.title} on {unit.title}", [Column("metric"), *numbers, Column("Pareto front")], rows)
 
 
 class _CostScale:
     """The horizontal scale: logarithmic, with a separate position for free metrics.
+
+    Args:
+        amounts: the costs of the points; 0 is free.
 
     Attributes:
         start: the horizontal coordinate at which the logarithmic part begins.
@@ -198,14 +202,14 @@ class _CostScale:
     """
 
     def __init__(self, amounts: Sequence[float]) -> None:
-        paid = [amount for amount in amounts if amount > 0]
-        has_free = len(paid) < len(amounts)
+        paid_amounts = [amount for amount in amounts if amount > 0]
+        has_free = len(paid_amounts) < len(amounts)
         self._free_position = COST.left + COST.free_band_width / 2
         # a narrow window shows the left part of the figure only: the axis begins near the lowest cost
-        lowest, highest, marks = log_range(paid or [1.0])
+        lowest, highest, marks = log_range(paid_amounts or [1.0])
         self.start = COST.left + COST.free_band_width + COST.gap if has_free else COST.left
         self._scale = Scale(math.log10(lowest), math.log10(highest), self.start, COST.width - COST.right)
-        marked_costs = ([0.0] if has_free else []) + (marks if paid else [])
+        marked_costs = ([0.0] if has_free else []) + (marks if paid_amounts else [])
         self.marks = {cost: self(cost) for cost in marked_costs}
 
     def __call__(self, amount: float) -> float:
@@ -213,46 +217,52 @@ class _CostScale:
         return self._scale(math.log10(amount)) if amount else self._free_position
 
 
-def _draw_points(unit: Unit, points: list[_Point], axis: _CostAxis, head: str) -> list[Markup]:
+def _draw_points(unit: Unit, points: list[_Point], axis: _CostAxis, statistic_title: str) -> list[Markup]:
     """Return the elements of the figure: axes, the line of the Pareto front, points and names."""
-    across = _CostScale([point.amount for point in points])
+    x_scale = _CostScale([point.amount for point in points])
     values = [point.value for point in points]
     marks = ticks(min([0.0, *values]), max(values), 6)
-    up = Scale(marks[0], marks[-1], COST.height - COST.bottom, COST.top)
-    elements = [*_draw_cost_axes(across, up, marks, axis, head)]
-    positions = {point.metric: (across(point.amount), up(point.value)) for point in points}
+    y_scale = Scale(marks[0], marks[-1], COST.height - COST.bottom, COST.top)
+    elements = [*_draw_cost_axes(x_scale, y_scale, marks, axis, statistic_title)]
+    positions = {point.metric: (x_scale(point.amount), y_scale(point.value)) for point in points}
     front = sorted((point for point in points if point.on_front), key=lambda point: point.amount)
     if front:
         polyline = " ".join("{:.1f},{:.1f}".format(*positions[point.metric]) for point in front)
         elements.append(element("polyline", points=polyline, class_="front"))
-    taken = [(x - 6, y - 6, x + 6, y + 6) for x, y in positions.values()]
+    taken_boxes = [(x - 6, y - 6, x + 6, y + 6) for x, y in positions.values()]
     # names are placed from the best metric on: of two names that would overlap, the better metric keeps its name
     for point in sorted(points, key=lambda point: (not point.on_front, -point.value)):
         x, y = positions[point.metric]
-        cost = f"{axis.cell(point.amount)} {axis.words.removeprefix('price ')}" if point.amount else "free"
+        cost = "free"
+        if point.amount:
+            # "0.42 per 1,000 pairs", "1,250 pairs per second"
+            cost = f"{axis.format_cell(point.amount)} {axis.name.removeprefix('price ')}"
         hint = element("title", f"{point.metric}: {cost}, {short(point.value, 3)}")
-        elements.append(
-            element("circle", hint, cx=x, cy=y, r=5.0, class_="value" if point.on_front else "value hollow")
-        )
-        elements.append(_place_label(elide_middle(unit.names[point.metric], 30), point, x, y, taken))
+        css_class = "value" if point.on_front else "value hollow"
+        elements.append(element("circle", hint, cx=x, cy=y, r=5.0, class_=css_class))
+        elements.append(_place_label(elide_middle(unit.names[point.metric], 30), point, x, y, taken_boxes))
     return elements
 
 
-def _draw_cost_axes(across: _CostScale, up: Scale, marks: list[float], axis: _CostAxis, head: str) -> Iterator[Markup]:
+def _draw_cost_axes(
+    x_scale: _CostScale, y_scale: Scale, marks: list[float], axis: _CostAxis, statistic_title: str
+) -> Iterator[Markup]:
     """Yield the grid lines, tick labels and titles of both axes."""
     right_end = COST.width - COST.right
+    has_free_band = x_scale.start > COST.left
+    band_end = COST.left + COST.free_band_width
     for mark in marks:
-        yield element("line", x1=across.start, x2=right_end, y1=up(mark), y2=up(mark), class_="grid")
-        if across.start > COST.left:
-            band = COST.left + COST.free_band_width
-            yield element("line", x1=COST.left, x2=band, y1=up(mark), y2=up(mark), class_="grid")
-        yield text(COST.left - 8, up(mark) + 4, f"{mark:g}", class_="muted", anchor="end")
-    for amount, x in across.marks.items():
-        label = axis.mark(amount) if amount else "free"
-        yield element("line", x1=x, x2=x, y1=up.start, y2=up.end, class_="grid")
-        yield text(x, up.start + 17, label, class_="muted", anchor="middle")
-    yield text(right_end, up.start + 36, f"{axis.words} (log scale)", class_="muted", anchor="end")
-    yield text(4, 14, f"{head}, all pairs", class_="muted")
+        y = y_scale(mark)
+        yield element("line", x1=x_scale.start, x2=right_end, y1=y, y2=y, class_="grid")
+        if has_free_band:
+            yield element("line", x1=COST.left, x2=band_end, y1=y, y2=y, class_="grid")
+        yield text(COST.left - 8, y + 4, f"{mark:g}", class_="muted", anchor="end")
+    for amount, x in x_scale.marks.items():
+        label = axis.format_mark(amount) if amount else "free"
+        yield element("line", x1=x, x2=x, y1=y_scale.start, y2=y_scale.end, class_="grid")
+        yield text(x, y_scale.start + 17, label, class_="muted", anchor="middle")
+    yield text(right_end, y_scale.start + 36, f"{axis.name} (log scale)", class_="muted", anchor="end")
+    yield text(4, 14, f"{statistic_title}, all pairs", class_="muted")
 
 
 # Names beside the points, each at the first position at which it covers no point and no other name
@@ -266,39 +276,35 @@ _LABEL_POSITIONS = [
     ("end", -10, 4),
     ("start", 10, 16),
     ("start", 10, -8),
-    *(
-        (anchor, across, down)
-        for down in (-12, 20, -28, 36)
-        for anchor, across in (("middle", 0), ("start", 4), ("end", -4))
-    ),
+    *((anchor, dx, dy) for dy in (-12, 20, -28, 36) for anchor, dx in (("middle", 0), ("start", 4), ("end", -4))),
 ]
 
 
-def _place_label(name: str, point: _Point, x: float, y: float, taken: list[_Box]) -> Markup:
-    """Return the name of a metric near its point; empty if every position overlaps with something.
+def _place_label(name: str, point: _Point, x: float, y: float, taken_boxes: list[_Box]) -> Markup:
+    """Return the name of a metric near its point at (x, y); empty if every position overlaps with something.
 
-    The rectangle of the name is added to *taken*, the rectangles of points and names that are placed already.
+    The rectangle of the name is added to *taken_boxes*, the rectangles of points and names that are placed already.
     """
-    for anchor, across, down in _LABEL_POSITIONS:
-        left, base = x + across, y + down
-        box = _label_box(name, anchor, left, base)
-        if not _is_box_inside_figure(box) or any(_boxes_overlap(box, taken_box) for taken_box in taken):
+    for anchor, dx, dy in _LABEL_POSITIONS:
+        anchor_x, base = x + dx, y + dy
+        box = _label_box(name, anchor, anchor_x, base)
+        if not _is_box_inside_figure(box) or any(_boxes_overlap(box, taken_box) for taken_box in taken_boxes):
             continue
-        taken.append(box)
+        taken_boxes.append(box)
         css_class = "name strong" if point.on_front else "name"
-        label = text(left, base, name, element("title", point.metric), anchor=anchor, class_=css_class)
+        label = text(anchor_x, base, name, element("title", point.metric), anchor=anchor, class_=css_class)
         if abs(base - y) < 25:
             return label
         # a name farther away is connected to its point by a line
-        ends = (y - 5, base + 4) if base < y else (y + 5, base - 12)
-        return element("g", element("line", x1=x, y1=ends[0], x2=x, y2=ends[1], class_="axis"), label)
+        y1, y2 = (y - 5, base + 4) if base < y else (y + 5, base - 12)
+        return element("g", element("line", x1=x, y1=y1, x2=x, y2=y2, class_="axis"), label)
     return Markup("")
 
 
-def _label_box(name: str, anchor: str, left: float, base: float) -> _Box:
-    """Return the rectangle that a name covers."""
+def _label_box(name: str, anchor: str, anchor_x: float, base: float) -> _Box:
+    """Return the rectangle that a name covers with its anchor at *anchor_x* and its baseline at *base*."""
     label_width = len(name) * CHARACTER_WIDTH
-    start = left - {"start": 0.0, "middle": label_width / 2, "end": label_width}[anchor]
+    start = anchor_x - {"start": 0.0, "middle": label_width / 2, "end": label_width}[anchor]
     return start, base - 11, start + label_width, base + 3
 
 

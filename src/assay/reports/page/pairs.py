@@ -7,6 +7,7 @@ import gzip
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,11 @@ from numpy.typing import NDArray
 from assay.reports.data import ALL, ScoredDataset
 from assay.reports.errors.categories import (
     Category,
-    Tagged,
+    TaggedPairs,
     categories_of_people,
-    have_long_answers,
+    categorise_pairs,
+    long_answer_mask,
     long_answer_warning,
-    tag_all,
 )
 from assay.reports.errors.divergence import find_divergence, label_scale
 from assay.reports.errors.settings import Rule
@@ -52,71 +53,76 @@ class TagColumns:
     reasons: list[str]
 
 
-def tag_pairs(data: ScoredDataset, most: int) -> TagColumns:
+def tag_pairs(data: ScoredDataset, max_tagged: int) -> TagColumns:
     """Return the categories of the pairs of a dataset.
 
     A category that people gave to a pair is kept; other pairs get categories from rules over their texts.
 
     Args:
         data: the dataset with its scores.
-        most: the maximum number of pairs that the rules tag; 0 for none.
+        max_tagged: the maximum number of pairs that the rules tag; 0 for none.
     """
-    people = categories_of_people(data)
+    annotated_names = categories_of_people(data)
     tags: list[Sequence[Category]] = [
-        [Category(name, "annotated in the data", "people")] if name else [] for name in people
+        [Category(name, "annotated in the data", "people")] if name else [] for name in annotated_names
     ]
-    about = _annotation_lines(people)
-    if most:
-        rows = _choose_rows_to_tag(data, most)
+    about = _annotation_lines(annotated_names)
+    if max_tagged:
+        rows = _choose_rows_to_tag(data, max_tagged)
         # without a declared scale, the labels of all pairs define it, and not only those of the chosen pairs
         facts = data.facts.model_copy(update={"scale": label_scale(data)})
-        chosen = tag_all(replace(data, facts=facts, table=data.table.take(rows), scores={}, metrics={}, _masks={}))
-        for row, categories in zip(rows, chosen.categories, strict=True):
+        # the rules read texts and labels; scores and masks would be of another length than the chosen pairs
+        chosen_pairs = replace(data, facts=facts, table=data.table.take(rows), scores={}, metrics={}, _masks={})
+        tagged = categorise_pairs(chosen_pairs)
+        for row, categories in zip(rows, tagged.categories, strict=True):
             tags[row] = categories
-        long_answers = long_answer_warning(int(have_long_answers(data).sum()), len(data))
-        about += [*_rule_lines(people, len(rows)), *long_answers, *chosen.missing]
-    elif not all(people):
+        long_answers = long_answer_warning(int(long_answer_mask(data).sum()), len(data))
+        about += [*_rule_lines(annotated_names, len(rows)), *long_answers, *tagged.missing]
+    elif not all(annotated_names):
         about.append("Rules that suggest categories did not look at the pairs; assay report RUN --out DIR asks them.")
-    labels = Tagged([tuple(row) for row in tags], []).labels
+    labels = TaggedPairs([tuple(row) for row in tags], []).labels
     codes = {name: code for code, name in enumerate(labels)}
+    tags_in_order = list(chain.from_iterable(tags))
     return TagColumns(
         about,
-        list(labels.values()),
-        np.cumsum([0, *map(len, tags)]).astype("<u4"),
-        np.array([codes[tag.name] for row in tags for tag in row], dtype="<u2"),
-        [tag.reason for row in tags for tag in row],
+        names=list(labels.values()),
+        starts=np.cumsum([0, *map(len, tags)]).astype("<u4"),
+        categories=np.array([codes[tag.name] for tag in tags_in_order], dtype="<u2"),
+        reasons=[tag.reason for tag in tags_in_order],
     )
 
 
-def _annotation_lines(people: Sequence[str]) -> list[str]:
-    annotated_count = sum(map(bool, people))
+def _annotation_lines(annotated_names: Sequence[str]) -> list[str]:
+    """Return a line on the number of pairs that people gave a category; no line if there are none."""
+    annotated_count = sum(map(bool, annotated_names))
     if not annotated_count:
         return []
-    return [f"People gave a category to {annotated_count:,} of {len(people):,} pairs; it stands alone there."]
+    return [f"People gave a category to {annotated_count:,} of {len(annotated_names):,} pairs; it stands alone there."]
 
 
-def _rule_lines(people: Sequence[str], tagged_count: int) -> list[str]:
+def _rule_lines(annotated_names: Sequence[str], tagged_count: int) -> list[str]:
     """Return a line on the number of pairs that the rules tagged; no line if people tagged every pair."""
-    pair_count = len(people)
-    if all(people):
+    if all(annotated_names):
         return []
-    how_many = f"all {pair_count:,}" if tagged_count == pair_count else f"{tagged_count:,} of {pair_count:,}"
-    restriction = "" if tagged_count == pair_count else ", those on which some metric and people differ most in rank"
-    return [f"Categories are suggestions of rules over the texts, which looked at {how_many} pairs{restriction}."]
+    pair_count = len(annotated_names)
+    pairs = f"all {pair_count:,} pairs"
+    if tagged_count != pair_count:
+        pairs = f"{tagged_count:,} of {pair_count:,} pairs, those on which some metric and people differ most in rank"
+    return [f"Categories are suggestions of rules over the texts, which looked at {pairs}."]
 
 
-def _choose_rows_to_tag(data: ScoredDataset, most: int) -> NDArray[np.intp]:
-    """Return the rows that the rules tag, in ascending order, shape (at most *most*,).
+def _choose_rows_to_tag(data: ScoredDataset, max_tagged: int) -> NDArray[np.intp]:
+    """Return the rows of the pairs that the rules tag, in ascending order, shape (min(n, max_tagged),).
 
-    If there are more pairs, these are the pairs with the largest rank difference under any metric.
+    Of more pairs, those with the largest rank difference under any metric are chosen.
     """
-    if len(data) <= most:
+    if len(data) <= max_tagged:
         return np.arange(len(data))
     largest_distances = np.zeros(len(data))
     for metric in data.scores:
         divergence = find_divergence(data, metric, _ANY_RANK_DIFFERENCE)
         largest_distances[divergence.rows] = np.maximum(largest_distances[divergence.rows], divergence.distances)
-    return np.sort(np.argsort(-largest_distances, kind="stable")[:most])
+    return np.sort(np.argsort(-largest_distances, kind="stable")[:max_tagged])
 
 
 # The pairs of a dataset packed for the browser: columns of numbers, and each text once, compressed and in base64
@@ -146,7 +152,7 @@ def pack_pairs(unit: Unit, tagged: TagColumns) -> str:
     """
     texts: dict[str, int] = {}
     columns: dict[str, NDArray[Any]] = {
-        "label": _smallest_floats(unit.data.labels),
+        "label": _narrowest_floats(unit.data.labels),
         "class": unit.labels.codes,
     }
     for name in ("question", "reference", "candidate"):
@@ -155,7 +161,7 @@ def pack_pairs(unit: Unit, tagged: TagColumns) -> str:
     for number, bucket in enumerate(buckets):
         columns[f"bucket-{number}"] = unit.data.buckets[bucket].astype(np.uint8)
     for number, scores in enumerate(unit.data.scores.values()):
-        columns[f"score-{number}"] = _smallest_floats(scores)
+        columns[f"score-{number}"] = _narrowest_floats(scores)
     columns["tag-start"] = tagged.starts
     columns["tag-category"] = tagged.categories
     columns["tag-reason"] = _text_codes(tagged.reasons, texts)
@@ -177,11 +183,13 @@ def pack_pairs(unit: Unit, tagged: TagColumns) -> str:
         "categories": tagged.names,
         "texts": list(texts),
     }
-    return base64.b64encode(gzip.compress(_join_columns(head, columns), GZIP_LEVEL, mtime=0)).decode("ascii")
+    # without the time of compression, equal pairs make equal text
+    compressed = gzip.compress(_join_columns(head, columns), GZIP_LEVEL, mtime=0)
+    return base64.b64encode(compressed).decode("ascii")
 
 
 def _text_column(unit: Unit, name: str) -> Iterable[str]:
-    """Return the texts of a column, one per pair; empty texts if it is missing, references joined by a bar."""
+    """Return the texts of a column, one per pair: gold answers joined by bars; empty texts if it is missing."""
     if name not in unit.data.table.column_names:
         return [""] * len(unit.data)
     cells = unit.data.table.column(name).to_pylist()
@@ -190,7 +198,7 @@ def _text_column(unit: Unit, name: str) -> Iterable[str]:
     return [cell or "" for cell in cells]
 
 
-def _smallest_floats(values: NDArray[np.float64]) -> NDArray[Any]:
+def _narrowest_floats(values: NDArray[np.float64]) -> NDArray[Any]:
     """Return numbers as 32-bit floats, or as 64-bit floats if one of them would overflow or become 0."""
     with np.errstate(over="ignore", under="ignore"):
         narrow_values = values.astype("<f4")
@@ -204,7 +212,7 @@ def _text_codes(column: Iterable[str], texts: dict[str, int]) -> NDArray[np.uint
 
 
 def _join_columns(head: dict[str, Any], columns: dict[str, NDArray[Any]]) -> bytes:
-    """Return the head and the columns as bytes in the format described above."""
+    """Return the length of the head, the head and the columns as bytes, in the format that this section begins with."""
     positions, offset = {}, 0
     for name, column in columns.items():
         positions[name] = [_ARRAY_TYPES[column.dtype.str[1:]], offset, len(column)]

@@ -13,8 +13,8 @@ from assay.manifest import MetricRecord
 from assay.reports.data import ALL
 from assay.reports.folder import RunFolder
 from assay.reports.layout import Block, Cell, run_intervals_in_words, short
-from assay.reports.leaderboard.board import Filters, Joined, boards, join
-from assay.reports.leaderboard.document import document
+from assay.reports.leaderboard.board import Filters, JoinedDataset, boards, join_runs
+from assay.reports.leaderboard.document import to_document
 from assay.reports.page.agreement import AgreementTable, agreement_table, draw_agreement_forest, draw_layers
 from assay.reports.page.aspects import AspectModel, Profile, draw_aspects, draw_profile
 from assay.reports.page.cost import CostFigure, draw_cost, draw_price
@@ -23,7 +23,7 @@ from assay.reports.page.scores import Spread, spread_by_label
 from assay.reports.plots import Figure
 from assay.reports.settings import PairedTests
 from assay.reports.sheets import Document, ShortNames
-from assay.reports.spending import spending
+from assay.reports.spending import spending_lines
 from assay.reports.sweep import layered_models
 from assay.reports.units import Unit
 from assay.statistics.coefficients import title_of
@@ -66,24 +66,25 @@ def typographic_condition(bucket: str) -> str:
 
 def _finding_sentence(unit: Unit, block: Block, statistic: str) -> str:
     """Return a sentence on the best metric of a bucket, or on the range of values if metrics are not ranked."""
+    statistic_title = title_of(statistic)
     ranked_cells = []
     for metric, _, _ in block.rows:
         cell = unit.cell(block, metric, statistic)
         if cell is not None and cell.value is not None:
             ranked_cells.append((cell.value, metric, cell))
-    statistic_title = title_of(statistic)
     if not ranked_cells:
         return f"no metric has a defined {statistic_title}."
     ranked_cells.sort(key=lambda row: -row[0])
     cells = [cell for _, _, cell in ranked_cells]
     undefined_count = len(block.rows) - len(ranked_cells)
-    verb = "is" if undefined_count == 1 else "are"
-    left_out = f" {undefined_count} of {len(block.rows)} metrics {verb} undefined here." if undefined_count else ""
+    undefined_note = ""
+    if undefined_count:
+        verb = "is" if undefined_count == 1 else "are"
+        undefined_note = f" {undefined_count} of {len(block.rows)} metrics {verb} undefined here."
     if not unit.is_by_people:
-        ends = f"from {_text_with_no_break_spaces(cells[-1])} to {_text_with_no_break_spaces(cells[0])}"
-        return (
-            f"{statistic_title} {ends}; metrics are not ranked by {_LABEL_KIND_WORDS[unit.data.facts.kind]}.{left_out}"
-        )
+        value_range = f"from {_text_with_no_break_spaces(cells[-1])} to {_text_with_no_break_spaces(cells[0])}"
+        label_kind = _LABEL_KIND_WORDS[unit.data.facts.kind]
+        return f"{statistic_title} {value_range}; metrics are not ranked by {label_kind}.{undefined_note}"
     value, best_metric, cell = ranked_cells[0]
     chance = block.chance[unit.section.statistics.index(statistic)] or 0.0
     agrees = "agrees best with people" if value > chance else "has the highest value, which is no agreement with people"
@@ -91,27 +92,31 @@ def _finding_sentence(unit: Unit, block: Block, statistic: str) -> str:
     if cell.low is None or cell.high is None:
         sentence += ", without an interval"
     elif cell.low <= chance <= cell.high:
-        sentence += f", an interval that holds {f'{short(chance, 2)}, which is chance' if chance else 0}"
+        chance_text = f"{short(chance, 2)}, which is chance" if chance else "0"
+        sentence += f", an interval that holds {chance_text}"
     if len(ranked_cells) > 1:
         _, second_metric, second_cell = ranked_cells[1]
         sentence += f"; next is {unit.names[second_metric]}, {_text_with_no_break_spaces(second_cell)}"
         sentence += _overlap_in_words(cell, cells[1:])
-    return f"{sentence}.{left_out}"
+    return f"{sentence}.{undefined_note}"
 
 
 def _text_with_no_break_spaces(cell: Cell) -> str:
-    """Return a value with its interval, with no-break spaces."""
+    """Return a value with its interval on one line: the spaces are no-break spaces."""
     return cell.text.replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def _overlap_in_words(best: Cell, others: list[Cell]) -> str:
-    """Return a remark on how many other intervals overlap with the interval of the best metric; empty without one."""
+    """Return a remark on how many other intervals overlap with the interval of the best metric.
+
+    It is empty if the best metric has no interval.
+    """
     low = best.low
     if low is None:
         return ""
-    overlapping = sum(cell.high is not None and cell.high >= low for cell in others)
-    verb = "overlaps" if overlapping == 1 else "overlap"
-    return f" (of the {len(others)} other intervals, {overlapping or 'none'} {verb} with the best one)"
+    overlap_count = sum(cell.high is not None and cell.high >= low for cell in others)
+    verb = "overlaps" if overlap_count == 1 else "overlap"
+    return f" (of the {len(others)} other intervals, {overlap_count or 'none'} {verb} with the best one)"
 
 
 # The data of the templates on a run and on a dataset
@@ -169,7 +174,7 @@ class RunPart:
         """The spending on metrics that call a server, one line per metric, with their short names."""
         records = self.run.manifest.metrics
         names = ShortNames(record.metric for record in records)
-        return [names.within(line) for line in spending(records)]
+        return [names.shorten_within(line) for line in spending_lines(records)]
 
     @property
     def platform(self) -> str:
@@ -182,10 +187,10 @@ class UnitPart:
 
     Args:
         unit: the dataset of the run.
-        most: the largest number of pairs that the rules tag; 0 for none.
+        max_tagged: the maximum number of pairs that the rules tag; 0 for none.
     """
 
-    def __init__(self, unit: Unit, most: int) -> None:
+    def __init__(self, unit: Unit, max_tagged: int) -> None:
         self.unit = unit
         self.key, self.title, self.data = unit.key, unit.title, unit.data
         self.facts = [*unit.section.facts, *unit.section.hints]
@@ -193,7 +198,7 @@ class UnitPart:
         self.statistics = unit.section.statistics
         self.has_numbers = bool(unit.blocks)
         self.findings = list(findings_by_bucket(unit))
-        self.tagged = tag_pairs(unit.data, most)
+        self.tagged = tag_pairs(unit.data, max_tagged)
         self.embedded = pack_pairs(unit, self.tagged)
 
     @property
@@ -206,13 +211,16 @@ class UnitPart:
     @property
     def spreads(self) -> list[tuple[str, Spread]]:
         """Each of the first buckets with its distributions of scores; empty without scores."""
-        names = [name for name, mask in self.unit.data.buckets.items() if mask.any()][:MAX_DRAWN_BUCKETS]
-        return [(name, spread_by_label(self.unit, name)) for name in names] if self.unit.data.scores else []
+        if not self.unit.data.scores:
+            return []
+        buckets = [name for name, mask in self.unit.data.buckets.items() if mask.any()]
+        return [(name, spread_by_label(self.unit, name)) for name in buckets[:MAX_DRAWN_BUCKETS]]
 
     @property
     def buckets_left_out(self) -> int:
         """The number of non-empty buckets without a drawing."""
-        return max(0, sum(bool(mask.any()) for mask in self.unit.data.buckets.values()) - MAX_DRAWN_BUCKETS)
+        bucket_count = sum(bool(mask.any()) for mask in self.unit.data.buckets.values())
+        return max(0, bucket_count - MAX_DRAWN_BUCKETS)
 
     @property
     def cost(self) -> list[tuple[str, CostFigure, CostFigure | None]]:
@@ -226,7 +234,7 @@ class UnitPart:
 
     @cached_property
     def layers(self) -> list[tuple[str, str, Figure]]:
-        """Each layered model and statistic with the curve over the layers."""
+        """The names of each layered model and statistic, with the figure of agreement by layer."""
         return [
             (model.name, name, draw_layers(self.unit, model, name))
             for model in layered_models(self.unit)
@@ -245,13 +253,19 @@ class UnitPart:
 
 
 class AspectPart:
-    """The part of the page on a model whose aspects were scored, over all datasets with such scores."""
+    """The part of the page on a model whose aspects were scored, over all datasets with such scores.
+
+    Args:
+        model: the model with its aspects.
+        parts: the parts of all datasets of the page.
+        statistics: the names of the statistics; those that no dataset of the model has are left out.
+    """
 
     def __init__(self, model: AspectModel, parts: Sequence[UnitPart], statistics: Sequence[str]) -> None:
         self.number, self.title = model.number, model.title
         self.has_whole = any(model.whole_metric in unit.data.scores for unit in model.units)
-        drawn = ((name, draw_aspects(model, name)) for name in statistics)
-        self.figures: list[tuple[str, Figure]] = [(name, figure) for name, figure in drawn if figure]
+        figures = ((name, draw_aspects(model, name)) for name in statistics)
+        self.figures: list[tuple[str, Figure]] = [(name, figure) for name, figure in figures if figure]
         keys = {unit.key for unit in model.units}
         profiles = ((part, draw_profile(part.unit, model, part.tagged)) for part in parts if part.key in keys)
         self.profiles: list[tuple[UnitPart, Profile]] = [(part, profile) for part, profile in profiles if profile]
@@ -272,23 +286,23 @@ def rank_metrics(runs: Sequence[RunFolder], statistic: str) -> Document | str:
     Ranks are based on pairwise tests of all metrics in the first three buckets of each dataset.
     """
     has_scores = any(run.manifest.has_scores for run in runs)
-    joined = join(runs, Filters()) if has_scores else []
+    joined = join_runs(runs, Filters()) if has_scores else []
     settings = PairedTests(statistics=(statistic,))
     buckets = list(
         dict.fromkeys(name for dataset in joined for name in list(dataset.data.buckets)[:MAX_RANKED_BUCKETS])
     )
-    work = sum(_resampled_pairs(dataset, buckets, settings) for dataset in joined)
+    work = sum(_ranking_work(dataset, buckets, settings) for dataset in joined)
     if not work:
         return "There is nothing to rank: no dataset has scores of two metrics."
     if work > MAX_RANKING_WORK:
         return "Ranks and their intervals take long on so many pairs: assay leaderboard computes them."
-    ranked = document(boards(joined, settings, by=statistic, buckets=buckets), settings, statistic)
+    ranked = to_document(boards(joined, settings, by=statistic, buckets=buckets), settings, statistic)
     names = ShortNames(ranked.metrics)
-    return replace(ranked, sheets=[names.in_sheet(sheet) for sheet in ranked.sheets])
+    return replace(ranked, sheets=[names.shorten_sheet(sheet) for sheet in ranked.sheets])
 
 
-def _resampled_pairs(dataset: Joined, buckets: Sequence[str], settings: PairedTests) -> int:
-    """Return the product of metrics, pairs in some buckets, and resamples; 0 if there are not two metrics to rank."""
+def _ranking_work(dataset: JoinedDataset, buckets: Sequence[str], settings: PairedTests) -> int:
+    """Return the product of metrics, pairs in some buckets, and resamples; 0 if there are no two metrics to rank."""
     if len(dataset.scores) < 2:
         return 0
     pair_count = sum(int(mask.sum()) for name, mask in dataset.data.buckets.items() if name in buckets)

@@ -13,19 +13,19 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from assay.errors import InputError
-from assay.output import is_unfinished, written_whole
+from assay.output import atomic_write, is_unfinished
 from assay.reports.folder import RunFolder, run_titles
-from assay.reports.formats import write
+from assay.reports.formats import format_document
 from assay.reports.page.aspects import aspect_models
 from assay.reports.page.pairs import MAX_TAGGED_PAIRS
-from assay.reports.page.parts import AspectPart, RunPart, UnitPart
+from assay.reports.page.parts import AspectPart, RunPart, UnitPart, rank_metrics
 from assay.reports.page.scores import spread_by_dataset
 from assay.reports.sheets import Document, Sheet
 from assay.reports.stress.document import to_document
 from assay.reports.stress.study import read_study
 from assay.reports.units import read_units
 from assay.statistics.coefficients import main_statistic, title_of
-from assay.visible import visible
+from assay.visible import visible_text
 
 # The content of the page; its appearance is defined in ``templates`` and ``assets``
 
@@ -53,13 +53,7 @@ def page_html(runs: Sequence[RunFolder], *, leaderboard: bool = True, categories
     units = read_units(runs)
     pair_count = sum(len(unit.data) for unit in units)
     statistics = list(dict.fromkeys(name for run in runs for name in run.manifest.request.statistics))
-    main_names = {main_statistic(run.manifest.request.statistics) for run in runs}
-    if len(main_names) == 1:
-        main_name = main_names.pop()
-    elif "spearman" in statistics:
-        main_name = "spearman"
-    else:
-        main_name = statistics[0]
+    main_name = _main_statistic_of_runs(runs, statistics)
     parts = []
     for unit in units:
         # the pairs that the rules may tag are divided among the datasets in proportion to their sizes
@@ -81,20 +75,20 @@ def page_html(runs: Sequence[RunFolder], *, leaderboard: bool = True, categories
         "names": units[0].names if units else {},
         "pairs": pair_count,
         "across": spread_by_dataset(units) if len(units) > 1 else None,
-        "ranking": _ranking_or_reason(runs, main_name) if leaderboard else None,
+        "ranking": rank_metrics(runs, main_name) if leaderboard else None,
         "stress": _stress_documents(runs),
     }
-    page: str = (
-        template_environment().get_template("page.html").render(**_asset_texts(with_aspects=bool(aspects)), **content)
-    )
+    template = template_environment().get_template("page.html")
+    page: str = template.render(**_asset_texts(with_aspects=bool(aspects)), **content)
     return page
 
 
-def _ranking_or_reason(runs: Sequence[RunFolder], statistic: str) -> Document | str:
-    # imported late: the tests need a third of assay's modules, and the page that each run writes has no ranks
-    from assay.reports.page.parts import rank_metrics
-
-    return rank_metrics(runs, statistic)
+def _main_statistic_of_runs(runs: Sequence[RunFolder], statistics: Sequence[str]) -> str:
+    """Return the main statistic of all runs; if they differ in it, ``spearman`` or else the first of *statistics*."""
+    names = {main_statistic(run.manifest.request.statistics) for run in runs}
+    if len(names) == 1:
+        return names.pop()
+    return "spearman" if "spearman" in statistics else statistics[0]
 
 
 def _stress_documents(runs: Sequence[RunFolder]) -> list[tuple[str, Document]]:
@@ -139,12 +133,14 @@ def template_environment() -> Environment:
 
 def _with_visible_text(value: object) -> object:
     """Return a template value with control characters spelt out if it is text; HTML and other values are unchanged."""
-    return value if isinstance(value, Markup) or not isinstance(value, str) else visible(value, keep="\n\t")
+    if isinstance(value, str) and not isinstance(value, Markup):
+        return visible_text(value, keep="\n\t")
+    return value
 
 
 def _breakable_signature(signature: str) -> Markup:
     """Return a signature as HTML that a browser can break after each bar."""
-    return escape(visible(signature)).replace("|", Markup("|<wbr>"))
+    return escape(visible_text(signature)).replace("|", Markup("|<wbr>"))
 
 
 def asset_text(name: str) -> str:
@@ -154,7 +150,7 @@ def asset_text(name: str) -> str:
 
 def _html_table(sheet: Sheet) -> Markup:
     """Return a sheet as an HTML table with escaped text."""
-    return Markup(write(Document([sheet], []), "html"))
+    return Markup(format_document(Document([sheet], []), "html"))
 
 
 # Writing the page to a folder of its own
@@ -168,10 +164,12 @@ def write_page(runs: Sequence[RunFolder], out: Path, *, leaderboard: bool = True
     Args:
         runs: the runs to show.
         out: the folder, which is created if needed; an earlier page in it is replaced.
-        leaderboard, categories: as for :func:`page_html`.
+        leaderboard: whether to rank the metrics.
+        categories: whether to tag the pairs by rules.
 
     Raises:
-        InputError: *out* contains anything but an earlier page, or cannot be written; or a run is incomplete.
+        InputError: *out* contains anything but an earlier page, or cannot be written; or there is no run, a run is
+            incomplete, or a run occurs twice.
     """
     try:
         check_page_target(out)
@@ -183,6 +181,7 @@ def write_page(runs: Sequence[RunFolder], out: Path, *, leaderboard: bool = True
             put_page(text, out / PAGE_NAME)
         except OSError:
             if is_new:
+                # no empty folder is left behind
                 out.rmdir()
             raise
     except OSError as error:
@@ -192,7 +191,8 @@ def write_page(runs: Sequence[RunFolder], out: Path, *, leaderboard: bool = True
 
 def put_page(text: str, path: Path) -> None:
     """Write the page to a file atomically, even if an earlier version is open in a browser."""
-    with written_whole(path) as scratch:
+    with atomic_write(path) as scratch:
+        # a lone surrogate, which a text of the data may have, cannot be encoded as UTF-8
         scratch.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
 
 
@@ -215,7 +215,9 @@ def check_page_target(out: Path) -> None:
 
 
 def _is_page(path: Path) -> bool:
+    """Return whether a file is a page of assay; False if there is no such file."""
     if not path.is_file():
         return False
     with path.open("rb") as file:
+        # the line is in the head of the page
         return GENERATOR.encode() in file.read(1000)

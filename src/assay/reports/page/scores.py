@@ -35,6 +35,9 @@ class SpreadGeometry:
     Attributes:
         name_height: the space above each strip for its name; 0 if names are at the left.
         gutter: the space at the left, which holds the names if they are not above.
+        width: the width of the panel.
+        head, foot: the heights of the title and of the axis labels.
+        bar_height: the height of the highest bar of a strip.
     """
 
     name_height: int
@@ -42,11 +45,10 @@ class SpreadGeometry:
     width: int = 260
     head: int = 22
     foot: int = 20
-    #: Height of the bars of a strip.
     bar_height: int = 24
 
     def base_line(self, number: int) -> int:
-        """Return the vertical coordinate of the base line of a strip; the last base line is the bottom of the panel."""
+        """Return the vertical coordinate of the base line of strip *number*; the panel ends at that of the last one."""
         return self.head + (self.bar_height + 6 + self.name_height) * (number + 1)
 
 
@@ -103,8 +105,11 @@ def _draw_spread_panel(
     for number, strip in enumerate(strips):
         parts += _draw_strip_name(strip, geometry, geometry.base_line(number))
         parts += _draw_bars(strip, scale, geometry.base_line(number), geometry.bar_height)
-    medians = ", ".join(f"{strip.title}: {_quantile_texts(strip.scores)[2]}" for strip in strips)
-    about = f"A histogram for each {strip_kind} with a line at the median. Medians: {medians}."
+    medians = []
+    for strip in strips:
+        _, _, median, _, _ = _quantile_texts(strip.scores)
+        medians.append(f"{strip.title}: {median}")
+    about = f"A histogram for each {strip_kind} with a line at the median. Medians: {', '.join(medians)}."
     return drawing(key, geometry.width, bottom + geometry.foot, f"Scores of {metric} by {strip_kind}", about, *parts)
 
 
@@ -135,12 +140,14 @@ def _draw_bars(strip: Strip, scale: Scale, base_line: float, bar_height: float) 
 
 
 def _quantile_texts(scores: Floats) -> list[str]:
+    """Return the 5%, 25%, 50%, 75% and 95% quantiles of scores as texts; five dashes without scores."""
     if not len(scores):
         return ["–"] * 5
     return [f"{value:.4g}" for value in np.quantile(scores, [0.05, 0.25, 0.5, 0.75, 0.95])]
 
 
 def _strip_row(metric: str, strip: Strip, axis: HistogramAxis) -> list[str]:
+    """Return the cells of a strip in the table: metric, strip, quantiles, ends of the axis, and bin counts."""
     ends = [f"{axis.marks[0]:g}", f"{axis.marks[-1]:g}"]
     counts = " ".join(str(count) for count in strip.counts)
     return [metric, strip.title, f"{len(strip.scores):,}", *_quantile_texts(strip.scores), *ends, counts]

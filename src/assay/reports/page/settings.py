@@ -10,7 +10,7 @@ from assay.errors import InputError
 from assay.reports.recommend import check_limits
 from assay.reports.settings import DatasetsOfRun
 from assay.reports.thresholds.settings import Criterion
-from assay.settings import declared, setting
+from assay.settings import declarations_of, setting
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +51,6 @@ class PageSettings(DatasetsOfRun, Criterion):
                 raise InputError("`leaderboard`: the page for a decision rests on the ranks; leave them in")
             return
         defaults = {field.name: field.default for field in dataclasses.fields(self)}
-        for name in declared(type(self)):
+        for name in declarations_of(type(self)):
             if name not in ("leaderboard", "categories") and getattr(self, name) != defaults[name]:
                 raise InputError(f"`{name}`: only the page for a decision has it; add `audience=decision`")

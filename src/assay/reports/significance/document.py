@@ -14,7 +14,7 @@ from assay.reports.significance.settings import SignificanceSettings
 from assay.reports.significance.testing import TESTS, ComparedSystems, Samples
 from assay.statistics.coefficients import title_of
 from assay.statistics.concordance import Floats
-from assay.statistics.significance import Sided, corrected_confidence, smallest_exact
+from assay.statistics.significance import OneSidedPValues, corrected_confidence, smallest_exact_p
 
 _HEADS = (
     Column("system"),
@@ -31,7 +31,7 @@ _HEADS = (
 )
 
 
-def document(
+def to_document(
     samples: Sequence[Samples],
     compared: Sequence[ComparedSystems],
     settings: SignificanceSettings,
@@ -52,15 +52,15 @@ def document(
     counts: list[dict[str, Any]] = []
     for statistic in statistics:
         rows = [row for row in compared if row.statistic == statistic]
-        alike = [group for group in samples if group.statistic == statistic]
-        sheets.append(_overview_sheet(alike, rows, baseline))
-        for group in alike:
+        groups = [group for group in samples if group.statistic == statistic]
+        sheets.append(_overview_sheet(groups, rows, baseline))
+        for group in groups:
             of_dataset = [row for row in rows if row.dataset == group.dataset]
             if of_dataset:
                 sheets.append(_tests_sheet(group, of_dataset))
-        counted = _count_wins(rows, [system for system in _system_names(alike) if system != baseline])
-        sheets.append(_counts_sheet(statistic, counted))
-        counts += [{"statistic": statistic, **record} for record in counted]
+        win_counts = _count_wins(rows, [system for system in _system_names(groups) if system != baseline])
+        sheets.append(_counts_sheet(statistic, win_counts))
+        counts += [{"statistic": statistic, **record} for record in win_counts]
     results, all_notes = [], list(notes)
     for group in samples:
         results += [_result_record(group, system, values) for system, values in group.values.items()]
@@ -80,14 +80,17 @@ def _samples_title(samples: Samples) -> str:
 
 
 def _mean_and_deviation(values: Floats) -> str:
-    """Return mean ± standard deviation (seeds): three decimals between -1 and 1, else two."""
+    """Return ``mean ± standard deviation (seeds)``: with three decimals if both are within ±1, else with two."""
     mean, deviation = float(values.mean()), float(values.std(ddof=1))
     decimals = 3 if max(abs(mean), deviation) <= 1 else 2
     return f"{short(mean, decimals)} ± {short(deviation, decimals)} ({len(values)})"
 
 
 def _overview_sheet(samples: Sequence[Samples], rows: Sequence[ComparedSystems], baseline: str | None) -> Sheet:
-    """Return the table of Waldis et al. (2022): systems by datasets, with a number for each test and direction."""
+    """Return the table of Waldis et al. (2022): systems by datasets, with a number for each test and direction.
+
+    Without a baseline, it has the means and standard deviations alone.
+    """
     marks = {}
     if baseline is not None:
         marks = {(row.first, row.dataset): _numbered_tests(row) for row in rows}
@@ -156,7 +159,7 @@ def _count_wins(rows: Sequence[ComparedSystems], systems: Sequence[str]) -> list
     return records
 
 
-def _counts_sheet(statistic: str, counted: Sequence[dict[str, Any]]) -> Sheet:
+def _counts_sheet(statistic: str, win_counts: Sequence[dict[str, Any]]) -> Sheet:
     """Return the table of wins and losses by test, from the records of :func:`_count_wins`."""
     tests = [*TESTS, "all"]
     return Sheet(
@@ -164,19 +167,20 @@ def _counts_sheet(statistic: str, counted: Sequence[dict[str, Any]]) -> Sheet:
         [Column("system"), *(Column(test, number=True) for test in tests), Column("comparisons", number=True)],
         [
             [record["system"], *("/".join(map(str, record[test])) for test in tests), str(record["comparisons"])]
-            for record in counted
+            for record in win_counts
         ],
     )
 
 
-def _one_sided_text(p: Sided) -> str:
-    """Return the smaller of two one-sided p-values, after + for better or − for worse."""
+def _one_sided_text(p: OneSidedPValues) -> str:
+    """Return the smaller of two one-sided p-values, after + for better or − for worse; a dash if undefined."""
     if math.isnan(p.better):
         return "–"
     return f"+ {p_value(p.better)}" if p.better <= p.worse else f"− {p_value(p.worse)}"
 
 
-def _percent(value: float) -> str:
+def _level_text(value: float) -> str:
+    """Return a level without the zero before the point, such as ``.05``."""
     return f"{value:.6g}".removeprefix("0")
 
 
@@ -185,6 +189,7 @@ def _none_if_nan(value: float) -> float | None:
 
 
 def _result_record(samples: Samples, system: str, values: Floats) -> dict[str, Any]:
+    """Return the mean and standard deviation of a system on one dataset over its seeds, as a flat record."""
     return {
         "dataset": samples.dataset,
         "statistic": samples.statistic,
@@ -227,33 +232,36 @@ def _explanation_lines(
 ) -> Iterator[str]:
     """Yield the notes below the tables: meaning of columns, corrections, and warnings of too few draws or seeds."""
     family = max(Counter(row.statistic for row in compared).values())
-    level = corrected_confidence(settings.confidence, settings.corrected(family))
+    level = corrected_confidence(settings.confidence, settings.comparisons_to_correct(family))
+    level_note = ""
+    if level != settings.confidence:
+        level_note = f", level {_level_text(level)} for {family:,} comparisons"
     yield (
-        f"eps + / −: almost stochastic order, upper bound at {_percent(settings.confidence)} of the share by which "
-        f"being better (+) and being worse (−) are violated; counted below {_percent(settings.tau)}; "
-        f"{settings.resamples_for(family):,} resamples"
-        + (f", level {_percent(level)} for {family:,} comparisons" if level != settings.confidence else "")
+        f"eps + / −: almost stochastic order, upper bound at {_level_text(settings.confidence)} of the share by which "
+        f"being better (+) and being worse (−) are violated; counted below {_level_text(settings.tau)}; "
+        f"{settings.needed_resamples(family):,} resamples{level_note}"
     )
     yield (
         "U: Mann-Whitney; bootstrap: of the difference of means, by t; t: Welch; one-sided, + for better and − for "
         "worse, whichever p-value is smaller; B–F: Brown-Forsythe, whether the spread differs; counted up to "
-        f"{_percent(settings.alpha)}; – where neither system varies"
+        f"{_level_text(settings.alpha)}; – where neither system varies"
     )
     yield (
         f"p-values corrected over the {family:,} comparisons of a statistic, each direction apart: "
         f"{CORRECTIONS[settings.correction]}"
     )
-    resamples = settings.resamples_for(family)
-    if settings.corrected(family) > settings.alpha * (resamples + 1):
+    resamples = settings.needed_resamples(family)
+    if settings.comparisons_to_correct(family) > settings.alpha * (resamples + 1):
         yield (
-            f"{resamples:,} resamples are too few for {family:,} comparisons at {_percent(settings.alpha)}: by the "
+            f"{resamples:,} resamples are too few for {family:,} comparisons at {_level_text(settings.alpha)}: by the "
             "bootstrap none can count; raise `resamples`"
         )
+    # by dataset, the numbers of seeds of the two systems with the fewest
     sizes = {group.dataset: sorted(map(len, group.values.values()))[:2] for group in samples}
-    few = max(smallest_exact(*pair) for pair in sizes.values() if len(pair) == 2)
-    if few > 1 - level:
+    chance = max(smallest_exact_p(*pair) for pair in sizes.values() if len(pair) == 2)
+    if chance > 1 - level:
         yield (
-            f"with so few seeds chance alone sets one system wholly above another with probability {few:.2g}, which "
+            f"with so few seeds chance alone sets one system wholly above another with probability {chance:.2g}, which "
             f"almost stochastic order accepts at any level, here {1 - level:.2g}: train with more seeds"
         )
     yield f"draws: {settings.signature}"

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import InputError
-from assay.paths import exists
-from assay.tables import repeated
-from assay.visible import visible
+from assay.paths import path_exists
+from assay.tables import first_repeated
+from assay.visible import visible_text
 
 #: The file that a training writes into the folder of each seed.
 RESULTS = "results.json"
@@ -57,7 +57,7 @@ def read_results(results: Sequence[str | Path]) -> tuple[list[Row], list[str]]:
     rows: list[Row] = []
     notes: list[str] = []
     for argument in results:
-        name, path = _split_name(str(argument))
+        name, path = _split_argument(str(argument))
         if path.is_dir():
             rows += _read_run_folder(path, name or path.resolve().name, notes)
         elif not path.is_file():
@@ -66,6 +66,12 @@ def read_results(results: Sequence[str | Path]) -> tuple[list[Row], list[str]]:
             raise InputError(f"{argument}: NAME= goes before a folder; a table names its systems in the column system")
         else:
             rows += _read_table(path)
+    _check_duplicates(rows)
+    return rows, notes
+
+
+def _check_duplicates(rows: Sequence[Row]) -> None:
+    """Raise InputError for a second result of a system by the same statistic on the same dataset for the same seed."""
     seen: dict[tuple[str, str, str, str], str] = {}
     for row in rows:
         key = (row.system, row.dataset, row.statistic, row.seed)
@@ -75,23 +81,22 @@ def read_results(results: Sequence[str | Path]) -> tuple[list[Row], list[str]]:
                 f"after {seen[key]}; keep one of them"
             )
         seen[key] = row.where
-    return rows, notes
 
 
-def _split_name(argument: str) -> tuple[str, Path]:
+def _split_argument(argument: str) -> tuple[str, Path]:
     """Return the name and the path of NAME=PATH; the name is empty if *argument* is a path itself."""
     name, equals, path = argument.partition("=")
-    if not equals or not name or exists(argument):
+    if not equals or not name or path_exists(argument):
         return "", Path(argument)
     return name, Path(path)
 
 
 def _read_table(path: Path) -> Iterator[Row]:
-    """Yield the results of a JSONL or CSV table; InputError if it has none."""
-    read = _read_jsonl if path.suffix.lower() in (".jsonl", ".ndjson") else _read_csv
+    """Yield the results of a JSONL or CSV table; raise InputError if it has none or is not UTF-8."""
+    read_rows = _read_jsonl if path.suffix.lower() in (".jsonl", ".ndjson") else _read_csv
     has_rows = False
     try:
-        for where, cells in read(path):
+        for where, cells in read_rows(path):
             has_rows = True
             yield _parse_row(where, cells)
     except UnicodeDecodeError as error:
@@ -101,7 +106,10 @@ def _read_table(path: Path) -> Iterator[Row]:
 
 
 def _read_csv(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the location of each row, for messages, and its cells by column; the head is row 1, blank rows count."""
+    """Yield the location of each row, for messages, and its cells by column; raise InputError if it is no such table.
+
+    Rows are numbered as in the file: the head is row 1, and blank rows count although they are skipped.
+    """
     with path.open(encoding="utf-8-sig", newline="") as lines:
         reader = csv.reader(lines, strict=True)
         try:
@@ -112,7 +120,7 @@ def _read_csv(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
                 raise InputError(
                     f"{path}: has no column {', '.join(missing)}; it needs {', '.join(_COLUMNS)} and may have statistic"
                 )
-            duplicate = repeated(heads)
+            duplicate = first_repeated(heads)
             if duplicate is not None:
                 raise InputError(f"{path}: the column {duplicate!r} appears twice; rename one")
             for number, cells in rows:
@@ -124,7 +132,7 @@ def _read_csv(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def _read_jsonl(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the location of each object, for messages, and its values."""
+    """Yield the location of each object, for messages, and its values; raise InputError for a line that is none."""
     with path.open(encoding="utf-8-sig", newline="\n") as lines:
         for number, line in enumerate(lines, start=1):
             where = f"{path}: line {number}"
@@ -161,7 +169,7 @@ def _read_run_folder(folder: Path, system: str, notes: list[str]) -> Iterator[Ro
 
 
 def _read_scores(path: Path, system: str, seed: str) -> Iterator[Row]:
-    """Yield the results in the ``results.json`` of one seed."""
+    """Yield the results in the ``results.json`` of one seed; raise InputError if it has none or is invalid."""
     try:
         contents = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
@@ -176,10 +184,11 @@ def _read_scores(path: Path, system: str, seed: str) -> Iterator[Row]:
 
 
 def _parse_row(where: str, cells: Mapping[str, Any]) -> Row:
-    """Return one result from the cells of a row; InputError, with *where* as location, if a cell is invalid."""
+    """Return one result from the cells of a row; raise InputError, with *where* as location, if a cell is invalid."""
     names = {}
     for column in ("system", "dataset", "seed"):
         cell = cells.get(column)
+        # JSON has numbers and booleans as well; a bool is an int for isinstance
         names[column] = _parse_name(cell) if isinstance(cell, str | int) and not isinstance(cell, bool) else ""
         if not names[column]:
             raise InputError(f"{where}: {column} is {cell!r}; write a name or a whole number")
@@ -195,17 +204,18 @@ def _parse_row(where: str, cells: Mapping[str, Any]) -> Row:
 
 def _parse_name(cell: object) -> str:
     """Return a name on one line, with invisible characters spelt out."""
-    return visible(" ".join(str(cell).split()))
+    return visible_text(" ".join(str(cell).split()))
 
 
 def _parse_number(where: str, cell: object) -> float:
-    """Return the cell as a finite number; InputError, with *where* as location, if it is none."""
+    """Return the cell as a finite number; raise InputError, with *where* as location, if it is none."""
     # NaN stands for anything that is no number, so that one check below rejects all of them
     value = math.nan
     if isinstance(cell, str | int | float) and not isinstance(cell, bool):
         try:
             value = float(cell)
         except (ValueError, OverflowError):
+            # an int may be too large for a float
             value = math.nan
     if not math.isfinite(value):
         raise InputError(f"{where}: value is {cell!r}, no finite number; write one such as .81, or leave that seed out")

@@ -22,7 +22,7 @@ class SignificanceSettings(Seeded, WithProgress):
     Almost stochastic order has no p-value to order, hence Bonferroni's level under both corrections.
 
     Raises:
-        InputError: a value outside its range.
+        InputError: a value is out of its range, or both a baseline and all pairs are requested.
     """
 
     baseline: str | None = setting(
@@ -58,15 +58,15 @@ class SignificanceSettings(Seeded, WithProgress):
             f"|alpha:{self.alpha}|correction:{self.correction}"
         )
 
-    def corrected(self, comparisons: int) -> int:
-        """Return the number of comparisons to correct for; 1 without correction."""
+    def comparisons_to_correct(self, comparisons: int) -> int:
+        """Return the number of comparisons that a level is corrected for: all of them, or 1 without correction."""
         return 1 if self.correction == "none" else comparisons
 
-    def resamples_for(self, comparisons: int) -> int:
+    def needed_resamples(self, comparisons: int) -> int:
         """Return the number of resamples that a number of comparisons needs.
 
         The smallest p-value of r draws is 1 / (r + 1). Corrected for k comparisons it has to stay well below the level,
         or nothing could be told apart: r is at least twice k / alpha, up to :data:`MAX_ADDED_RESAMPLES`.
         """
-        needed = math.ceil(2 * self.corrected(comparisons) / self.alpha)
+        needed = math.ceil(2 * self.comparisons_to_correct(comparisons) / self.alpha)
         return max(self.resamples, min(needed, MAX_ADDED_RESAMPLES))

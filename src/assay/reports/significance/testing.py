@@ -15,14 +15,14 @@ from assay.reports.significance.reading import Row
 from assay.reports.significance.settings import SignificanceSettings
 from assay.statistics.concordance import Floats
 from assay.statistics.significance import (
-    Order,
-    Sided,
-    adjust,
+    OneSidedPValues,
+    StochasticOrder,
+    adjust_p_values,
     almost_stochastic_order,
-    bootstrap_means,
+    bootstrap_test,
     brown_forsythe,
+    draw_resamples,
     mann_whitney,
-    resampled,
     welch,
 )
 
@@ -61,11 +61,10 @@ def group_results(rows: Sequence[Row]) -> list[Samples]:
     for row in rows:
         by_dataset = by_statistic.setdefault(row.statistic, {})
         by_dataset.setdefault(row.dataset, {}).setdefault(row.system, []).append(row)
-    return [
-        _samples_on_dataset(by_system, systems)
-        for by_dataset in by_statistic.values()
-        for by_system in by_dataset.values()
-    ]
+    samples = []
+    for by_dataset in by_statistic.values():
+        samples += [_samples_on_dataset(by_system, systems) for by_system in by_dataset.values()]
+    return samples
 
 
 def _samples_on_dataset(by_system: dict[str, list[Row]], systems: Sequence[str]) -> Samples:
@@ -74,6 +73,9 @@ def _samples_on_dataset(by_system: dict[str, list[Row]], systems: Sequence[str])
     Args:
         by_system: the rows of one statistic on the dataset, by system.
         systems: the systems of all datasets, in order.
+
+    Raises:
+        InputError: a system has fewer than :data:`MIN_SEEDS` seeds.
     """
     # all rows are of the same statistic and dataset, so any row names them
     any_row = next(iter(by_system.values()))[0]
@@ -141,9 +143,9 @@ class ComparedSystems:
     statistic: str
     first: str
     second: str
-    order: Order
-    raw: dict[str, Sided]
-    adjusted: dict[str, Sided]
+    order: StochasticOrder
+    raw: dict[str, OneSidedPValues]
+    adjusted: dict[str, OneSidedPValues]
     spread: float
     adjusted_spread: float
     better: tuple[str, ...]
@@ -166,15 +168,15 @@ def compare_samples(
         samples: results by dataset and statistic.
         pairs: the systems to compare; the tests ask whether the first is better.
         settings: the settings of the tests.
-        advance: a progress callback that receives the number of comparisons made since its last call.
+        advance: a progress callback that receives the number of comparisons made since its last call; None for none.
 
     Raises:
         InputError: no dataset has results of both systems of any pair.
     """
     compared: list[ComparedSystems] = []
     for statistic in dict.fromkeys(group.statistic for group in samples):
-        alike = [group for group in samples if group.statistic == statistic]
-        compared += _compare_family(alike, pairs, settings, advance)
+        family = [group for group in samples if group.statistic == statistic]
+        compared += _compare_family(family, pairs, settings, advance)
     if not compared:
         names = ", ".join(f"{first} and {second}" for first, second in pairs)
         raise InputError(f"no dataset has results of both {names}; evaluate the systems on the same data")
@@ -189,26 +191,29 @@ def _compare_family(
 ) -> Iterator[ComparedSystems]:
     """Yield every comparison of systems by one statistic, corrected for the number of comparisons.
 
-    Each system's results are resampled once, for all of its comparisons.
+    Each system's results are resampled once, for all of its comparisons. *advance*, if not None, is called with 1 after
+    each comparison.
     """
-    comparisons = [(group, *pair) for group in samples for pair in pairs if set(pair) <= set(group.values)]
-    resamples = settings.resamples_for(len(comparisons))
-    sampled = _resample_systems(comparisons, resamples, settings.seed)
-    row_of = {key: row for row, key in enumerate(sampled)}
+    comparisons = []
+    for group in samples:
+        comparisons += [(group, first, second) for first, second in pairs if {first, second} <= set(group.values)]
+    resamples = settings.needed_resamples(len(comparisons))
+    resampled_systems = _resample_systems(comparisons, resamples, settings.seed)
+    positions = {key: position for position, key in enumerate(resampled_systems)}
     orders = almost_stochastic_order(
-        [system.values for system in sampled.values()],
-        [system.drawn for system in sampled.values()],
-        [(row_of[group.dataset, first], row_of[group.dataset, second]) for group, first, second in comparisons],
+        [system.values for system in resampled_systems.values()],
+        [system.drawn for system in resampled_systems.values()],
+        [(positions[group.dataset, first], positions[group.dataset, second]) for group, first, second in comparisons],
         confidence=settings.confidence,
-        comparisons=max(1, settings.corrected(len(comparisons))),
+        comparisons=max(1, settings.comparisons_to_correct(len(comparisons))),
     )
     raw, spread = [], []
     for group, first_name, second_name in comparisons:
-        first, second = sampled[group.dataset, first_name], sampled[group.dataset, second_name]
+        first, second = resampled_systems[group.dataset, first_name], resampled_systems[group.dataset, second_name]
         raw.append(
             {
                 "U": mann_whitney(first.values, second.values),
-                "bootstrap": bootstrap_means(first.values, second.values, first.drawn, second.drawn),
+                "bootstrap": bootstrap_test(first.values, second.values, first.drawn, second.drawn),
                 "t": welch(first.values, second.values),
             }
         )
@@ -216,7 +221,7 @@ def _compare_family(
         if advance:
             advance(1)
     adjusted = {name: _correct_p_values([by_test[name] for by_test in raw], settings) for name in TESTS[1:]}
-    adjusted_spread = adjust(np.array(spread), settings.correction)
+    adjusted_spread = adjust_p_values(np.array(spread), settings.correction)
     for index, (group, first_name, second_name) in enumerate(comparisons):
         corrected = {name: p_values[index] for name, p_values in adjusted.items()}
         better, worse = _deciding_tests(orders[index], corrected, settings)
@@ -246,18 +251,18 @@ def _resample_systems(
     comparisons: Sequence[tuple[Samples, str, str]], resamples: int, seed: int
 ) -> dict[tuple[str, str], _ResampledSystem]:
     """Return the results and resamples of every compared system, by names of dataset and system."""
-    sampled: dict[tuple[str, str], _ResampledSystem] = {}
+    resampled_systems: dict[tuple[str, str], _ResampledSystem] = {}
     for group, *systems in comparisons:
         for system in systems:
-            if (group.dataset, system) not in sampled:
+            if (group.dataset, system) not in resampled_systems:
                 values = group.values[system]
-                drawn = resampled(values, resamples, _resampling_seed(seed, group, system))
-                sampled[group.dataset, system] = _ResampledSystem(values, drawn)
-    return sampled
+                drawn = draw_resamples(values, resamples, _resampling_seed(seed, group, system))
+                resampled_systems[group.dataset, system] = _ResampledSystem(values, drawn)
+    return resampled_systems
 
 
 def _deciding_tests(
-    order: Order, corrected: dict[str, Sided], settings: SignificanceSettings
+    order: StochasticOrder, corrected: dict[str, OneSidedPValues], settings: SignificanceSettings
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the tests of :data:`TESTS` by which the first system is better, and those by which it is worse."""
     better = ["ASO"] if order.better < settings.tau else []
@@ -270,14 +275,15 @@ def _deciding_tests(
     return tuple(better), tuple(worse)
 
 
-def _correct_p_values(raw: Sequence[Sided], settings: SignificanceSettings) -> list[Sided]:
+def _correct_p_values(raw: Sequence[OneSidedPValues], settings: SignificanceSettings) -> list[OneSidedPValues]:
     """Return the p-values of one test corrected for multiple comparisons, each direction as a family of its own."""
-    better = adjust(np.array([sided.better for sided in raw]), settings.correction)
-    worse = adjust(np.array([sided.worse for sided in raw]), settings.correction)
-    return [Sided(*pair) for pair in zip(better.tolist(), worse.tolist(), strict=True)]
+    better = adjust_p_values(np.array([sided.better for sided in raw]), settings.correction)
+    worse = adjust_p_values(np.array([sided.worse for sided in raw]), settings.correction)
+    return [OneSidedPValues(*pair) for pair in zip(better.tolist(), worse.tolist(), strict=True)]
 
 
 def _resampling_seed(seed: int, samples: Samples, system: str) -> tuple[int, int]:
     """Return the seed for the resamples of one system; it does not depend on other systems and datasets."""
     name = "|".join((samples.dataset, samples.statistic, system))
+    # names may have lone surrogates, which strict UTF-8 refuses
     return seed, zlib.crc32(name.encode("utf-8", "surrogatepass"))

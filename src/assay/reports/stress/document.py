@@ -48,32 +48,35 @@ def to_document(study: StressStudy, *, examples: bool = False) -> Document:
 
 def _overview_sheet(subjects: Sequence[Subject]) -> Sheet:
     """Return the table of the share of pairs on which each perturbation fools each metric."""
-    found: dict[str, dict[str, Effect]] = {}
+    by_perturbation: dict[str, dict[str, Effect]] = {}
     for subject in subjects:
         for effect in subject.effects:
-            found.setdefault(effect.perturbation, {})[subject.metric] = effect
+            by_perturbation.setdefault(effect.perturbation, {})[subject.metric] = effect
+    # all effects of a perturbation have the same expectation, so any of them names it
+    any_effects = [next(iter(effects.values())) for effects in by_perturbation.values()]
     rows = []
-    for name, effects in found.items():
+    for any_effect, effects in zip(any_effects, by_perturbation.values(), strict=True):
         cells = []
         for subject in subjects:
             known = effects.get(subject.metric)
             cells.append("–" if known is None else short(known.fooled.value, 3))
-        rows.append([EXPECTED[next(iter(effects.values())).expected][0], name, *cells])
+        rows.append([EXPECTED[any_effect.expected][0], any_effect.perturbation, *cells])
     return Sheet(
         f"{subjects[0].title}: share of pairs on which each metric is fooled",
         [Column("expected"), Column("perturbation"), *number_columns(subject.metric for subject in subjects)],
         rows,
-        groups=_headings_by_effect([effect for effects in found.values() for effect in list(effects.values())[:1]]),
+        groups=_headings_by_effect(any_effects),
     )
 
 
 def _headings_by_effect(effects: Sequence[Effect]) -> dict[str, list[str]]:
-    """Return the headings of the expected effects that occur, each with what counts as fooled."""
+    """Return the heading of each expectation that occurs, with a line on what counts as fooled."""
     present = {effect.expected for effect in effects}
     return {title: [fact] for key, (title, fact) in EXPECTED.items() if key in present}
 
 
 def _metric_sheet(subject: Subject, interval: str) -> Sheet:
+    """Return the table of the effects on one metric, one row per perturbation; *interval* describes the intervals."""
     rows, notes = [], []
     for effect in subject.effects:
         cells = [_estimate_text(effect.fooled), _estimate_text(effect.flipped), _shift_text(effect.shift)]
@@ -117,11 +120,11 @@ def _examples_sheet(subject: Subject) -> Sheet:
 
 
 def _estimate_text(estimate: Estimate) -> str:
-    return Cell(estimate.value, estimate.low, estimate.high, "").text
+    return Cell(estimate.value, estimate.low, estimate.high, note="").text
 
 
 def _shift_text(estimate: Estimate) -> str:
-    """Return a mean shift with its sign and interval."""
+    """Return a mean shift with its sign, and with its interval if there is one; a dash if undefined."""
     if estimate.value is None:
         return "–"
     text = signed(estimate.value)
@@ -131,6 +134,7 @@ def _shift_text(estimate: Estimate) -> str:
 
 
 def _effect_record(subject: Subject, effect: Effect) -> dict[str, Any]:
+    """Return the flat record of one effect, with the bounds of each estimate."""
     record: dict[str, Any] = {
         "dataset": subject.dataset,
         "metric": subject.metric,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pydantic import FiniteFloat
 
 from assay.perturbations.base import Expected
-from assay.reports.thresholds.parts import folds
+from assay.reports.thresholds.parts import draw_folds
 from assay.reports.thresholds.settings import OPTIMISED
 from assay.reports.thresholds.study import tune_and_decide
 from assay.settings import Resampling
@@ -61,7 +61,7 @@ class Effect:
         expected: the expected effect.
         n: the number of pairs that it applies to and that have a score before and after.
         unscored: the number of pairs that it applies to and that lack one of the two scores.
-        fooled: the share of the n pairs on which the expectation is broken; see :func:`effects_and_violations`.
+        fooled: the share of the n pairs on which the expectation is broken.
         flipped: the share of pairs whose verdict changes.
         to_yes, to_no: the shares of pairs whose verdict changes in either direction.
         moved: the share of pairs whose score changes by more than the metric's rounding.
@@ -91,7 +91,7 @@ def learned_thresholds(
     Args:
         name: the names of metric and dataset, for messages.
         scores: the scores, shape (n,), of which higher means more similar; a pair with NaN has the threshold NaN.
-        positive: the mask of the pairs that people call yes, shape (n,).
+        positive: whether each pair is positive (labelled yes), shape (n,).
         texts: codes that are equal for pairs with the same texts, shape (n,); such pairs stay in one fold.
         groups: the group code of each pair, shape (n,), or None; groups stay in one fold.
         seed: the seed of the folds.
@@ -101,7 +101,7 @@ def learned_thresholds(
     """
     rows = np.flatnonzero(np.isfinite(scores))
     codes = texts[rows] if groups is None else join_codes(groups[rows], texts[rows])
-    (parts,) = folds(codes, FOLDS, 1, seed)
+    (parts,) = draw_folds(codes, FOLDS, 1, seed)
     tested = scores[rows], positive[rows]
     learned = tune_and_decide(name, tested, tested, [parts], OPTIMISED[0])
     thresholds = np.full(len(scores), np.nan)
@@ -113,7 +113,7 @@ def learned_thresholds(
 def effects_and_violations(
     expected: Expected, before: Floats, after: Floats, thresholds: Floats, tolerance: float
 ) -> tuple[dict[str, Floats], Floats]:
-    """Return the effects on each of n pairs, and the pairs on which the expectation is broken.
+    """Return the effects on each of n pairs by name, and on which pairs the expectation is broken, shape (n,) each.
 
     Values are 1 for yes, 0 for no and NaN for undefined, except that ``shift`` is the change of the score. The verdict
     on a pair is yes if its score is at least its threshold. The expectation ``same`` is broken if the verdict changes,
@@ -131,9 +131,9 @@ def effects_and_violations(
     # differences within the tolerance of the computation are no shift
     shift = np.where(np.abs(after - before) > tolerance, after - before, 0.0)
     effects = {
-        "flipped": _nan_unless_known(known, was_yes != is_yes),
-        "to_yes": _nan_unless_known(known, ~was_yes & is_yes),
-        "to_no": _nan_unless_known(known, was_yes & ~is_yes),
+        "flipped": _values_where_known(known, was_yes != is_yes),
+        "to_yes": _values_where_known(known, ~was_yes & is_yes),
+        "to_no": _values_where_known(known, was_yes & ~is_yes),
         "moved": (shift != 0).astype(np.float64),
         "shift": shift,
     }
@@ -143,15 +143,16 @@ def effects_and_violations(
         return effects, effects["to_yes"]
     # a yes is a violation here whatever the verdict was before the perturbation
     if expected == "negative":
-        return effects, _nan_unless_known(known, is_yes)
+        return effects, _values_where_known(known, is_yes)
     return effects, (shift >= 0).astype(np.float64)
 
 
-def _nan_unless_known(known: NDArray[np.bool_], values: NDArray[np.bool_]) -> Floats:
+def _values_where_known(known: NDArray[np.bool_], values: NDArray[np.bool_]) -> Floats:
+    """Return a mask as numbers of shape (n,), NaN for pairs whose threshold is not known."""
     return np.where(known, values.astype(np.float64), np.nan)
 
 
-def estimates(
+def mean_estimates(
     values: dict[str, Floats], drawing: Resampling, seed: tuple[int, ...], groups: Rows | None
 ) -> dict[str, Estimate]:
     """Return the mean of each quantity over n pairs, with its interval from the same resamples.
@@ -170,10 +171,13 @@ def estimates(
     if not defined:
         return by_name
     stacked = np.stack([values[name] for name in defined])
+    # the resampler expects codes without gaps
     codes = None if groups is None else np.unique(groups, return_inverse=True)[1]
     resampler = Resampler(stacked.shape[1], drawing.resamples, seed, codes)
-    drawn = [stacked @ weights / weights.sum(axis=0) for weights in resampler.blocks()] if drawing.resamples else []
-    resampled = np.concatenate(drawn, axis=1) if drawn else None
+    resampled = None
+    if drawing.resamples:
+        blocks = [stacked @ weights / weights.sum(axis=0) for weights in resampler.blocks()]
+        resampled = np.concatenate(blocks, axis=1)
     for row, name in enumerate(defined):
         value = float(stacked[row].mean())
         low = high = None
@@ -191,5 +195,7 @@ def _wilson_interval(share: float, n: int, confidence: float) -> tuple[float | N
     """Return Wilson's interval of a share that is 0 or 1, of n units; None if n is too small for any interval."""
     if n < MIN_UNITS:
         return None, None
-    squared = NormalDist().inv_cdf((1 + confidence) / 2) ** 2
-    return (0.0, squared / (n + squared)) if share == 0 else (n / (n + squared), 1.0)
+    squared_quantile = NormalDist().inv_cdf((1 + confidence) / 2) ** 2
+    if share == 0:
+        return 0.0, squared_quantile / (n + squared_quantile)
+    return n / (n + squared_quantile), 1.0

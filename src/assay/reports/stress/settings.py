@@ -50,7 +50,7 @@ class StressSettings(OwnData, ChosenRows, Resampling, Limited, Scoring, Paid, Sc
     )
 
     def check(self) -> None:
-        """Raise InputError if there is nothing to stress, or if rows of a run are to be chosen again."""
+        """Raise InputError if settings are out of range, or choose rows although the pairs of a run are taken."""
         super().check()
         if self.run is None:
             return

@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import FiniteFloat, TypeAdapter, ValidationError
 
 from assay.errors import InputError
-from assay.output import json_text, written_whole
+from assay.output import atomic_write, json_text
 from assay.reports.stress.effects import Effect
 
 #: The name of the file in a run folder, and the version of its schema.
@@ -71,7 +71,8 @@ _STUDY = TypeAdapter(StressStudy)
 def save_study(study: StressStudy, folder: Path) -> Path:
     """Write a study into a run folder atomically, and return the path of the file."""
     path = folder / NAME
-    with written_whole(path) as scratch:
+    with atomic_write(path) as scratch:
+        # texts may have lone surrogates, which UTF-8 refuses; in JSON strings their escapes stand for them
         scratch.write_text(
             json_text(_STUDY.dump_python(study, mode="json")), encoding="utf-8", errors="backslashreplace"
         )
@@ -95,6 +96,7 @@ def read_study(folder: Path) -> StressStudy | None:
         if not any(subject.effects for subject in study.subjects):
             raise ValueError("it has no perturbation")
         return study
+    # a ValidationError is a ValueError; deeply nested JSON exhausts the recursion of the parser
     except (OSError, ValueError, RecursionError) as error:
         reason = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error
         raise InputError(

@@ -7,15 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from assay.reports.formats import escape_latex, latex_names
+from assay.reports.formats import escape_latex, latex_name_comments
 from assay.reports.layout import Cell, intervals_in_words, percent, short
-from assay.reports.leaderboard.board import Board, Joined, Line
+from assay.reports.leaderboard.board import Board, JoinedDataset, Line
 from assay.reports.settings import PairedTests
 from assay.reports.sheets import Column, Document, Sheet, ShortNames, number_columns
 from assay.reports.table.settings import ALL, TableSettings
 from assay.statistics.coefficients import interval_method, title_of
 from assay.tables import short_names
-from assay.visible import visible
+from assay.visible import visible_text
 
 #: The marks after values: the tests cannot tell it from the best; it was not tested.
 MARKS = {"tied": "†", "untested": "‡"}
@@ -37,25 +37,25 @@ def to_document(
     return Document(sheets, records, warnings=notes)
 
 
-def with_latex(
+def add_latex(
     laid_out: Document, tables: Sequence[PaperTable], settings: TableSettings, tests: PairedTests
 ) -> Document:
     """Return a document with its LaTeX added, in which the notes of the document are comments."""
     package = r"\usepackage{booktabs}" + (r" and \usepackage{siunitx}" if settings.siunitx else "")
     comments = [
         f"% needs {package}",
-        *(f"% {visible(note)}" for note in (*laid_out.warnings, *laid_out.notes)),
+        *(f"% {visible_text(note)}" for note in (*laid_out.warnings, *laid_out.notes)),
     ]
     label = settings.label or f"tab:{settings.coefficient}"
     names = ShortNames(metric for table in tables for metric in table.metrics)
-    texts = ["\n".join(comments) + "\n" + latex_names(names)]
+    texts = ["\n".join(comments) + "\n" + latex_name_comments(names)]
     for number, table in enumerate(tables, start=1):
         own_label = label if len(tables) == 1 else f"{label}-{number}"
         texts.append(_latex_table(table, settings, tests, own_label))
     return replace(laid_out, latex="".join(texts))
 
 
-def caption_parts(table: PaperTable, settings: TableSettings, tests: PairedTests) -> Iterator[str]:
+def caption_sentences(table: PaperTable, settings: TableSettings, tests: PairedTests) -> Iterator[str]:
     """Yield the sentences of a caption without full stops: title, n, marks, intervals, and missing values."""
     yield (settings.caption or _table_title(table, settings)).rstrip(". ")
     # the n of a column of means is the sum over its datasets, which is left out beside them
@@ -64,20 +64,23 @@ def caption_parts(table: PaperTable, settings: TableSettings, tests: PairedTests
         yield f"n = {counted[0].n:,}"
     else:
         yield "n = " + ", ".join(f"{column.n:,} ({column.head})" for column in counted)
-    standings_by_metric = {entry.standing for column in table.columns for entry in column.entries.values()}
-    if "best" in standings_by_metric:
-        meaning = "Bold: the highest value of a column"
-        tied = f"{MARKS['tied']}: not distinguishable from it"
-        meaning += f"; {tied if 'tied' in standings_by_metric else 'every other one is lower'}"
+    standings = {entry.standing for column in table.columns for entry in column.entries.values()}
+    if "best" in standings:
+        others = "every other one is lower"
+        if "tied" in standings:
+            others = f"{MARKS['tied']}: not distinguishable from it"
         correction = "uncorrected" if tests.correction == "none" else "model confidence set"
-        yield f"{meaning} (jackknife t-tests, {correction}, at {percent(tests.level)})"
-    if "untested" in standings_by_metric:
+        yield (
+            f"Bold: the highest value of a column; {others} (jackknife t-tests, {correction}, at "
+            f"{percent(tests.level)})"
+        )
+    if "untested" in standings:
         yield f"{MARKS['untested']}: not tested, since some pairs have no score"
     if settings.intervals:
         sizes = [column.n for column in counted if not column.is_mean]
         method = interval_method([settings.coefficient])
-        how = intervals_in_words(tests.confidence, tests.resamples, tests.interval, sizes, method)
-        yield f"Brackets: {how}"
+        method_text = intervals_in_words(tests.confidence, tests.resamples, tests.interval, sizes, method)
+        yield f"Brackets: {method_text}"
     if any(_entry_of(column, metric).value is None for column in table.columns for metric in table.metrics):
         yield "–: no score, or undefined"
     # the description of a mean counts its datasets, since those without human labels are not in it
@@ -94,6 +97,7 @@ def _table_title(table: PaperTable, settings: TableSettings) -> str:
 
 
 def _entry_of(column: PaperColumn, metric: str) -> Entry:
+    """Return the cell of a metric in a column; an empty one if the column lacks the metric."""
     return column.entries.get(metric, Entry(None, None, None, 0, "", ""))
 
 
@@ -101,22 +105,24 @@ def _entry_of(column: PaperColumn, metric: str) -> Entry:
 
 
 def _paper_sheet(table: PaperTable, settings: TableSettings, tests: PairedTests) -> Sheet:
+    """Return a table as a sheet with marks after values; the positions of its best values are in ``best``."""
     rows = []
     best = set()
-    for number, (metric, shown) in enumerate(table.metrics.items()):
-        row = [shown]
+    for row_index, (metric, displayed_name) in enumerate(table.metrics.items()):
+        row = [displayed_name]
         for column_index, column in enumerate(table.columns, start=1):
             entry = _entry_of(column, metric)
             row.append(Cell(entry.value, entry.low, entry.high, "").text + MARKS.get(entry.standing, ""))
             if entry.standing == "best":
-                best.add((number, column_index))
+                best.add((row_index, column_index))
         rows.append(row)
-    title, *notes = caption_parts(table, settings, tests)
+    title, *notes = caption_sentences(table, settings, tests)
     columns = [Column("metric"), *number_columns(column.head for column in table.columns)]
     return Sheet(title, columns, rows, notes=notes, best=frozenset(best))
 
 
 def _table_records(table: PaperTable, by: str) -> Iterator[dict[str, Any]]:
+    """Yield one flat record per cell; *by* is the coefficient."""
     for column in table.columns:
         for metric in table.metrics:
             entry = _entry_of(column, metric)
@@ -139,7 +145,7 @@ def _table_records(table: PaperTable, by: str) -> Iterator[dict[str, Any]]:
 
 def _latex_table(table: PaperTable, settings: TableSettings, tests: PairedTests, label: str) -> str:
     """Return a LaTeX table environment; *label* is the name for references to it."""
-    caption = ". ".join(caption_parts(table, settings, tests))
+    caption = ". ".join(caption_sentences(table, settings, tests))
     shapes = [_siunitx_shape(column) if settings.siunitx else "r" for column in table.columns]
     heads = [escape_latex(column.head) for column in table.columns]
     if settings.siunitx:
@@ -156,12 +162,12 @@ def _latex_table(table: PaperTable, settings: TableSettings, tests: PairedTests,
         " & ".join(["metric", *heads]) + r" \\",
         r"\midrule",
     ]
-    for number, (metric, shown) in enumerate(table.metrics.items()):
+    for row_index, (metric, displayed_name) in enumerate(table.metrics.items()):
         entries = [_entry_of(column, metric) for column in table.columns]
-        if settings.intervals and number:
+        if settings.intervals and row_index:
             lines.append(r"\addlinespace")
         cells = [_siunitx_value(entry) if settings.siunitx else _plain_value(entry) for entry in entries]
-        lines.append(" & ".join([escape_latex(shown), *cells]) + r" \\")
+        lines.append(" & ".join([escape_latex(displayed_name), *cells]) + r" \\")
         if settings.intervals:
             lines.append(" & ".join(["", *map(_latex_interval, entries)]).lstrip() + r" \\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}", ""])
@@ -175,7 +181,7 @@ def _plain_value(entry: Entry) -> str:
     if entry.standing == "best":
         return rf"\textbf{{{text}}}"
     mark = MARKS.get(entry.standing)
-    return text + (rf"\rlap{{\textsuperscript{{{escape_latex(mark)}}}}}" if mark else "")
+    return text if mark is None else text + rf"\rlap{{\textsuperscript{{{escape_latex(mark)}}}}}"
 
 
 def _siunitx_shape(column: PaperColumn) -> str:
@@ -191,11 +197,13 @@ def _siunitx_value(entry: Entry) -> str:
         return "{--}"
     if entry.standing == "best":
         return rf"\bfseries {entry.value:.3f}"
+    text = f"{entry.value:.3f}"
     mark = MARKS.get(entry.standing)
-    return f"{entry.value:.3f}" + (rf"{{\rlap{{\textsuperscript{{{escape_latex(mark)}}}}}}}" if mark else "")
+    return text if mark is None else text + rf"{{\rlap{{\textsuperscript{{{escape_latex(mark)}}}}}}}"
 
 
 def _latex_interval(entry: Entry) -> str:
+    """Return an interval in small print; an empty group without one."""
     if entry.low is None or entry.high is None:
         return "{}"
     low, high = (escape_latex(short(end, 2).replace("-", "−")) for end in (entry.low, entry.high))
@@ -268,7 +276,7 @@ class PaperTable:
     columns: Sequence[PaperColumn]
 
 
-def tables(boards: Sequence[Board], joined: Sequence[Joined], settings: TableSettings) -> list[PaperTable]:
+def tables(boards: Sequence[Board], joined: Sequence[JoinedDataset], settings: TableSettings) -> list[PaperTable]:
     """Return one table per bucket with datasets as columns, or one per dataset with buckets as columns.
 
     Rows and datasets are in the order of the settings, or else in the order of the runs; means are last.
@@ -289,7 +297,7 @@ def tables(boards: Sequence[Board], joined: Sequence[Joined], settings: TableSet
             continue
         dataset = MEAN if is_mean else short_titles[board.title]
         head, subject = (dataset, board.bucket) if settings.across == "datasets" else (board.bucket, dataset)
-        entries = entries_of(board, settings.coefficient)
+        entries = board_entries(board, settings.coefficient)
         column = PaperColumn(head, board.title, board.bucket, board.n, entries, board.unranked, is_mean)
         columns.setdefault((subject, is_mean and settings.across == "buckets"), []).append(column)
     return [
@@ -297,7 +305,7 @@ def tables(boards: Sequence[Board], joined: Sequence[Joined], settings: TableSet
     ]
 
 
-def entries_of(board: Board, by: str) -> dict[str, Entry]:
+def board_entries(board: Board, by: str) -> dict[str, Entry]:
     """Return the cells of a board by metric; metrics that lack a dataset of a mean are absent."""
     standing = standings_by_metric(board, by)
     entries = {}
@@ -312,15 +320,27 @@ def standings_by_metric(board: Board, by: str) -> dict[str, Standing]:
 
     Several metrics are the best if their values are exactly equal. Without a second tested metric, all are empty.
     """
-    # only ranked lines were tested
-    tested = {line.metric: value for line in board.lines if line.rank and (value := line.values[by][0]) is not None}
+    tested = {}
+    for line in board.lines:
+        value = line.values[by][0]
+        # only ranked lines were tested
+        if line.rank and value is not None:
+            tested[line.metric] = value
     highest = max(tested.values(), default=None)
     best = [name for name, value in tested.items() if value == highest]
     return {line.metric: _compare_with_best(line, by, tested, best, board) for line in board.lines}
 
 
 def _compare_with_best(line: Line, by: str, tested: Mapping[str, float], best: Sequence[str], board: Board) -> Standing:
-    """Return the standing of one metric, see :data:`Standing`; empty without a value or a second tested metric."""
+    """Return the standing of one metric on a board; empty without a value or a second tested metric.
+
+    Args:
+        line: the line of the metric.
+        by: the coefficient of the table.
+        tested: the values of the tested metrics.
+        best: the metrics with the highest of these values.
+        board: the board, which says which metrics could be the best.
+    """
     if len(tested) < 2 or line.values[by][0] is None:
         return ""
     if line.metric not in tested:
@@ -330,7 +350,7 @@ def _compare_with_best(line: Line, by: str, tested: Mapping[str, float], best: S
     return "tied" if line.metric in board.best else "lower"
 
 
-def _short_titles(joined: Sequence[Joined], wanted: Sequence[str]) -> dict[str, str]:
+def _short_titles(joined: Sequence[JoinedDataset], wanted: Sequence[str]) -> dict[str, str]:
     """Return the head of each dataset by title, in the order of the table: its name if unique, else its title."""
     names = Counter(dataset.data.name for dataset in joined)
     in_table_order = sorted(joined, key=lambda dataset: _find_position(dataset.data.name, wanted))

@@ -12,7 +12,7 @@ from assay.settings import WithProgress, setting
 
 
 def _check_label(label: str) -> str:
-    r"""Return a label that ``\label`` takes as it is.
+    r"""Return the label of a table, which ``\label`` takes as it is.
 
     Raises:
         InputError: it is empty, or has characters that LaTeX reads as commands, or blanks.
@@ -31,7 +31,7 @@ class TableSettings(MetricsOfRun, DatasetsOfRun, BucketsOfRun, CorrectedTests, W
     """What stands in the rows and columns of a table for a paper, and how it looks.
 
     Raises:
-        InputError: a value outside its range.
+        InputError: a value is out of its range.
     """
 
     by: str | None = setting(

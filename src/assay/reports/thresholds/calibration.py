@@ -32,7 +32,7 @@ LEVEL = 0.95
 
 @dataclass(frozen=True)
 class Bin:
-    """Pairs with similar probabilities: their number, their mean probability, and their share of yes."""
+    """Pairs with similar probabilities: their number, their mean probability, and their share of positives."""
 
     n: int
     predicted: float
@@ -41,15 +41,15 @@ class Bin:
 
 @dataclass(frozen=True)
 class Calibration:
-    """How well probabilities match the observed shares of yes.
+    """How well probabilities match the observed shares of positives.
 
     Attributes:
         bins: the reliability curve; all bins have the same number of pairs, as far as ties of probabilities allow.
         error: the expected calibration error, in [0, 1]: the mean over bins, weighted by their pairs, of the distance
-            between mean probability and share of yes.
+            between mean probability and share of positives.
         expected: the mean of this error for a correct model.
         limit: the 95 % quantile of this error for a correct model; an error below it is no sign of bad calibration.
-        brier: the mean squared difference of probability and truth (1 for yes, 0 for no), in [0, 1].
+        brier: the mean squared difference of probability and label (1 for positive, 0 for negative), in [0, 1].
     """
 
     bins: list[Bin]
@@ -60,13 +60,13 @@ class Calibration:
 
 
 def fit_isotonic(scores: Floats, positive: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    """Return the k distinct scores and the non-decreasing probability of yes at each, shape (k,) each.
+    """Return the k distinct scores and the non-decreasing probability of the positive class at each, shape (k,) each.
 
     Callers interpolate linearly between two scores, and extend the first and last probability beyond the ends.
 
     Args:
-        scores: finite scores, shape (n,), higher where yes is likelier.
-        positive: whether each pair is yes, shape (n,).
+        scores: finite scores, shape (n,), higher where the positive class is likelier.
+        positive: whether each pair is positive, shape (n,).
     """
     regression = _IsotonicRegression.from_scores(scores)
     return regression.distinct, regression.fit(positive)
@@ -88,7 +88,7 @@ class _IsotonicRegression:
 
     @classmethod
     def from_scores(cls, scores: Floats) -> _IsotonicRegression:
-        """Sort finite scores of shape (n,)."""
+        """Return a regression on finite scores of shape (n,), which are sorted here once."""
         distinct, codes, counts = np.unique(scores, return_inverse=True, return_counts=True)
         return cls(distinct, codes, counts)
 
@@ -127,24 +127,31 @@ class IsotonicModel:
         tuned_scores: the scores of the m pairs to tune on, shape (m,).
         tested_scores: the scores of the n tested pairs, shape (n,).
         parts: parts whose test rows together contain every tested pair once.
-        same: whether tuned and tested pairs are the same pairs, as in cross-validation.
+        has_same_pairs: whether tuned and tested pairs are the same pairs, as in cross-validation.
     """
 
     tuned_scores: Floats
     tested_scores: Floats
     parts: Sequence[IsotonicPart]
-    same: bool
+    has_same_pairs: bool
 
     @classmethod
     def from_rows(
-        cls, tuned_scores: Floats, tested_scores: Floats, rows: Sequence[tuple[Rows, Rows]], same: bool
+        cls, tuned_scores: Floats, tested_scores: Floats, rows: Sequence[tuple[Rows, Rows]], has_same_pairs: bool
     ) -> IsotonicModel:
-        """Return a model with one regression per part; *rows* has its row indices to tune on and to test on."""
+        """Return a model with one regression per part.
+
+        Args:
+            tuned_scores: the scores of the m pairs to tune on, shape (m,).
+            tested_scores: the scores of the n tested pairs, shape (n,).
+            rows: for each part, the row indices to tune on and those to test on.
+            has_same_pairs: whether tuned and tested pairs are the same pairs.
+        """
         parts = [
             IsotonicPart(tune, test, _IsotonicRegression.from_scores(tuned_scores[tune]), tested_scores[test])
             for tune, test in rows
         ]
-        return cls(tuned_scores, tested_scores, parts, same)
+        return cls(tuned_scores, tested_scores, parts, has_same_pairs)
 
     def probabilities(self, tuned_labels: NDArray[np.bool_] | Floats) -> Floats:
         """Fit the regressions to labels of shape (m,) and return the probability of each tested pair, shape (n,)."""
@@ -154,19 +161,19 @@ class IsotonicModel:
             probabilities[part.test] = np.interp(part.tested_scores, part.regression.distinct, fitted)
         return probabilities
 
-    def deviations(self, tuned_positive: NDArray[np.bool_], positive: NDArray[np.bool_]) -> Floats:
-        """Return the residuals of the labels of the tested pairs, shape (n,): positive for yes, negative for no.
+    def residuals(self, tuned_positive: NDArray[np.bool_], positive: NDArray[np.bool_]) -> Floats:
+        """Return the residual of the label of each tested pair, shape (n,): at least 0 if positive, else at most 0.
 
         Residuals from a fit to the same labels are too small, and residuals from a fit to held-out labels too large.
         Their geometric mean is returned, as in the variance estimate HC2 (MacKinnon & White 1985).
 
         Args:
-            tuned_positive: whether each tuned pair is yes, shape (m,).
-            positive: whether each tested pair is yes, shape (n,).
+            tuned_positive: whether each tuned pair is positive, shape (m,).
+            positive: whether each tested pair is positive, shape (n,).
         """
         held_out_distances = np.abs(positive - self.probabilities(tuned_positive))
         same_fit_distances = held_out_distances
-        if self.same:
+        if self.has_same_pairs:
             same_fit_distances = np.abs(
                 positive - np.interp(self.tested_scores, *fit_isotonic(self.tested_scores, positive))
             )
@@ -179,29 +186,29 @@ def calibrate(
     positive: NDArray[np.bool_],
     seed: int,
     groups: Rows | None = None,
-    deviations: Floats | None = None,
+    residuals: Floats | None = None,
 ) -> Calibration:
     """Return the calibration of given probabilities, and the errors that a correct model would have.
 
     Without groups, the labels of a correct model are drawn from its probabilities. With groups, they are the
-    probabilities plus the deviations of the true labels, with one random sign per group (a wild cluster bootstrap).
+    probabilities plus the residuals of the true labels, with one random sign per group (a wild cluster bootstrap).
 
     Args:
-        probabilities: probabilities of yes, shape (n,), in [0, 1].
-        positive: whether each pair is yes, shape (n,).
+        probabilities: probabilities of the positive class, shape (n,), in [0, 1].
+        positive: whether each pair is positive, shape (n,).
         seed: the seed of the draws.
         groups: codes of groups with dependent labels, shape (n,); None for independent pairs.
-        deviations: the residuals of the labels, shape (n,), used with groups only; None for the differences of labels
+        residuals: the residuals of the labels, shape (n,), used with groups only; None for the differences of labels
             and probabilities, which are too large if the probabilities are wrong.
     """
-    from_expected = positive - probabilities if deviations is None else deviations
+    label_residuals = positive - probabilities if residuals is None else residuals
     bins = _Bins.from_probabilities(probabilities)
     signs = None if groups is None else _Signs.from_groups(groups)
 
     def draw_error(rng: np.random.Generator) -> float:
         if signs is None:
             return bins.error((rng.random(len(probabilities)) < probabilities).astype(np.float64))
-        return bins.error(probabilities + signs.draw(rng) * from_expected)
+        return bins.error(probabilities + signs.draw(rng) * label_residuals)
 
     return _calibration_of_bins(bins, positive, draw_error, seed)
 
@@ -221,26 +228,26 @@ def calibrate_fitted(
 
     Args:
         model: the regressions.
-        tuned_positive: whether each tuned pair is yes, shape (m,).
-        positive: whether each tested pair is yes, shape (n,).
+        tuned_positive: whether each tuned pair is positive, shape (m,).
+        positive: whether each tested pair is positive, shape (n,).
         seed: the seed of the draws.
         tuned_groups: codes of the groups of the tuned pairs, shape (m,); None for independent pairs.
         groups: codes of the groups of the tested pairs, shape (n,); None for independent pairs.
     """
     probabilities = model.probabilities(tuned_positive)
     fitted = np.interp(model.tuned_scores, *fit_isotonic(model.tuned_scores, tuned_positive))
-    deviations = model.deviations(tuned_positive, positive)
+    residuals = model.residuals(tuned_positive, positive)
     signs = _Signs.from_groups(np.arange(len(positive)) if groups is None else groups)
     tuned_signs = _Signs.from_groups(np.arange(len(tuned_positive)) if tuned_groups is None else tuned_groups)
 
     def draw_error(rng: np.random.Generator) -> float:
-        signed_deviations = signs.draw(rng) * deviations
-        if model.same:
+        signed_residuals = signs.draw(rng) * residuals
+        if model.has_same_pairs:
             # the regression is fitted to the very labels that it is tested on, so both use one draw of signs
-            labels = fitted + signed_deviations
+            labels = fitted + signed_residuals
             return _Bins.from_probabilities(model.probabilities(labels)).error(labels)
         tuned_labels = fitted + tuned_signs.draw(rng) * (tuned_positive - fitted)
-        return _Bins.from_probabilities(model.probabilities(tuned_labels)).error(probabilities + signed_deviations)
+        return _Bins.from_probabilities(model.probabilities(tuned_labels)).error(probabilities + signed_residuals)
 
     return _calibration_of_bins(_Bins.from_probabilities(probabilities), positive, draw_error, seed)
 
@@ -251,21 +258,21 @@ class _Signs:
 
     Attributes:
         codes: the group of each pair, counted from 0, shape (n,).
-        groups: the number of groups.
+        group_count: the number of groups.
     """
 
     codes: Rows
-    groups: int
+    group_count: int
 
     @classmethod
     def from_groups(cls, groups: Rows) -> _Signs:
         """Return the signs for pairs with these group codes, shape (n,), which may have gaps."""
-        names, codes = np.unique(groups, return_inverse=True)
-        return cls(codes, len(names))
+        distinct, codes = np.unique(groups, return_inverse=True)
+        return cls(codes, len(distinct))
 
     def draw(self, rng: np.random.Generator) -> Floats:
         """Return 1 or -1 for each pair, shape (n,)."""
-        signs = 2 * rng.integers(2, size=self.groups) - 1
+        signs = 2 * rng.integers(2, size=self.group_count) - 1
         return signs.astype(np.float64)[self.codes]
 
 
@@ -286,7 +293,9 @@ class _Bins:
         """Sort probabilities of shape (n,) into bins, by the mean rank of each distinct probability."""
         _, codes, counts = np.unique(probabilities, return_inverse=True, return_counts=True)
         middle_ranks = np.cumsum(counts) - counts / 2
-        bins_of_codes = np.unique((middle_ranks * BIN_COUNT // len(codes)).astype(np.intp), return_inverse=True)[1]
+        bin_numbers = (middle_ranks * BIN_COUNT // len(codes)).astype(np.intp)
+        # with many ties some bins stay empty: the others are renumbered without gaps
+        bins_of_codes = np.unique(bin_numbers, return_inverse=True)[1]
         return cls(probabilities, bins_of_codes[codes])
 
     def error(self, labels: Floats) -> float:
@@ -303,12 +312,12 @@ class _Bins:
 
 
 def _calibration_of_bins(
-    bins: _Bins, positive: NDArray[np.bool_], draw: Callable[[np.random.Generator], float], seed: int
+    bins: _Bins, positive: NDArray[np.bool_], draw_error: Callable[[np.random.Generator], float], seed: int
 ) -> Calibration:
-    """Return the calibration of binned probabilities; each call of *draw* returns one error of a correct model."""
+    """Return the calibration of binned probabilities; *draw_error* returns one error of a correct model per call."""
     labels = positive.astype(np.float64)
     rng = np.random.default_rng(seed)
-    errors_of_draws = np.array([draw(rng) for _ in range(DRAW_COUNT)])
+    errors_of_draws = np.array([draw_error(rng) for _ in range(DRAW_COUNT)])
     return Calibration(
         bins=bins.reliability_curve(labels),
         error=bins.error(labels),

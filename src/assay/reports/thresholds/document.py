@@ -37,18 +37,20 @@ def to_document(subjects: list[DatasetThresholds], settings: ThresholdSettings) 
     for subject in subjects:
         sheets += [_decisions_sheet(subject, settings), _agreement_sheet(subject)]
         if subject.each:
-            sheets.append(_agreement_by_value(subject, settings.each or ""))
+            sheets.append(_column_values_sheet(subject, settings.each or ""))
         if any(decision.thresholds.shape[1] > 1 for decision in subject.decisions.values()):
             sheets.append(_means_sheet(subject))
         sheets.append(_areas_sheet(subject))
     records = []
     for subject in subjects:
         records += [_metric_record(subject, metric, settings) for metric in subject.decisions]
-    return Document(sheets, records, value=[_full_value(subject, settings) for subject in subjects])
+    return Document(sheets, records, value=[_dataset_object(subject, settings) for subject in subjects])
 
 
-def _value_text(value: Value, *, interval: bool = True) -> str:
-    return Cell(value.value, value.low if interval else None, value.high if interval else None, "").text
+def _value_text(value: Value, *, has_interval: bool = True) -> str:
+    """Return a value as a table shows it: a dash if undefined, with its interval in brackets if *has_interval*."""
+    low, high = (value.low, value.high) if has_interval else (None, None)
+    return Cell(value.value, low, high, note="").text
 
 
 #: Measures in the table of decisions, beside the measure that the thresholds are chosen by.
@@ -60,11 +62,6 @@ def _decisions_sheet(subject: DatasetThresholds, settings: ThresholdSettings) ->
     chosen = shown_measure(settings.objective)
     others = [name for name in _SHOWN_MEASURES if name != chosen]
     any_decision = next(iter(subject.decisions.values()))
-    level = (
-        f"{percent(settings.confidence)} intervals by the bootstrap over {subject.unit}"
-        if settings.resamples
-        else "no intervals"
-    )
     rows = []
     for metric, decision in subject.decisions.items():
         # a cost is minimised by maximising its negative
@@ -74,20 +71,16 @@ def _decisions_sheet(subject: DatasetThresholds, settings: ThresholdSettings) ->
                 metric,
                 _threshold_text(decision, subject.rising[metric]),
                 _value_text(decision.tested[chosen]),
+                # an objective below 0 tells that no threshold reached the required precision or recall
                 short(tuned, 3) if tuned >= 0 else "–",
-                _value_text(_error_share(decision.tested["accuracy"])),
-                *(_value_text(decision.tested[name], interval=False) for name in others),
+                _value_text(error_share(decision.tested["accuracy"])),
+                *(_value_text(decision.tested[name], has_interval=False) for name in others),
             )
         )
     for title, values in (("always yes", any_decision.always), ("always no", any_decision.never)):
-        right = values["accuracy"]
-        wrong = _value_text(Value(None if right is None else 1 - right))
-        cells = [_value_text(Value(values[name])) for name in others]
-        rows.append((title, "–", _value_text(Value(values[chosen])), "–", wrong, *cells))
-    choice = ""
-    if settings.resamples:
-        is_chosen = subject.chosen_apart and settings.at is None
-        choice = ", which include their choice" if is_chosen else ", the thresholds held fixed"
+        wrong = _value_text(error_share(Value(values["accuracy"])))
+        other_cells = [_value_text(Value(values[name])) for name in others]
+        rows.append((title, "–", _value_text(Value(values[chosen])), "–", wrong, *other_cells))
     return Sheet(
         f"{subject.title}: yes is {subject.rule}",
         [
@@ -100,13 +93,22 @@ def _decisions_sheet(subject: DatasetThresholds, settings: ThresholdSettings) ->
         ],
         rows,
         facts=[
-            f"{any_decision.positive:,} of {any_decision.n:,} pairs are yes; {subject.way}",
-            f"{_criterion_text(settings)}; {level}{choice}",
+            f"{any_decision.positive:,} of {any_decision.n:,} pairs are yes; {subject.split_description}",
+            f"{_criterion_text(settings)}; {_interval_method_text(subject, settings)}",
             *([] if settings.at is not None else _deployed_threshold_facts(subject)),
         ],
         notes=[*subject.notes, *unreached_target_notes(subject, settings), *_constant_decision_notes(subject)],
         asides=frozenset({len(rows) - 2, len(rows) - 1}),
     )
+
+
+def _interval_method_text(subject: DatasetThresholds, settings: ThresholdSettings) -> str:
+    """Return in words how the intervals were computed, and whether they include the choice of the thresholds."""
+    if not settings.resamples:
+        return "no intervals"
+    include_choice = subject.chosen_apart and settings.at is None
+    choice = "which include their choice" if include_choice else "the thresholds held fixed"
+    return f"{percent(settings.confidence)} intervals by the bootstrap over {subject.unit}, {choice}"
 
 
 def _constant_decision_notes(subject: DatasetThresholds) -> list[str]:
@@ -132,7 +134,7 @@ def _agreement_sheet(subject: DatasetThresholds) -> Sheet:
             (
                 metric,
                 *(_value_text(decision.tested[name]) for name in _AGREEMENT_MEASURES),
-                _value_text(decision.auc, interval=False),
+                _value_text(decision.auc, has_interval=False),
             )
         )
     any_decision = next(iter(subject.decisions.values()))
@@ -151,7 +153,7 @@ def _agreement_sheet(subject: DatasetThresholds) -> Sheet:
     )
 
 
-def _agreement_by_value(subject: DatasetThresholds, column: str) -> Sheet:
+def _column_values_sheet(subject: DatasetThresholds, column: str) -> Sheet:
     """Return the table of agreement on the pairs of each value of a column, one row per value and metric."""
     rows = []
     for first in next(iter(subject.each.values())):
@@ -160,8 +162,9 @@ def _agreement_by_value(subject: DatasetThresholds, column: str) -> Sheet:
             part = next((part for part in agreements if part.value == first.value), None)
             if part is None:
                 continue
-            numbers = [_value_text(part.tested[name], interval=name == "accuracy") for name in _AGREEMENT_MEASURES]
-            auc = _value_text(part.auc, interval=False)
+            # only one measure is shown with its interval, to keep the table narrow
+            numbers = [_value_text(part.tested[name], has_interval=name == "accuracy") for name in _AGREEMENT_MEASURES]
+            auc = _value_text(part.auc, has_interval=False)
             rows.append((first.value, f"{part.n:,}", f"{part.positive:,}", metric, *numbers, auc))
     return Sheet(
         f"{subject.title}: agreement on each {column}",
@@ -202,16 +205,18 @@ def unreached_target_notes(subject: DatasetThresholds, settings: ThresholdSettin
     """Return one note per metric whose decisions on the tested pairs miss the required precision or recall."""
     notes = []
     for name, least in (("precision", settings.precision), ("recall", settings.recall)):
+        if least is None:
+            continue
         for metric, decision in subject.decisions.items():
             value = decision.tested[name].value
-            if least is not None and (value is None or value < least):
+            if value is None or value < least:
                 reached = "no pair is called yes" if value is None else f"it has {short(value, 3)} on the pairs tested"
                 notes.append(f"{metric}: {name} {least:g} is not reached: {reached}")
     return notes
 
 
-def _error_share(accuracy: Value) -> Value:
-    """Return the share of wrong decisions, with the interval of the accuracy turned round."""
+def error_share(accuracy: Value) -> Value:
+    """Return the share of wrong decisions, with the bounds of the accuracy subtracted from 1 and exchanged."""
     if accuracy.value is None or accuracy.low is None or accuracy.high is None:
         return Value(None if accuracy.value is None else 1 - accuracy.value)
     return Value(1 - accuracy.value, 1 - accuracy.high, 1 - accuracy.low)
@@ -287,7 +292,7 @@ def _areas_sheet(subject: DatasetThresholds) -> Sheet:
     )
 
 
-def _bounds_record(name: str, value: Value) -> dict[str, float | None]:
+def _interval_fields(name: str, value: Value) -> dict[str, float | None]:
     return {name: value.value, f"{name}-low": value.low, f"{name}-high": value.high}
 
 
@@ -297,14 +302,14 @@ def _metric_record(subject: DatasetThresholds, metric: str, settings: ThresholdS
     rising = subject.rising[metric]
     numbers: dict[str, Any] = {}
     for name, value in decision.tested.items():
-        numbers |= _bounds_record(name, value)
+        numbers |= _interval_fields(name, value)
     for name, value in (("auc", decision.auc), ("average-precision", decision.average_precision)):
-        numbers |= _bounds_record(name, value)
+        numbers |= _interval_fields(name, value)
     return {
         "dataset": subject.dataset,
         "metric": metric,
         "positive": subject.rule,
-        "way": subject.way,
+        "way": subject.split_description,
         "measure": settings.objective,
         "n": decision.n,
         "yes": decision.positive,
@@ -321,42 +326,47 @@ def _metric_record(subject: DatasetThresholds, metric: str, settings: ThresholdS
     }
 
 
-def _full_value(subject: DatasetThresholds, settings: ThresholdSettings) -> dict[str, Any]:
+def _dataset_object(subject: DatasetThresholds, settings: ThresholdSettings) -> dict[str, Any]:
     """Return the JSON object of one dataset: its records with all thresholds, curves and calibration bins."""
     return {
         "dataset": subject.dataset,
         "positive": subject.rule,
-        "way": subject.way,
+        "way": subject.split_description,
         "measure": settings.objective,
         "notes": subject.notes,
         "metrics": [
-            _metric_record(subject, metric, settings)
-            | {
-                "each": [_value_record(part) for part in subject.each.get(metric, [])],
-                "signature": subject.signatures[metric],
-                "thresholds": (decision.thresholds if subject.rising[metric] else -decision.thresholds).tolist(),
-                "spread": decision.spread,
-                "roc": _curve_points(decision.roc, subject.rising[metric]),
-                "precision_recall": _curve_points(decision.precision_recall, subject.rising[metric]),
-                "calibrated": _calibration_record(decision.calibrated),
-                "as_probability": None
-                if decision.as_probability is None
-                else _calibration_record(decision.as_probability),
-            }
-            for metric, decision in subject.decisions.items()
+            _metric_record(subject, metric, settings) | _nested_fields(subject, metric) for metric in subject.decisions
         ],
     }
 
 
-def _value_record(part: ValueAgreement) -> dict[str, Any]:
+def _nested_fields(subject: DatasetThresholds, metric: str) -> dict[str, Any]:
+    """Return the JSON fields of one metric that do not fit into a flat record."""
+    decision = subject.decisions[metric]
+    rising = subject.rising[metric]
+    as_probability = decision.as_probability
+    return {
+        "each": [_column_value_object(part) for part in subject.each.get(metric, [])],
+        "signature": subject.signatures[metric],
+        "thresholds": (decision.thresholds if rising else -decision.thresholds).tolist(),
+        "spread": decision.spread,
+        "roc": _curve_points(decision.roc, rising),
+        "precision_recall": _curve_points(decision.precision_recall, rising),
+        "calibrated": _calibration_record(decision.calibrated),
+        "as_probability": None if as_probability is None else _calibration_record(as_probability),
+    }
+
+
+def _column_value_object(part: ValueAgreement) -> dict[str, Any]:
     """Return the JSON object of one value of a column: its numbers of pairs, and the measures with bounds."""
     numbers: dict[str, Any] = {}
     for name, value in (*part.tested.items(), ("auc", part.auc)):
-        numbers |= _bounds_record(name, value)
+        numbers |= _interval_fields(name, value)
     return {"value": part.value, "n": part.n, "yes": part.positive, **numbers}
 
 
 def _curve_points(curve: dict[str, Any], rising: bool) -> dict[str, list[float]]:
+    """Return the points of a curve as lists by coordinate, with thresholds on the scale of the metric."""
     oriented = curve if rising else curve | {"threshold": -curve["threshold"]}
     return {name: values.tolist() for name, values in oriented.items()}
 

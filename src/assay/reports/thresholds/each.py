@@ -28,7 +28,7 @@ class ValueAgreement:
     Attributes:
         value: the value of the column.
         n: the number of pairs.
-        positive: the number of pairs that are yes.
+        positive: the number of positive pairs.
         tested: every measure of the decisions on these pairs, by name.
         auc: the area under the ROC curve of these pairs.
     """
@@ -40,25 +40,27 @@ class ValueAgreement:
     auc: Value
 
 
-def agreement_of_each(
+def agreement_by_value(
     data: ScoredDataset,
     column: str,
     decision: Decision,
     pairs: tuple[Floats, NDArray[np.bool_]],
     groups: Rows | None,
-    measure: str,
+    objective: str,
     drawing: Resampling,
     seed: Sequence[int],
 ) -> list[ValueAgreement]:
-    """Return the agreement on the pairs of each value, in order of first occurrence; the thresholds stay fixed.
+    """Return the agreement on the pairs of each value of a column, with values in order of first occurrence.
+
+    The intervals hold the thresholds fixed.
 
     Args:
         data: n pairs.
         column: the column whose values split the pairs; pairs with an empty cell are left out.
         decision: the decisions of one metric on all n pairs.
-        pairs: scores that rise with similarity, and which pairs are yes, shape (n,) each.
+        pairs: scores that rise with similarity, and which pairs are positive, shape (n,) each.
         groups: codes of pairs that are resampled as a whole, shape (n,), or None.
-        measure: the objective that thresholds were chosen by.
+        objective: what thresholds were chosen by.
         drawing: how intervals are drawn.
         seed: the seed of the resamples.
 
@@ -76,11 +78,13 @@ def agreement_of_each(
     agreements = []
     for value in values:
         rows = np.flatnonzero(texts == value)
+        # the resampler expects codes without gaps
         own_groups = None if groups is None else np.unique(groups[rows], return_inverse=True)[1]
         resampler = Resampler(len(rows), drawing.resamples, tuple(seed), own_groups)
         part_of_value = scores[rows], positive[rows]
+        # without repeats, the thresholds stay fixed
         tested = values_with_intervals(
-            decision.decided[rows], part_of_value, (), measure, resampler, drawing.confidence
+            decision.decided[rows], part_of_value, (), objective, resampler, drawing.confidence
         )
         auc = area_under_roc(*part_of_value, drawing, seed, own_groups)
         agreements.append(ValueAgreement(value, len(rows), int(positive[rows].sum()), tested, auc))

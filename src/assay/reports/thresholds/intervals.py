@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.reports.thresholds.measures import HIGHEST, LOWEST, ConfusionMatrix, measures_with, resampled_thresholds
+from assay.reports.thresholds.measures import HIGHEST, LOWEST, ConfusionMatrix, measure_functions, resampled_thresholds
 from assay.reports.thresholds.parts import ThresholdPart
 from assay.statistics.agreement import percentile_interval
 from assay.statistics.concordance import Floats
@@ -24,106 +24,102 @@ class Value:
     high: float | None = None
 
 
-def measures_of(
-    decided: NDArray[np.bool_], positive: NDArray[np.bool_], measure: str, weights: Floats | None = None
+def decision_measures(
+    decided: NDArray[np.bool_], positive: NDArray[np.bool_], objective: str, weights: Floats | None = None
 ) -> Floats:
-    """Return every measure of some decisions, in the order of :func:`~assay.reports.thresholds.measures.measures_with`.
+    """Return every measure of the decisions on n pairs, in the order of the functions of all measures.
 
     Args:
-        decided: which of n pairs are called yes, shape (n, repeats).
-        positive: which pairs are yes, shape (n,).
-        measure: the objective that thresholds are chosen by, which decides what the measures are.
+        decided: which of n pairs are decided positive, shape (n, repeats).
+        positive: which pairs are positive, shape (n,).
+        objective: what thresholds are chosen by; a cost is a measure of its own.
         weights: how often each pair was drawn in each of b resamples, shape (n, b); None for every pair once.
 
     Returns:
         Shape (measures, repeats), or (measures, repeats, b) with *weights*; NaN where a measure is undefined.
     """
     weights_or_ones = np.ones((len(positive), 1)) if weights is None else weights
-    yes, no = positive @ weights_or_ones, ~positive @ weights_or_ones
+    positives, negatives = positive @ weights_or_ones, ~positive @ weights_or_ones
     true_positives = (decided & positive[:, None]).T.astype(np.float64) @ weights_or_ones
     false_positives = (decided & ~positive[:, None]).T.astype(np.float64) @ weights_or_ones
-    values = _all_measures(
-        ConfusionMatrix(true_positives, false_positives, yes - true_positives, no - false_positives), measure
-    )
+    matrix = ConfusionMatrix(true_positives, false_positives, positives - true_positives, negatives - false_positives)
+    values = _all_measures(matrix, objective)
     return values[..., 0] if weights is None else values
 
 
-def _all_measures(matrix: ConfusionMatrix, measure: str) -> Floats:
+def _all_measures(matrix: ConfusionMatrix, objective: str) -> Floats:
     """Return every measure of confusion matrices of any shape, with the measures as the first axis."""
-    return np.stack([compute(matrix) for compute in measures_with(measure).values()])
+    return np.stack([compute(matrix) for compute in measure_functions(objective).values()])
 
 
 def values_with_intervals(
     decided: NDArray[np.bool_],
     test: tuple[Floats, NDArray[np.bool_]],
     repeats: Sequence[Sequence[ThresholdPart]],
-    measure: str,
+    objective: str,
     resampler: Resampler,
     confidence: float,
 ) -> dict[str, Value]:
     """Return every measure on the tested pairs by name: its mean over the repeats, with an interval from resamples.
 
     Args:
-        decided: which pairs are called yes, shape (n, repeats).
-        test: the scores of the tested pairs, and which pairs are yes, shape (n,) each.
+        decided: which pairs are decided positive, shape (n, repeats).
+        test: the scores of the tested pairs, and which pairs are positive, shape (n,) each.
         repeats: the parts of each repeat, if thresholds were tuned on other parts of the same pairs: the intervals then
             include the choice of the thresholds. Empty if the thresholds were tuned elsewhere.
-        measure: the objective that thresholds are chosen by.
+        objective: what thresholds are chosen by.
         resampler: the resamples of the tested pairs.
         confidence: the level of the intervals.
     """
     positive = test[1]
     # thresholds tuned on the tested pairs themselves stay fixed: their measures are too optimistic with any interval
     chosen_apart = [parts for parts in repeats if all(part.tune is not part.test for part in parts)]
-    values = measures_of(decided, positive, measure).mean(axis=1)
+    values = decision_measures(decided, positive, objective).mean(axis=1)
     fixed, fixed_single, refitted = [], [], []
     for block, weights in enumerate(resampler.blocks()):
-        of_repeats = measures_of(decided, positive, measure, weights)
+        of_repeats = decision_measures(decided, positive, objective, weights)
         fixed.append(of_repeats.mean(axis=1))
         if chosen_apart:
             # each block of resamples refits the thresholds of one repeat only; the repeats take turns
             repeat = block % len(chosen_apart)
             fixed_single.append(of_repeats[:, repeat])
-            refitted.append(_refitted_measures(test, chosen_apart[repeat], weights, measure))
+            refitted.append(_refitted_measures(test, chosen_apart[repeat], weights, objective))
     factors = np.ones(len(values))
     if refitted:
         factors = _tuning_spread_factors(np.concatenate(fixed_single, axis=1), np.concatenate(refitted, axis=1))
     resampled = np.concatenate(fixed, axis=1) if fixed else None
     tested = {}
-    for row, name in enumerate(measures_with(measure)):
+    for row, name in enumerate(measure_functions(objective)):
         resampled_values = None if resampled is None else resampled[row]
         tested[name] = _widen_interval(
-            with_interval(values[row], resampled_values, resampler.units, confidence), float(factors[row]), name
+            value_with_interval(values[row], resampled_values, resampler.units, confidence), float(factors[row]), name
         )
     return tested
 
 
 def _refitted_measures(
-    test: tuple[Floats, NDArray[np.bool_]], parts: Sequence[ThresholdPart], weights: Floats, measure: str
+    test: tuple[Floats, NDArray[np.bool_]], parts: Sequence[ThresholdPart], weights: Floats, objective: str
 ) -> Floats:
     """Return every measure with the thresholds tuned anew in each resample, shape (measures, b).
 
     Args:
-        test: the scores of n pairs, and which pairs are yes, shape (n,) each.
+        test: the scores of n pairs, and which pairs are positive, shape (n,) each.
         parts: parts whose test rows together contain every pair once.
         weights: how often each pair was drawn, shape (n, b); all copies of a pair stay in one part.
-        measure: the objective that thresholds are chosen by.
+        objective: what thresholds are chosen by.
     """
     scores, positive = test
     decided = np.empty(weights.shape, dtype=bool)
     for part in parts:
-        thresholds = resampled_thresholds(scores[part.tune], positive[part.tune], weights[part.tune], measure)
+        thresholds = resampled_thresholds(scores[part.tune], positive[part.tune], weights[part.tune], objective)
         decided[part.test] = scores[part.test][:, None] >= thresholds
-    called_yes = weights * decided
-    true_positives = positive @ called_yes
-    false_positives = called_yes.sum(axis=0) - true_positives
-    yes = positive @ weights
-    return _all_measures(
-        ConfusionMatrix(
-            true_positives, false_positives, yes - true_positives, weights.sum(axis=0) - yes - false_positives
-        ),
-        measure,
-    )
+    decided_weights = weights * decided
+    true_positives = positive @ decided_weights
+    false_positives = decided_weights.sum(axis=0) - true_positives
+    positives = positive @ weights
+    negatives = weights.sum(axis=0) - positives
+    matrix = ConfusionMatrix(true_positives, false_positives, positives - true_positives, negatives - false_positives)
+    return _all_measures(matrix, objective)
 
 
 def _tuning_spread_factors(fixed: Floats, refitted: Floats) -> Floats:
@@ -156,7 +152,7 @@ def _widen_interval(value: Value, factor: float, name: str) -> Value:
     return Value(value.value, max(low, LOWEST.get(name, 0.0)), min(high, HIGHEST.get(name, 1.0)))
 
 
-def with_interval(value: float, resampled: Floats | None, units: int, confidence: float) -> Value:
+def value_with_interval(value: float, resampled: Floats | None, units: int, confidence: float) -> Value:
     """Return a value with its percentile interval; without one if there are no resamples or too few resampled units."""
     bounds = None
     if resampled is not None and not np.isnan(value):

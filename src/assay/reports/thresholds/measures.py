@@ -1,4 +1,7 @@
-"""Measures of a yes/no decision, computed from its confusion matrix; the best threshold; ROC and precision-recall."""
+"""Measures of a yes/no decision, computed from its confusion matrix; the best threshold; ROC and precision-recall.
+
+The positive class is yes in messages and tables, the negative class no.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +26,10 @@ class ConfusionMatrix:
     """The four counts of pairs by label and decision: arrays of one shape, or single numbers.
 
     Attributes:
-        true_positives: pairs labelled yes and decided yes.
-        false_positives: pairs labelled no and decided yes.
-        false_negatives: pairs labelled yes and decided no.
-        true_negatives: pairs labelled no and decided no.
+        true_positives: positive pairs that are decided positive.
+        false_positives: negative pairs that are decided positive.
+        false_negatives: positive pairs that are decided negative.
+        true_negatives: negative pairs that are decided negative.
     """
 
     true_positives: Floats
@@ -36,24 +39,24 @@ class ConfusionMatrix:
 
 
 def precision(matrix: ConfusionMatrix) -> Floats:
-    """Return the share of true yes among the pairs decided yes, in [0, 1]; NaN if no pair is decided yes."""
+    """Return the share of positive pairs among those decided positive, in [0, 1]; NaN if there are none of those."""
     return _ratio(matrix.true_positives, matrix.true_positives + matrix.false_positives)
 
 
 def recall(matrix: ConfusionMatrix) -> Floats:
-    """Return the share of the true yes pairs that are decided yes, in [0, 1]; NaN if no pair is labelled yes."""
+    """Return the share of the positive pairs that are decided positive, in [0, 1]; NaN if there is no positive pair."""
     return _ratio(matrix.true_positives, matrix.true_positives + matrix.false_negatives)
 
 
 def f1(matrix: ConfusionMatrix) -> Floats:
-    """Return the harmonic mean of precision and recall, in [0, 1]; NaN if no pair is labelled or decided yes."""
+    """Return the harmonic mean of precision and recall, in [0, 1]; NaN if no pair is labelled or decided positive."""
     return _ratio(
         2 * matrix.true_positives, 2 * matrix.true_positives + matrix.false_positives + matrix.false_negatives
     )
 
 
 def f1_no(matrix: ConfusionMatrix) -> Floats:
-    """Return the F1 of the class no, in [0, 1]; NaN if no pair is labelled or decided no."""
+    """Return the F1 of the negative class, in [0, 1]; NaN if no pair is labelled or decided negative."""
     return _ratio(
         2 * matrix.true_negatives, 2 * matrix.true_negatives + matrix.false_positives + matrix.false_negatives
     )
@@ -92,7 +95,10 @@ def kappa(matrix: ConfusionMatrix) -> Floats:
 
 
 def youden(matrix: ConfusionMatrix) -> Floats:
-    """Return Youden's J (1950): recall of yes plus recall of no minus 1, in [-1, 1]; 0 is chance."""
+    """Return Youden's J (1950): the sum of the recall of both classes minus 1, in [-1, 1].
+
+    Chance is 0. NaN if a class has no pair.
+    """
     return recall(matrix) + _ratio(matrix.true_negatives, matrix.true_negatives + matrix.false_positives) - 1
 
 
@@ -114,6 +120,7 @@ def mcc(matrix: ConfusionMatrix) -> Floats:
 
 
 def _ratio(part: Floats, whole: Floats) -> Floats:
+    """Return the elementwise quotient; NaN where *whole* is 0."""
     with np.errstate(invalid="ignore", divide="ignore"):
         ratio: Floats = np.where(np.asarray(whole) > 0, part / np.asarray(whole, dtype=np.float64), np.nan)
     return ratio
@@ -144,7 +151,7 @@ def given_threshold(objective: str) -> float | None:
     return None if match is None else float(match["value"])
 
 
-def measures_with(objective: str) -> dict[str, Callable[[ConfusionMatrix], Floats]]:
+def measure_functions(objective: str) -> dict[str, Callable[[ConfusionMatrix], Floats]]:
     """Return the functions of all measures by name; an objective ``cost:A,M`` adds ``cost``, the mean cost per pair."""
     match = _COST.fullmatch(objective)
     if match is None:
@@ -152,7 +159,7 @@ def measures_with(objective: str) -> dict[str, Callable[[ConfusionMatrix], Float
     alarm, miss = float(match["alarm"]), float(match["miss"])
 
     def cost(matrix: ConfusionMatrix) -> Floats:
-        """Return the mean cost of a decision."""
+        """Return the mean cost per pair, at least 0; NaN for no pairs."""
         all_pairs = matrix.true_positives + matrix.false_positives + matrix.false_negatives + matrix.true_negatives
         return _ratio(alarm * matrix.false_positives + miss * matrix.false_negatives, all_pairs)
 
@@ -172,7 +179,7 @@ def shown_measure(objective: str) -> str:
     return "recall" if match["name"] == "precision" else "precision"
 
 
-def objective_of(objective: str) -> Callable[[ConfusionMatrix], Floats]:
+def objective_function(objective: str) -> Callable[[ConfusionMatrix], Floats]:
     """Return the function of a confusion matrix that the best threshold maximises.
 
     Args:
@@ -181,7 +188,7 @@ def objective_of(objective: str) -> Callable[[ConfusionMatrix], Floats]:
             cost, with A for a false positive and M for a false negative.
     """
     if objective.startswith("cost:"):
-        cost = measures_with(objective)["cost"]
+        cost = measure_functions(objective)["cost"]
         return lambda matrix: -cost(matrix)
     match = _TARGET.fullmatch(objective)
     if match is None:
@@ -205,14 +212,19 @@ LOWEST: Final = {"youden": -1.0, "mcc": -1.0, "kappa": -1.0}
 # The best threshold of a score
 
 
+def _run_ends(sorted_scores: Floats) -> NDArray[np.intp]:
+    """Return the index of the last score of each run of equal ones, which fall on the same side of every threshold."""
+    return np.flatnonzero(np.append(np.diff(sorted_scores) != 0, True))
+
+
 @dataclass(frozen=True)
 class Levels:
-    """Every decision that a threshold can make on n pairs, from all no to all yes.
+    """Every decision that a threshold can make on n pairs, from all negative to all positive.
 
     Attributes:
         scores: the k distinct scores in descending order, shape (k,).
-        yes: number of yes pairs with at least each score, shape (k,).
-        at_least: number of pairs with at least each score, shape (k,).
+        yes: the number of positive pairs with at least each score, shape (k,).
+        at_least: the number of pairs with at least each score, shape (k,).
     """
 
     scores: Floats
@@ -224,13 +236,12 @@ class Levels:
         """Return the decisions that thresholds on these scores can make.
 
         Args:
-            scores: finite scores, shape (n,), higher where yes is likelier.
-            positive: whether each pair is yes, shape (n,).
+            scores: finite scores, shape (n,), higher where the positive class is likelier.
+            positive: whether each pair is positive, shape (n,).
         """
         order = np.argsort(-scores, kind="stable")
         sorted_scores = scores[order]
-        # equal scores fall on the same side of every threshold: keep the last of each run
-        last_of_run = np.flatnonzero(np.append(np.diff(sorted_scores) != 0, True))
+        last_of_run = _run_ends(sorted_scores)
         yes_so_far = np.cumsum(positive[order])
         return cls(
             scores=sorted_scores[last_of_run],
@@ -238,8 +249,8 @@ class Levels:
             at_least=(last_of_run + 1).astype(np.float64),
         )
 
-    def matrix(self) -> ConfusionMatrix:
-        """Return the confusion matrix of each decision, counts of shape (k + 1,); the first calls no pair yes."""
+    def confusion_matrix(self) -> ConfusionMatrix:
+        """Return the confusion matrix of each decision, counts of shape (k + 1,), from all negative to all positive."""
         true_positives = np.concatenate([[0.0], self.yes])
         decided_yes = np.concatenate([[0.0], self.at_least])
         false_positives = decided_yes - true_positives
@@ -254,34 +265,26 @@ class Levels:
 
 
 def decide(scores: Floats, threshold: float | Floats) -> NDArray[np.bool_]:
-    """Return which pairs are decided yes: those whose score reaches the threshold (one for all, or one per pair)."""
+    """Return which pairs are decided positive: those whose score reaches the threshold (one for all, or per pair)."""
     return np.asarray(scores >= threshold)
 
 
-def best_threshold(scores: Floats, positive: NDArray[np.bool_], measure: str) -> tuple[float, float]:
+def best_threshold(scores: Floats, positive: NDArray[np.bool_], objective: str) -> tuple[float, float]:
     """Return the threshold with the highest value of an objective on these pairs, and that value.
 
     The threshold is halfway between two neighbouring scores. Of tied thresholds, the one in the widest gap is returned.
 
     Args:
-        scores: finite scores with at least two distinct values, shape (n,), higher where yes is likelier.
-        positive: whether each pair is yes, shape (n,), with both values present.
-        measure: an objective, see :func:`objective_of`; ``at:VALUE`` returns that threshold and its macro F1.
+        scores: finite scores, shape (n,), at least two distinct ones, higher where the positive class is likelier.
+        positive: whether each pair is positive, shape (n,), with both values present.
+        objective: what to maximise, see :func:`objective_function`; for ``at:VALUE``, that threshold and its macro F1
+            are returned.
     """
-    given = given_threshold(measure)
+    given = given_threshold(objective)
     if given is not None:
-        decided = decide(scores, given)
-        true_positives, yes = float((decided & positive).sum()), float(positive.sum())
-        false_positives = float(decided.sum()) - true_positives
-        matrix = ConfusionMatrix(
-            true_positives=np.asarray(true_positives),
-            false_positives=np.asarray(false_positives),
-            false_negatives=np.asarray(yes - true_positives),
-            true_negatives=np.asarray(len(scores) - yes - false_positives),
-        )
-        return given, float(f1_macro(matrix))
+        return given, float(f1_macro(_confusion_matrix(decide(scores, given), positive)))
     levels = Levels.from_scores(scores, positive)
-    values = objective_of(measure)(levels.matrix())
+    values = objective_function(objective)(levels.confusion_matrix())
     descending = levels.scores
     # the thresholds of the two constant decisions are in no gap between scores: with 0 they lose every tie
     gaps = np.concatenate([[0.0], -np.diff(descending), [0.0]])
@@ -294,44 +297,53 @@ def best_threshold(scores: Floats, positive: NDArray[np.bool_], measure: str) ->
     else:
         upper, lower = descending[level - 1], descending[level]
         middle = lower + (upper - lower) / 2
-        # between neighbouring floats the middle rounds down to the lower score, which must stay a no
+        # between neighbouring floats the middle rounds down to the lower score, which must stay negative
         threshold = float(middle if middle > lower else upper)
     return threshold, float(values[level])
 
 
-def resampled_thresholds(scores: Floats, positive: NDArray[np.bool_], weights: Floats, measure: str) -> Floats:
+def _confusion_matrix(decided: NDArray[np.bool_], positive: NDArray[np.bool_]) -> ConfusionMatrix:
+    """Return the counts of n pairs by label and decision, both of shape (n,)."""
+    return ConfusionMatrix(
+        true_positives=np.asarray(float((decided & positive).sum())),
+        false_positives=np.asarray(float((decided & ~positive).sum())),
+        false_negatives=np.asarray(float((~decided & positive).sum())),
+        true_negatives=np.asarray(float((~decided & ~positive).sum())),
+    )
+
+
+def resampled_thresholds(scores: Floats, positive: NDArray[np.bool_], weights: Floats, objective: str) -> Floats:
     """Return the threshold with the highest value of an objective in each of b resamples, shape (b,).
 
     Each threshold is halfway between two neighbouring scores. Of tied thresholds the highest is returned; it is
-    infinite if calling no pair yes is best.
+    infinite if it is best to decide all pairs negative.
 
     Args:
-        scores: finite scores, shape (n,), higher where yes is likelier.
-        positive: whether each pair is yes, shape (n,).
+        scores: finite scores, shape (n,), higher where the positive class is likelier.
+        positive: whether each pair is positive, shape (n,).
         weights: how often each pair was drawn in each resample, shape (n, b).
-        measure: an objective, see :func:`objective_of`, or ``at:VALUE``.
+        objective: what to maximise, see :func:`objective_function`, or ``at:VALUE``.
     """
-    given = given_threshold(measure)
+    given = given_threshold(objective)
     if given is not None:
         return np.full(weights.shape[1], given)
     order = np.argsort(-scores, kind="stable")
     descending = scores[order]
-    # equal scores fall on the same side of every threshold: keep the last of each run
-    last_of_run = np.flatnonzero(np.append(np.diff(descending) != 0, True))
+    last_of_run = _run_ends(descending)
     weights_in_order = weights[order]
     weights_of_yes = weights_in_order * positive[order][:, None]
     none_decided = np.zeros((1, weights.shape[1]))
     decided_yes = np.concatenate([none_decided, np.cumsum(weights_in_order, axis=0)[last_of_run]])
     true_positives = np.concatenate([none_decided, np.cumsum(weights_of_yes, axis=0)[last_of_run]])
     false_positives = decided_yes - true_positives
-    values = objective_of(measure)(
+    values = objective_function(objective)(
         ConfusionMatrix(
             true_positives, false_positives, true_positives[-1] - true_positives, false_positives[-1] - false_positives
         )
     )
     best = np.argmax(np.where(np.isnan(values), -np.inf, values), axis=0)
     levels = descending[last_of_run]
-    # in the order of the rows above: from no pair decided yes to all of them
+    # in the order of the rows above: from no pair decided positive to all of them
     thresholds: Floats = np.concatenate([[np.inf], (levels[:-1] + levels[1:]) / 2, levels[-1:]])
     chosen: Floats = thresholds[best]
     return chosen
@@ -343,8 +355,8 @@ def resampled_thresholds(scores: Floats, positive: NDArray[np.bool_], weights: F
 def roc(levels: Levels) -> dict[str, Floats]:
     """Return the corners of the ROC curve from (0, 0) to (1, 1) as ``threshold, alarms, recall``, shape (k,) each.
 
-    *alarms* is the false positive rate. At each point, pairs whose score reaches the threshold are decided yes; at the
-    first point no pair is. Points on a straight line between their neighbours are left out.
+    *alarms* is the false positive rate. At each point, pairs whose score reaches the threshold are decided positive;
+    at the first point no pair is. Points on a straight line between their neighbours are left out.
     """
     yes = np.concatenate([[0.0], levels.yes])
     no = np.concatenate([[0.0], levels.at_least]) - yes
@@ -375,15 +387,15 @@ def average_precision(levels: Levels) -> float:
 
 
 def resampled_average_precision(scores: Floats, positive: NDArray[np.bool_], blocks: Iterator[Floats]) -> Floats:
-    """Return :func:`average_precision` in each resample, shape (resamples,); NaN if no yes pair was drawn.
+    """Return :func:`average_precision` in each resample, shape (resamples,); NaN if no positive pair was drawn.
 
     Args:
-        scores: finite scores, shape (n,), higher where yes is likelier.
-        positive: whether each pair is yes, shape (n,).
+        scores: finite scores, shape (n,), higher where the positive class is likelier.
+        positive: whether each pair is positive, shape (n,).
         blocks: how often each pair was drawn in each resample, in blocks of shape (n, b).
     """
     order = np.argsort(-scores, kind="stable")
-    last_of_run = np.flatnonzero(np.append(np.diff(scores[order]) != 0, True))
+    last_of_run = _run_ends(scores[order])
     yes = positive[order].astype(np.float64)[:, None]
     areas = []
     for weights in blocks:
@@ -391,9 +403,8 @@ def resampled_average_precision(scores: Floats, positive: NDArray[np.bool_], blo
         at_least = np.cumsum(weights_in_order, axis=0)[last_of_run]
         true_positives = np.cumsum(weights_in_order * yes, axis=0)[last_of_run]
         with np.errstate(invalid="ignore", divide="ignore"):
-            # above the first pair drawn, precision is 0 / 0 and adds no recall
-            steps = np.diff(true_positives, axis=0, prepend=0.0) * np.where(
-                at_least > 0, true_positives / at_least, 0.0
-            )
+            # where no pair drawn so far reaches the score, precision is 0 / 0 and adds no recall
+            precisions = np.where(at_least > 0, true_positives / at_least, 0.0)
+            steps = np.diff(true_positives, axis=0, prepend=0.0) * precisions
             areas.append(steps.sum(axis=0) / true_positives[-1])
     return np.concatenate(areas)

@@ -9,7 +9,7 @@ import numpy as np
 
 from assay.errors import InputError
 from assay.reports.data import ScoredDataset, cells_of
-from assay.statistics.crossvalidation import Rows, leave_one_out, make_folds
+from assay.statistics.crossvalidation import Rows, leave_one_value_out, make_folds
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,8 @@ class ThresholdPart:
     remedy: str
 
 
-def folds(codes: Rows, k: int, repeats: int, seed: int) -> Iterator[list[ThresholdPart]]:
-    """Yield the k parts of each repeat, which together test every pair once.
+def draw_folds(codes: Rows, k: int, repeats: int, seed: int) -> Iterator[list[ThresholdPart]]:
+    """Yield the k parts of each repeat of a cross-validation, which together test every pair once.
 
     Codes are shuffled and dealt to folds of equal size. Pairs with the same code are always in the same fold.
 
@@ -52,7 +52,7 @@ def folds(codes: Rows, k: int, repeats: int, seed: int) -> Iterator[list[Thresho
         ]
 
 
-def parts_by_value(data: ScoredDataset, column: str, groups: Rows | None, pairs: Rows) -> list[ThresholdPart]:
+def parts_by_value(data: ScoredDataset, column: str, groups: Rows | None, pair_codes: Rows) -> list[ThresholdPart]:
     """Return one part per value of a column: its pairs are tested with a threshold tuned on all other pairs.
 
     Duplicates of a tested pair are left out of the pairs to tune on.
@@ -61,7 +61,7 @@ def parts_by_value(data: ScoredDataset, column: str, groups: Rows | None, pairs:
         data: n pairs.
         column: the column whose values define the parts.
         groups: codes of groups that must not be split, shape (n,), or None.
-        pairs: codes that are equal for duplicates of a pair, shape (n,).
+        pair_codes: codes that are equal for duplicates of a pair, shape (n,).
 
     Raises:
         InputError: there is no such column, it has only one value, or the pairs of a group have several values.
@@ -69,15 +69,16 @@ def parts_by_value(data: ScoredDataset, column: str, groups: Rows | None, pairs:
     cells = [str(cell) for cell in cells_of(data, column)]
     if len(set(cells)) < 2:
         raise InputError(f"`split_by={column}`: {data.name} has one value there, so that nothing is left to tune on")
+    # a group with several values makes more pairs of group and value than there are groups
     if groups is not None and len(set(zip(groups, cells, strict=True))) > len(np.unique(groups)):
         raise InputError(
             f"`split_by={column}`: {data.name} has groups with several values there, which would be on both sides"
         )
     remedy = "take another column, or `folds`"
-    return [ThresholdPart(fold.name, fold.train, fold.test, remedy) for fold in leave_one_out(cells, pairs)]
+    return [ThresholdPart(fold.name, fold.train, fold.test, remedy) for fold in leave_one_value_out(cells, pair_codes)]
 
 
-def one_part(n: int) -> ThresholdPart:
+def same_pairs_part(n: int) -> ThresholdPart:
     """Return the part that tunes and tests on the same n pairs, which makes a threshold look too good."""
     rows = np.arange(n)
     return ThresholdPart("the same pairs", rows, rows, "take other pairs")

@@ -16,13 +16,13 @@ from assay.reports.data import (
     choose_datasets,
     group_codes,
     group_names,
+    pair_codes,
     pair_keys,
     read_datasets,
-    same_pairs,
 )
 from assay.reports.folder import RunFolder
-from assay.reports.thresholds.each import ValueAgreement, agreement_of_each
-from assay.reports.thresholds.parts import ThresholdPart, folds, one_part, parts_by_value
+from assay.reports.thresholds.each import ValueAgreement, agreement_by_value
+from assay.reports.thresholds.parts import ThresholdPart, draw_folds, parts_by_value, same_pairs_part
 from assay.reports.thresholds.settings import ThresholdSettings
 from assay.reports.thresholds.study import Decision, tune_and_decide, tune_and_test
 from assay.statistics.agreement import MIN_UNITS
@@ -36,17 +36,22 @@ FOLDS = 5
 _LABEL_RULE = re.compile(r"\s*label\s*(?P<op>>=|>)\s*(?P<value>[-+0-9.eE]+)\s*")
 
 
-def read_positive(data: ScoredDataset, rule: str | None) -> tuple[str, NDArray[np.bool_]]:
-    """Return the rule for yes and whether it calls each pair yes, shape (n,); see :func:`positive_labels`."""
-    return positive_labels(data.labels, rule, data.run.title, data.name)
+def positive_labels_of(data: ScoredDataset, rule: str | None) -> tuple[str, NDArray[np.bool_]]:
+    """Return the rule for the positive class without spaces, and whether each pair is positive, shape (n,).
+
+    Raises:
+        InputError: the rule cannot be parsed, is missing although the labels do not have two values, or puts all labels
+            into one class.
+    """
+    return classify_labels(data.labels, rule, data.run.title, data.name)
 
 
-def positive_labels(labels: Floats, rule: str | None, title: str, name: str) -> tuple[str, NDArray[np.bool_]]:
-    """Return the rule without spaces, and whether it calls each label yes, shape (n,).
+def classify_labels(labels: Floats, rule: str | None, title: str, name: str) -> tuple[str, NDArray[np.bool_]]:
+    """Return the rule without spaces, and whether it puts each label into the positive class, shape (n,).
 
     Args:
         labels: finite labels, shape (n,).
-        rule: ``label>=2`` or ``label>1``; None if the labels have two values: the higher one is yes.
+        rule: ``label>=2`` or ``label>1``; None if the labels have two values, of which the higher one is positive.
         title: the origin of the labels, for messages.
         name: the name of the dataset, for messages.
 
@@ -69,16 +74,17 @@ def positive_labels(labels: Floats, rule: str | None, title: str, name: str) -> 
     if not len(values):
         raise InputError(f"{title}: {name} has no pairs")
     if positive.all() or not positive.any():
+        only_class = "yes" if positive.any() else "no"
+        hint = "; of two labels the higher is yes without `positive`" if len(values) == 2 else ""
         raise InputError(
-            f"{title}: {rule} makes all pairs of {name} {'yes' if positive.any() else 'no'} "
-            f"(labels {_exact_text(values[0])} to {_exact_text(values[-1])}); a threshold needs both classes"
-            + ("; of two labels the higher is yes without `positive`" if len(values) == 2 else "")
+            f"{title}: {rule} makes all pairs of {name} {only_class} (labels {_exact_text(values[0])} to "
+            f"{_exact_text(values[-1])}); a threshold needs both classes{hint}"
         )
     return rule.replace(" ", ""), positive
 
 
 def _rule_of_two_values(values: Floats, title: str, name: str) -> str:
-    """Return the rule that calls the higher of two labels yes; raise InputError unless there are two labels."""
+    """Return the rule by which the higher of two labels is positive; raise InputError unless there are two labels."""
     if len(values) != 2:
         example = f"`positive='label>={_exact_text(values[-1])}'`" if len(values) else "`positive`"
         raise InputError(
@@ -99,8 +105,8 @@ class DatasetThresholds:
     Attributes:
         dataset: the name of the tested dataset.
         title: the name of the dataset in tables.
-        rule: the rule for yes, such as ``label>=2``.
-        way: how the pairs were split into tuned and tested ones, in a few words.
+        rule: the rule for the positive class, such as ``label>=2``.
+        split_description: how the pairs were split into tuned and tested ones, in a few words.
         unit: the unit of resampling, ``pairs`` or ``groups``.
         chosen_apart: whether thresholds were tuned on other pairs of the tested dataset.
         decisions: the decisions by metric, in the order of the run.
@@ -113,7 +119,7 @@ class DatasetThresholds:
     dataset: str
     title: str
     rule: str
-    way: str
+    split_description: str
     unit: str
     chosen_apart: bool
     decisions: dict[str, Decision]
@@ -139,16 +145,20 @@ def find_thresholds(run: RunFolder, settings: ThresholdSettings) -> list[Dataset
         raise InputError(f"`tune` and `test` are both {settings.test}; take `folds`, or say `same_pairs`")
     datasets = {data.name: data for data in read_datasets(run)}
 
-    def find(name: str, setting: str) -> ScoredDataset:
+    def dataset_named(name: str, setting: str) -> ScoredDataset:
+        """Return a dataset of the run; raise InputError with the name of the setting if there is none."""
         if name not in datasets:
             raise InputError(unknown_name(f"`{setting}`: {run.title} has no dataset", name, datasets))
         return datasets[name]
 
-    return [_thresholds_of_dataset(find(settings.tune, "tune"), find(settings.test, "test"), settings)]
+    tune, test = dataset_named(settings.tune, "tune"), dataset_named(settings.test, "test")
+    return [_thresholds_of_dataset(tune, test, settings)]
 
 
 def _thresholds_of_dataset(tune: ScoredDataset, test: ScoredDataset, settings: ThresholdSettings) -> DatasetThresholds:
     """Return thresholds that are tuned on one dataset and tested on another, or on other parts of the same one.
+
+    Metrics without a threshold are left out with a note, unless the settings name them.
 
     Args:
         tune: the dataset to tune on.
@@ -159,20 +169,22 @@ def _thresholds_of_dataset(tune: ScoredDataset, test: ScoredDataset, settings: T
         InputError: no metric has a threshold, or a metric that the settings name has none; or the two datasets share
             pairs or groups.
     """
-    rule, _ = read_positive(tune, settings.positive)
+    rule, _ = positive_labels_of(tune, settings.positive)
     if test is not tune:
-        read_positive(test, rule)
+        positive_labels_of(test, rule)
         _check_disjoint(tune, test, settings.group_by)
-    notes = _shared_texts(test, settings.split_by)
+    notes = _shared_text_notes(test, settings.split_by)
     decisions: dict[str, Decision] = {}
     each: dict[str, list[ValueAgreement]] = {}
     failures: list[InputError] = []
-    way = ""
+    split_description = ""
     for metric in test.find_metrics(list(settings.metrics)):
         try:
             if metric not in tune.scores:
                 raise InputError(unknown_name(f"{tune.run.title}: {tune.name} has no scores of", metric, tune.scores))
-            decisions[metric], way, unscored, of_values = _decide_by_metric(metric, tune, test, rule, settings)
+            decisions[metric], split_description, unscored, agreements = _decide_by_metric(
+                metric, tune, test, rule, settings
+            )
         except InputError as error:
             # a metric that the user named must work; without names, metrics that fail are left out with a note
             if settings.metrics:
@@ -180,20 +192,20 @@ def _thresholds_of_dataset(tune: ScoredDataset, test: ScoredDataset, settings: T
             failures.append(error)
             notes.append(f"{metric} left out: {error}")
             continue
-        if of_values:
-            each[metric] = of_values
+        if agreements:
+            each[metric] = agreements
         if unscored:
             notes.append(f"{metric}: {unscored:,} pairs have no score and are left out")
     if not decisions:
         raise _no_threshold_error(test, failures, notes)
-    units, unit = _resampled_units(test, settings.group_by)
-    if settings.resamples and units < MIN_UNITS:
-        notes.append(f"no interval below {MIN_UNITS} {unit}; there are {units}")
+    unit_count, unit = _resampled_units(test, settings.group_by)
+    if settings.resamples and unit_count < MIN_UNITS:
+        notes.append(f"no interval below {MIN_UNITS} {unit}; there are {unit_count}")
     return DatasetThresholds(
         dataset=test.name,
         title=test.title,
         rule=rule,
-        way=way,
+        split_description=split_description,
         unit=unit,
         chosen_apart=test is tune and not settings.same_pairs,
         decisions=decisions,
@@ -205,7 +217,7 @@ def _thresholds_of_dataset(tune: ScoredDataset, test: ScoredDataset, settings: T
 
 
 def _no_threshold_error(data: ScoredDataset, failures: Sequence[InputError], notes: Sequence[str]) -> InputError:
-    """Return the error for a dataset without thresholds; if all metrics failed for the same reason, their own error."""
+    """Return the error for a dataset without thresholds: that of the metrics if all failed alike, else a summary."""
     if len({str(error) for error in failures}) == 1:
         return failures[0]
     reasons = "; ".join(notes) or "none there"
@@ -236,12 +248,12 @@ def _decide_by_metric(
         unscored += len(tune) - len(scored_tune)
     tune, test = scored_tune, scored_test
     groups = group_codes(test, settings.group_by)
-    repeats, way = _parts_of_repeats(tune, test, groups, settings)
+    repeats, split_description = _parts_of_repeats(tune, test, groups, settings)
     declared = test.metrics[metric].declared
-    tested = test.oriented(metric), read_positive(test, rule)[1]
+    tested = test.oriented_scores(metric), positive_labels_of(test, rule)[1]
     tuned, tuned_groups = tested, groups
     if tune is not test:
-        tuned = tune.oriented(metric), read_positive(tune, rule)[1]
+        tuned = tune.oriented_scores(metric), positive_labels_of(tune, rule)[1]
         tuned_groups = group_codes(tune, settings.group_by)
     objective = settings.objective
     if settings.at is not None:
@@ -260,21 +272,23 @@ def _decide_by_metric(
         seed=seed,
         groups=tested_groups,
         tuned_groups=tuned_groups,
-        probabilities=declared.higher_is_better and (declared.low, declared.high) == (0.0, 1.0),
+        are_probabilities=declared.higher_is_better and (declared.low, declared.high) == (0.0, 1.0),
     )
     each = []
     if settings.each is not None:
-        each = agreement_of_each(test, settings.each, decision, tested, tested_groups, objective, settings, seed)
-    return decision, way, unscored, each
+        each = agreement_by_value(test, settings.each, decision, tested, tested_groups, objective, settings, seed)
+    return decision, split_description, unscored, each
 
 
-def out_of_fold(data: ScoredDataset, metric: str, rule: str, settings: ThresholdSettings) -> tuple[Floats, str]:
-    """Return the threshold that was learned without each pair, and in words how the pairs were split.
+def out_of_fold_thresholds(
+    data: ScoredDataset, metric: str, rule: str, settings: ThresholdSettings
+) -> tuple[Floats, str]:
+    """Return for each pair a threshold that was learned without it, and in words how the pairs were split.
 
     Args:
         data: n pairs.
         metric: a metric that has scores in the data.
-        rule: the rule for yes, as :func:`read_positive` returns it.
+        rule: the rule for the positive class, such as ``label>=2``.
         settings: how pairs are split and what thresholds are chosen by; only the first repeat is used.
 
     Returns:
@@ -285,13 +299,13 @@ def out_of_fold(data: ScoredDataset, metric: str, rule: str, settings: Threshold
     """
     rows = np.flatnonzero(np.isfinite(data.scores[metric]))
     scored = data.take(rows)
-    repeats, way = _parts_of_repeats(scored, scored, group_codes(scored, settings.group_by), settings)
-    pairs = scored.oriented(metric), read_positive(scored, rule)[1]
+    repeats, split_description = _parts_of_repeats(scored, scored, group_codes(scored, settings.group_by), settings)
+    pairs = scored.oriented_scores(metric), positive_labels_of(scored, rule)[1]
     learned = tune_and_decide(f"{data.name}, {metric}", pairs, pairs, repeats[:1], settings.objective)
     thresholds = np.full(len(data), np.nan)
     for part, threshold in zip(repeats[0], learned.thresholds[0], strict=True):
         thresholds[rows[part.test]] = threshold
-    return thresholds, way
+    return thresholds, split_description
 
 
 def _pairs_with_score(data: ScoredDataset, metric: str) -> ScoredDataset:
@@ -305,7 +319,8 @@ def _parts_of_repeats(
 ) -> tuple[Sequence[Sequence[ThresholdPart]], str]:
     """Return the parts of each repeat, and in words how the pairs were split.
 
-    The first of these that applies: another dataset to tune on, the same pairs, the values of a column, folds.
+    The pairs are split by the first of these that applies: another dataset to tune on, the same pairs, the values of a
+    column, folds.
     """
     n = len(test)
     if tune is not test:
@@ -314,53 +329,57 @@ def _parts_of_repeats(
         )
         return [[part]], f"threshold from {tune.title} ({len(tune):,} pairs)"
     if settings.same_pairs:
-        return [[one_part(n)]], "threshold from the same pairs: its values are too good"
+        return [[same_pairs_part(n)]], "threshold from the same pairs: its values are too good"
     if settings.split_by is not None:
-        parts = parts_by_value(test, settings.split_by, groups, same_pairs(test))
+        parts = parts_by_value(test, settings.split_by, groups, pair_codes(test))
         return [parts], f"each of {len(parts)} values of {settings.split_by} tested with the threshold of the others"
-    return _fold_parts(test, groups, settings)
+    return _cross_validation_parts(test, groups, settings)
 
 
-def _fold_parts(
+def _cross_validation_parts(
     test: ScoredDataset, groups: Rows | None, settings: ThresholdSettings
 ) -> tuple[Sequence[Sequence[ThresholdPart]], str]:
     """Return the folds of each repeat, and in words what they consist of; duplicates and groups are never split."""
     k = FOLDS if settings.folds is None else settings.folds
-    codes = same_pairs(test)
-    units = "pairs"
+    codes = pair_codes(test)
+    unit_text = "pairs"
     if groups is not None:
         codes = join_codes(groups, codes)
-        units = f"whole groups ({settings.group_by or test.facts.group})"
+        unit_text = f"whole groups ({settings.group_by or test.facts.group})"
         joined, separate = len(np.unique(codes)), len(np.unique(groups))
         if joined < separate:
-            units += f", {separate:,} groups joined to {joined:,} where they share texts"
-    again = f", dealt {settings.repeats} times" if settings.repeats > 1 else ""
-    return list(folds(codes, k, settings.repeats, settings.seed)), f"{k} folds of {units}{again}"
+            unit_text += f", {separate:,} groups joined to {joined:,} where they share texts"
+    repeats_text = f", dealt {settings.repeats} times" if settings.repeats > 1 else ""
+    return list(draw_folds(codes, k, settings.repeats, settings.seed)), f"{k} folds of {unit_text}{repeats_text}"
 
 
-def _shared_texts(data: ScoredDataset, column: str | None) -> list[str]:
+def _shared_text_notes(data: ScoredDataset, column: str | None) -> list[str]:
     """Return a note on pairs whose texts occur under several values of a column, as a list; empty if there are none."""
     if column is None or column not in data.table.column_names:
         return []
-    codes, cells = same_pairs(data), map(str, data.table.column(column).to_pylist())
+    codes = pair_codes(data)
+    cells = map(str, data.table.column(column).to_pylist())
     # the code of a pair once for each distinct value that its texts occur under
     codes_by_value = np.asarray([code for code, _ in set(zip(codes, cells, strict=True))], dtype=np.intp)
     shared = int((np.bincount(codes_by_value)[codes] > 1).sum())
+    if not shared:
+        return []
     note = f"the texts of {shared:,} pairs stand under several values of {column}; where they are tested, no pair with "
-    return [f"{note}them is tuned on"] if shared else []
+    return [f"{note}them is tuned on"]
 
 
 def _check_disjoint(tune: ScoredDataset, test: ScoredDataset, group_by: str | None) -> None:
     """Raise InputError if the datasets share a pair (ignoring order, case and punctuation) or a group."""
-    both = len(set(pair_keys(tune)) & set(pair_keys(test)))
-    if both:
+    shared_pairs = len(set(pair_keys(tune)) & set(pair_keys(test)))
+    if shared_pairs:
         raise InputError(
-            f"{tune.run.title}: {both:,} pairs of {test.name} are in {tune.name}, too, where the threshold would be "
-            "found; take another dataset to tune on, or `folds`"
+            f"{tune.run.title}: {shared_pairs:,} pairs of {test.name} are in {tune.name}, too, where the threshold "
+            "would be found; take another dataset to tune on, or `folds`"
         )
-    shared = sorted(group_names(tune, group_by) & group_names(test, group_by))
-    if shared:
+    shared_groups = sorted(group_names(tune, group_by) & group_names(test, group_by))
+    if shared_groups:
         raise InputError(
-            f"{tune.run.title}: {len(shared):,} groups of {test.name} are in {tune.name}, too, such as "
-            f"{shared[0]!r}, and would be on both sides; take another dataset to tune on, or rename groups that differ"
+            f"{tune.run.title}: {len(shared_groups):,} groups of {test.name} are in {tune.name}, too, such as "
+            f"{shared_groups[0]!r}, and would be on both sides; take another dataset to tune on, or rename groups that "
+            "differ"
         )

@@ -11,8 +11,8 @@ from assay.reports.settings import DatasetsOfRun, MetricsOfRun
 from assay.settings import Resampling, Settings, setting
 
 
-def costs_of(cost: str | Mapping[str, float]) -> tuple[float, float]:
-    """Return the costs of a false positive and of a false negative.
+def parse_costs(cost: str | Mapping[str, float]) -> tuple[float, float]:
+    """Return the costs of a false positive and of a false negative, in this order.
 
     Raises:
         InputError: *cost* is not of the form ``fp=5,fn=1``, a cost is negative or infinite, or both costs are 0.
@@ -37,7 +37,7 @@ class Criterion(Settings):
     """Which labels mean yes, and what a threshold is chosen by.
 
     Raises:
-        InputError: two criteria at once, or half of one.
+        InputError: two criteria are set, or a value is out of its range.
     """
 
     positive: str | None = setting(
@@ -64,24 +64,24 @@ class Criterion(Settings):
         if self.recall is not None:
             return f"recall>={self.recall:g}"
         if self.cost is not None:
-            alarm, miss = costs_of(self.cost)
+            alarm, miss = parse_costs(self.cost)
             return f"cost:{alarm:g},{miss:g}"
         return self.measure
 
     def check(self) -> None:
-        """Raise InputError for two criteria at once, or for a value outside its range."""
+        """Raise InputError if two criteria are set, or if a value is out of its range."""
         super().check()
         criteria = {"precision": self.precision, "recall": self.recall, "cost": self.cost}
         given = [f"`{name}`" for name, value in criteria.items() if value is not None]
         if len(given) > 1 or (given and self.measure != OPTIMISED[0]):
-            both = " and ".join([*given, "`measure`"][:2] if len(given) == 1 else given)
-            raise InputError(f"{both}: give one of them, a threshold is chosen by one criterion")
+            conflicting = given if len(given) > 1 else [*given, "`measure`"]
+            raise InputError(f"{' and '.join(conflicting)}: give one of them, a threshold is chosen by one criterion")
         for name in ("precision", "recall"):
             value = criteria[name]
             if isinstance(value, int | float) and not 0 < value <= 1:
                 raise InputError(f"`{name}={value:g}`: must be a share above 0 and at most 1, such as 0.95")
         if self.cost is not None:
-            costs_of(self.cost)
+            parse_costs(self.cost)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,12 +123,13 @@ class ThresholdSettings(MetricsOfRun, DatasetsOfRun, Criterion, Resampling):
         return super().objective if self.at is None else f"at:{self.at!r}"
 
     def check(self) -> None:
-        """Raise InputError for two ways to split the pairs, or for a criterion together with a given threshold."""
+        """Raise InputError if settings contradict each other, such as two ways to split, or are out of their range."""
         super().check()
-        if self.at is not None and (not math.isfinite(self.at) or super().objective != OPTIMISED[0]):
+        if self.at is not None:
             if not math.isfinite(self.at):
                 raise InputError(f"`at={self.at}`: must be a finite number, such as 0.5")
-            raise InputError("`at` gives the threshold: no criterion chooses one")
+            if super().objective != OPTIMISED[0]:
+                raise InputError("`at` gives the threshold: no criterion chooses one")
         if (self.tune is None) != (self.test is None):
             raise InputError("`tune` and `test` belong together: one dataset of the run to find on, one to test on")
         if self.tune is not None and self.datasets:

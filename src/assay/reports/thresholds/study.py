@@ -10,13 +10,19 @@ from numpy.typing import NDArray
 
 from assay.errors import InputError
 from assay.reports.thresholds.calibration import Calibration, IsotonicModel, calibrate, calibrate_fitted
-from assay.reports.thresholds.intervals import Value, measures_of, none_if_nan, values_with_intervals, with_interval
+from assay.reports.thresholds.intervals import (
+    Value,
+    decision_measures,
+    none_if_nan,
+    value_with_interval,
+    values_with_intervals,
+)
 from assay.reports.thresholds.measures import (
     Levels,
     average_precision,
     best_threshold,
     decide,
-    measures_with,
+    measure_functions,
     precision_recall,
     resampled_average_precision,
     roc,
@@ -47,10 +53,10 @@ class Decision:
         roc, precision_recall: the points of the two curves by coordinate.
         calibrated: the calibration of probabilities by isotonic regression on the tuning parts of the first repeat.
         as_probability: the calibration of the scores themselves; None if they cannot be read as probabilities.
-        always, never: every measure if all tested pairs were called yes, and if all were called no.
+        always, never: every measure if all tested pairs were decided positive, and if all were decided negative.
         n: the number of tested pairs.
-        positive: the number of tested pairs that are yes.
-        decided: which tested pairs are called yes, shape (n, repeats).
+        positive: the number of positive pairs among the tested ones.
+        decided: which tested pairs are decided positive, shape (n, repeats).
     """
 
     thresholds: Floats
@@ -77,61 +83,63 @@ def tune_and_test(
     tune: tuple[Floats, NDArray[np.bool_]],
     test: tuple[Floats, NDArray[np.bool_]],
     repeats: Sequence[Sequence[ThresholdPart]],
-    measure: str,
+    objective: str,
     drawing: Resampling,
     *,
     seed: Sequence[int],
     groups: Rows | None,
-    probabilities: bool,
+    are_probabilities: bool,
     tuned_groups: Rows | None = None,
 ) -> Decision:
     """Tune thresholds of one metric, test them, and return the decisions with their quality.
 
     Args:
-        name: the name of metric and dataset in messages.
-        tune: finite scores that rise with similarity of the pairs to tune on, and which pairs are yes, shape (m,) each.
+        name: the names of dataset and metric, for messages.
+        tune: the pairs to tune on: finite scores that rise with similarity, and which pairs are positive, shape (m,)
+            each.
         test: the same of the pairs to test, shape (n,) each; the same object as *tune* to split one dataset.
         repeats: the parts of each repeat; their test rows together contain every pair of *test* once.
-        measure: the objective that thresholds are chosen by.
+        objective: what thresholds are chosen by.
         drawing: how intervals are drawn.
         seed: the seed of the resamples, which the run uses for the dataset.
         groups: codes of tested pairs that are resampled as a whole, shape (n,), or None.
-        probabilities: whether the scores are between 0 and 1, so that they may be read as probabilities.
+        are_probabilities: whether the scores are between 0 and 1, so that they may be read as probabilities.
         tuned_groups: codes of the groups of the pairs to tune on, shape (m,), or None.
 
     Raises:
         InputError: a part to tune on has no pairs, one class only, or one score only.
     """
     scores, positive = test
-    tuned = tune_and_decide(name, tune, test, repeats, measure)
+    tuned = tune_and_decide(name, tune, test, repeats, objective)
     resampler = Resampler(len(scores), drawing.resamples, tuple(seed), groups)
     levels = Levels.from_scores(scores, positive)
-    names = measures_with(measure)
-    # column 0 calls every pair yes, column 1 calls every pair no
+    names = measure_functions(objective)
+    # column 0 decides every pair positive, column 1 every pair negative
     constant = np.array([[True, False]]).repeat(len(scores), axis=0)
-    always, never = measures_of(constant, positive, measure).T
+    always, never = decision_measures(constant, positive, objective).T
     rows = [(part.tune, part.test) for part in repeats[0]]
-    isotonic = IsotonicModel.from_rows(tune[0], scores, rows, same=tune is test)
+    isotonic = IsotonicModel.from_rows(tune[0], scores, rows, has_same_pairs=tune is test)
     # intervals include the choice of the threshold only if thresholds were tuned on parts of the tested pairs
     refitted_repeats = repeats if tune is test else ()
+    as_probability = None
+    if are_probabilities:
+        as_probability = _calibration_of_scores(isotonic, tune[1], positive, drawing.seed, groups)
     return Decision(
         thresholds=tuned.thresholds,
-        deployed=best_threshold(*tune, measure)[0],
+        deployed=best_threshold(*tune, objective)[0],
         tuned=float(np.mean(tuned.values)),
-        tested=values_with_intervals(tuned.decided, test, refitted_repeats, measure, resampler, drawing.confidence),
+        tested=values_with_intervals(tuned.decided, test, refitted_repeats, objective, resampler, drawing.confidence),
         averaged={key: none_if_nan(row.mean()) for key, row in zip(names, tuned.means, strict=True)},
         spread={
             key: none_if_nan(row.std(ddof=1)) if len(repeats) > 1 else None
             for key, row in zip(names, tuned.means, strict=True)
         },
         auc=area_under_roc(scores, positive, drawing, seed, groups),
-        average_precision=_average_precision(scores, positive, levels, resampler, drawing.confidence),
+        average_precision=_average_precision_value(scores, positive, levels, resampler, drawing.confidence),
         roc=roc(levels),
         precision_recall=precision_recall(levels),
         calibrated=calibrate_fitted(isotonic, tune[1], positive, drawing.seed, tuned_groups, groups),
-        as_probability=_calibration_of_scores(isotonic, tune[1], positive, drawing.seed, groups)
-        if probabilities
-        else None,
+        as_probability=as_probability,
         always={name: none_if_nan(value) for name, value in zip(names, always, strict=True)},
         never={name: none_if_nan(value) for name, value in zip(names, never, strict=True)},
         n=len(scores),
@@ -147,7 +155,7 @@ class TunedParts:
     Attributes:
         thresholds: the threshold of each part in each repeat, shape (repeats, parts).
         values: the objective of each threshold on the pairs that it was tuned on, repeats * parts of them.
-        decided: which pairs are called yes, shape (n, repeats).
+        decided: which pairs are decided positive, shape (n, repeats).
         means: every measure as a mean over the parts, shape (measures, repeats).
     """
 
@@ -162,11 +170,17 @@ def tune_and_decide(
     tune: tuple[Floats, NDArray[np.bool_]],
     test: tuple[Floats, NDArray[np.bool_]],
     repeats: Sequence[Sequence[ThresholdPart]],
-    measure: str,
+    objective: str,
 ) -> TunedParts:
     """Tune one threshold per part, and decide the tested pairs of each part by its threshold.
 
-    The arguments are those of :func:`tune_and_test`.
+    Args:
+        name: the names of dataset and metric, for messages.
+        tune: the pairs to tune on: finite scores that rise with similarity, and which pairs are positive, shape (m,)
+            each.
+        test: the same of the pairs to test, shape (n,) each.
+        repeats: the parts of each repeat; their test rows together contain every pair of *test* once.
+        objective: what thresholds are chosen by.
 
     Raises:
         InputError: a part to tune on has no pairs, one class only, or one score only.
@@ -179,22 +193,25 @@ def tune_and_decide(
         measures_of_parts = []
         for column, part in enumerate(parts):
             tuned_scores, tuned_positive = tune[0][part.tune], tune[1][part.tune]
-            _check_tuning(f"{name}, {part.name}", tuned_scores, tuned_positive, part.remedy)
-            threshold, value = best_threshold(tuned_scores, tuned_positive, measure)
+            _check_tunable(f"{name}, {part.name}", tuned_scores, tuned_positive, part.remedy)
+            threshold, value = best_threshold(tuned_scores, tuned_positive, objective)
             thresholds[repeat, column] = threshold
             values.append(value)
             decided[part.test, repeat] = decide(scores[part.test], threshold)
-            measures_of_parts.append(measures_of(decided[part.test, repeat : repeat + 1], positive[part.test], measure))
+            measures_of_parts.append(
+                decision_measures(decided[part.test, repeat : repeat + 1], positive[part.test], objective)
+            )
         means.append(np.mean(measures_of_parts, axis=0)[:, 0])
     return TunedParts(thresholds, values, decided, np.stack(means, axis=1))
 
 
-def _check_tuning(where: str, scores: Floats, positive: NDArray[np.bool_], remedy: str) -> None:
+def _check_tunable(where: str, scores: Floats, positive: NDArray[np.bool_], remedy: str) -> None:
     """Raise InputError if no threshold can be tuned: no pairs, one class only, or one score only."""
     if not len(positive):
         raise InputError(f"{where}: no pair is left to tune on; {remedy}")
     if positive.all() or not positive.any():
-        raise InputError(f"{where}: the pairs to tune on are all {'yes' if positive.any() else 'no'}; {remedy}")
+        only_class = "yes" if positive.any() else "no"
+        raise InputError(f"{where}: the pairs to tune on are all {only_class}; {remedy}")
     if np.ptp(scores) == 0:
         raise InputError(f"{where}: all pairs to tune on have the score {scores[0]:g}; no threshold tells them apart")
 
@@ -207,8 +224,8 @@ def _calibration_of_scores(
     groups: Rows | None,
 ) -> Calibration:
     """Return the calibration of the scores themselves, with the residuals of the labels from an isotonic regression."""
-    deviations = isotonic.deviations(tuned_positive, positive)
-    return calibrate(isotonic.tested_scores, positive, seed, groups, deviations)
+    residuals = isotonic.residuals(tuned_positive, positive)
+    return calibrate(isotonic.tested_scores, positive, seed, groups, residuals)
 
 
 def area_under_roc(
@@ -227,8 +244,9 @@ def area_under_roc(
     return Value(estimate.value, estimate.low, estimate.high)
 
 
-def _average_precision(
+def _average_precision_value(
     scores: Floats, positive: NDArray[np.bool_], levels: Levels, resampler: Resampler, confidence: float
 ) -> Value:
+    """Return the area under the precision-recall curve with its interval; *levels* are those of the scores."""
     resampled = resampled_average_precision(scores, positive, resampler.blocks()) if resampler.resamples else None
-    return with_interval(average_precision(levels), resampled, resampler.units, confidence)
+    return value_with_interval(average_precision(levels), resampled, resampler.units, confidence)

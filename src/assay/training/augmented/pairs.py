@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from assay.datasets.columns import SourceTable
 from assay.datasets.files import read_table_file
-from assay.errors import InputError, MissingExtraError, suggest
+from assay.errors import InputError, MissingExtraError, suggestion_for
 from assay.training.data import HELD_OUT_SHARE, pair_key, text_key
 
 # Entities, read from a file; entities that share a name or an alias form a family.
@@ -27,14 +27,14 @@ MAX_ALIASES = 3
 
 @dataclass(frozen=True)
 class Entity:
-    """An entity: its name and its aliases, each once."""
+    """An entity: its name and its distinct aliases."""
 
     name: str
     aliases: tuple[str, ...] = ()
 
     @property
     def forms(self) -> tuple[str, ...]:
-        """The name, then the aliases."""
+        """The texts that name the entity: its name, then its aliases."""
         return (self.name, *self.aliases)
 
 
@@ -43,57 +43,61 @@ class Entities:
     """The entities of a file.
 
     Attributes:
-        all: in the order of the file.
-        with_too_many: number of entities that had more than :data:`MAX_ALIASES` aliases.
-        aliases_dropped: number of the aliases of these, which are left out.
-        digest: SHA-256 (hex) of names and aliases.
+        items: the entities, in the order of the file.
+        with_too_many: the number of entities that had more than :data:`MAX_ALIASES` aliases.
+        aliases_dropped: the number of the aliases of these entities, all of which were left out.
     """
 
-    all: tuple[Entity, ...]
+    items: tuple[Entity, ...]
     with_too_many: int
     aliases_dropped: int
 
     def __len__(self) -> int:
-        return len(self.all)
+        return len(self.items)
 
     @property
     def digest(self) -> str:
         """SHA-256 (hex) of all names and aliases, in order."""
-        return hashlib.sha256(json.dumps([entity.forms for entity in self.all]).encode()).hexdigest()
+        return hashlib.sha256(json.dumps([entity.forms for entity in self.items]).encode()).hexdigest()
 
 
 def read_entities(path: str | Path) -> Entities:
     """Return the entities of a CSV, TSV, JSONL or Parquet file with a column ``name`` and optionally ``aliases``.
 
     A cell of aliases is a list, a JSON list as text, or texts with ``|`` between them. An alias that equals the name
-    or an earlier alias is dropped.
+    or an earlier alias is dropped, and so are all aliases of an entity with more than :data:`MAX_ALIASES`.
 
     Raises:
-        InputError: there is no column ``name``, a row has no name, or a cell of aliases cannot be read; with the row.
+        InputError: there is no column ``name``, a row has no name, or a cell of aliases cannot be parsed; the message
+            names the row.
     """
     source = read_table_file(path)
     columns = source.table.column_names
     if "name" not in columns:
         raise InputError(
-            f"{source.name}: has no column 'name'.{suggest('name', columns)} It has {', '.join(columns)}; a file of "
-            "entities has the columns name and aliases"
+            f"{source.name}: has no column 'name'.{suggestion_for('name', columns)} It has {', '.join(columns)}; "
+            "a file of entities has the columns name and aliases"
         )
     names = source.table.column("name").to_pylist()
     cells = source.table.column("aliases").to_pylist() if "aliases" in columns else [None] * len(names)
-    entities, too_many, dropped = [], 0, 0
-    for row, (name, cell) in enumerate(zip(names, cells, strict=True)):
-        text = "" if name is None else " ".join(str(name).split())
-        if not text:
-            raise InputError(f"{source.where(row)}, column name: there is no name")
-        aliases = tuple(alias for alias in dict.fromkeys(_read_aliases(cell, source, row)) if alias != text)
+    entities = []
+    with_too_many = aliases_dropped = 0
+    for row, (name_cell, aliases_cell) in enumerate(zip(names, cells, strict=True)):
+        name = "" if name_cell is None else " ".join(str(name_cell).split())
+        if not name:
+            raise InputError(f"{source.location(row)}, column name: there is no name")
+        distinct_aliases = dict.fromkeys(_parse_aliases(aliases_cell, source, row))
+        aliases = tuple(alias for alias in distinct_aliases if alias != name)
         if len(aliases) > MAX_ALIASES:
-            too_many, dropped, aliases = too_many + 1, dropped + len(aliases), ()
-        entities.append(Entity(text, aliases))
-    return Entities(tuple(entities), too_many, dropped)
+            with_too_many += 1
+            aliases_dropped += len(aliases)
+            aliases = ()
+        entities.append(Entity(name, aliases))
+    return Entities(tuple(entities), with_too_many, aliases_dropped)
 
 
-def _read_aliases(cell: Any, source: SourceTable, row: int) -> list[str]:
-    """Return the aliases of a cell, whitespace normalised and empty ones left out; none for an empty cell.
+def _parse_aliases(cell: Any, source: SourceTable, row: int) -> list[str]:
+    """Return the aliases in a cell, with normalised whitespace and without empty ones; none for an empty cell.
 
     Raises:
         InputError: the cell is neither text nor a list of texts, or broken JSON.
@@ -102,25 +106,27 @@ def _read_aliases(cell: Any, source: SourceTable, row: int) -> list[str]:
         try:
             cell = json.loads(cell)
         except (ValueError, RecursionError) as error:
-            raise InputError(f"{source.where(row)}, column aliases: is not a JSON list ({error})") from None
+            raise InputError(f"{source.location(row)}, column aliases: is not a JSON list ({error})") from None
     elif isinstance(cell, list) and len(cell) == 1 and isinstance(cell[0], str):
-        cell = cell[0]  # in a column that also has lists, the reader turns a plain text into a list of one
+        cell = cell[0]  # a plain text, which the reader turns into a list if other cells of the column are lists
     if cell is None:
         return []
     parts = cell.split("|") if isinstance(cell, str) else cell
     if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
-        raise InputError(f"{source.where(row)}, column aliases: must be texts with | between them, or a list of texts")
+        raise InputError(
+            f"{source.location(row)}, column aliases: must be texts with | between them, or a list of texts"
+        )
     return [text for part in parts if (text := " ".join(part.split()))]
 
 
-def number_families(entities: Sequence[Entity]) -> NDArray[np.int64]:
-    """Return the number of each entity's family: entities that share a name or alias, directly or through others.
+def family_numbers(entities: Sequence[Entity]) -> NDArray[np.int64]:
+    """Return the family number of each entity; a family shares names or aliases, directly or through other entities.
 
     Names are compared regardless of case and punctuation, see :func:`~assay.lexicon.texts.text_key`. Entities of one
     family may be the same thing, so they are neither paired at random nor split between train, dev and test.
 
     Returns:
-        Family numbers from 0 on, shape (n,).
+        Family numbers from 0 on, int64, shape (n,).
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -131,7 +137,7 @@ def number_families(entities: Sequence[Entity]) -> NDArray[np.int64]:
         for form in entity.forms:
             edges.append((row, number_of_key.setdefault(text_key(form), len(number_of_key))))
     rows, keys = np.array(edges, dtype=np.int64).reshape(-1, 2).T
-    # a graph of entities and, numbered after them, their ways of being written: its components are the families
+    # The graph links entities to the keys of their forms, numbered after the entities; its components are the families.
     size = len(entities) + len(number_of_key)
     graph = coo_array((np.ones(len(rows), dtype=np.int8), (rows, len(entities) + keys)), shape=(size, size))
     components = connected_components(graph, directed=False)[1][: len(entities)]
@@ -161,20 +167,20 @@ class Pair:
     label: float | None
 
 
-def split_families(family: NDArray[np.int64], dice: np.random.Generator) -> list[str]:
+def draw_splits(families: NDArray[np.int64], rng: np.random.Generator) -> list[str]:
     """Return the split of each of n items: a tenth of the families is drawn for dev, a tenth for test.
 
     Args:
-        family: number of each item's family, from 0 on, shape (n,).
-        dice: the generator that draws.
+        families: the number of each item's family, from 0 on, shape (n,).
+        rng: the generator that draws.
     """
-    number = int(family.max()) + 1 if len(family) else 0
-    order = dice.permutation(number)
-    share = int(HELD_OUT_SHARE * number)
-    split_of_family = np.full(number, SPLITS.index("train"))
-    split_of_family[order[:share]] = SPLITS.index("dev")
-    split_of_family[order[share : 2 * share]] = SPLITS.index("test")
-    return [SPLITS[split] for split in split_of_family[family]]
+    family_count = int(families.max()) + 1 if len(families) else 0
+    order = rng.permutation(family_count)
+    held_out_count = int(HELD_OUT_SHARE * family_count)
+    split_of_family = np.full(family_count, SPLITS.index("train"))
+    split_of_family[order[:held_out_count]] = SPLITS.index("dev")
+    split_of_family[order[held_out_count : 2 * held_out_count]] = SPLITS.index("test")
+    return [SPLITS[split] for split in split_of_family[families]]
 
 
 def pair_entities(entities: Sequence[Entity], times: int, seed: int) -> tuple[list[Pair], int]:
@@ -183,16 +189,16 @@ def pair_entities(entities: Sequence[Entity], times: int, seed: int) -> tuple[li
     Every entity gives an alias pair with each of its aliases. For random pairs, the entities of a split are shuffled
     into a ring, and each is paired with the *times* entities that follow it, so that all are drawn equally often
     (Mustafazade and Ebbinghaus 2022, section 3.2: a shuffled list, paired). Each text is drawn from the name and
-    aliases of its entity. Skipped are pairs of one family, and those that a split has already.
+    aliases of its entity. A pair is skipped if both entities are of one family, or if its split already has it.
 
     Args:
         entities: the n entities.
-        times: random pairs for each entity.
-        seed: of the splits and of all that is drawn.
+        times: the number of random pairs for each entity.
+        seed: the seed of the splits and of all other draws.
     """
-    dice = np.random.default_rng([seed, 0])
-    family = number_families(entities)
-    split_of_entity = split_families(family, dice)
+    rng = np.random.default_rng([seed, 0])
+    families = family_numbers(entities)
+    split_of_entity = draw_splits(families, rng)
     pairs = []
     for entity, split in zip(entities, split_of_entity, strict=True):
         pairs += [Pair(entity.name, alias, split, "alias", 1.0) for alias in entity.aliases]
@@ -200,10 +206,10 @@ def pair_entities(entities: Sequence[Entity], times: int, seed: int) -> tuple[li
     for split in SPLITS:
         rows = [row for row, entity_split in enumerate(split_of_entity) if entity_split == split]
         seen: set[tuple[str, str]] = set()
-        for first, second in _ring_neighbours(rows, times, dice):
-            reference, candidate = _draw_form(entities[first], dice), _draw_form(entities[second], dice)
+        for first, second in _ring_neighbours(rows, times, rng):
+            reference, candidate = _draw_form(entities[first], rng), _draw_form(entities[second], rng)
             key = pair_key(reference, candidate)
-            if family[first] == family[second] or key in seen:
+            if families[first] == families[second] or key in seen:
                 skipped += 1
                 continue
             seen.add(key)
@@ -211,36 +217,36 @@ def pair_entities(entities: Sequence[Entity], times: int, seed: int) -> tuple[li
     return pairs, skipped
 
 
-def _ring_neighbours(rows: Sequence[int], times: int, dice: np.random.Generator) -> list[tuple[int, int]]:
-    """Return each row with the *times* rows that follow it in a shuffled ring of all; first all next neighbours."""
-    ring = dice.permutation(np.array(rows, dtype=np.int64))
+def _ring_neighbours(rows: Sequence[int], times: int, rng: np.random.Generator) -> list[tuple[int, int]]:
+    """Return each row with the *times* rows that follow it in a shuffled ring of all rows, the nearest ones first."""
+    ring = rng.permutation(np.array(rows, dtype=np.int64))
     neighbours: list[tuple[int, int]] = []
     for shift in range(1, times + 1):
         neighbours += zip(ring.tolist(), np.roll(ring, -shift).tolist(), strict=True)
     return neighbours
 
 
-def _draw_form(entity: Entity, dice: np.random.Generator) -> str:
+def _draw_form(entity: Entity, rng: np.random.Generator) -> str:
     """Return the name or an alias of an entity, each equally likely."""
-    return entity.forms[dice.integers(len(entity.forms))]
+    return entity.forms[rng.integers(len(entity.forms))]
 
 
 # Pairs of a number in digits and a number in words, in several languages.
 
 #: What num2words raises for a number that one of its languages cannot express; not all check their input.
-_UNSUPPORTED_NUMBER = (ArithmeticError, AttributeError, LookupError, NotImplementedError, TypeError, ValueError)
+_UNSUPPORTED_NUMBER_ERRORS = (ArithmeticError, AttributeError, LookupError, NotImplementedError, TypeError, ValueError)
 
 
 def numbers_in_words(numbers: Sequence[int], language: str) -> list[str]:
-    """Return whole numbers in words, as the library num2words says them.
+    """Return integers in words, as the library num2words writes them.
 
     Args:
-        numbers: the n numbers.
-        language: its code, such as ``de``.
+        numbers: the n integers.
+        language: the code of the language, such as ``de``.
 
     Raises:
         MissingExtraError: num2words is not installed.
-        InputError: it does not know the language, or not such a number in it.
+        InputError: num2words does not support the language, or one of the numbers in it.
     """
     try:
         from num2words import CONVERTER_CLASSES, num2words
@@ -248,14 +254,14 @@ def numbers_in_words(numbers: Sequence[int], language: str) -> list[str]:
         raise MissingExtraError("num2words", "train") from None
     if language not in CONVERTER_CLASSES:
         raise InputError(
-            f"`numbers={language}`: num2words has no such language.{suggest(language, CONVERTER_CLASSES)} "
+            f"`numbers={language}`: num2words has no such language.{suggestion_for(language, CONVERTER_CLASSES)} "
             f"It has {', '.join(sorted(CONVERTER_CLASSES))}."
         )
     words = []
     for number in numbers:
         try:
             words.append(str(num2words(number, lang=language)))
-        except _UNSUPPORTED_NUMBER as error:
+        except _UNSUPPORTED_NUMBER_ERRORS as error:
             reason = " ".join(f"{type(error).__name__}: {error}".split())
             raise InputError(
                 f"`number_range`: num2words cannot say {number} in {language} ({reason}); give a range without it, or "
@@ -269,13 +275,13 @@ _TEENS, _TENS = range(13, 20), range(30, 100, 10)
 
 
 def confusable_numbers(number: int) -> set[int]:
-    """Return the numbers that are easily mistaken for a number, without the number itself.
+    """Return the integers that are easily mistaken for a number, without the number itself.
 
     They are its two neighbours, ten times and a tenth of it, its digits in reverse, and the ten for a teen (forty for
     fourteen) or the teen for a ten.
 
     Example:
-        >>> sorted(near_numbers(14))
+        >>> sorted(confusable_numbers(14))
         [13, 15, 40, 41, 140]
     """
     near = {number - 1, number + 1, 10 * number}
@@ -292,34 +298,35 @@ def confusable_numbers(number: int) -> set[int]:
 
 
 def number_pairs(languages: Sequence[str], low: int, high: int, seed: int) -> list[Pair]:
-    """Return pairs of digits and words for every whole number of a range, in every language.
+    """Return pairs of digits and words for every integer of a range, in every language.
 
     A number has one pair with its own word (label 1), and two with words of other numbers (label 0): one of
-    :func:`confusable_numbers`, or the nearest in its split if none of them is there, and any other. Both numbers of a
-    pair are in the same split. Which side is in digits is drawn.
+    :func:`confusable_numbers`, or the nearest in its split if none of them is there, and any other. A pair is left out
+    if both numbers have the same word. Both numbers of a pair are in the same split. Which side is in digits is drawn.
 
     Args:
-        languages: their codes.
+        languages: the codes of the languages.
         low, high: the range, both ends included; at least 20 numbers, so that each split has some.
-        seed: of the splits and of all that is drawn.
+        seed: the seed of the splits and of all other draws.
 
     Raises:
         MissingExtraError, InputError: see :func:`numbers_in_words`.
     """
     numbers = np.arange(low, high + 1)
-    dice = np.random.default_rng([seed, 1])
-    split_of_number = np.array(split_families(np.arange(len(numbers)), dice))
+    rng = np.random.default_rng([seed, 1])
+    split_of_number = np.array(draw_splits(np.arange(len(numbers)), rng))
     pairs = []
     for language in languages:
         words = numbers_in_words(numbers.tolist(), language)
         for split in np.unique(split_of_number).tolist():
             indices = np.flatnonzero(split_of_number == split)
             for index in indices.tolist():
-                for other in (index, *_other_indices(numbers, indices, index, dice)):
+                for other in (index, *_other_indices(numbers, indices, index, rng)):
                     if other != index and words[other] == words[index]:
                         continue  # some languages have one word for two numbers
                     texts = (str(numbers[index]), words[other])
-                    reference, candidate = texts if dice.integers(2) else texts[::-1]
+                    is_digits_first = rng.integers(2) == 1
+                    reference, candidate = texts if is_digits_first else texts[::-1]
                     pairs.append(Pair(reference, candidate, split, "number", float(other == index)))
     return pairs
 
@@ -328,20 +335,23 @@ def _other_indices(
     numbers: np.ndarray[tuple[int], np.dtype[np.int64]],
     indices: np.ndarray[tuple[int], np.dtype[np.int64]],
     index: int,
-    dice: np.random.Generator,
+    rng: np.random.Generator,
 ) -> tuple[int, int]:
-    """Return the indices of a number near that of *index* and of any further number, both drawn from *indices*.
+    """Return the indices of two other numbers of the split: of one confusable with the number at *index*, and of any.
+
+    Without a confusable number in the split, the nearest number takes its place.
 
     Args:
-        numbers: all of the range, ascending.
-        indices: into *numbers*, of those in the same split; at least three.
+        numbers: all numbers of the range, ascending.
+        indices: the indices in *numbers* of the numbers in the split; at least three.
         index: one of *indices*.
-        dice: the generator that draws.
+        rng: the generator that draws.
     """
     rest = indices[indices != index]
-    near = np.flatnonzero(np.isin(numbers[rest], list(confusable_numbers(int(numbers[index])))))
-    if len(near) == 0:
-        near = np.array([np.abs(rest - index).argmin()])
-    near_index = int(rest[dice.choice(near)])
-    further = rest[rest != near_index]
-    return near_index, int(dice.choice(further))
+    is_confusable = np.isin(numbers[rest], list(confusable_numbers(int(numbers[index]))))
+    positions = np.flatnonzero(is_confusable)
+    if len(positions) == 0:
+        positions = np.array([np.abs(rest - index).argmin()])
+    confusable_index = int(rest[rng.choice(positions)])
+    further = rest[rest != confusable_index]
+    return confusable_index, int(rng.choice(further))

@@ -35,7 +35,10 @@ class Labeller:
     """A cross-encoder that says how similar two texts are.
 
     Args:
-        model: what may stand after ``cross-encoder:``, options included.
+        model: the model as it is named after ``cross-encoder:``, with its options.
+
+    Attributes:
+        signature: the identity of the metric, which changes whenever the labels may change.
 
     Raises:
         InputError, UnavailableError, MissingExtraError: the model does not exist or is unavailable.
@@ -48,17 +51,21 @@ class Labeller:
         self.signature = self._metric.long_signature()
 
     def labels(self, pairs: Sequence[Pair], progress: Progress) -> NDArray[np.float64]:
-        """Return the scores of n pairs, shape (n,); what was scored before comes from the cache.
+        """Return the scores of n pairs as labels in [0, 1], shape (n,); earlier scores come from the cache.
+
+        Args:
+            pairs: the n pairs.
+            progress: receives each chunk.
 
         Raises:
             InputError: a score is not between 0 and 1, so that it is no label.
         """
         progress.begin("labelling of random pairs", len(pairs))
-        parts = [np.empty(0)]
+        parts = [np.empty(0)]  # np.concatenate needs an array even if there are no pairs
         try:
             for start in range(0, len(pairs), PAIRS_PER_CHUNK):
                 chunk = pairs[start : start + PAIRS_PER_CHUNK]
-                batch = Batch([one.reference for one in chunk], [one.candidate for one in chunk])
+                batch = Batch([pair.reference for pair in chunk], [pair.candidate for pair in chunk])
                 texts = (*batch.references, *batch.candidates)
                 parts.append(cached_scores(self.signature, texts, partial(self._score, batch)))
                 progress.advance(len(chunk))
@@ -67,8 +74,11 @@ class Labeller:
         return np.concatenate(parts)
 
     def _score(self, batch: Batch) -> NDArray[np.float64]:
+        """Return the scores of a batch, shape (n,); raises InputError if one is not between 0 and 1."""
         scores: NDArray[np.float64] = open_session(self._metric.needs()).score([self._metric], batch).values[:, 0]
-        for row in np.flatnonzero(~((scores >= 0) & (scores <= 1)))[:1]:
+        is_label = (scores >= 0) & (scores <= 1)  # False for NaN
+        if not is_label.all():
+            row = int(np.argmin(is_label))
             raise InputError(
                 f"`labeller`: {self._name} gives {scores[row]:.4g} for {batch.references[row]!r} and "
                 f"{batch.candidates[row]!r}; labels lie between 0 and 1: add ,activation=sigmoid to its name, or take "
@@ -82,13 +92,13 @@ def label_pairs(pairs: Sequence[Pair], labeller: Labeller | None, progress: Prog
 
     Args:
         pairs: the n pairs.
-        labeller: a cross-encoder; None where every pair has a label.
+        labeller: the cross-encoder; None if every pair has a label.
         progress: receives each chunk.
 
     Returns:
         Labels in [0, 1], shape (n,).
     """
-    labels = np.array([np.nan if one.label is None else one.label for one in pairs])
+    labels = np.array([np.nan if pair.label is None else pair.label for pair in pairs])
     rows = np.flatnonzero(np.isnan(labels))
     if labeller is not None and len(rows):
         labels[rows] = labeller.labels([pairs[row] for row in rows.tolist()], progress)
@@ -97,8 +107,8 @@ def label_pairs(pairs: Sequence[Pair], labeller: Labeller | None, progress: Prog
 
 # The pairs of an augmented training as sets to learn from, and as a file.
 
-#: The file in a model's folder.
-PAIRS = "pairs.parquet"
+#: The file with the pairs, in a model's folder.
+PAIRS_FILE = "pairs.parquet"
 LICENCE = "made by rule; the licence of the entities holds, where there are any"
 
 
@@ -109,13 +119,13 @@ def sets_of_pairs(
 
     Args:
         pairs: the n pairs.
-        labels: in [0, 1], shape (n,).
-        say: gets a line for everything that is left out.
+        labels: the labels in [0, 1], shape (n,).
+        say: receives a line for everything that is left out.
 
     Raises:
-        InputError: a split has no pairs.
+        InputError: a split has fewer than two pairs.
     """
-    found = {}
+    examples_of_split = {}
     for name in SPLITS:
         rows = [row for row, pair in enumerate(pairs) if pair.split == name]
         if len(rows) < 2:
@@ -123,56 +133,79 @@ def sets_of_pairs(
                 f"{len(rows)} {name} pairs can be made, and 2 are needed; give more entities or numbers: a tenth of "
                 "them is held out for dev and for test each"
             )
-        found[name] = _examples_of_pairs(name, [pairs[row] for row in rows], labels[rows])
-    train, dev, counts = separate_sets(found["train"], found["dev"], found["test"], say)
-    sets = {"train": train, "dev": dev, "test": found["test"]}
-    return sets, {f"{name}_pairs": len(one) for name, one in sets.items()} | counts
+        examples_of_split[name] = _examples_of_pairs(name, [pairs[row] for row in rows], labels[rows])
+    test = examples_of_split["test"]
+    train, dev, counts = separate_sets(examples_of_split["train"], examples_of_split["dev"], test, say)
+    sets = {"train": train, "dev": dev, "test": test}
+    return sets, {f"{name}_pairs": len(examples) for name, examples in sets.items()} | counts
 
 
-def _examples_of_pairs(name: str, pairs: Sequence[Pair], labels: NDArray[np.float64]) -> Examples:
-    texts = tuple(one.reference for one in pairs), tuple(one.candidate for one in pairs)
+def _examples_of_pairs(split: str, pairs: Sequence[Pair], labels: NDArray[np.float64]) -> Examples:
+    """Return the pairs of a split as one dataset that was labelled by machine; each pair is its own group."""
+    references = tuple(pair.reference for pair in pairs)
+    candidates = tuple(pair.candidate for pair in pairs)
     digest = hashlib.sha256(labels.tobytes())
-    for text in (*texts[0], *texts[1]):
+    for text in (*references, *candidates):
         digest.update(hashlib.sha256(text.encode()).digest())
+    source = Source(
+        spec=f"{PAIRS_FILE}:{split}",
+        name="augmented",
+        version="",
+        split=split,
+        language=None,
+        licence=LICENCE,
+        digest=digest.hexdigest(),
+        scale=(0.0, 1.0),
+        kind="machine",
+    )
     rows = np.arange(len(pairs), dtype=np.int64)
-    source = Source(f"{PAIRS}:{name}", "augmented", "", name, None, LICENCE, digest.hexdigest(), (0.0, 1.0), "machine")
-    origins = np.zeros(len(pairs), dtype=np.int64)
-    return Examples(*texts, labels, (), (), origins, rows, (source,), rows + 1)
+    return Examples(
+        references=references,
+        candidates=candidates,
+        labels=labels,
+        reference_graphs=(),
+        candidate_graphs=(),
+        origins=np.zeros(len(pairs), dtype=np.int64),
+        groups=rows,
+        sources=(source,),
+        rows=rows + 1,
+    )
 
 
 def write_pairs(pairs: Sequence[Pair], labels: NDArray[np.float64], made_from: Mapping[str, str], folder: Path) -> None:
-    """Write ``pairs.parquet``: columns ``reference, candidate, label, split, origin``.
+    """Write pairs to ``pairs.parquet``, with the columns ``reference, candidate, label, split, origin``.
 
     Args:
         pairs: the n pairs.
-        labels: theirs, shape (n,).
+        labels: their labels, shape (n,).
         made_from: digests and signatures, kept in the file's metadata.
-        folder: where.
+        folder: the folder of the file.
     """
     columns = {
-        "reference": [one.reference for one in pairs],
-        "candidate": [one.candidate for one in pairs],
+        "reference": [pair.reference for pair in pairs],
+        "candidate": [pair.candidate for pair in pairs],
         "label": labels,
-        "split": [one.split for one in pairs],
-        "origin": [one.origin for one in pairs],
+        "split": [pair.split for pair in pairs],
+        "origin": [pair.origin for pair in pairs],
     }
     table = pa.table(columns).replace_schema_metadata({f"assay.{name}": value for name, value in made_from.items()})
-    pq.write_table(table, folder / PAIRS)
+    pq.write_table(table, folder / PAIRS_FILE)
 
 
 # The whole augmented training: pairs made and labelled, then a bi-encoder trained on them.
 
 
 def train_augmented(settings: AugmentedSettings, *, render: Render, progress: Progress) -> Results:
-    """Make pairs, label them, train a bi-encoder, and write its folder in one step; an interrupted training resumes.
+    """Make pairs, label them, train a bi-encoder on them, and write its folder; an interrupted training resumes.
 
     Args:
-        settings: of the training; the folder has the pairs as ``pairs.parquet``.
+        settings: the settings; the folder of the model also gets the pairs, as ``pairs.parquet``.
         render: returns results as Markdown.
         progress: receives every step.
 
     Returns:
-        As :func:`~assay.training.pairwise.recipe.train_on_pairs`. The labels that it was measured by are not of people.
+        The results as :func:`~assay.training.pairwise.recipe.train_on_pairs` returns them. The test labels were made
+        by machine, so they are no agreement with people.
 
     Raises:
         InputError: a setting or a dataset cannot be used.
@@ -181,25 +214,30 @@ def train_augmented(settings: AugmentedSettings, *, render: Render, progress: Pr
     """
     base = locate(settings.base)
     labeller = None if settings.labeller is None else Labeller(settings.labeller)
-    pairs, made_from, made = _load_pairs(settings, labeller is not None, progress)
+    pairs, made_from, pair_counts = _make_pairs(settings, labeller is not None, progress)
     labels = label_pairs(pairs, labeller, progress)
     if labeller is not None:
         made_from["labeller"] = labeller.signature
     sets, counts = sets_of_pairs(pairs, labels, progress.say)
-    job = replace(
-        job_of(settings.training(), base, sets, made | counts, settings.runtime, progress), original_request=settings
-    )
+    job = job_of(settings.pair_settings(), base, sets, pair_counts | counts, settings.runtime, progress)
+    job = replace(job, original_request=settings)
     with open_work_folder(settings.out, job.plain_request(made_from=made_from)) as work:
         results = make_all_models(job, work, render)
         if not is_follower():
-            write_pairs(pairs, labels, made_from, work.made)
+            write_pairs(pairs, labels, made_from, work.result_folder)
         return results
 
 
-def _load_pairs(
-    settings: AugmentedSettings, random: bool, progress: Progress
+def _make_pairs(
+    settings: AugmentedSettings, has_random_pairs: bool, progress: Progress
 ) -> tuple[list[Pair], dict[str, str], dict[str, int]]:
-    """Return pairs, what they were made from, and counts for the card."""
+    """Return the pairs, the digests and versions of what they were made from, and counts for the card.
+
+    Args:
+        settings: the settings of the training.
+        has_random_pairs: whether to make random pairs of entities, which need a labeller.
+        progress: receives a line on what is left out, and one on the pairs that were made.
+    """
     pairs: list[Pair] = []
     made_from: dict[str, str] = {}
     counts: dict[str, int] = {}
@@ -216,15 +254,16 @@ def _load_pairs(
                 f"{entities.with_too_many:,} entities have more than {MAX_ALIASES} aliases; these "
                 f"{entities.aliases_dropped:,} are left out"
             )
-        found, passed = pair_entities(entities.all, settings.random_pairs if random else 0, settings.seed)
-        pairs += found
-        if passed:
-            counts["random_pairs_passed_over"] = passed
-            progress.say(f"{passed:,} random pairs are passed over: their entities share a name, or they repeat one")
+        times = settings.random_pairs if has_random_pairs else 0
+        entity_pairs, skipped = pair_entities(entities.items, times, settings.seed)
+        pairs += entity_pairs
+        if skipped:
+            counts["random_pairs_passed_over"] = skipped
+            progress.say(f"{skipped:,} random pairs are passed over: their entities share a name, or they repeat one")
     if languages := settings.languages():
-        pairs += number_pairs(languages, *settings.bounds(), settings.seed)
+        pairs += number_pairs(languages, *settings.number_bounds(), settings.seed)
         made_from["num2words"] = version_of("num2words")
     sizes = Counter(pair.origin for pair in pairs)
-    told = ", ".join(f"{sizes[origin]:,} {origin}" for origin in ("random", "alias", "number") if sizes[origin])
-    progress.say(f"pairs made: {told or 'none'}")
+    size_texts = [f"{sizes[origin]:,} {origin}" for origin in ("random", "alias", "number") if sizes[origin]]
+    progress.say(f"pairs made: {', '.join(size_texts) or 'none'}")
     return pairs, made_from, counts | {f"{origin}_pairs": size for origin, size in sizes.items()}

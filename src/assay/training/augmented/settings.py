@@ -8,17 +8,17 @@ from pathlib import Path
 from typing import ClassVar
 
 from assay.errors import InputError
-from assay.settings import declared, setting
+from assay.settings import declarations_of, setting
 from assay.training.pairwise.settings import PairLearning, PairSettings
-from assay.training.settings import FromBase, TrainingSettings
+from assay.training.settings import BaseSettings, TrainingSettings
 
-#: Numbers of a range that can be cut into three splits with some in each.
-FEWEST = 20
+#: The fewest numbers in a range, so that each of the three splits gets some of them.
+FEWEST_NUMBERS = 20
 
 
 @dataclass(frozen=True, kw_only=True)
-class AugmentedSettings(PairLearning, TrainingSettings, FromBase):
-    """The settings of an augmented training; the seed decides the splits and the pairs, too."""
+class AugmentedSettings(PairLearning, TrainingSettings, BaseSettings):
+    """The settings of an augmented training; the seed also decides the pairs and their splits."""
 
     recipe: ClassVar[str] = "augmented"
 
@@ -38,7 +38,11 @@ class AugmentedSettings(PairLearning, TrainingSettings, FromBase):
         super().__post_init__()
 
     def check(self) -> None:
-        """Check that there is something to make pairs of, and the training on them."""
+        """Check that pairs with different labels can be made, and that a bi-encoder can be trained on them.
+
+        Raises:
+            InputError: a setting is missing, malformed, or does not go with the others.
+        """
         super().check()
         if self.entities is None and self.numbers is None:
             raise InputError("`entities` or `numbers` is needed: pairs are made of one of them, or of both")
@@ -48,17 +52,22 @@ class AugmentedSettings(PairLearning, TrainingSettings, FromBase):
             raise InputError(
                 "`labeller` is needed: alias pairs alone all have the label 1; give a cross-encoder, or `numbers`"
             )
-        self.training()
+        # Each of these raises InputError for a malformed setting.
+        self.pair_settings()
         self.languages()
-        self.bounds()
+        self.number_bounds()
 
-    def training(self) -> PairSettings:
-        """Return the training of the bi-encoder on the pairs that are made."""
-        learning = {name: getattr(self, name) for name in declared(PairLearning)}
+    def pair_settings(self) -> PairSettings:
+        """Return the settings for training the bi-encoder on the pairs that are made."""
+        learning = {name: getattr(self, name) for name in declarations_of(PairLearning)}
         return PairSettings("bi-encoder", self.base, ("made",), self.out, seed=self.seed, seeds=self.seeds, **learning)
 
     def languages(self) -> tuple[str, ...]:
-        """Return the languages of number pairs."""
+        """Return the languages of number pairs; none if no number pairs are wanted.
+
+        Raises:
+            InputError: a language is empty or named twice.
+        """
         if self.numbers is None:
             return ()
         languages = tuple(part.strip() for part in self.numbers.split(","))
@@ -66,12 +75,16 @@ class AugmentedSettings(PairLearning, TrainingSettings, FromBase):
             raise InputError(f"`numbers={self.numbers}`: must be languages with commas between them, such as en,de")
         return languages
 
-    def bounds(self) -> tuple[int, int]:
-        """Return the range of numbers, both ends included."""
+    def number_bounds(self) -> tuple[int, int]:
+        """Return the lowest and the highest number, both included.
+
+        Raises:
+            InputError: the range is malformed or has too few numbers.
+        """
         match = re.fullmatch(r"\s*(-?\d{1,9})\s*,\s*(-?\d{1,9})\s*", self.number_range)
         if match is None:
             raise InputError(f"`number_range={self.number_range}`: must be two whole numbers, such as 0,1000")
         low, high = int(match[1]), int(match[2])
-        if high - low + 1 < FEWEST:
-            raise InputError(f"`number_range={self.number_range}`: must hold at least {FEWEST} numbers")
+        if high - low + 1 < FEWEST_NUMBERS:
+            raise InputError(f"`number_range={self.number_range}`: must hold at least {FEWEST_NUMBERS} numbers")
         return low, high

@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from assay.amr import Graph, check_block, parse_graph, read_graph_file
+from assay.amr import Graph, parse_block, parse_graph, read_graph_file
 from assay.datasets.files import is_table_file
 from assay.datasets.readers.delimited import check_encoding
 from assay.errors import InputError
 from assay.metrics.provenance import file_digest
 from assay.training.data import Examples, Source, load_examples, text_key
-from assay.training.midtuning.settings import FRAME_FILES
+from assay.training.midtuning.settings import FRAME_SUFFIXES
 
 # Semantic forms: frames of predicates with their roles and fillers.
 
@@ -73,15 +73,21 @@ class SemanticForm:
         return "; ".join(frame.text for frame in self.frames)
 
     @cached_property
-    def places(self) -> list[tuple[int, int]]:
-        """The index of the frame and the index within the frame of every role."""
-        return [
-            (number, role_index) for number, frame in enumerate(self.frames) for role_index in range(len(frame.roles))
-        ]
+    def role_positions(self) -> list[tuple[int, int]]:
+        """The position of every role: the index of its frame, and its own index within the frame."""
+        positions = []
+        for frame_index, frame in enumerate(self.frames):
+            positions += [(frame_index, role_index) for role_index in range(len(frame.roles))]
+        return positions
 
 
 def make_frame(predicate: str, roles: Iterable[tuple[str, str]]) -> Frame:
-    """Return a frame without duplicates: the core roles first, sorted by name, then the others in the given order."""
+    """Return a frame with distinct arguments: the core roles first, sorted by name, then the others in the given order.
+
+    Args:
+        predicate: the predicate with its sense.
+        roles: the arguments as (role, filler), possibly repeated.
+    """
     distinct = list(dict.fromkeys(roles))
     core = [argument for argument in distinct if _CORE.match(argument[0])]
     others = [argument for argument in distinct if not _CORE.match(argument[0])]
@@ -131,7 +137,11 @@ def form_of_graph(graph: Graph) -> SemanticForm | None:
 
 
 class _Wording:
-    """Writes the nodes of a graph as words."""
+    """The nodes of a graph in words.
+
+    Args:
+        graph: the graph.
+    """
 
     def __init__(self, graph: Graph) -> None:
         self._concepts = [_unquoted_text(concept) for concept in graph.concepts]
@@ -144,6 +154,7 @@ class _Wording:
                 self._constants[source].append((role, _constant_words(role, constant)))
 
     def frame(self, node: int) -> Frame:
+        """Return the frame of a node: its concept, with a filler of at most :data:`WORDS` words for each relation."""
         roles = []
         for role, target in self._children[node]:
             if words := self._words_of_node(target, {node}):
@@ -162,21 +173,22 @@ class _Wording:
         visited.add(node)
         concept = self._concepts[node]
         if concept == "name":
-            return [word for _, word in sorted(self._constants[node], key=lambda word: _operand_number(word[0]))]
+            operands = sorted(self._constants[node], key=lambda operand: _operand_number(operand[0]))
+            return [word for _, word in operands]
         for role, target in self._children[node]:
             if role == "name" and (words := self._words_of_node(target, visited)):
                 return words
-        joined = concept in ("and", "or")
+        is_conjunction = concept in ("and", "or")
         before: list[str] = []
         after: list[str] = []
         for role, words in self._parts_of_node(node, visited):
-            if joined and role.startswith("op") and after:
+            if is_conjunction and role.startswith("op") and after:
                 after.append(concept)
             (before if role in _BEFORE else after).extend(words)
         # "and" and "or" already stand between their operands, and a type such as date-entity is no word.
-        is_omitted = (joined and after) or _TYPE_CONCEPT.fullmatch(concept)
-        own = [] if is_omitted else _words_of_concept(concept)
-        return [*before, *own, *after] or _words_of_concept(concept)
+        is_omitted = (is_conjunction and after) or _TYPE_CONCEPT.fullmatch(concept)
+        own_words = [] if is_omitted else _words_of_concept(concept)
+        return [*before, *own_words, *after] or _words_of_concept(concept)
 
     def _parts_of_node(self, node: int, visited: set[int]) -> Iterator[tuple[str, list[str]]]:
         """Yield the role and the words of each constant and each child of a node; skip children without words."""
@@ -250,9 +262,9 @@ def read_forms(specs: Sequence[str], *, limit: int | None, held_out: set[str], c
         ("sentences_read", "sentences_without_frame", "sentences_held_out", "sentences_more_than_once"), 0
     )
     for spec in specs:
-        spec_sources, with_forms = _open_source(spec, limit, columns)
+        spec_sources, sentences_with_forms = _open_source(spec, limit, columns)
         sources += spec_sources
-        for sentence, form in with_forms:
+        for sentence, form in sentences_with_forms:
             key = text_key(sentence)
             counts["sentences_read"] += 1
             if form is None:
@@ -270,12 +282,18 @@ def read_forms(specs: Sequence[str], *, limit: int | None, held_out: set[str], c
     return Forms(sentences, forms, tuple(sources), counts)
 
 
-_Sentences = Iterator[tuple[str, SemanticForm | None]]
+#: Sentences with their forms; None for a sentence without a frame.
+_SentencesWithForms = Iterator[tuple[str, SemanticForm | None]]
 
 
-def _open_source(spec: str, limit: int | None, columns: str | None) -> tuple[Sequence[Source], _Sentences]:
+def _open_source(spec: str, limit: int | None, columns: str | None) -> tuple[Sequence[Source], _SentencesWithForms]:
+    """Return the facts of a source and an iterator over its sentences; the arguments are those of :func:`read_forms`.
+
+    Raises:
+        InputError: the source cannot be read; the iterator raises it for a malformed part.
+    """
     path = Path(spec)
-    if path.suffix.lower() in FRAME_FILES:
+    if path.suffix.lower() in FRAME_SUFFIXES:
         lines = _numbered_lines(path)[:limit]
         return [_file_source(path)], (_parse_line(path, number, line) for number, line in lines)
     if path.is_file() and not is_table_file(path):
@@ -288,19 +306,21 @@ def _file_source(path: Path) -> Source:
     return Source(str(path), path.name, "", "", None, "own data, no licence stated", file_digest(path))
 
 
-def _sentences_of_dataset(examples: Examples) -> _Sentences:
-    texts = zip(examples.references, examples.candidates, strict=True)
-    graphs = zip(examples.reference_graphs, examples.candidate_graphs, strict=True)
-    for pair, pairs_graphs in zip(texts, graphs, strict=True):
-        for text, graph in zip(pair, pairs_graphs, strict=True):
+def _sentences_of_dataset(examples: Examples) -> _SentencesWithForms:
+    """Yield both texts of each pair with the forms of their graphs."""
+    text_pairs = zip(examples.references, examples.candidates, strict=True)
+    graph_pairs = zip(examples.reference_graphs, examples.candidate_graphs, strict=True)
+    for texts, graphs in zip(text_pairs, graph_pairs, strict=True):
+        for text, graph in zip(texts, graphs, strict=True):
             yield text, form_of_graph(parse_graph(graph))
 
 
-def _sentences_of_graph_file(path: Path, limit: int | None) -> _Sentences:
+def _sentences_of_graph_file(path: Path, limit: int | None) -> _SentencesWithForms:
+    """Yield the sentence and the form of each graph; raises InputError for a graph that has none or is malformed."""
     for block in read_graph_file(path)[:limit]:
         if not block.sentence:
             raise InputError(f"{block.where}: the graph has no sentence; write it above, after '# ::snt '")
-        yield block.sentence, form_of_graph(check_block(block))
+        yield block.sentence, form_of_graph(parse_block(block))
 
 
 def _numbered_lines(path: Path) -> list[tuple[int, str]]:
@@ -308,7 +328,7 @@ def _numbered_lines(path: Path) -> list[tuple[int, str]]:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
-        check_encoding(path)
+        check_encoding(path)  # raises InputError with the line
         raise
     except OSError as error:
         raise InputError(f"{path}: cannot be read as a file of frames ({error.strerror})") from None
@@ -317,18 +337,22 @@ def _numbered_lines(path: Path) -> list[tuple[int, str]]:
 
 
 def _parse_line(path: Path, number: int, line: str) -> tuple[str, SemanticForm | None]:
+    """Return the sentence and the form of a line, None without frames; raises InputError if the line is malformed."""
     where = f"{path}, line {number}"
     try:
         record = json.loads(line, object_pairs_hook=lambda pairs: _reject_duplicate_keys(pairs, where))
-    except (ValueError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # too many nested brackets exceed the recursion limit
         raise InputError(f"{where}: is not JSON ({error})") from None
     if not isinstance(record, dict):
         raise InputError(f"{where}: expected an object such as {_SHAPE}")
-    sentence, frames = _required_text(record, "sentence", where), record.get("frames")
-    if not isinstance(frames, list):
+    sentence = _required_text(record, "sentence", where)
+    frame_records = record.get("frames")
+    if not isinstance(frame_records, list):
         raise InputError(f"{where}: 'frames' must be a list, as in {_SHAPE}")
-    parsed = tuple(_parse_frame(frame, f"{where}, frame {number}") for number, frame in enumerate(frames, 1))
-    return sentence, SemanticForm(parsed) if parsed else None
+    frames = []
+    for frame_number, frame_record in enumerate(frame_records, 1):
+        frames.append(_parse_frame(frame_record, f"{where}, frame {frame_number}"))
+    return sentence, SemanticForm(tuple(frames)) if frames else None
 
 
 def _reject_duplicate_keys(pairs: list[tuple[str, Any]], where: str) -> dict[str, Any]:
@@ -341,16 +365,17 @@ def _reject_duplicate_keys(pairs: list[tuple[str, Any]], where: str) -> dict[str
     return record
 
 
-def _parse_frame(frame: Any, where: str) -> Frame:
-    if not isinstance(frame, dict):
+def _parse_frame(record: Any, where: str) -> Frame:
+    """Return the frame of a JSON value; raises InputError if it is malformed."""
+    if not isinstance(record, dict):
         raise InputError(f"{where}: expected an object, as in {_SHAPE}")
-    roles = frame.get("roles", {})
-    if not isinstance(roles, dict):
+    fillers = record.get("roles", {})
+    if not isinstance(fillers, dict):
         raise InputError(f"{where}: 'roles' must be an object of role and filler, as in {_SHAPE}")
-    fillers = [(" ".join(role.split()), _required_text(roles, role, where)) for role in roles]
-    if not all(role for role, _ in fillers):
+    roles = [(" ".join(role.split()), _required_text(fillers, role, where)) for role in fillers]
+    if not all(role for role, _ in roles):
         raise InputError(f"{where}: a role has no name")
-    return make_frame(_required_text(frame, "predicate", where), fillers)
+    return make_frame(_required_text(record, "predicate", where), roles)
 
 
 def _required_text(record: dict[str, Any], key: str, where: str) -> str:
@@ -383,17 +408,18 @@ def wrong_forms(forms: Sequence[SemanticForm], seed: int) -> tuple[list[Semantic
         InputError: a form has no role and no other form differs from it.
     """
     rng = np.random.default_rng(seed)
-    wrongs, kinds = [], Counter[str]()
-    for number, form in enumerate(forms):
-        for kind in rng.permutation(len(KINDS)):
-            wrong = _wrong_form(KINDS[kind], forms, number, rng)
-            if wrong is not None and wrong.text != form.text:
-                wrongs.append(wrong)
-                kinds[KINDS[kind]] += 1
+    negatives, kind_counts = [], Counter[str]()
+    for index, form in enumerate(forms):
+        for kind_index in rng.permutation(len(KINDS)):
+            kind = KINDS[kind_index]
+            negative = _wrong_form(kind, forms, index, rng)
+            if negative is not None and negative.text != form.text:
+                negatives.append(negative)
+                kind_counts[kind] += 1
                 break
         else:
             raise InputError(f"no wrong form can be made for {form.text!r}: it has no role, and no other form differs")
-    return wrongs, {kind: kinds[kind] for kind in KINDS}
+    return negatives, {kind: kind_counts[kind] for kind in KINDS}
 
 
 def forms_of_others(forms: Sequence[SemanticForm], seed: int) -> list[SemanticForm]:
@@ -404,72 +430,73 @@ def forms_of_others(forms: Sequence[SemanticForm], seed: int) -> list[SemanticFo
     """
     rng = np.random.default_rng(seed)
     others = []
-    for number, form in enumerate(forms):
-        other = _draw_other_form(forms, number, rng)
+    for index, form in enumerate(forms):
+        other = _draw_other_form(forms, index, rng)
         if other is None:
             raise InputError(f"all {len(forms):,} forms read {form.text!r}; at least two different ones are needed")
         others.append(other)
     return others
 
 
-def _wrong_form(kind: str, forms: Sequence[SemanticForm], number: int, rng: np.random.Generator) -> SemanticForm | None:
-    """Return a wrong form of a kind for the form with this number, or None if the kind is impossible for it."""
-    form = forms[number]
+def _wrong_form(kind: str, forms: Sequence[SemanticForm], index: int, rng: np.random.Generator) -> SemanticForm | None:
+    """Return a wrong form of a kind for the form at *index*, which may read like it; None if the kind is impossible."""
+    form = forms[index]
     if kind == "another's form":
-        return _draw_other_form(forms, number, rng)
+        return _draw_other_form(forms, index, rng)
     if kind == "fillers swapped":
-        return _with_swapped_fillers(form, rng)
-    if not form.places:
+        return _swap_fillers(form, rng)
+    if not form.role_positions:
         return None
-    order = rng.permutation(len(form.places))
-    count = rng.integers(1, len(form.places) + 1)
-    dropped = {form.places[index] for index in order[:count]}
-    return _without_fillers(form, dropped, keep_roles=kind == "fillers dropped")
+    order = rng.permutation(len(form.role_positions))
+    dropped_count = rng.integers(1, len(form.role_positions) + 1)
+    dropped = {form.role_positions[number] for number in order[:dropped_count]}
+    return _remove_fillers(form, dropped, keep_roles=kind == "fillers dropped")
 
 
-def _without_fillers(form: SemanticForm, dropped: set[tuple[int, int]], *, keep_roles: bool) -> SemanticForm:
+def _remove_fillers(form: SemanticForm, dropped: set[tuple[int, int]], *, keep_roles: bool) -> SemanticForm:
     """Return the form with some fillers emptied, or with their roles removed too.
 
     Args:
         form: the form.
-        dropped: the fillers, as in :attr:`SemanticForm.places`.
+        dropped: the positions of the fillers, as in :attr:`SemanticForm.role_positions`.
         keep_roles: whether the roles of the fillers stay.
     """
     frames = []
-    for number, frame in enumerate(form.frames):
-        roles = [
-            (role, "" if (number, role_index) in dropped else filler)
-            for role_index, (role, filler) in enumerate(frame.roles)
-            if keep_roles or (number, role_index) not in dropped
-        ]
+    for frame_index, frame in enumerate(form.frames):
+        roles = []
+        for role_index, (role, filler) in enumerate(frame.roles):
+            if (frame_index, role_index) not in dropped:
+                roles.append((role, filler))
+            elif keep_roles:
+                roles.append((role, ""))
         frames.append(Frame(frame.predicate, tuple(roles)))
     return SemanticForm(tuple(frames))
 
 
-def _with_swapped_fillers(form: SemanticForm, rng: np.random.Generator) -> SemanticForm | None:
+def _swap_fillers(form: SemanticForm, rng: np.random.Generator) -> SemanticForm | None:
     """Return the form with the fillers of two roles of one frame swapped, or None if no swap would change it."""
-    swaps: list[tuple[int, int, int]] = []
-    for number, frame in enumerate(form.frames):
+    swaps: list[tuple[int, int, int]] = []  # the index of a frame, and of two of its roles
+    for frame_index, frame in enumerate(form.frames):
         for later, (role, filler) in enumerate(frame.roles):
             for earlier, (other_role, other_filler) in enumerate(frame.roles[:later]):
                 if filler != other_filler and role != other_role:
-                    swaps.append((number, later, earlier))
+                    swaps.append((frame_index, later, earlier))
     if not swaps:
         return None
-    number, later, earlier = swaps[rng.integers(len(swaps))]
-    roles = list(form.frames[number].roles)
+    frame_index, later, earlier = swaps[rng.integers(len(swaps))]
+    roles = list(form.frames[frame_index].roles)
     (later_role, later_filler), (earlier_role, earlier_filler) = roles[later], roles[earlier]
     roles[later], roles[earlier] = (later_role, earlier_filler), (earlier_role, later_filler)
     frames = list(form.frames)
-    frames[number] = Frame(frames[number].predicate, tuple(roles))
+    frames[frame_index] = Frame(frames[frame_index].predicate, tuple(roles))
     return SemanticForm(tuple(frames))
 
 
-def _draw_other_form(forms: Sequence[SemanticForm], number: int, rng: np.random.Generator) -> SemanticForm | None:
-    """Return a drawn form, or the next one after it that reads differently from form *number*; None if none does."""
+def _draw_other_form(forms: Sequence[SemanticForm], index: int, rng: np.random.Generator) -> SemanticForm | None:
+    """Return the first form, from a drawn one on, that reads differently from the form at *index*, or None."""
     start = int(rng.integers(len(forms)))
-    for index in range(len(forms)):
-        other = forms[(start + index) % len(forms)]
-        if other.text != forms[number].text:
+    for step in range(len(forms)):
+        other = forms[(start + step) % len(forms)]
+        if other.text != forms[index].text:
             return other
     return None

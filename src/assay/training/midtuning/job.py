@@ -24,11 +24,11 @@ from assay.progress import Progress
 from assay.training.data import Examples, Source, hold_out_rows, load_examples, plain_labels, text_key
 from assay.training.job import Job as SharedJob
 from assay.training.job import prepare_device
-from assay.training.loop import Trained, schedule_of
+from assay.training.loop import TrainingCourse, schedule_of
 from assay.training.midtuning.forms import Forms, SemanticForm, forms_of_others, read_forms, wrong_forms
 from assay.training.midtuning.settings import MidTuningSettings
 from assay.training.models import Inputs, freeze_except_last_layers, length_groups, load_bi_encoder, table_of_texts
-from assay.training.pairwise.losses import CPU_SPARE, CPU_TOKENS, GPU_SPARE, GPU_TOKENS, BiLoss, PairLoss, SoftmaxLoss
+from assay.training.pairwise.losses import BiLoss, PairLoss, SoftmaxLoss, pass_limits
 from assay.training.pairwise.trainer import BatchPlan, batches_by_length, train_pairs
 
 # The encoder of sentences and forms: mean pooling, and a special token for each side.
@@ -66,6 +66,13 @@ def prepare_model(model: Any, seed: int, name: str) -> None:
 
 
 def _add_special_tokens(body: Any, tokenizer: Any, seed: int) -> None:
+    """Add those special tokens that a tokenizer lacks, and set their embeddings, see :func:`prepare_model`.
+
+    Args:
+        body: the transformers model, changed in place.
+        tokenizer: its tokenizer, changed in place.
+        seed: the seed of the noise in the embeddings.
+    """
     from transformers import AddedToken
 
     vocabulary = tokenizer.get_vocab()
@@ -73,17 +80,16 @@ def _add_special_tokens(body: Any, tokenizer: Any, seed: int) -> None:
     tokenizer.add_tokens(
         [AddedToken(token, special=True, normalized=False) for token in new_tokens], special_tokens=True
     )
-    before = body.get_input_embeddings().weight.detach().clone()
-    if len(tokenizer) > len(before):  # some models have more rows than tokens
+    old_rows = body.get_input_embeddings().weight.detach().clone()
+    if len(tokenizer) > len(old_rows):  # not always: some models have more rows than tokens
         body.resize_token_embeddings(len(tokenizer), mean_resizing=False)
     rng = torch.Generator().manual_seed(seed)
-    noises = torch.randn(len(new_tokens), before.shape[1], generator=rng).to(before)
+    noises = torch.randn(len(new_tokens), old_rows.shape[1], generator=rng).to(old_rows)
+    mean, deviation = old_rows.mean(dim=0), old_rows.std(dim=0)
     rows = body.get_input_embeddings().weight
     with torch.no_grad():
         for token, noise in zip(new_tokens, noises, strict=True):
-            rows[tokenizer.convert_tokens_to_ids(token)] = (
-                before.mean(dim=0) + NOISE_DEVIATION * before.std(dim=0) * noise
-            )
+            rows[tokenizer.convert_tokens_to_ids(token)] = mean + NOISE_DEVIATION * deviation * noise
 
 
 def add_sentence_prompt(model: Any) -> None:
@@ -108,11 +114,14 @@ def embed(model: Any, texts: Sequence[str], device: str) -> torch.Tensor:
     """
     model.eval()
     table = table_of_texts(model, texts)
-    cpu = device == "cpu"
-    parts = list(length_groups(table.lengths, CPU_TOKENS if cpu else GPU_TOKENS, CPU_SPARE if cpu else GPU_SPARE))
+    groups = list(length_groups(table.lengths, *pass_limits(device)))
+    embeddings = []
     with torch.inference_mode():
-        embeddings = [model(table.padded(part, device))["sentence_embedding"].float().cpu() for part in parts]
-    return torch.cat(embeddings)[torch.argsort(torch.cat(parts))]
+        for group in groups:
+            output = model(table.padded_batch(group, device))
+            embeddings.append(output["sentence_embedding"].float().cpu())
+    original_order = torch.argsort(torch.cat(groups))
+    return torch.cat(embeddings)[original_order]
 
 
 # The two objectives that align a sentence with its form.
@@ -177,7 +186,7 @@ NEIGHBOURS_PER_QUERY = 3
 
 
 def read_queries(path: str) -> tuple[str, ...]:
-    """Return the lines of a text file that are not blank.
+    """Return the lines of a text file that are not blank, without whitespace around them.
 
     Raises:
         InputError: the file cannot be read, or all its lines are blank.
@@ -187,10 +196,10 @@ def read_queries(path: str) -> tuple[str, ...]:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise InputError(f"`queries={path}`: cannot be read ({reason})") from None
-    queries_read = tuple(line.strip() for line in lines if line.strip())
-    if not queries_read:
+    queries = tuple(line.strip() for line in lines if line.strip())
+    if not queries:
         raise InputError(f"`queries={path}`: has no sentence; write one a line")
-    return queries_read
+    return queries
 
 
 def nearest_neighbours(
@@ -216,10 +225,9 @@ def nearest_neighbours(
         for record in records:
             query = indices[record["query"]]
             cosines = (table @ table[query] / (lengths * lengths[query]))[:searched]
-            neighbours = (index for index in np.argsort(-cosines, kind="stable") if keys[index] != keys[query])
-            record[model] = [
-                {"text": texts[k], "cosine": float(cosines[k])} for k in islice(neighbours, NEIGHBOURS_PER_QUERY)
-            ]
+            by_cosine = np.argsort(-cosines, kind="stable")
+            neighbours = islice((index for index in by_cosine if keys[index] != keys[query]), NEIGHBOURS_PER_QUERY)
+            record[model] = [{"text": texts[index], "cosine": float(cosines[index])} for index in neighbours]
     return records
 
 
@@ -257,35 +265,35 @@ class MidTuningJob(SharedJob):
     @property
     def counts(self) -> dict[str, int]:
         """The numbers of sentences and pairs, by name, for the model's card."""
-        sizes = {f"{name}_sentences": len(places) for name, places in self.parts.items()}
+        sizes = {f"{name}_sentences": len(indices) for name, indices in self.parts.items()}
         return sizes | {"test_pairs": len(self.test) if self.test else 0} | self.forms.counts
 
     @cached_property
-    def searched(self) -> tuple[str, ...]:
+    def searched_sentences(self) -> tuple[str, ...]:
         """The distinct sentences that may be neighbours: those of the development set and of the test pairs."""
-        dev = [self.forms.sentences[place] for place in self.parts["dev"]]
+        dev = [self.forms.sentences[index] for index in self.parts["dev"]]
         test = [*self.test.references, *self.test.candidates] if self.test else []
         return tuple(dict.fromkeys([*dev, *test]))
 
     @cached_property
     def embedded_texts(self) -> tuple[str, ...]:
-        """The distinct texts that are embedded before and after the training: :attr:`searched`, then the queries."""
-        return tuple(dict.fromkeys([*self.searched, *self.queries]))
+        """The distinct texts embedded before and after training: :attr:`searched_sentences`, then the queries."""
+        return tuple(dict.fromkeys([*self.searched_sentences, *self.queries]))
 
     @cached_property
-    def before(self) -> torch.Tensor:
-        """The embeddings of :attr:`embedded_texts` by the base model, with its own pooling."""
+    def base_embeddings(self) -> torch.Tensor:
+        """The embeddings of :attr:`embedded_texts` by the base model, with its own pooling, shape (n, dimensions)."""
         self.progress.begin("base", 0)
         return embed(load_bi_encoder(self.base.folder, self.device), self.embedded_texts, self.device)
 
 
 @dataclass(frozen=True, eq=False)
-class Started:
+class StartedModel:
     """A model before its training.
 
     Attributes:
         loss: the loss, which holds the model and its inputs.
-        rows: the row numbers of the sets ``train`` and ``dev`` in the inputs of the loss.
+        rows: the row numbers of the sets ``train`` and ``dev`` in the inputs of the loss, int64.
         kinds: the number of wrong forms of each kind in the training rows.
     """
 
@@ -300,7 +308,7 @@ def prepare_job(settings: MidTuningSettings, runtime: Runtime, progress: Progres
     Args:
         settings: the settings of the training.
         runtime: the device and the number of threads.
-        progress: receives the counts of sentences that were left out.
+        progress: receives a line with the counts of sentences by what became of them.
 
     Raises:
         InputError: a setting or a dataset cannot be used.
@@ -308,24 +316,26 @@ def prepare_job(settings: MidTuningSettings, runtime: Runtime, progress: Progres
     """
     base = locate(settings.base)
     device, threads = prepare_device(runtime)
-    test = load_examples(settings.test, limit=settings.limit, columns=settings.column_names) if settings.test else None
+    test = load_examples(settings.test, limit=settings.limit, columns=settings.columns_spec) if settings.test else None
     labels = plain_labels(test) if test else np.empty(0)
     named_queries = read_queries(settings.queries) if settings.queries is not None else ()
     held_out = {text_key(text) for text in (*(test.texts if test else ()), *named_queries)}
     progress.begin("forms", 0)
-    forms = read_forms(settings.forms, limit=settings.limit, held_out=held_out, columns=settings.column_names)
+    forms = read_forms(settings.forms, limit=settings.limit, held_out=held_out, columns=settings.columns_spec)
     progress.say(", ".join(f"{name.replace('_', ' ')} {number:,}" for name, number in forms.counts.items()))
     train, dev = hold_out_rows(np.arange(len(forms)), settings.seed)
     if len(dev) < 2:
         raise InputError(f"`forms`: {len(forms)} sentences with a form are too few to hold a development set out")
     dev_order = np.random.default_rng(settings.seed).permutation(dev)[:QUERIES]
-    queries = tuple(dict.fromkeys(named_queries)) or tuple(forms.sentences[place] for place in dev_order)
+    queries = tuple(dict.fromkeys(named_queries)) or tuple(forms.sentences[index] for index in dev_order)
     parts = {"train": train, "dev": dev}
     return MidTuningJob(settings, base, device, threads, progress, forms, test, labels, parts, queries)
 
 
-def start_model(job: MidTuningJob, seed: int) -> Started:
-    """Return the model that a training starts from, and its rows; the seed draws new tokens, heads and wrong forms.
+def start_model(job: MidTuningJob, seed: int) -> StartedModel:
+    """Return the model that a training starts from, and its rows.
+
+    The seed draws the embeddings of new tokens, the weights of a head, and the wrong forms.
 
     The triplet objective has one row per sentence (sentence, form, wrong form). The classification objective has two:
     the sentence with its form (label 1) and with the wrong form (label 0).
@@ -345,10 +355,11 @@ def start_model(job: MidTuningJob, seed: int) -> Started:
 
     for name, indices in job.parts.items():
         forms = [job.forms.forms[index] for index in indices]
-        wrong_ones, counts = _draw_negatives(settings.objective, forms, seed)
-        kinds = kinds or counts  # the training set comes first
+        negatives, kind_counts = _draw_negatives(settings.objective, forms, seed)
+        if name == "train":
+            kinds = kind_counts
         first_row = len(records)
-        for index, form, wrong_form in zip(indices, forms, wrong_ones, strict=True):
+        for index, form, wrong_form in zip(indices, forms, negatives, strict=True):
             sentence = text_number(SENTENCE, job.forms.sentences[index])
             right = text_number(FORM, form.text)
             wrong = text_number(FORM, wrong_form.text)
@@ -361,21 +372,22 @@ def start_model(job: MidTuningJob, seed: int) -> Started:
     third = columns[2] if settings.objective == "triplet" else None
     inputs = Inputs(table_of_texts(model, list(text_numbers)), columns[0], columns[1], columns[-1], third)
     loss = make_loss(settings.objective, model, inputs, settings.tokens, settings.margin).to(job.device)
-    return Started(loss, rows, kinds)
+    return StartedModel(loss, rows, kinds)
 
 
 def _draw_negatives(objective: str, forms: list[SemanticForm], seed: int) -> tuple[list[SemanticForm], dict[str, int]]:
+    """Return one wrong form for each form, as the objective needs it, and the number of wrong forms of each kind."""
     if objective == "triplet":
         return wrong_forms(forms, seed)
     return forms_of_others(forms, seed), {"another's form": len(forms)}
 
 
-def fit_model(job: MidTuningJob, started: Started, seed: int, checkpoints: Path) -> Trained:
-    """Train a model and return the course of the training; afterwards it is the one with the lowest development loss.
+def fit_model(job: MidTuningJob, started: StartedModel, seed: int, checkpoints: Path) -> TrainingCourse:
+    """Train a model and return the course of the training; afterwards the model has the lowest development loss.
 
     Args:
         job: the training.
-        started: the model and its rows.
+        started: the model, changed in place, and its rows.
         seed: the seed of the order of the rows.
         checkpoints: the folder of checkpoints; an interrupted training continues from the last one.
     """
@@ -385,5 +397,5 @@ def fit_model(job: MidTuningJob, started: Started, seed: int, checkpoints: Path)
     schedule = schedule_of(settings, len(plan), seed)
     dev = started.rows["dev"]
     return train_pairs(
-        "bi-encoder", started.loss, plan, dev, schedule, checkpoints, job.device, job.progress, best="loss"
+        "bi-encoder", started.loss, plan, dev, schedule, checkpoints, job.device, job.progress, measure="loss"
     )

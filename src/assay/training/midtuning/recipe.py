@@ -21,7 +21,7 @@ from assay.training.midtuning.job import (
     FORM,
     SENTENCE,
     MidTuningJob,
-    Started,
+    StartedModel,
     add_sentence_prompt,
     embed,
     fit_model,
@@ -46,7 +46,7 @@ _LIMITS = (
 
 
 def describe_model(facts: Mapping[str, Any]) -> Card:
-    """Return the card of a model, from what ``training.json`` holds."""
+    """Return the card of a model, from the content of its ``training.json``."""
     settings = facts["settings"]
     learned = _LEARNED[settings["objective"]].format(**settings)
     about = (
@@ -98,13 +98,13 @@ def train_mid_tuning(
     job = prepare_job(settings, settings.runtime, progress)
     with open_work_folder(settings.out, job.plain_request(queries=list(job.queries))) as work:
         make = partial(_make_encoder, job, render, render_neighbours)
-        return make_models(work, settings, make, _encoders_over_seeds, render)
+        return make_models(work, settings, make, _summarise_seeds, render)
 
 
-def _encoders_over_seeds(of_seeds: list[Results]) -> Results:
-    """Return the combined results of several models."""
-    agreement = agreement_over_seeds([results["agreement"] for results in of_seeds])
-    return {"agreement": agreement, "alignment": _mean_alignment([results["alignment"] for results in of_seeds])}
+def _summarise_seeds(seed_results: list[Results]) -> Results:
+    """Return the combined ``agreement`` and the mean ``alignment`` of the models of several seeds."""
+    agreement = agreement_over_seeds([results["agreement"] for results in seed_results])
+    return {"agreement": agreement, "alignment": _mean_alignment([results["alignment"] for results in seed_results])}
 
 
 def _make_encoder(
@@ -116,7 +116,7 @@ def _make_encoder(
     model_folder: Path,
 ) -> None:
     """Train and evaluate one model and write it to a folder; a following process writes nothing."""
-    before = job.before
+    base_embeddings = job.base_embeddings
     started = start_model(job, seed)
     dev = started.rows["dev"]
     alignment = {"before": _alignment_of_forms(started, dev) if job.settings.objective == "triplet" else None}
@@ -127,14 +127,14 @@ def _make_encoder(
     model = started.loss.unwrapped_model
     add_sentence_prompt(model)
     job.progress.begin("evaluation", 0)
-    embedded = {"base": before, "trained": embed(model, job.embedded_texts, job.device)}
-    tables = {model: embeddings.numpy() for model, embeddings in embedded.items()}
-    records = _agreement_records(job, embedded, seed)
+    embeddings = {"base": base_embeddings, "trained": embed(model, job.embedded_texts, job.device)}
+    tables = {name: table.numpy() for name, table in embeddings.items()}
+    records = _agreement_records(job, embeddings, seed)
     results: Results = {
         "agreement": records,
         "scores": comparable_scores(records),
         "alignment": alignment,
-        "neighbours": nearest_neighbours(job.queries, job.embedded_texts, len(job.searched), tables),
+        "neighbours": nearest_neighbours(job.queries, job.embedded_texts, len(job.searched_sentences), tables),
         "seeds": [seed],
     }
     (model_folder / FILE).write_text(render_neighbours(results["neighbours"]), encoding="utf-8")
@@ -148,34 +148,43 @@ def _make_encoder(
     write_model(model_folder, model, trained.history, facts, describe_model(facts), job.sources, render)
 
 
-def _alignment_of_forms(started: Started, rows: NDArray[np.int64]) -> dict[str, float]:
-    """Return how well the model tells right from wrong forms: the mean loss and the accuracy over some rows."""
+def _alignment_of_forms(started: StartedModel, rows: NDArray[np.int64]) -> dict[str, float]:
+    """Return the mean ``loss`` and the ``accuracy`` over some rows: how well the model tells right from wrong forms."""
     scores, losses = score_rows(started.loss, rows)
     labels = started.loss.inputs.labels[torch.from_numpy(rows)].numpy()
     return {"loss": float(losses.mean()), "accuracy": float((scores == labels).mean())}
 
 
-def _mean_alignment(of_seeds: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the mean loss and accuracy over seeds, before and after training; None for before if seeds have none."""
+def _mean_alignment(alignments: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the mean loss and accuracy over seeds, ``before`` and ``after`` training.
+
+    ``before`` is None for a classification, whose linear layer knows nothing before training.
+    """
     means: dict[str, Any] = {}
-    for when in ("before", "after"):
-        records = [alignment[when] for alignment in of_seeds]
+    for stage in ("before", "after"):
+        records = [alignment[stage] for alignment in alignments]
         if records[0] is None:
-            means[when] = None
+            means[stage] = None
         else:
-            means[when] = {name: float(np.mean([record[name] for record in records])) for name in records[0]}
+            means[stage] = {name: float(np.mean([record[name] for record in records])) for name in records[0]}
     return means
 
 
-def _agreement_records(job: MidTuningJob, embedded: Mapping[str, torch.Tensor], seed: int) -> list[dict[str, Any]]:
-    """Return the agreement of cosines with people before and after training; no records without test pairs."""
+def _agreement_records(job: MidTuningJob, embeddings: Mapping[str, torch.Tensor], seed: int) -> list[dict[str, Any]]:
+    """Return the agreement of cosines with people before and after training; no records without test pairs.
+
+    Args:
+        job: the training, with the test pairs.
+        embeddings: the embeddings of the job's embedded texts by ``base`` and ``trained``, shape (n, dimensions) each.
+        seed: the seed of the resamples.
+    """
     if job.test is None:
         return []
     text_numbers = {text: number for number, text in enumerate(job.embedded_texts)}
     first = [text_numbers[text] for text in job.test.references]
     second = [text_numbers[text] for text in job.test.candidates]
     before, after = (
-        functional.cosine_similarity(embedded[name][first], embedded[name][second]).double().numpy()
+        functional.cosine_similarity(embeddings[name][first], embeddings[name][second]).double().numpy()
         for name in ("base", "trained")
     )
     return agreement_before_and_after(job.test, job.labels, before, after, seed)

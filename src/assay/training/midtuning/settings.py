@@ -8,16 +8,16 @@ from typing import ClassVar
 
 from assay.errors import InputError
 from assay.settings import Settings, setting
-from assay.training.settings import FromBase, Learning, OwnColumns, TrainingSettings
+from assay.training.settings import BaseSettings, LearningSettings, OwnColumns, TrainingSettings
 
-#: What aligns a sentence with its form, the first being the default.
+#: The objectives that align a sentence with its form, the default first.
 OBJECTIVES = ("triplet", "classification")
-#: Files of frames, one JSON object a line.
-FRAME_FILES = (".jsonl", ".ndjson")
+#: The suffixes of files of frames, which have one JSON object per line.
+FRAME_SUFFIXES = (".jsonl", ".ndjson")
 
 
 @dataclass(frozen=True)
-class _OnForms(Settings):
+class _FormsSettings(Settings):
     """The sentences and forms that the encoder learns from."""
 
     forms: Sequence[str] = setting(
@@ -26,7 +26,7 @@ class _OnForms(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MidTuningSettings(OwnColumns, Learning, TrainingSettings, _OnForms, FromBase):
+class MidTuningSettings(OwnColumns, LearningSettings, TrainingSettings, _FormsSettings, BaseSettings):
     """The settings of a mid-tuning; batch size, epochs and the objectives are the paper's.
 
     A tenth of the sentences is held out as development set, at most 2,500.
@@ -43,15 +43,19 @@ class MidTuningSettings(OwnColumns, Learning, TrainingSettings, _OnForms, FromBa
     queries: str | None = setting(
         "A file with one sentence per line, whose nearest neighbours are shown [default: five of dev].", None
     )
-    # the paper does not say its own; of embeddings of length 1, squared distances go from 0 to 4
+    # The paper does not state its margin; the squared distance of embeddings of length 1 is between 0 and 4.
     margin: float = setting("Margin of the triplets, in squared distance (epsilon in equation 1).", 1.0, above=0)
     epochs: int = setting("Passes over the sentences.", 1, at_least=1)
     batch_size: int = setting("Sentences per step; with classification, each with one form.", 64, at_least=1)
 
     def check(self) -> None:
-        """Check that there are sources, and the columns of those that are tables."""
+        """Check that there are sources, and that named columns have a table to apply to.
+
+        Raises:
+            InputError: there are no sources, or the columns cannot be used.
+        """
         super().check()
         if not self.forms:
             raise InputError("`forms`: name at least one source of sentences with their forms")
-        tables = [source for source in self.forms if not source.lower().endswith(FRAME_FILES)]
+        tables = [source for source in self.forms if not source.lower().endswith(FRAME_SUFFIXES)]
         self.check_columns(*self.test, *tables)

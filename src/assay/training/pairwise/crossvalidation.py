@@ -10,15 +10,15 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import InputError, suggest
+from assay.errors import InputError, suggestion_for
 from assay.metrics.models import locate
 from assay.metrics.name import MetricName
-from assay.metrics.neural.runtime import Runtime, device_of
+from assay.metrics.neural.runtime import Runtime, devices_of
 from assay.paths import cache_dir, private_folder
 from assay.progress import Progress
 from assay.statistics.crossvalidation import Fold, Partition, Rows, codes_of, join_codes
 from assay.training.data import Examples, groups_note, hold_out_rows, scaled_labels
-from assay.training.folder import lock_file, report_full_disk, save_scores
+from assay.training.folder import load_scores, lock_file, report_full_disk, save_scores
 from assay.training.loop import has_bfloat16
 from assay.training.pairwise.job import fit_model, job_of, start_model
 from assay.training.pairwise.settings import LEARNING, LOSSES, PairSettings
@@ -28,7 +28,7 @@ from assay.training.settings import versions
 Floats = NDArray[np.float64]
 
 
-def read_recipe(text: str, scale: str | None = None) -> PairSettings:
+def parse_recipe(text: str, scale: str | None = None) -> PairSettings:
     """Return the settings of ``RECIPE:BASE[,setting=value]...``, such as ``bi-encoder:all-MiniLM-L6-v2,epochs=2``.
 
     Args:
@@ -44,12 +44,13 @@ def read_recipe(text: str, scale: str | None = None) -> PairSettings:
     values: dict[str, object] = {"scale": scale}
     for key, value in name.options:
         if key not in (*LEARNING, "seed"):
-            raise InputError(f"`train={text}`: there is no setting {key!r}.{suggest(key, [*LEARNING, 'seed'])}")
+            raise InputError(f"`train={text}`: there is no setting {key!r}.{suggestion_for(key, [*LEARNING, 'seed'])}")
         value_type = LEARNING.get(key, int)
         try:
             values[key] = value_type(value)
         except ValueError:
             raise InputError(f"`train={text}`: {key}={value} is no {value_type.__name__}") from None
+    # The datasets and the folder are placeholders, since the pairs of a fold are not loaded by name.
     return PairSettings(name.name, name.subject, ("the pairs of the other folds",), "scores", **values)  # type: ignore[arg-type]  # text that the settings check
 
 
@@ -61,7 +62,7 @@ class FoldTrainer:
     processes need the same fold, one of them trains it and the others wait for its scores.
 
     Args:
-        settings: the settings of the recipe, from :func:`read_recipe`.
+        settings: the settings of the recipe, from :func:`parse_recipe`.
         examples: all n pairs.
         runtime: the device and the number of threads.
         progress: receives every step.
@@ -72,7 +73,7 @@ class FoldTrainer:
         self._runtime, self._progress = runtime, progress
         self._base = locate(settings.base)
 
-    def inspect(self, partition: Partition) -> str:
+    def check_partition(self, partition: Partition) -> str:
         """Check, before anything is trained, that a model can be trained for every fold.
 
         Args:
@@ -85,15 +86,15 @@ class FoldTrainer:
             InputError: a label is outside the scale, or the training pairs of a fold are too few or all have the same
                 label.
         """
-        scaled_labels(self._examples, self._settings.bounds())
-        shared = []
+        scaled_labels(self._examples, self._settings.scale_bounds())
+        counts_and_shares = []
         for fold in partition.folds:
             self._check_learnable(fold.train, fold.name, "take more `folds`, or another `seed`")
-            shared.append(self._count_shared_texts(fold))
+            counts_and_shares.append(self._count_shared_texts(fold))
         for fold in partition.left_out:
             self._check_learnable(fold.train, f"{fold.name!r} left out", "do without `by`")
-            shared.append(self._count_shared_texts(fold))
-        counts, shares = zip(*shared, strict=True)
+            counts_and_shares.append(self._count_shared_texts(fold))
+        counts, shares = zip(*counts_and_shares, strict=True)
         if not any(counts):
             return ""
         return (
@@ -109,29 +110,30 @@ class FoldTrainer:
             test: the numbers of the test rows.
 
         Raises:
-            InputError: the pairs cannot be learned, see :meth:`inspect`; or the disk is full.
+            InputError: the pairs cannot be learned, see :meth:`check_partition`; or the disk is full.
             UnavailableError: the base model cannot be loaded.
         """
         learned, dev = self._split_training_rows(train)
         work_folder = self._work_folder(learned, dev, test)
         path = work_folder.with_suffix(".npy")
         if path.is_file():
-            return _read_scores(path)
+            return load_scores(path)
         with report_full_disk(work_folder.parent):
             private_folder(work_folder.parent)
             with lock_file(work_folder.with_suffix(".lock"), self._report_waiting):
-                if not path.is_file():
+                if not path.is_file():  # another process may have trained the model meanwhile
                     save_scores(path, self._train_fold(work_folder, learned, dev, test))
                     shutil.rmtree(work_folder)
-        return _read_scores(path)
+        return load_scores(path)
 
     def _report_waiting(self) -> None:
         self._progress.say("another process trains the model of this fold: waiting for its scores")
 
     def _train_fold(self, checkpoints: Path, learned: Rows, dev: Rows, test: Rows) -> Floats:
         """Train a model in a folder for checkpoints, and return its scores of the test rows."""
-        seed, take = self._settings.seed, self._examples.take
-        sets = {"train": take(learned), "dev": take(dev), "test": take(test)}
+        seed = self._settings.seed
+        rows_of_sets = {"train": learned, "dev": dev, "test": test}
+        sets = {name: self._examples.take(rows) for name, rows in rows_of_sets.items()}
         job = job_of(self._settings, self._base, sets, {}, self._runtime, self._progress, scored_test=False)
         loss = start_model(job, seed)
         fit_model(job, loss, seed, checkpoints)
@@ -147,28 +149,38 @@ class FoldTrainer:
         keys = self._examples.keys
         return join_codes(self._examples.groups[train], codes_of(keys[row] for row in train.tolist()))
 
-    def _check_learnable(self, train: Rows, where: str, remedy: str) -> None:
+    def _check_learnable(self, train: Rows, fold: str, remedy: str) -> None:
+        """Raise InputError if the training rows of a fold are too few, or have the same label throughout.
+
+        Args:
+            train: the numbers of the training rows.
+            fold: the name of the fold in the message.
+            remedy: what the user can change, for the message.
+        """
         learned, dev = self._split_training_rows(train)
-        where = f"{self._examples.sources[0].name}, {where}"
+        where = f"{self._examples.sources[0].name}, {fold}"
         if len(dev) < 2:
             groups = groups_note(self._unsplittable_groups(train))
+            needed = "pairs of more groups" if groups else "more pairs"
             raise InputError(
                 f"{where}: {len(train):,} pairs{groups} are too few to train a model and to choose its best step; "
-                f"{remedy}, or give {'pairs of more groups' if groups else 'more pairs'}"
+                f"{remedy}, or give {needed}"
             )
-        for what, rows, first in (("train", learned, ""), ("choose the best step", dev, "give `train` a seed=N, or ")):
+        dev_remedy = f"give `train` a seed=N, or {remedy}"
+        for use, rows, use_remedy in (("train", learned, remedy), ("choose the best step", dev, dev_remedy)):
             labels = self._examples.labels[rows]
             if np.all(labels == labels[0]):
                 raise InputError(
-                    f"{where}: the {len(rows):,} pairs to {what} have one label alone, {labels[0]:g}, where two are "
-                    f"needed; {first}{remedy}"
+                    f"{where}: the {len(rows):,} pairs to {use} have one label alone, {labels[0]:g}, where two are "
+                    f"needed; {use_remedy}"
                 )
 
     def _count_shared_texts(self, fold: Fold) -> tuple[int, float]:
         """Return the number of test texts that also occur in training pairs, and their share of the test texts."""
-        tested = self._examples.take(fold.test).texts
-        number = len(tested & self._examples.take(self._split_training_rows(fold.train)[0]).texts)
-        return number, number / len(tested)
+        learned, _ = self._split_training_rows(fold.train)
+        test_texts = self._examples.take(fold.test).texts
+        shared_count = len(test_texts & self._examples.take(learned).texts)
+        return shared_count, shared_count / len(test_texts)
 
     def _work_folder(self, *parts: Rows) -> Path:
         """Return the folder of a fold in the cache, named by a digest of everything that decides its scores.
@@ -176,9 +188,9 @@ class FoldTrainer:
         Args:
             *parts: the rows to learn from, to choose the best step, and to test.
         """
-        device = device_of(self._runtime)[0]
+        device = devices_of(self._runtime)[0]
         request = {
-            "settings": self._settings.plain(),
+            "settings": self._settings.plain_values(),
             "base": self._base.digest,
             "versions": versions(),
             "device": device.partition(":")[0],
@@ -187,12 +199,8 @@ class FoldTrainer:
         digest = hashlib.sha256(json.dumps([self._settings.recipe, request], sort_keys=True).encode())
         for side in (self._examples.references, self._examples.candidates):
             for text in side:
+                # Texts of the user's own may hold lone surrogates, which UTF-8 refuses to encode.
                 digest.update(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest())
         for array in (self._examples.labels, *(rows.astype(np.int64) for rows in parts)):
             digest.update(hashlib.sha256(array.tobytes()).digest())
         return cache_dir() / "crossval" / digest.hexdigest()[:32]
-
-
-def _read_scores(path: Path) -> Floats:
-    scores: Floats = np.load(path, allow_pickle=False)
-    return scores

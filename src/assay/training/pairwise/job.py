@@ -18,9 +18,9 @@ from assay.metrics.models import LocatedModel, locate
 from assay.metrics.neural.runtime import Runtime
 from assay.progress import Progress
 from assay.training.batches import degree_subset, random_subset
-from assay.training.data import Examples, class_numbers, count_repeated, load_sets, scaled_labels
+from assay.training.data import Examples, class_numbers, count_repetitions, load_sets, scaled_labels
 from assay.training.job import PairsJob, prepare_device
-from assay.training.loop import Trained, schedule_of
+from assay.training.loop import TrainingCourse, schedule_of
 from assay.training.models import (
     Inputs,
     bi_inputs,
@@ -58,34 +58,35 @@ class PairwiseJob(PairsJob):
 
     @property
     def request(self) -> TrainingSettings:
-        """The settings that are written down as the user's request."""
+        """The user's settings, as they are written to the card and to ``training.json``."""
         return self.original_request or self.settings
 
     @property
-    def cross(self) -> bool:
+    def is_cross(self) -> bool:
         """Whether a cross-encoder is trained."""
         return self.settings.recipe == "cross-encoder"
 
     @property
-    def outputs(self) -> int:
+    def output_count(self) -> int:
         """The number of outputs of a cross-encoder's head."""
         return len(self.classes) or 1
 
     @property
-    def starts_with_scores(self) -> bool:
+    def has_base_scores(self) -> bool:
         """Whether the base model returns scores of this kind without training."""
-        return not self.classes and (not self.cross or has_trained_head(self.base.folder, 1))
+        return not self.classes and (not self.is_cross or has_trained_head(self.base.folder, 1))
 
     @cached_property
-    def before(self) -> NDArray[np.float64] | None:
+    def base_scores(self) -> NDArray[np.float64] | None:
         """The base model's scores of the test rows, the same for every seed; None if it returns none."""
-        return (
-            score_rows(start_model(self, self.settings.seed), self.rows["test"])[0] if self.starts_with_scores else None
-        )
+        if not self.has_base_scores:
+            return None
+        loss = start_model(self, self.settings.seed)
+        return score_rows(loss, self.rows["test"])[0]
 
 
 def prepare_job(settings: PairSettings, runtime: Runtime, progress: Progress) -> PairwiseJob:
-    """Locate the base model, load the pairs and check that one can be trained on the other.
+    """Locate the base model and load the pairs; return the job of training the one on the other.
 
     Args:
         settings: the settings of the training.
@@ -100,13 +101,13 @@ def prepare_job(settings: PairSettings, runtime: Runtime, progress: Progress) ->
     sets, counts = load_sets(
         settings.pairs, settings.dev, settings.test,
         seed=settings.seed, limit=settings.limit, say=progress.say,
-        classes=settings.classes, drop_shared=settings.drop_shared_texts, columns=settings.column_names,
+        classes=settings.classes, drop_shared=settings.drop_shared_texts, columns=settings.columns_spec,
         question=settings.question,
     )  # fmt: skip
     subset = settings.chosen_subset()
     if subset is not None and subset[1] > len(sets["train"]):
         raise InputError(f"`subset={settings.subset}`: there are {len(sets['train']):,} training pairs")
-    return _on_subset(job_of(settings, base, sets, counts, runtime, progress))
+    return _restrict_to_subset(job_of(settings, base, sets, counts, runtime, progress))
 
 
 def job_of(
@@ -119,10 +120,19 @@ def job_of(
     *,
     scored_test: bool = True,
 ) -> PairwiseJob:
-    """Return the job of training a base model on loaded sets; see :func:`prepare_job`.
+    """Return the job of training a base model on loaded sets; sets torch's number of threads.
 
-    Sets torch's number of threads. With *scored_test*, the test set must have two different labels, since agreement
-    with its labels will be computed.
+    Args:
+        settings: the settings of the training.
+        base: the base model.
+        sets: the sets ``train``, ``dev`` and ``test``, in that order.
+        counts: numbers of pairs by what became of them, for the model's card.
+        runtime: the device and the number of threads.
+        progress: receives a line on the annotation graph.
+        scored_test: whether agreement with the test labels will be computed, so that two of them must differ.
+
+    Raises:
+        InputError: the labels cannot be learned.
     """
     device, threads = prepare_device(runtime)
     labels, classes = _labels_of_sets(sets, settings, scored_test)
@@ -133,32 +143,35 @@ def job_of(
     )
 
 
-def _on_subset(job: PairwiseJob) -> PairwiseJob:
-    """Return the job on the subset of training pairs that its settings name; the same job if they name none."""
+def _restrict_to_subset(job: PairwiseJob) -> PairwiseJob:
+    """Return the job on the subset of training pairs that its settings name, or the same job if they name none."""
     subset = job.settings.chosen_subset()
     if subset is None:
         return job
     kind, size = subset
-    rng = np.random.default_rng(job.settings.seed)
-    rows = (degree_subset if kind == "degree" else random_subset)(job.graph, size, rng)
+    draw_subset = degree_subset if kind == "degree" else random_subset
+    rows = draw_subset(job.graph, size, np.random.default_rng(job.settings.seed))
     train = job.sets["train"].take(rows)
     sets = {**job.sets, "train": train}
     graph = build_graph(train.references, train.candidates)
     job.progress.say(f"{size} of the training pairs: {graph_line(describe_graph(graph))}")
-    counts = {**job.counts, "train_pairs": size, **count_repeated(sets, job.progress.say)}
+    counts = {**job.counts, "train_pairs": size, **count_repetitions(sets, job.progress.say)}
     held_out = np.arange(len(job.rows["train"]), len(job.labels))
     labels = job.labels[np.concatenate([job.rows["train"][rows], held_out])]
     return replace(job, sets=sets, counts=counts, labels=labels, rows=_rows_of_sets(sets), graph=graph)
 
 
 def _rows_of_sets(sets: Mapping[str, Examples]) -> dict[str, NDArray[np.int64]]:
-    """Return the rows of each set, one set after another."""
+    """Return the row numbers of each set if all sets are numbered one after another."""
     ends = np.cumsum([len(examples) for examples in sets.values()])
     return dict(zip(sets, np.split(np.arange(ends[-1]), ends[:-1]), strict=True))
 
 
 def start_model(job: PairwiseJob, seed: int) -> PairLoss:
-    """Return the loss with the model that a training starts from; the seed draws the weights of a new head."""
+    """Return the loss with the model that a training starts from, on the job's device.
+
+    The seed draws the weights of a new head.
+    """
     settings = job.settings
     model = _load_base(job, seed)
     inputs = _inputs_of_sets(job, model)
@@ -168,12 +181,14 @@ def start_model(job: PairwiseJob, seed: int) -> PairLoss:
     return loss
 
 
-def fit_model(job: PairwiseJob, loss: PairLoss, seed: int, checkpoints: Path, callbacks: Sequence[Any] = ()) -> Trained:
+def fit_model(
+    job: PairwiseJob, loss: PairLoss, seed: int, checkpoints: Path, callbacks: Sequence[Any] = ()
+) -> TrainingCourse:
     """Train the model of a loss and return the course of the training; afterwards the model is the best on dev pairs.
 
     Args:
         job: the training.
-        loss: the loss and model, from :func:`start_model`.
+        loss: the loss with its model, from :func:`start_model`; changed in place.
         seed: the seed of the order of the pairs.
         checkpoints: the folder of checkpoints; an interrupted training continues from the last one.
         callbacks: further transformers callbacks.
@@ -195,7 +210,7 @@ def _labels_of_sets(
             a set are the same.
     """
     if settings.classes is None:
-        parts: list[NDArray[Any]] = [scaled_labels(examples, settings.bounds()) for examples in sets.values()]
+        parts: list[NDArray[Any]] = [scaled_labels(examples, settings.scale_bounds()) for examples in sets.values()]
         classes: tuple[str, ...] = ()
     else:
         classes = tuple(sorted(set(sets["train"].classes)))
@@ -207,11 +222,12 @@ def _labels_of_sets(
 
 
 def _load_base(job: PairwiseJob, seed: int) -> Any:
-    if not job.cross:
+    """Return the base model, a cross-encoder with the head that the job needs; seeds torch's global generator."""
+    if not job.is_cross:
         torch.manual_seed(seed)
         return load_bi_encoder(job.base.folder, job.device)
     activation = torch.nn.Sigmoid() if job.settings.chosen_loss == "bce" else torch.nn.Identity()
-    return load_cross_encoder(job.base.folder, job.device, outputs=job.outputs, activation=activation, seed=seed)
+    return load_cross_encoder(job.base.folder, job.device, outputs=job.output_count, activation=activation, seed=seed)
 
 
 def _inputs_of_sets(job: PairwiseJob, model: Any) -> Inputs:
@@ -219,7 +235,7 @@ def _inputs_of_sets(job: PairwiseJob, model: Any) -> Inputs:
     firsts = [text for examples in job.sets.values() for text in examples.references]
     seconds = [text for examples in job.sets.values() for text in examples.candidates]
     labels = torch.from_numpy(job.labels if job.classes else job.labels.astype(np.float32))
-    make_inputs = cross_inputs if job.cross else bi_inputs
+    make_inputs = cross_inputs if job.is_cross else bi_inputs
     return make_inputs(model, firsts, seconds, labels)
 
 

@@ -20,6 +20,15 @@ CPU_TOKENS, CPU_SPARE = 4096, 64
 GPU_TOKENS, GPU_SPARE = 16384, 4096
 
 
+def pass_limits(device_type: str) -> tuple[int, int]:
+    """Return the most tokens of one pass and the padding that a group of texts may have, for a CPU or another device.
+
+    Args:
+        device_type: ``cpu``, or the name of another device.
+    """
+    return (CPU_TOKENS, CPU_SPARE) if device_type == "cpu" else (GPU_TOKENS, GPU_SPARE)
+
+
 class PairLoss(nn.Module, ABC):  # type: ignore[misc]  # torch has no types here
     """The loss of a batch: the sum of weights times the loss of each row.
 
@@ -30,16 +39,15 @@ class PairLoss(nn.Module, ABC):  # type: ignore[misc]  # torch has no types here
     """
 
     #: Whether the loss of a batch is the sum of the losses of its parts, so that gradients may be added part by part.
-    additive = True
+    is_additive = True
 
     def __init__(self, model: Any, inputs: Inputs, tokens: int | None) -> None:
         super().__init__()
         self.model = model
         self._unwrapped = (model,)  # in a tuple, or torch would register the model a second time
         self.inputs = inputs
-        cpu = self.device.type == "cpu"
-        self._token_budget = tokens or (CPU_TOKENS if cpu else GPU_TOKENS)
-        self._spare_padding = CPU_SPARE if cpu else GPU_SPARE
+        default_budget, self._spare_padding = pass_limits(self.device.type)
+        self._token_budget = tokens or default_budget
 
     @property
     def unwrapped_model(self) -> Any:
@@ -53,17 +61,21 @@ class PairLoss(nn.Module, ABC):  # type: ignore[misc]  # torch has no types here
 
     @abstractmethod
     def outputs(self, rows: torch.Tensor) -> torch.Tensor:
-        """Return the model's outputs for k rows.
+        """Return the model's outputs for k rows, on the model's device.
 
-        Cosines or logits of shape (k,), class logits of shape (k, classes), or squared distances of shape (k, 2).
+        They are cosines or logits of shape (k,), class logits of shape (k, classes), or squared distances of shape
+        (k, 2).
+
+        Args:
+            rows: the row numbers, int64, shape (k,), on the CPU.
         """
 
     @abstractmethod
     def row_losses(self, outputs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """Return the loss of each row, shape (k,)."""
+        """Return the loss of each row, shape (k,), from what :meth:`outputs` and :meth:`labels` return."""
 
     def scores(self, outputs: torch.Tensor) -> torch.Tensor:
-        """Return what outputs predict: scores as a metric would return them, or class numbers, shape (k,)."""
+        """Return the predictions of outputs: scores as a metric would return them, or class numbers, shape (k,)."""
         return outputs
 
     def labels(self, rows: torch.Tensor) -> torch.Tensor:
@@ -84,7 +96,7 @@ class PairLoss(nn.Module, ABC):  # type: ignore[misc]  # torch has no types here
         return self.batch_loss(rows, labels)
 
     def batch_loss(self, rows: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
-        """Return the weighted sum of the losses of rows, a scalar."""
+        """Return the weighted sum of the losses of k rows, a scalar; *weights* has shape (k,)."""
         losses = self.row_losses(self.outputs(rows), self.labels(rows))
         return (weights.to(losses) * losses).sum()
 
@@ -95,7 +107,7 @@ class PairLoss(nn.Module, ABC):  # type: ignore[misc]  # torch has no types here
         whatever its size.
         """
         indices = torch.arange(len(rows))
-        return self._split_to_budget(rows, indices) if self.additive else [indices]
+        return self._split_to_budget(rows, indices) if self.is_additive else [indices]
 
     def _split_to_budget(self, rows: torch.Tensor, indices: torch.Tensor) -> list[torch.Tensor]:
         """Split *indices* by repeated halving until the distinct inputs of every part fit the token budget."""
@@ -116,7 +128,7 @@ class PairLoss(nn.Module, ABC):  # type: ignore[misc]  # torch has no types here
         """
         table = self.inputs.table
         groups = list(length_groups(table.lengths[numbers], self._token_budget, self._spare_padding))
-        outputs = [self.model(table.padded(numbers[group], self.device))[key] for group in groups]
+        outputs = [self.model(table.padded_batch(numbers[group], self.device))[key] for group in groups]
         original_order = torch.argsort(torch.cat(groups)).to(self.device)
         return torch.cat(outputs)[original_order]
 
@@ -150,7 +162,7 @@ class CosentLoss(CosineLoss):
     It grows as the cosine of the pair with the lower label exceeds the cosine of the other pair.
     """
 
-    additive = False
+    is_additive = False
 
     def __init__(self, model: Any, inputs: Inputs, tokens: int | None) -> None:
         super().__init__(model, inputs, tokens)
@@ -213,7 +225,7 @@ class CrossLoss(PairLoss):
         return logits if self._kind == "cross-entropy" else logits.view(-1)
 
     def row_losses(self, outputs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """Return the loss of each row, shape (k,)."""
+        """Return the losses of the chosen kind, shape (k,)."""
         losses: dict[str, Any] = {
             "bce": functional.binary_cross_entropy_with_logits,
             "mse": functional.mse_loss,

@@ -31,7 +31,7 @@ _LIMITS = (
     "Held-out pairs are not trained on; single texts of them may be, in other pairs: the counts above say how many.",
     "Intervals over the test pairs hold pairs that share a text for independent, unless the data has groups.",
 )
-_MACHINE = "Test labels were made by machine: agreement with them is not agreement with people."
+_MACHINE_LIMIT = "Test labels were made by machine: agreement with them is not agreement with people."
 
 
 def describe_model(facts: Mapping[str, Any]) -> Card:
@@ -49,18 +49,22 @@ def describe_model(facts: Mapping[str, Any]) -> Card:
         about += f" It was trained to tell {', '.join(facts['classes'])} apart."
     if facts["recipe"] == "augmented":
         about += " The pairs were made and labelled by machine, see pairs.parquet."
+    limits = list(_LIMITS)
+    if "machine_labels" in facts["results"]:
+        limits.append(_MACHINE_LIMIT)
     return Card(
         title=_TITLES[recipe],
         about=about,
         seeds=f"{facts['seed']} for the order of the pairs and what is drawn, {settings['seed']} for what is held out",
         best=best_line(facts),
         use=_usage_of_model(recipe, bool(facts["classes"])),
-        limits=[*_LIMITS, *([_MACHINE] if "machine_labels" in facts["results"] else [])],
+        limits=limits,
     )
 
 
-def _usage_of_model(recipe: str, classes: bool) -> list[str]:
-    if recipe == "cross-encoder" and classes:
+def _usage_of_model(recipe: str, has_classes: bool) -> list[str]:
+    """Return the lines of a card that use a model: as metrics, or, for a cross-encoder of classes, in Python."""
+    if recipe == "cross-encoder" and has_classes:
         return ['CrossEncoder("FOLDER").predict([("TEXT", "TEXT")])  # of sentence-transformers: logits of the classes']
     metrics = ["cross-encoder"] if recipe == "cross-encoder" else ["bi-encoder", "bertscore", "pooled"]
     return [f"assay run --dataset DATASET --metric {metric}:FOLDER" for metric in metrics]
@@ -96,21 +100,21 @@ def make_all_models(job: PairwiseJob, work: WorkFolder, render: Render) -> Resul
         render: returns results as Markdown.
 
     Returns:
-        See :func:`train_on_pairs`.
+        The results of the model, or their summary, as :func:`train_on_pairs` returns them.
     """
-    return make_models(work, job.settings, partial(_make_pair_model, job, render), _pairs_over_seeds, render)
+    return make_models(work, job.settings, partial(_make_pair_model, job, render), _summarise_seeds, render)
 
 
-def _pairs_over_seeds(of_seeds: list[Results]) -> Results:
-    """Return the combined results of several models, without ``scores``, which belong to a single model."""
-    agreement = agreement_over_seeds([results["agreement"] for results in of_seeds])
-    summary = of_seeds[0] | {"agreement": agreement}
+def _summarise_seeds(seed_results: list[Results]) -> Results:
+    """Return the combined results of the models of several seeds, without ``scores``, which belong to one model."""
+    agreement = agreement_over_seeds([results["agreement"] for results in seed_results])
+    summary = seed_results[0] | {"agreement": agreement}
     return {name: value for name, value in summary.items() if name != "scores"}
 
 
 def _make_pair_model(job: PairwiseJob, render: Render, seed: int, checkpoints: Path, model_folder: Path) -> None:
     """Train and evaluate one model and write it to a folder; a following process writes nothing."""
-    before = job.before
+    base_scores = job.base_scores
     loss = start_model(job, seed)
     test = job.sets["test"]
     trained = fit_model(job, loss, seed, checkpoints)
@@ -118,7 +122,7 @@ def _make_pair_model(job: PairwiseJob, render: Render, seed: int, checkpoints: P
         return
     job.progress.begin("evaluation", 0)
     after = score_rows(loss, job.rows["test"])[0]
-    records = agreement_before_and_after(test, job.labels[job.rows["test"]], before, after, seed)
+    records = agreement_before_and_after(test, job.labels[job.rows["test"]], base_scores, after, seed)
     results: Results = {"agreement": records, "scores": comparable_scores(records), "seeds": [seed]}
     labelled_by_machine = [source.full_name for source in test.sources if source.kind == "machine"]
     if labelled_by_machine:

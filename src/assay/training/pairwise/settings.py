@@ -11,19 +11,26 @@ from typing import Literal
 from assay.errors import InputError
 from assay.settings import Settings, parse_scale, setting
 from assay.training.batches import STRATEGIES
-from assay.training.settings import FromBase, HeldOut, Learning, OnPairs, Passes, TrainingSettings
+from assay.training.settings import (
+    BaseSettings,
+    HeldOutSettings,
+    LearningSettings,
+    PassSettings,
+    TrainingPairsSettings,
+    TrainingSettings,
+)
 
 PairRecipe = Literal["bi-encoder", "cross-encoder"]
 
-#: How batches are made: pairs of like length together, or by the annotation graph.
+#: The ways to make batches: of pairs of similar length, or by the annotation graph.
 BATCHES = ("length", *STRATEGIES)
-#: Losses of a task, the first being the default, by recipe.
+#: The losses of a task, the default first, by recipe and task.
 LOSSES = {
     "bi-encoder": {"regression": ("cosine", "cosent"), "classification": ("softmax",)},
     "cross-encoder": {"regression": ("bce", "mse"), "classification": ("cross-entropy",)},
 }
-#: The settings that say how a model learns, and what kind of value each has. The others say from what it learns and
-#: what it is measured by.
+#: The settings that decide how a model learns, with the type of each. The other settings decide from what it learns and
+#: by what it is measured.
 LEARNING: Mapping[str, type] = MappingProxyType(
     {
         "batch_size": int,
@@ -38,15 +45,17 @@ LEARNING: Mapping[str, type] = MappingProxyType(
 
 
 @dataclass(frozen=True)
-class _OfKind(Settings):
-    """Which kind of model is trained; the command line has a verb for each."""
+class _ModelKindSettings(Settings):
+    """The kind of model that is trained; the command line has a verb for each."""
 
     recipe: PairRecipe = setting("Which kind of model: bi-encoder or cross-encoder.", python_only=True)
 
 
 @dataclass(frozen=True, kw_only=True)
-class LabelledPairs(HeldOut, Passes, TrainingSettings, OnPairs, FromBase, _OfKind):
-    """The labelled pairs that a bi-encoder or cross-encoder learns from, and what it learns of them."""
+class LabelledPairs(
+    HeldOutSettings, PassSettings, TrainingSettings, TrainingPairsSettings, BaseSettings, _ModelKindSettings
+):
+    """The labelled pairs that a bi-encoder or cross-encoder learns from, and what it learns: labels or classes."""
 
     classes: str | None = setting("A column with classes, such as entailment, to learn instead of the label.", None)
     scale: str | None = setting(
@@ -66,22 +75,30 @@ class LabelledPairs(HeldOut, Passes, TrainingSettings, OnPairs, FromBase, _OfKin
     drop_shared_texts: bool = setting("Leave out training pairs that share a text with a held-out set.", False)
 
     def check(self) -> None:
-        """Check subset and columns."""
+        """Check the subset and the columns.
+
+        Raises:
+            InputError: one of them is malformed, or no dataset is a file with columns.
+        """
         super().check()
         self.chosen_subset()
         self.check_columns(*self.pairs, *self.dev, *self.test)
 
     @property
     def task(self) -> Literal["regression", "classification"]:
-        """What is learned."""
+        """What is learned: labels by regression, or classes."""
         return "regression" if self.classes is None else "classification"
 
-    def bounds(self) -> tuple[float, float] | None:
-        """Return the scale as numbers, or None where none was named."""
+    def scale_bounds(self) -> tuple[float, float] | None:
+        """Return the lowest and the highest label of the scale, or None if no scale is named."""
         return None if self.scale is None else parse_scale(self.scale)
 
     def chosen_subset(self) -> tuple[str, int] | None:
-        """Return kind and size of the subset, or None where none was asked for."""
+        """Return the kind (``degree`` or ``random``) and the size of the subset, or None if no subset is named.
+
+        Raises:
+            InputError: the subset is malformed.
+        """
         if self.subset is None:
             return None
         kind, _, size = self.subset.partition(":")
@@ -91,7 +108,7 @@ class LabelledPairs(HeldOut, Passes, TrainingSettings, OnPairs, FromBase, _OfKin
 
 
 @dataclass(frozen=True, kw_only=True)
-class PairLearning(Learning):
+class PairLearning(LearningSettings):
     """How a bi-encoder or cross-encoder learns."""
 
     loss: str = setting(
@@ -111,7 +128,11 @@ class PairSettings(LabelledPairs, PairLearning):
     """The settings of a bi-encoder, whose cosine is the score, or a cross-encoder, which reads both texts at once."""
 
     def check(self) -> None:
-        """Check the loss, by recipe and task."""
+        """Check that the loss goes with the recipe, the task and the batches.
+
+        Raises:
+            InputError: it does not.
+        """
         super().check()
         valid = LOSSES[self.recipe][self.task]
         if self.loss and self.loss not in valid:
@@ -124,5 +145,5 @@ class PairSettings(LabelledPairs, PairLearning):
 
     @property
     def chosen_loss(self) -> str:
-        """The loss in force."""
+        """The named loss, or the default of the recipe and task."""
         return self.loss or LOSSES[self.recipe][self.task][0]

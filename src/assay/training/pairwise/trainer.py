@@ -31,7 +31,14 @@ from assay.errors import InputError
 from assay.progress import Progress
 from assay.statistics.agreement import agreement
 from assay.training.batches import Batch, compose_batches
-from assay.training.loop import SCORED_AT_ONCE, ResumableTrainer, Schedule, Trained, run_trainer, trainer_arguments
+from assay.training.loop import (
+    SCORED_AT_ONCE,
+    ResumableTrainer,
+    Schedule,
+    TrainingCourse,
+    run_trainer,
+    trainer_arguments,
+)
 from assay.training.models import TokenTable
 from assay.training.pairwise.losses import PairLoss
 from assay.training.ranks import process_count
@@ -55,9 +62,9 @@ class BatchPlan:
 
     def __init__(self, compose: Callable[[np.random.Generator], Sequence[Batch]], seed: int) -> None:
         self._compose, self._seed = compose, seed
-        self._epoch = -1
+        self._epoch = -1  # none yet
         self._batches: Sequence[Batch] = ()
-        self.at(0)
+        self.set_epoch(0)
 
     def __len__(self) -> int:
         return len(self._batches)
@@ -67,7 +74,7 @@ class BatchPlan:
         """The dataset that a trainer iterates over: one row per batch of an epoch."""
         return Dataset.from_dict({"batch": list(range(len(self)))})
 
-    def at(self, epoch: int) -> None:
+    def set_epoch(self, epoch: int) -> None:
         """Switch to the batches of an epoch, counted from 0."""
         if epoch != self._epoch:
             self._batches = self._compose(np.random.default_rng([self._seed, epoch]))
@@ -132,7 +139,7 @@ class PlanSampler(DefaultBatchSampler):  # type: ignore[misc]  # sentence-transf
         return len(self._plan) + -len(self._plan) % process_count()
 
     def __iter__(self) -> Iterator[list[int]]:
-        self._plan.at(self.epoch)
+        self._plan.set_epoch(self.epoch)
         return ([number % len(self._plan)] for number in range(len(self)))
 
 
@@ -143,6 +150,7 @@ class Collate:
         plan: the batches.
     """
 
+    #: An attribute of sentence-transformers' collators, which its trainers pass on to samplers.
     valid_label_columns: tuple[str, ...] = ()
 
     def __init__(self, plan: BatchPlan) -> None:
@@ -161,23 +169,26 @@ class Collate:
 
 
 class ReadRows(nn.Module):  # type: ignore[misc]  # torch has no types here
-    """Replaces an embedding table by the rows that are read; returns the same embeddings for the tokens of these rows.
+    """Replaces an embedding table by those of its rows that texts read; embeds their tokens as the table does.
 
     Args:
-        table: the full table; :meth:`write` copies the trained rows into it.
-        read: the numbers of the rows that are read, sorted, shape (r,).
+        table: the full table; :meth:`copy_to_table` copies the trained rows into it.
+        row_numbers: the numbers of the rows that are read, sorted, shape (r,).
+
+    Attributes:
+        new_indices: the index among the r rows of each row of the full table, int64; 0 for rows that are not read.
     """
 
-    def __init__(self, table: nn.Embedding, read: torch.Tensor) -> None:
+    def __init__(self, table: nn.Embedding, row_numbers: torch.Tensor) -> None:
         super().__init__()
-        self.read = read.to(table.weight.device)
+        self.row_numbers = row_numbers.to(table.weight.device)
         self._table = (table,)  # in a tuple, or torch would register its weight as a parameter
-        self.weight = nn.Parameter(table.weight.detach()[self.read].clone())
-        places = torch.zeros(len(table.weight), dtype=torch.int64, device=table.weight.device)
-        places[self.read] = torch.arange(len(read), device=places.device)
-        self.register_buffer("places", places, persistent=False)
+        self.weight = nn.Parameter(table.weight.detach()[self.row_numbers].clone())
+        new_indices = torch.zeros(len(table.weight), dtype=torch.int64, device=table.weight.device)
+        new_indices[self.row_numbers] = torch.arange(len(row_numbers), device=new_indices.device)
+        self.register_buffer("new_indices", new_indices, persistent=False)
         # The padding token has no gradient in the full table, so it must have none here.
-        self._padding = None if table.padding_idx is None else int(places[table.padding_idx])
+        self._padding = None if table.padding_idx is None else int(new_indices[table.padding_idx])
 
     @property
     def table(self) -> nn.Embedding:
@@ -186,24 +197,24 @@ class ReadRows(nn.Module):  # type: ignore[misc]  # torch has no types here
 
     def forward(self, ids: torch.Tensor) -> torch.Tensor:
         """Return the embeddings of tokens, shape of *ids* plus (dimensions,); their rows must be among those read."""
-        embeddings: torch.Tensor = functional.embedding(self.places[ids], self.weight, self._padding)
+        embeddings: torch.Tensor = functional.embedding(self.new_indices[ids], self.weight, self._padding)
         return embeddings
 
-    def write(self) -> None:
+    def copy_to_table(self) -> None:
         """Copy the trained rows into the full table."""
         weight = self.table.weight
         with torch.no_grad():
-            weight[self.read.to(weight.device)] = self.weight.to(weight)
+            weight[self.row_numbers.to(weight.device)] = self.weight.to(weight)
 
-    def fetch(self) -> None:
+    def copy_from_table(self) -> None:
         """Copy the rows from the full table, in place."""
         weight = self.table.weight
         with torch.no_grad():
-            self.weight.copy_(weight[self.read.to(weight.device)])
+            self.weight.copy_(weight[self.row_numbers.to(weight.device)])
 
 
 @contextmanager
-def only_read_rows(model: Any, tokens: TokenTable) -> Iterator[None]:
+def train_only_read_rows(model: Any, tokens: TokenTable) -> Iterator[None]:
     """Inside the block, train only those rows of a model's embedding table that its texts read.
 
     Every step is the same as with the full table, except that rows that are not read have no weight decay: they keep
@@ -218,13 +229,16 @@ def only_read_rows(model: Any, tokens: TokenTable) -> Iterator[None]:
     if body is None or type(table) is not nn.Embedding or not _is_trained_alone(body, table):
         yield
         return
-    pads = [tokens.pad, *([] if table.padding_idx is None else [table.padding_idx])]
-    rows = ReadRows(table, torch.unique(torch.cat([tokens.ids.long(), torch.tensor(pads)])))
+    pads = [tokens.pad]
+    if table.padding_idx is not None:
+        pads.append(table.padding_idx)
+    read_ids = torch.cat([tokens.ids.long(), torch.tensor(pads)])
+    rows = ReadRows(table, torch.unique(read_ids))
     body.set_input_embeddings(rows)
     try:
         yield
     finally:
-        rows.write()
+        rows.copy_to_table()
         body.set_input_embeddings(table)
 
 
@@ -235,25 +249,25 @@ def _embedding_table(body: Any) -> Any:
 
 def _is_trained_alone(body: Any, table: nn.Embedding) -> bool:
     """Return whether a table is trained without special options and its weight is not tied to another parameter."""
-    plain = table.weight.requires_grad and table.max_norm is None and not table.sparse and not table.scale_grad_by_freq
+    has_options = table.max_norm is not None or table.sparse or table.scale_grad_by_freq
     uses = [name for name, value in body.named_parameters(remove_duplicate=False) if value is table.weight]
-    return plain and len(uses) == 1
+    return table.weight.requires_grad and not has_options and len(uses) == 1
 
 
 @contextmanager
-def with_whole_table(model: Any) -> Iterator[None]:
+def restore_whole_table(model: Any) -> Iterator[None]:
     """Inside the block, restore a model's full embedding table so that the model can be saved or loaded."""
     body = getattr(model[0], "model", None)
     rows = _embedding_table(body)
     if body is None or not isinstance(rows, ReadRows):
         yield
         return
-    rows.write()
+    rows.copy_to_table()
     body.set_input_embeddings(rows.table)
     try:
         yield
     finally:
-        rows.fetch()
+        rows.copy_from_table()
         body.set_input_embeddings(rows)
 
 
@@ -284,17 +298,17 @@ class PlannedBatches(ResumableTrainer):
         for number, indices in enumerate(passes, start=1):
             part = {name: value[indices] for name, value in inputs.items()}
             # Processes exchange gradients once per batch, in the last pass: their numbers of passes may differ.
-            last = number == len(passes)
-            with contextlib.nullcontext() if last else self.accelerator.no_sync(model):
+            is_last = number == len(passes)
+            with contextlib.nullcontext() if is_last else self.accelerator.no_sync(model):
                 total = total + super().training_step(model, part, *args)  # type: ignore[misc]  # of the trainer
         return total
 
     def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:
-        with with_whole_table(self.model):
+        with restore_whole_table(self.model):
             super()._save(output_dir, state_dict)
 
     def _load_from_checkpoint(self, checkpoint_path: str) -> None:
-        with with_whole_table(self.model):
+        with restore_whole_table(self.model):
             super()._load_from_checkpoint(checkpoint_path)
 
 
@@ -319,7 +333,13 @@ class DevAgreement(BaseEvaluator):  # type: ignore[misc]  # no types there
         self._loss, self._rows = loss, rows
 
     def __call__(self, *_: Any, **__: Any) -> dict[str, float]:
-        """Return ``loss`` (the mean), and ``pearson``, ``spearman`` and ``kendall``, or ``accuracy`` for classes.
+        """Return the mean ``loss`` over the development pairs and their agreement with the labels, by name.
+
+        The agreement is ``pearson``, ``spearman`` and ``kendall``, each :data:`UNDEFINED_COEFFICIENT` if it is
+        undefined, or ``accuracy`` for classes.
+
+        Args:
+            *_, **__: the trainer's arguments, which are ignored.
 
         Raises:
             DivergedError: a loss is not finite.
@@ -331,10 +351,16 @@ class DevAgreement(BaseEvaluator):  # type: ignore[misc]  # no types there
             )
         labels = self._loss.inputs.labels[torch.from_numpy(self._rows)].numpy()
         results = {"loss": float(losses.mean())}
-        if labels.dtype == np.int64:
+        if labels.dtype == np.int64:  # class numbers
             return results | {"accuracy": float((scores == labels).mean())}
-        settings: dict[str, Any] = {"statistics": ("pearson", "spearman", "kendall"), "confidence": 0.95, "seed": (0,)}
-        coefficients = agreement({"dev": scores}, labels.astype(np.float64), resamples=0, **settings)
+        coefficients = agreement(
+            {"dev": scores},
+            labels.astype(np.float64),
+            statistics=("pearson", "spearman", "kendall"),
+            confidence=0.95,
+            seed=(0,),
+            resamples=0,
+        )
         for coefficient in coefficients:
             results[coefficient.statistic] = UNDEFINED_COEFFICIENT if coefficient.value is None else coefficient.value
         return results
@@ -342,7 +368,7 @@ class DevAgreement(BaseEvaluator):  # type: ignore[misc]  # no types there
 
 def score_rows(loss: PairLoss, rows: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the scores (or class numbers) and losses of n rows by the model in its current state, shape (n,) each."""
-    wrapped, was_training = loss.model, loss.unwrapped_model.training
+    wrapped_model, was_training = loss.model, loss.unwrapped_model.training
     loss.model = loss.unwrapped_model.eval()  # a wrapper would wait for the other processes
     scores, losses = [], []
     with torch.inference_mode():
@@ -351,7 +377,7 @@ def score_rows(loss: PairLoss, rows: NDArray[np.int64]) -> tuple[NDArray[np.floa
             losses.append(loss.row_losses(outputs, loss.labels(part)).double().cpu())
             scores.append(loss.scores(outputs).double().cpu())
     loss.unwrapped_model.train(was_training)
-    loss.model = wrapped
+    loss.model = wrapped_model
     return torch.cat(scores).numpy(), torch.cat(losses).numpy()
 
 
@@ -365,8 +391,8 @@ def train_pairs(
     device: str,
     progress: Progress,
     callbacks: Sequence[Any] = (),
-    best: str | None = None,
-) -> Trained:
+    measure: str | None = None,
+) -> TrainingCourse:
     """Train a model and return the course of the training; an interrupted one continues from its last checkpoint.
 
     Args:
@@ -379,19 +405,24 @@ def train_pairs(
         device: torch's name of the device.
         progress: receives each step.
         callbacks: further transformers callbacks.
-        best: the measure of :class:`DevAgreement` that decides which step is kept; by default Spearman, or the
-            accuracy for classes.
+        measure: the value of :class:`DevAgreement` that decides which step is kept; by default ``spearman``, or
+            ``accuracy`` for classes.
     """
-    cross = recipe == "cross-encoder"
-    best = best or ("spearman" if loss.inputs.labels.is_floating_point() else "accuracy")
-    arguments_class = CrossEncoderTrainingArguments if cross else SentenceTransformerTrainingArguments
-    with only_read_rows(loss.unwrapped_model, loss.inputs.table):
-        trainer = (CrossTrainer if cross else BiTrainer)(
+    is_cross = recipe == "cross-encoder"
+    measure = measure or ("spearman" if loss.inputs.labels.is_floating_point() else "accuracy")
+    trainer_class = CrossTrainer if is_cross else BiTrainer
+    arguments_class = CrossEncoderTrainingArguments if is_cross else SentenceTransformerTrainingArguments
+    arguments = trainer_arguments(
+        folder, schedule, device, arguments_class=arguments_class, measure=measure, mixed_precision=True
+    )
+    with train_only_read_rows(loss.unwrapped_model, loss.inputs.table):
+        trainer = trainer_class(
             model=loss.model,
-            args=trainer_arguments(folder, schedule, device, arguments_class=arguments_class, best=best, mixed=True),
+            args=arguments,
             train_dataset=plan.dataset,
             evaluator=DevAgreement(loss, dev),
             loss=loss,
             data_collator=Collate(plan),
         )
-        return run_trainer(trainer, folder, progress, f"training, seed {schedule.seed}", best=best, callbacks=callbacks)
+        title = f"training, seed {schedule.seed}"
+        return run_trainer(trainer, folder, progress, title, measure=measure, callbacks=callbacks)

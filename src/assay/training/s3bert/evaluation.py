@@ -1,5 +1,5 @@
-"""How well sub-embeddings follow their aspects, against partitions of the untrained embedding, and whether the
-whole still agrees with people.
+"""How well sub-embeddings follow their aspects, in comparison with partitions of the untrained embedding, and whether
+the whole embedding still agrees with people.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from assay.errors import UnavailableError
 from assay.metrics.aspects.layout import Layout
 from assay.statistics.comparison import compare_all
 from assay.training.data import Examples
-from assay.training.evaluation import CONFIDENCE, merged_values, standard_deviation, t_test_of_gains
+from assay.training.evaluation import CONFIDENCE, merged_values, p_value_of_gains, standard_deviation
 from assay.training.s3bert.targets import ScoredPairs
 
 Part = NDArray[np.int64]
 
 
 def random_dimensions(dimensions: int, aspects: int, width: int, seed: int) -> list[Part]:
-    """Return *width* dimensions for each aspect, drawn without overlap (SB-rand in Opitz and Frank 2022)."""
+    """Return *width* dimensions for each aspect, ascending, drawn without overlap (SB-rand in Opitz and Frank 2022)."""
     drawn = np.random.default_rng(seed).permutation(dimensions)[: aspects * width]
     return [np.sort(part) for part in drawn.reshape(aspects, width)]
 
@@ -33,14 +33,15 @@ def random_dimensions(dimensions: int, aspects: int, width: int, seed: int) -> l
 def dimension_weights(
     first: NDArray[np.float32], second: NDArray[np.float32], scores: NDArray[np.float32]
 ) -> NDArray[np.float64]:
-    """Return how well each dimension alone follows each aspect: Spearman's rho, float64, shape (dimensions, aspects).
+    """Return Spearman's rho of each dimension alone and each aspect, float64, shape (dimensions, aspects).
 
-    A dimension's value for a pair is the product of the two embeddings there, each of length 1: what it adds to their
-    cosine. Where one side is constant the coefficient is undefined, and 0 here: such a dimension is of no use.
+    The value of a dimension for a pair is what it adds to the cosine: the product of the two embeddings, each scaled to
+    length 1, in this dimension. If the values or the scores are constant, the undefined coefficient is replaced by 0,
+    since such a dimension is of no use.
 
     Args:
-        first, second: embeddings of n pairs, shape (n, dimensions).
-        scores: of the AMR metrics, shape (n, aspects).
+        first, second: the embeddings of n pairs, shape (n, dimensions).
+        scores: the scores of the AMR metrics, shape (n, aspects).
     """
     products = _unit_length(first) * _unit_length(second)
     return _standardised_ranks(products).T @ _standardised_ranks(scores)
@@ -49,18 +50,20 @@ def dimension_weights(
 def assign_dimensions(weights: NDArray[np.float64], *, exactly: int | None = None) -> list[Part]:
     """Return the dimensions of each aspect by the integer program of equations 7 to 9 in Opitz and Frank 2022.
 
-    It maximises the sum of the weights of the chosen edges; every dimension goes to one aspect at most, and every
-    aspect has one dimension at least. A dimension of which no weight is positive may go to none.
+    The program maximises the sum of the weights of the chosen edges, each between a dimension and an aspect. Every
+    dimension goes to at most one aspect, and every aspect gets at least one dimension. A dimension without a positive
+    weight may go to none.
 
     Args:
-        weights: shape (dimensions, aspects).
-        exactly: give every aspect so many dimensions instead of one at least.
+        weights: the weight of each edge, shape (dimensions, aspects).
+        exactly: the number of dimensions of every aspect; None for at least one.
 
     Raises:
         UnavailableError: the solver found no optimum.
     """
     dimensions, aspects = weights.shape
     edges = np.arange(dimensions * aspects)
+    # One constraint per dimension, then one per aspect; every edge counts in one of each.
     rows = np.concatenate([edges // aspects, dimensions + edges % aspects])
     matrix = coo_array((np.ones(2 * len(edges)), (rows, np.tile(edges, 2))), (dimensions + aspects, len(edges)))
     low = np.concatenate([np.zeros(dimensions), np.full(aspects, 1 if exactly is None else exactly)])
@@ -73,11 +76,13 @@ def assign_dimensions(weights: NDArray[np.float64], *, exactly: int | None = Non
     )
     if solution.status != 0 or solution.x is None:
         raise UnavailableError(f"the integer program of the partition has no solution ({solution.message})")
-    chosen = solution.x.reshape(dimensions, aspects) > 0.5
-    return [np.flatnonzero(chosen[:, aspect]) for aspect in range(aspects)]
+    # The solver returns 0 and 1 up to rounding.
+    is_chosen = solution.x.reshape(dimensions, aspects) > 0.5
+    return [np.flatnonzero(is_chosen[:, aspect]) for aspect in range(aspects)]
 
 
 def _unit_length(embeddings: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return embeddings scaled to length 1, shape (n, dimensions); an embedding of zeros stays as it is."""
     unit: NDArray[np.float32] = embeddings / np.maximum(np.linalg.norm(embeddings, axis=1, keepdims=True), 1e-12)
     return unit
 
@@ -90,11 +95,11 @@ def _standardised_ranks(values: NDArray[np.float32]) -> NDArray[np.float64]:
     return np.where(length > 0, centred / np.where(length > 0, length, 1), 0.0)
 
 
-#: What is compared: the whole embedding of the base, and four ways to have a part of it for each aspect.
+#: The systems that are compared: the whole embedding of the base, and four ways to get a part for each aspect.
 SYSTEMS = ("full", "random", "ilp", "ilp_even", "trained")
-#: Against which the trained model is tested.
+#: The systems against which the trained model is tested.
 RIVALS = ("full", "ilp")
-#: Resamples of the paired bootstrap.
+#: The number of resamples of the paired bootstrap.
 RESAMPLES = 500
 Floats = NDArray[np.float64]
 
@@ -104,8 +109,8 @@ class Embedded:
     """Embeddings of texts before and after training.
 
     Attributes:
-        numbers: of each text.
-        base, trained: float32, shape (texts, dimensions); what is not compared may be NaN.
+        numbers: the row of each text in the embeddings.
+        base, trained: the embeddings, float32, shape (texts, dimensions); NaN for texts that are not compared.
     """
 
     numbers: Mapping[str, int]
@@ -113,7 +118,7 @@ class Embedded:
     trained: NDArray[np.float32]
 
     def sides(self, references: Sequence[str], candidates: Sequence[str]) -> tuple[Part, Part]:
-        """Return the numbers of the texts of some pairs, shape (n,) each."""
+        """Return the rows of the references and of the candidates of n pairs, int64, shape (n,) each."""
         first, second = ([self.numbers[text] for text in side] for side in (references, candidates))
         return np.array(first, dtype=np.int64), np.array(second, dtype=np.int64)
 
@@ -128,76 +133,96 @@ def cosines_over(first: NDArray[np.float32], second: NDArray[np.float32], part: 
 def aspect_correlations(
     dev: ScoredPairs, test: ScoredPairs, embedded: Embedded, layout: Layout, seed: int
 ) -> list[dict[str, Any]]:
-    """Return for each aspect Spearman's rho x 100 of cosine and AMR metric on the test pairs and their negatives.
+    """Return for each aspect 100 times Spearman's rho of cosine and AMR metric on the test pairs and their negatives.
 
-    Table 1 of Opitz and Frank 2022: ``full`` is the cosine of the base's whole embeddings, ``random`` and ``ilp`` are
-    partitions of the base (``ilp_even``: with as many dimensions an aspect as the trained model has), chosen on the
-    development pairs. The differences of the trained model to ``full`` and ``ilp`` have a paired bootstrap and a
-    two-sided jackknife t-test over the pairs. Pairs that exchanged candidates are drawn together; what other pairs
-    share, a sentence or a group of the data, is not allowed for: where much is shared, the intervals are too short.
+    As in table 1 of Opitz and Frank 2022, ``full`` is the cosine of the base's whole embeddings, and ``random`` and
+    ``ilp`` are partitions of the base, the latter chosen on the development pairs; ``ilp_even`` has as many dimensions
+    per aspect as the trained model. The differences of the trained model from ``full`` and ``ilp`` have intervals of a
+    paired bootstrap and p of a two-sided jackknife t-test over the pairs. Pairs that exchanged candidates are resampled
+    together. Other dependence, from a shared sentence or a group of the data, is ignored: where much is shared, the
+    intervals are too short.
+
+    Args:
+        dev, test: the development and test pairs.
+        embedded: the embeddings of their texts.
+        layout: the dimensions of each aspect in the trained model; all aspects have the same number.
+        seed: the seed of the random partition and of the resamples.
 
     Returns:
-        A record an aspect: ``aspect``, a value for each of :data:`SYSTEMS` (None where undefined), and for each rival
+        One record per aspect: ``aspect``, a value for each of :data:`SYSTEMS` (None if undefined), and for each rival
         ``over_RIVAL``, ``low_RIVAL``, ``high_RIVAL``, ``p_RIVAL``.
+
+    Raises:
+        UnavailableError: a partition cannot be found.
     """
-    width = layout.aspects[0][2] - layout.aspects[0][1]
-    on_dev = embedded.sides(dev.references, dev.candidates)
-    weights = dimension_weights(embedded.base[on_dev[0]], embedded.base[on_dev[1]], dev.scores)
+    _, first_start, first_stop = layout.aspects[0]
+    width = first_stop - first_start
+    dev_left, dev_right = embedded.sides(dev.references, dev.candidates)
+    weights = dimension_weights(embedded.base[dev_left], embedded.base[dev_right], dev.scores)
     partitions = {
         "random": random_dimensions(layout.dimensions, len(layout.aspects), width, seed),
         "ilp": assign_dimensions(weights),
         "ilp_even": assign_dimensions(weights, exactly=width),
     }
     left, right = embedded.sides(test.references, test.candidates)
-    base, trained = (embedded.base[left], embedded.base[right]), (embedded.trained[left], embedded.trained[right])
+    base = embedded.base[left], embedded.base[right]
+    trained = embedded.trained[left], embedded.trained[right]
     full = cosines_over(*base)
     records = []
-    for number, (name, first, stop) in enumerate(layout.aspects):
-        systems = {"full": full} | {title: cosines_over(*base, parts[number]) for title, parts in partitions.items()}
-        systems["trained"] = cosines_over(*trained, slice(first, stop))
-        target = test.scores[:, number].astype(np.float64)
-        records.append({"aspect": name} | _compare_systems(systems, target, RIVALS, test.unit, seed))
+    for index, (aspect, start, stop) in enumerate(layout.aspects):
+        systems = {"full": full}
+        for system, parts in partitions.items():
+            systems[system] = cosines_over(*base, parts[index])
+        systems["trained"] = cosines_over(*trained, slice(start, stop))
+        target = test.scores[:, index].astype(np.float64)
+        records.append({"aspect": aspect} | _compare_systems(systems, target, RIVALS, test.unit, seed))
     return records
 
 
 def agreement_with_people(test: Examples, embedded: Embedded, seed: int) -> list[dict[str, Any]]:
-    """Return for each test dataset with labels Spearman's rho x 100 of whole cosine and label, before and after.
+    """Return 100 times Spearman's rho of whole cosine and label, before and after training, per dataset with labels.
 
-    Table 2 of Opitz and Frank 2022. The paired bootstrap draws pairs, or whole groups where the data has them.
+    This is table 2 of Opitz and Frank 2022. The paired bootstrap draws pairs, or whole groups if the data has groups.
+
+    Args:
+        test: the test pairs, without negatives; pairs without a label are left out.
+        embedded: the embeddings of their texts.
+        seed: the seed of the resamples.
 
     Returns:
-        A record a dataset: ``dataset``, ``n``, ``full``, ``trained``, ``over_full``, ``low_full``, ``high_full``,
-        ``p_full``.
+        One record per dataset: ``dataset``, ``n``, ``full``, ``trained``, ``over_full``, ``low_full``, ``high_full``,
+        ``p_full``; a value is None if undefined.
     """
     left, right = embedded.sides(test.references, test.candidates)
     records = []
-    for number, source in enumerate(test.sources):
-        rows = np.flatnonzero((test.origins == number) & np.isfinite(test.labels))
+    for origin, source in enumerate(test.sources):
+        rows = np.flatnonzero((test.origins == origin) & np.isfinite(test.labels))
         if not len(rows):
             continue
         systems = {
             "full": cosines_over(embedded.base[left[rows]], embedded.base[right[rows]]),
             "trained": cosines_over(embedded.trained[left[rows]], embedded.trained[right[rows]]),
         }
-        name = f"{source.name}:{source.split}" if source.split else source.name
-        groups = test.groups[rows]
-        grouped = len(np.unique(groups)) < len(groups)
-        compared = _compare_systems(systems, test.labels[rows], ("full",), groups if grouped else None, seed)
-        records.append({"dataset": name, "n": len(rows)} | compared)
+        group_numbers = test.groups[rows]
+        has_groups = len(np.unique(group_numbers)) < len(rows)
+        groups = group_numbers if has_groups else None
+        comparison = _compare_systems(systems, test.labels[rows], ("full",), groups, seed)
+        records.append({"dataset": source.full_name, "n": len(rows)} | comparison)
     return records
 
 
 def comparable_scores(
     aspects: Sequence[Mapping[str, Any]], people: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Return ``dataset``, ``statistic`` and ``value`` of the trained model, which a comparison over seeds reads.
+    """Return records of ``dataset``, ``statistic`` and ``value`` of the trained model, for a comparison over seeds.
 
-    Values are from -1 to 1 and a dataset with people's labels has its own name, as in the results of other recipes, so
-    that models of both can be compared; those that follow an aspect are named ``aspect NAME``.
+    Values are between -1 and 1, and a dataset with people's labels keeps its name, as in the results of other recipes,
+    so that models of several recipes can be compared. The dataset of an aspect is named ``aspect NAME``. Undefined
+    values are left out.
 
     Args:
-        aspects: of :func:`aspect_correlations`.
-        people: of :func:`agreement_with_people`.
+        aspects: the records of :func:`aspect_correlations`.
+        people: the records of :func:`agreement_with_people`.
     """
     named = [(record["dataset"], record) for record in people]
     named += [(f"aspect {record['aspect']}", record) for record in aspects]
@@ -209,41 +234,46 @@ def comparable_scores(
 
 
 def records_over_seeds(runs: Sequence[Sequence[Mapping[str, Any]]], key: str) -> list[dict[str, Any]]:
-    """Return the records of two seeds or more as one: means, the trained model's deviation, and two tests.
+    """Combine the records of two or more seeds: means, the standard deviation of the trained model, and two tests.
 
-    All seeds have the same test pairs. ``p_RIVAL``, of :func:`~assay.training.evaluation.t_test_of_gains` over the
-    differences to a rival, therefore tests the order of the batches alone and not the drawing of the pairs. For that,
-    ``low_RIVAL``, ``high_RIVAL`` and ``p_pairs_RIVAL`` are the lowest, highest and largest that the paired bootstrap
-    and the jackknife t-test over the pairs gave for any seed: wider than an interval of the mean would be.
+    All seeds have the same test pairs. ``p_RIVAL``, from :func:`~assay.training.evaluation.p_value_of_gains` over the
+    differences from a rival, therefore reflects only the randomness of the batches, not the sampling of pairs. The
+    sampling of pairs is covered by ``low_RIVAL`` and ``high_RIVAL``, the outermost bounds of the seeds' intervals, and
+    by ``p_pairs_RIVAL``, the largest p of the seeds. These bounds are wider than an interval of the mean would be.
 
     Args:
-        runs: what :func:`aspect_correlations` or :func:`agreement_with_people` gave, by seed.
-        key: ``aspect`` or ``dataset``.
+        runs: for each seed, its records from :func:`aspect_correlations` or :func:`agreement_with_people`.
+        key: the field that names a record: ``aspect`` or ``dataset``.
     """
     records = []
-    for of_seeds in zip(*runs, strict=True):
-        first = of_seeds[0]
+    for seed_records in zip(*runs, strict=True):
+        first = seed_records[0]
         record: dict[str, Any] = {name: first[name] for name in (key, "n") if name in first}
         for system in SYSTEMS:
             if system in first:
-                record[system] = merged_values([of_seed[system] for of_seed in of_seeds], np.mean)
-        record["sd_trained"] = standard_deviation([of_seed["trained"] for of_seed in of_seeds])
+                record[system] = merged_values([record_of_seed[system] for record_of_seed in seed_records], np.mean)
+        record["sd_trained"] = standard_deviation([record_of_seed["trained"] for record_of_seed in seed_records])
         for rival in RIVALS:
             if f"over_{rival}" in first:
-                record |= _rival_over_seeds(of_seeds, rival)
+                record |= _rival_over_seeds(seed_records, rival)
         records.append(record)
     return records
 
 
-def _rival_over_seeds(of_seeds: Sequence[Mapping[str, Any]], rival: str) -> dict[str, float | None]:
-    """Return the difference to a rival over the seeds, with its bounds and tests."""
+def _rival_over_seeds(seed_records: Sequence[Mapping[str, Any]], rival: str) -> dict[str, float | None]:
+    """Return the mean difference from a rival over seeds, with its outermost bounds and its two tests.
+
+    Args:
+        seed_records: the records of one aspect or dataset, one per seed.
+        rival: the name of the rival.
+    """
 
     def values(name: str) -> list[float | None]:
-        return [of_seed[f"{name}_{rival}"] for of_seed in of_seeds]
+        return [record_of_seed[f"{name}_{rival}"] for record_of_seed in seed_records]
 
     return {
         f"over_{rival}": merged_values(values("over"), np.mean),
-        f"p_{rival}": t_test_of_gains(values("over")),
+        f"p_{rival}": p_value_of_gains(values("over")),
         f"low_{rival}": merged_values(values("low"), min),
         f"high_{rival}": merged_values(values("high"), max),
         f"p_pairs_{rival}": merged_values(values("p"), max),
@@ -253,26 +283,32 @@ def _rival_over_seeds(of_seeds: Sequence[Mapping[str, Any]], rival: str) -> dict
 def _compare_systems(
     systems: Mapping[str, Floats], target: Floats, rivals: Sequence[str], groups: Part | None, seed: int
 ) -> dict[str, Any]:
-    """Return each system's coefficient, and the differences of the trained one to its rivals, all x 100.
+    """Return Spearman's rho of each system, and the differences of the trained system from its rivals, all times 100.
 
     Args:
-        systems: the scores of each, ``trained`` among them, shape (n,).
-        target: what they should follow, shape (n,).
-        rivals: the systems whose difference to the trained one is tested.
-        groups: numbers of what is resampled as a whole, shape (n,); None for single pairs.
-        seed: of the resamples.
+        systems: the scores of each system, shape (n,); one of the systems is ``trained``.
+        target: the scores or labels that they should follow, shape (n,).
+        rivals: the systems from which the difference of the trained one is tested.
+        groups: the number of each pair's group, which is resampled as a whole, shape (n,); None for single pairs.
+        seed: the seed of the resamples.
+
+    Returns:
+        Per system its coefficient, and per rival ``over_RIVAL``, ``low_RIVAL``, ``high_RIVAL`` and ``p_RIVAL``, which
+        is not multiplied; a value is None if undefined.
     """
     metric_pairs = [("trained", system) for system in systems if system != "trained"]
     tested = [("trained", rival) for rival in systems if rival in rivals]
     settings: dict[str, Any] = {"statistics": ("spearman",), "confidence": CONFIDENCE, "permutations": 0}
     values = compare_all(systems, target, resamples=0, seed=(seed,), metric_pairs=metric_pairs, **settings)
-    drawn = compare_all(
+    group_codes = None if groups is None else np.unique(groups, return_inverse=True)[1].astype(np.intp)
+    # Only rivals need resamples, which take most of the time.
+    differences = compare_all(
         {name: systems[name] for name in (*rivals, "trained")},
         target,
         resamples=RESAMPLES,
         seed=(seed,),
         metric_pairs=tested,
-        groups=None if groups is None else np.unique(groups, return_inverse=True)[1].astype(np.intp),
+        groups=group_codes,
         **settings,
     )
     record: dict[str, Any] = {}
@@ -280,7 +316,7 @@ def _compare_systems(
         record[system] = _times_hundred(values[trained, system][0].second)
     record["trained"] = _times_hundred(values[metric_pairs[0]][0].first)
     for trained, rival in tested:
-        difference = drawn[trained, rival][0]
+        difference = differences[trained, rival][0]
         record[f"over_{rival}"] = _times_hundred(difference.value)
         record[f"low_{rival}"] = _times_hundred(difference.low)
         record[f"high_{rival}"] = _times_hundred(difference.high)

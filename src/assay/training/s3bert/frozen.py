@@ -97,12 +97,12 @@ class _PassThrough(nn.Module):  # type: ignore[misc]  # torch has no types here
 
 def _with_layers(model: Any, stack_name: str, layers: list[Any]) -> Any:
     """Return a copy of a model that shares its weights and has only the given layers, in the stack of this name."""
-    model_part, stack = _shallow_copy(model), _shallow_copy(getattr(model, stack_name))
+    part, stack = _shallow_copy(model), _shallow_copy(getattr(model, stack_name))
     stack.layer = nn.ModuleList(layers)
-    setattr(model_part, stack_name, stack)
-    if getattr(model_part, "pooler", None) is not None:
-        model_part.pooler = None  # sentence embeddings do not come from it
-    return model_part
+    setattr(part, stack_name, stack)
+    if getattr(part, "pooler", None) is not None:
+        part.pooler = None  # sentence embeddings do not come from it
+    return part
 
 
 def _shallow_copy(module: Any) -> Any:
@@ -122,7 +122,7 @@ TEXTS_PER_BATCH = 16
 TEXTS_PER_SLICE = 2048
 #: The number of texts whose embeddings are compared with those of the complete model, and the largest difference
 #: relative to the norm: single precision alone causes about a millionth.
-CHECKED, NEAR = 5, 1e-3
+CHECKED_TEXTS, MAX_RELATIVE_DIFFERENCE = 5, 1e-3
 
 
 class FrozenTexts:
@@ -147,10 +147,13 @@ class FrozenTexts:
     def __len__(self) -> int:
         return len(self.lengths)
 
-    def padded(self, numbers: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the hidden states of some texts, shape (b, l, d), and their mask, int64, shape (b, l).
+    def padded_batch(self, numbers: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the hidden states of b texts, shape (b, l, d), and their mask, int64, shape (b, l), on the device.
 
         Positions after the end of a text hold states of another text and are masked.
+
+        Args:
+            numbers: the indices of the texts, int64, shape (b,), on the CPU.
         """
         lengths = self.lengths[numbers]
         positions = torch.arange(int(lengths.max()))
@@ -171,12 +174,9 @@ def upper_embeddings(halves: Halves, frozen: FrozenTexts, numbers: torch.Tensor)
     order = torch.argsort(frozen.lengths[numbers], stable=True)
     embeddings = []
     for part in torch.split(numbers[order], TEXTS_PER_BATCH):
-        states, mask = frozen.padded(part)
-        embeddings.append(
-            _sentence_embeddings(
-                halves, halves.upper(inputs_embeds=states, attention_mask=mask).last_hidden_state, mask
-            )
-        )
+        states, mask = frozen.padded_batch(part)
+        token_embeddings = halves.upper(inputs_embeds=states, attention_mask=mask).last_hidden_state
+        embeddings.append(_sentence_embeddings(halves, token_embeddings, mask))
     return torch.cat(embeddings)[torch.argsort(order).to(frozen.device)]
 
 
@@ -196,25 +196,23 @@ def freeze_texts(halves: Halves, texts: Sequence[str], device: str, *, advance: 
     model = halves.whole
     prompt = model.prompts.get(model.default_prompt_name) if model.default_prompt_name else None
     # All texts are tokenized first, since the number of tokens decides where the states are stored.
-    tokens = [
-        row
-        for start in range(0, len(texts), TEXTS_PER_SLICE)
-        for row in _unpadded_inputs(model, texts[start : start + TEXTS_PER_SLICE], prompt)
-    ]
-    lengths = torch.tensor([len(row["input_ids"]) for row in tokens], dtype=torch.int64)
-    width = int(halves.lower.config.hidden_size)
-    frozen = FrozenTexts(_allocate_states(int(lengths.sum()), width), lengths, device)
+    inputs: list[dict[str, Any]] = []
+    for start in range(0, len(texts), TEXTS_PER_SLICE):
+        inputs += _unpadded_inputs(model, texts[start : start + TEXTS_PER_SLICE], prompt)
+    lengths = torch.tensor([len(text_inputs["input_ids"]) for text_inputs in inputs], dtype=torch.int64)
+    hidden_size = int(halves.lower.config.hidden_size)
+    frozen = FrozenTexts(_allocate_states(int(lengths.sum()), hidden_size), lengths, device)
     teacher = torch.empty((len(texts), halves.dimensions), device=device)
     model.eval()
     with torch.inference_mode():
         for part in torch.split(torch.argsort(lengths, stable=True), TEXTS_PER_BATCH):
-            rows = [tokens[number] for number in part.tolist()]
+            part_inputs = [inputs[number] for number in part.tolist()]
             # Padded on the right, whatever the tokenizer's default, since row[:length] is what is kept of a text.
-            rows = model.tokenizer.pad(rows, padding_side="right", return_tensors="pt").to(device)
-            mask = rows["attention_mask"]
-            states = halves.lower(**rows).last_hidden_state
-            upper = halves.upper(inputs_embeds=states, attention_mask=mask).last_hidden_state
-            teacher[part.to(device)] = _sentence_embeddings(halves, upper, mask)
+            batch = model.tokenizer.pad(part_inputs, padding_side="right", return_tensors="pt").to(device)
+            mask = batch["attention_mask"]
+            states = halves.lower(**batch).last_hidden_state
+            token_embeddings = halves.upper(inputs_embeds=states, attention_mask=mask).last_hidden_state
+            teacher[part.to(device)] = _sentence_embeddings(halves, token_embeddings, mask)
             for number, row in zip(part.tolist(), states.cpu(), strict=True):
                 start, length = int(frozen.starts[number]), int(lengths[number])
                 frozen.states[start : start + length] = row[:length]
@@ -234,14 +232,15 @@ def _check_embeddings(halves: Halves, frozen: FrozenTexts, texts: Sequence[str])
     Raises:
         UnavailableError: an embedding differs.
     """
-    positions = np.linspace(0, len(texts) - 1, min(CHECKED, len(texts))).round().astype(np.int64)
+    positions = np.linspace(0, len(texts) - 1, min(CHECKED_TEXTS, len(texts))).round().astype(np.int64)
     numbers = torch.argsort(frozen.lengths, stable=True)[torch.from_numpy(positions)]
     with torch.inference_mode():
         expected = torch.stack([_embed_alone(halves.whole, texts[number]) for number in numbers.tolist()])
         split_embeddings = upper_embeddings(halves, frozen, numbers)
-    far = NEAR * expected.norm(dim=1).max()
+    max_difference = MAX_RELATIVE_DIFFERENCE * expected.norm(dim=1).max()
     for embeddings in (split_embeddings, frozen.teacher[numbers.to(frozen.teacher.device)]):
-        if not bool(((embeddings - expected).norm(dim=1) <= far).all()):
+        differences = (embeddings - expected).norm(dim=1)
+        if not bool((differences <= max_difference).all()):  # NaN is no small difference either
             raise UnavailableError(
                 "cut in two, the base gives other sentence embeddings than as a whole", "take another base"
             )
@@ -253,35 +252,43 @@ def _embed_alone(model: Any, text: str) -> torch.Tensor:
 
 
 def _unpadded_inputs(model: Any, texts: Sequence[str], prompt: str | None) -> list[dict[str, Any]]:
-    """Return the model inputs of each text as lists, without padding."""
+    """Return the model inputs of each text, such as ``input_ids``, as lists without padding.
+
+    Args:
+        model: the sentence-transformers model.
+        texts: the texts.
+        prompt: the prompt before each text, or None.
+    """
     batch = model.preprocess(list(texts), prompt=prompt)
     keys = [key for key in ("input_ids", "token_type_ids", "attention_mask") if key in batch]
-    sizes = batch["attention_mask"].sum(1).tolist()
-    ends = batch["attention_mask"].size(1)
-    left = getattr(model.tokenizer, "padding_side", "right") == "left"
-    return [
-        {key: (batch[key][i, ends - size :] if left else batch[key][i, :size]).tolist() for key in keys}
-        for i, size in enumerate(sizes)
-    ]
+    lengths = batch["attention_mask"].sum(1).tolist()
+    padded_length = batch["attention_mask"].size(1)
+    is_padded_left = getattr(model.tokenizer, "padding_side", "right") == "left"
+    inputs = []
+    for row, length in enumerate(lengths):
+        kept = slice(padded_length - length, None) if is_padded_left else slice(length)
+        inputs.append({key: batch[key][row, kept].tolist() for key in keys})
+    return inputs
 
 
-def _allocate_states(tokens: int, width: int) -> torch.Tensor:
-    """Return an uninitialised float32 tensor for hidden states, shape (tokens, width).
+def _allocate_states(tokens: int, hidden_size: int) -> torch.Tensor:
+    """Return an uninitialised float32 tensor for the hidden states of tokens, shape (tokens, hidden_size).
 
     It is in memory, or, above :data:`MAX_BYTES_IN_MEMORY` bytes, in a memory-mapped file without a name.
 
     Raises:
         InputError: the folder of temporary files has no space for the file.
     """
-    size = 4 * tokens * width
+    size = 4 * tokens * hidden_size  # bytes
     if size <= MAX_BYTES_IN_MEMORY:
-        return torch.empty((tokens, width), dtype=torch.float32)
+        return torch.empty((tokens, hidden_size), dtype=torch.float32)
     try:
         with tempfile.TemporaryFile(prefix="assay-") as file:
-            if hasattr(os, "posix_fallocate"):  # or a full disk would end the process later, by a signal
+            # Without space reserved for it, a full disk would end the process later, by a signal.
+            if hasattr(os, "posix_fallocate"):
                 os.posix_fallocate(file.fileno(), 0, size)
             # The memory map keeps the file alive after its name and its handle are gone.
-            return torch.from_numpy(np.memmap(file, dtype=np.float32, mode="w+", shape=(tokens, width)))
+            return torch.from_numpy(np.memmap(file, dtype=np.float32, mode="w+", shape=(tokens, hidden_size)))
     except OSError as error:
         raise InputError(
             f"{tempfile.gettempdir()}: no room for {size / 2**30:.1f} GiB of hidden states ({error.strerror}); "

@@ -1,6 +1,4 @@
-"""The whole training of S3BERT: data, targets, frozen part, one model a seed, evaluation, and the card that
-describes it.
-"""
+"""The recipe s3bert from start to end: targets, frozen layers, one model per seed, its evaluation and its card."""
 
 from __future__ import annotations
 
@@ -50,7 +48,7 @@ _LIMITS = (
 
 
 def describe_model(facts: Mapping[str, Any]) -> Card:
-    """Return the card of a model, from what ``training.json`` holds."""
+    """Return the card of a model, from the content of its ``training.json``."""
     settings = facts["settings"]
     parts = [name for name in ("decomposition", "consistency") if settings[name]]
     about = (
@@ -74,7 +72,7 @@ def describe_model(facts: Mapping[str, Any]) -> Card:
 
 
 def _batches_text(settings: Mapping[str, Any]) -> str:
-    """Return what the batches hold: fewer distinct texts than pairs."""
+    """Return a line on the batches for a card: they have fewer distinct texts than pairs."""
     distinct = settings["batch_size"] // (1 + settings["negatives"])
     return (
         f"A batch of {settings['batch_size']} has pairs and their negatives together, so that the consistency is over "
@@ -87,7 +85,9 @@ class S3BertJob(PairsJob):
     """What all seeds of a training of S3BERT share.
 
     Attributes:
-        metrics: signature of what gives the targets.
+        settings: the settings of the training.
+        layout: the dimensions of the embedding that belong to each aspect.
+        metrics: the signature of the metrics that give the targets.
     """
 
     settings: S3BertSettings
@@ -97,13 +97,13 @@ class S3BertJob(PairsJob):
 
 @dataclass(frozen=True, eq=False)
 class _TrainingData:
-    """What all models learn from.
+    """The data that the models of all seeds learn from.
 
     Attributes:
         scored: the sets with their negatives and targets.
-        made_from: digest of the targets.
-        frozen: what the lower half gives for all texts.
-        numbers: of the texts in it.
+        made_from: the digest of the targets.
+        frozen: the output of the frozen layers for all texts.
+        numbers: the index of each text in *frozen*.
     """
 
     scored: Mapping[str, ScoredPairs]
@@ -122,14 +122,14 @@ def train_s3bert(
     """Train one model, or one per seed, and write the folder once it is complete; interrupted trainings resume.
 
     Args:
-        settings: of the training; with several seeds, its folder has a folder ``seed-N`` for each and a summary.
+        settings: the settings; for several seeds, the output folder has a folder ``seed-N`` for each and a summary.
         render: returns results as Markdown.
         progress: receives every step.
-        scorer: gives the targets; by default the AMR metrics.
+        scorer: the metrics that give the targets; by default the AMR metrics.
 
     Returns:
-        ``aspects`` and ``people``: records as in :mod:`~assay.training.s3bert.evaluation`; ``seeds``: their seeds;
-        of one model also ``scores``, see :func:`~assay.training.s3bert.evaluation.comparable_scores`.
+        ``aspects`` and ``people``: records as in :mod:`~assay.training.s3bert.evaluation`; ``seeds``: the seeds;
+        ``scores``, for a single model: see :func:`~assay.training.s3bert.evaluation.comparable_scores`.
 
     Raises:
         InputError: a setting or a dataset cannot be used.
@@ -143,19 +143,19 @@ def train_s3bert(
     device, threads = prepare_device(settings.runtime)
     sets, counts = load_sets(
         settings.pairs, settings.dev, settings.test,
-        seed=settings.seed, limit=settings.limit, say=progress.say, graphs=True, columns=settings.column_names,
+        seed=settings.seed, limit=settings.limit, say=progress.say, graphs=True, columns=settings.columns_spec,
     )  # fmt: skip
     job = S3BertJob(settings, base, device, threads, progress, sets, counts, layout, scorer.signature)
     with open_work_folder(settings.out, job.plain_request(metrics=job.metrics)) as work:
         data = _training_data(job, scorer, work.folder)
         make = partial(_make_embeddings, job, data, render)
-        results = make_models(work, settings, make, _results_over_seeds, render)
-        (work.folder / TARGETS).rename(work.made / TARGETS)
+        results = make_models(work, settings, make, _summarise_seeds, render)
+        (work.folder / TARGETS).rename(work.result_folder / TARGETS)
         return results
 
 
 def _training_data(job: S3BertJob, scorer: AspectScorer, folder: Path) -> _TrainingData:
-    """Return what all models learn from; the targets are written to a folder."""
+    """Return the data that all models learn from, and write the targets to a folder."""
     scored = _score_sets(job.settings, job.sets, scorer, job.progress)
     made_from = write_targets(scored, scorer.names, scorer.signature, folder)
     texts = sorted({text for pairs in scored.values() for text in (*pairs.references, *pairs.candidates)})
@@ -168,7 +168,7 @@ def _training_data(job: S3BertJob, scorer: AspectScorer, folder: Path) -> _Train
 def _score_sets(
     settings: S3BertSettings, sets: Mapping[str, Examples], scorer: AspectScorer, progress: Progress
 ) -> dict[str, ScoredPairs]:
-    """Return the sets with their negatives and targets."""
+    """Return the sets with their negatives and targets, and close the scorer, also if it fails."""
     taken = {key for examples in sets.values() for key in examples.keys}
     scored: dict[str, ScoredPairs] = {}
     try:
@@ -187,18 +187,18 @@ def _score_sets(
     return scored
 
 
-def _results_over_seeds(of_seeds: list[Results]) -> Results:
-    """Return the results of several models as one."""
+def _summarise_seeds(seed_results: list[Results]) -> Results:
+    """Return the combined ``aspects`` and ``people`` of the models of several seeds."""
     return {
-        "aspects": records_over_seeds([results["aspects"] for results in of_seeds], "aspect"),
-        "people": records_over_seeds([results["people"] for results in of_seeds], "dataset"),
+        "aspects": records_over_seeds([results["aspects"] for results in seed_results], "aspect"),
+        "people": records_over_seeds([results["people"] for results in seed_results], "dataset"),
     }
 
 
 def _make_embeddings(
-    job: S3BertJob, data: _TrainingData, render: Render, seed: int, checkpoints: Path, new: Path
+    job: S3BertJob, data: _TrainingData, render: Render, seed: int, checkpoints: Path, model_folder: Path
 ) -> None:
-    """Train and evaluate one model into a new folder."""
+    """Train and evaluate one model and write it to a folder."""
     settings, scored = job.settings, data.scored
     halves = split_encoder(load_bi_encoder(job.base.folder, job.device), settings.layers, settings.base)
     schedule = Schedule(
@@ -209,15 +209,17 @@ def _make_embeddings(
         checkpoints, job.device, job.progress,
     )  # fmt: skip
     job.progress.begin("evaluation", 0)
-    texts = {text for name in ("dev", "test") for text in (*scored[name].references, *scored[name].candidates)}
-    trained_embeddings = embed_texts(halves, data.frozen, sorted(data.numbers[text] for text in texts))
+    dev, test = scored["dev"], scored["test"]
+    evaluated_texts = {*dev.references, *dev.candidates, *test.references, *test.candidates}
+    wanted = sorted(data.numbers[text] for text in evaluated_texts)
+    trained_embeddings = embed_texts(halves, data.frozen, wanted)
     embedded = Embedded(data.numbers, data.frozen.teacher.cpu().numpy(), trained_embeddings)
-    aspects = aspect_correlations(scored["dev"], scored["test"], embedded, job.layout, seed)
+    aspects = aspect_correlations(dev, test, embedded, job.layout, seed)
     people = agreement_with_people(job.sets["test"], embedded, seed)
     scores = comparable_scores(aspects, people)
     results: Results = {"aspects": aspects, "people": people, "scores": scores, "seeds": [seed]}
-    write_layout(job.layout, new)
-    _write_reference(job.layout, scored["dev"], embedded, new)
+    write_layout(job.layout, model_folder)
+    _write_reference(job.layout, dev, embedded, model_folder)
     facts = job.facts(
         seed,
         counts=dict(job.counts) | {f"{name}_pairs_with_negatives": len(pairs) for name, pairs in scored.items()},
@@ -228,13 +230,13 @@ def _make_embeddings(
         scales=trained.scales,
         results=results,
     )
-    write_model(new, halves.whole, trained.history, facts, describe_model(facts), job.sources, render)
+    write_model(model_folder, halves.whole, trained.history, facts, describe_model(facts), job.sources, render)
 
 
 def _write_reference(layout: Layout, dev: ScoredPairs, embedded: Embedded, folder: Path) -> None:
-    """Write the scores of the held-out development pairs and their negatives, by which a score is called usual."""
+    """Write the scores of the development pairs and their negatives, the reference by which a score is called usual."""
     left, right = embedded.sides(dev.references, dev.candidates)
     first, second = embedded.trained[left], embedded.trained[right]
     ranges = [slice(None), *(slice(*layout.range_of(part)) for part in layout.parts)]
-    scores = np.stack([cosines_over(first, second, one) for one in ranges], axis=1).astype(np.float32)
+    scores = np.stack([cosines_over(first, second, part) for part in ranges], axis=1).astype(np.float32)
     write_reference(folder, ("overall", *layout.parts), scores, layout=layout)

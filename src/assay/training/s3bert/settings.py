@@ -8,18 +8,18 @@ from typing import ClassVar
 
 from assay.errors import InputError
 from assay.settings import setting
-from assay.training.settings import FromBase, HeldOut, OnPairs, TrainingSettings
+from assay.training.settings import BaseSettings, HeldOutSettings, TrainingPairsSettings, TrainingSettings
 
 
 @dataclass(frozen=True)
-class _OnGraphs(OnPairs):
+class _GraphPairsSettings(TrainingPairsSettings):
     """The pairs whose graphs give the targets."""
 
     pairs: Sequence[str] = setting("A dataset of pairs with AMR graphs; repeatable.")
 
 
 @dataclass(frozen=True, kw_only=True)
-class S3BertSettings(HeldOut, TrainingSettings, _OnGraphs, FromBase):
+class S3BertSettings(HeldOutSettings, TrainingSettings, _GraphPairsSettings, BaseSettings):
     """The settings of an S3BERT training; the defaults are those of Opitz and Frank 2022, appendix A.1."""
 
     recipe: ClassVar[str] = "s3bert"
@@ -38,7 +38,11 @@ class S3BertSettings(HeldOut, TrainingSettings, _OnGraphs, FromBase):
     consistency: bool = setting("Train consistency with the base model.", True)
 
     def check(self) -> None:
-        """Check the columns and the parts of the loss."""
+        """Check the columns, and that the loss has a part.
+
+        Raises:
+            InputError: the columns cannot be used, or both parts of the loss are turned off.
+        """
         super().check()
         self.check_columns(*self.pairs, *self.dev, *self.test)
         if not (self.decomposition or self.consistency):
@@ -46,5 +50,5 @@ class S3BertSettings(HeldOut, TrainingSettings, _OnGraphs, FromBase):
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The parts of the loss in force."""
+        """The parts of the loss that are turned on."""
         return tuple(name for name in ("decomposition", "consistency") if getattr(self, name))

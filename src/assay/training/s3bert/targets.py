@@ -41,22 +41,26 @@ class AspectScorer(Protocol):
     signature: str
 
     def score(self, batch: Batch) -> NDArray[np.float64]:
-        """Return the scores in [0, 1] of n pairs with graphs, shape (n, k)."""
+        """Return the scores in [0, 1] of n pairs with graphs, float64, shape (n, k).
+
+        Raises:
+            UnavailableError: a score is not a finite number.
+        """
         ...
 
     def close(self) -> None:
-        """Release the resources of scoring."""
+        """Release the resources of scoring; called once, after the last batch or an error."""
         ...
 
 
 class AmrScorer:
-    """The fifteen aspects by the metrics ``amr:NAME``.
+    """The scorer of the fifteen aspects that the metrics ``amr:NAME`` measure.
 
     Args:
         vectors: the file of word vectors.
 
     Raises:
-        InputError: no file of word vectors was named, or it is none.
+        InputError: no file of word vectors is named, or it cannot be read as one.
     """
 
     names: tuple[str, ...] = ASPECTS
@@ -70,10 +74,10 @@ class AmrScorer:
         self.signature = "\n".join(metric.long_signature() for metric in self._metrics)
 
     def score(self, batch: Batch) -> NDArray[np.float64]:
-        """See :class:`AspectScorer`; the metrics share a session.
+        """Return the scores in [0, 1] of n pairs with graphs, float64, shape (n, 15), by all metrics in one session.
 
         Raises:
-            UnavailableError: a score is no number.
+            UnavailableError: a score is not a finite number.
         """
         values = open_session(self._metrics[0].needs()).score(self._metrics, batch).values
         if not np.isfinite(values).all():
@@ -82,7 +86,7 @@ class AmrScorer:
         return values
 
     def close(self) -> None:
-        """Release the resources of scoring."""
+        """Release the session of the metrics."""
         release_sessions()
 
 
@@ -110,7 +114,7 @@ class ScoredPairs:
 def draw_negatives(
     examples: Examples, times: int, seed: int, taken: Collection[tuple[str, str]] = ()
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return shuffled negatives, as rows of references and rows of candidates, and the unit of every pair of the set.
+    """Return m shuffled negatives, as rows of references and rows of candidates, and the unit of each of the n pairs.
 
     The pairs are shuffled and divided into units of at least :data:`UNIT_PAIRS` pairs (more if *times* needs more).
     Inside a unit, each reference gets the candidates of the *times* pairs that follow it. So a negative is drawn
@@ -122,25 +126,29 @@ def draw_negatives(
         times: the number of negatives per pair.
         seed: the seed of the shuffle.
         taken: the keys of the pairs of other sets.
+
+    Returns:
+        The rows of the negatives' references and candidates, int64, shape (m,) each, and the unit of each pair, int64,
+        shape (n,).
     """
     order = np.random.default_rng(seed).permutation(len(examples))
-    parts = np.array_split(order, max(1, len(order) // max(UNIT_PAIRS, times + 1)))
-    units = np.empty(len(examples), dtype=np.int64)
-    known = {*examples.keys, *taken}
-    left, right = [], []
-    for number, unit in enumerate(parts):
-        units[unit] = number
-        for shift in range(1, min(times, len(unit) - 1) + 1):
-            for row, other in zip(unit.tolist(), np.roll(unit, -shift).tolist(), strict=True):
-                reference, candidate = examples.references[row], examples.candidates[other]
-                if reference != candidate and pair_key(reference, candidate) not in known:
-                    left.append(row)
-                    right.append(other)
-    return np.array(left, dtype=np.int64), np.array(right, dtype=np.int64), units
+    unit_count = max(1, len(order) // max(UNIT_PAIRS, times + 1))
+    unit_of_pair = np.empty(len(examples), dtype=np.int64)
+    known_keys = {*examples.keys, *taken}
+    reference_rows, candidate_rows = [], []
+    for unit, rows in enumerate(np.array_split(order, unit_count)):
+        unit_of_pair[rows] = unit
+        for shift in range(1, min(times, len(rows) - 1) + 1):
+            for row, other_row in zip(rows.tolist(), np.roll(rows, -shift).tolist(), strict=True):
+                reference, candidate = examples.references[row], examples.candidates[other_row]
+                if reference != candidate and pair_key(reference, candidate) not in known_keys:
+                    reference_rows.append(row)
+                    candidate_rows.append(other_row)
+    return np.array(reference_rows, dtype=np.int64), np.array(candidate_rows, dtype=np.int64), unit_of_pair
 
 
 def score_pairs(
-    what: str,
+    set_name: str,
     examples: Examples,
     *,
     negatives: int,
@@ -152,7 +160,7 @@ def score_pairs(
     """Return pairs and their shuffled negatives with their scores; earlier scores come from the cache.
 
     Args:
-        what: the name of the set, for progress.
+        set_name: the name of the set, for progress.
         examples: the pairs, with graphs.
         negatives: the number of negatives per pair.
         seed: the seed of the negatives.
@@ -161,12 +169,12 @@ def score_pairs(
         taken: the keys of the pairs of other sets, which no negative may repeat.
     """
     rows = np.arange(len(examples), dtype=np.int64)
-    references, candidates, units = draw_negatives(examples, negatives, seed, taken)
-    left, right = np.concatenate([rows, references]), np.concatenate([rows, candidates])
+    reference_rows, candidate_rows, units = draw_negatives(examples, negatives, seed, taken)
+    left, right = np.concatenate([rows, reference_rows]), np.concatenate([rows, candidate_rows])
     columns = (examples.references, examples.candidates, examples.reference_graphs, examples.candidate_graphs)
     sides = (left, right, left, right)
     texts = [tuple(column[row] for row in side) for column, side in zip(columns, sides, strict=True)]
-    progress.begin(f"AMR metrics of the {what} pairs", len(left))
+    progress.begin(f"AMR metrics of the {set_name} pairs", len(left))
     parts = []
     for start in range(0, len(left), PAIRS_PER_CHUNK):
         chunk = [column[start : start + PAIRS_PER_CHUNK] for column in texts]
@@ -174,13 +182,20 @@ def score_pairs(
         parts.append(cached_scores(scorer.signature, (*chunk[2], *chunk[3]), partial(scorer.score, batch)))
         progress.advance(len(chunk[0]))
     scores = np.concatenate(parts).astype(np.float32)
-    return ScoredPairs(texts[0], texts[1], np.arange(len(left)) < len(rows), units[left], scores)
+    is_positive = np.arange(len(left)) < len(rows)
+    return ScoredPairs(texts[0], texts[1], is_positive, units[left], scores)
 
 
 def write_targets(sets: Mapping[str, ScoredPairs], names: Sequence[str], signature: str, folder: Path) -> str:
     """Write the targets of all sets to one Parquet file, and return the SHA-256 (hex) of its texts, scores and metrics.
 
     The columns are ``set``, ``reference``, ``candidate`` and ``positive``, then one per metric.
+
+    Args:
+        sets: the pairs with their scores, by the name of the set.
+        names: the names of the metrics.
+        signature: the signature of the metrics.
+        folder: the folder of the file.
     """
     digest = hashlib.sha256(signature.encode())
     tables = []

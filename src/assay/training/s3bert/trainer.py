@@ -23,7 +23,7 @@ from assay.training.loop import (
     SCORED_AT_ONCE,
     ResumableTrainer,
     Schedule,
-    Trained,
+    TrainingCourse,
     has_bfloat16,
     run_trainer,
     trainer_arguments,
@@ -133,7 +133,7 @@ class S3BertLoss(nn.Module):  # type: ignore[misc]  # torch has no types here
 
 
 @dataclass(frozen=True)
-class TrainedAspects(Trained):
+class AspectTrainingCourse(TrainingCourse):
     """The course of a training; the model itself is changed in place.
 
     Attributes:
@@ -149,15 +149,15 @@ class AspectTrainer(ResumableTrainer, SentenceTransformerTrainer):  # type: igno
     aspects: Sequence[str] = ()
 
     def collect_features(self, inputs: dict[str, Any]) -> tuple[list[Any], Any]:
-        """Return the text numbers of each side, and the targets."""
+        """Return the inputs of the loss from a collated batch: the text numbers of each side, and the targets."""
         return [inputs["reference"], inputs["candidate"]], inputs["label"]
 
     def extra_curves(self) -> dict[str, float]:
-        """Return the current factors of the aspects, which are learned."""
+        """Return the current learned factor of each aspect, as ``beta_NAME``."""
         return {f"beta_{name}": value for name, value in zip(self.aspects, self.loss.scales.tolist(), strict=True)}
 
 
-class _GatherRows:
+class _RowCollator:
     """Collates rows of the table of pairs into a batch.
 
     Args:
@@ -165,6 +165,7 @@ class _GatherRows:
         targets: the scores of each row, shape (n, aspects).
     """
 
+    #: An attribute of sentence-transformers' collators, which its trainers pass on to samplers.
     valid_label_columns: tuple[str, ...] = ()
 
     def __init__(self, first: torch.Tensor, second: torch.Tensor, targets: torch.Tensor) -> None:
@@ -186,7 +187,7 @@ def train_aspects(
     folder: Path,
     device: str,
     progress: Progress,
-) -> TrainedAspects:
+) -> AspectTrainingCourse:
     """Train the upper layers of a model and return the course; an interrupted training continues from a checkpoint.
 
     Args:
@@ -219,11 +220,11 @@ def train_aspects(
         train_dataset=_dataset_of_rows(sets[0], 0),
         eval_dataset=_dataset_of_rows(sets[1], len(sets[0])),
         loss=loss,
-        data_collator=_GatherRows(torch.tensor(firsts), torch.tensor(seconds), targets),
+        data_collator=_RowCollator(torch.tensor(firsts), torch.tensor(seconds), targets),
     )
     trainer.aspects = aspects
-    trained = run_trainer(trainer, folder, progress, f"training, seed {schedule.seed}")
-    return TrainedAspects(**vars(trained), scales=dict(zip(aspects, loss.scales.tolist(), strict=True)))
+    course = run_trainer(trainer, folder, progress, f"training, seed {schedule.seed}")
+    return AspectTrainingCourse(**vars(course), scales=dict(zip(aspects, loss.scales.tolist(), strict=True)))
 
 
 def _dataset_of_rows(pairs: ScoredPairs, start: int) -> Any:
@@ -248,6 +249,14 @@ def embed_texts(halves: Halves, frozen: FrozenTexts, wanted: Sequence[int]) -> N
 
 
 def _embed_for_step(halves: Halves, frozen: FrozenTexts, texts: torch.Tensor, device: str) -> torch.Tensor:
-    """Return embeddings for a training step, computed in bfloat16 on a GPU that supports it."""
-    with torch.autocast("cuda", torch.bfloat16) if has_bfloat16(device) else contextlib.nullcontext():
+    """Return the embeddings of b texts for a training step, computed in bfloat16 on a GPU that supports it.
+
+    Args:
+        halves: the model.
+        frozen: the output of its frozen layers.
+        texts: the indices of the texts in *frozen*, shape (b,).
+        device: torch's name of the device.
+    """
+    precision = torch.autocast("cuda", torch.bfloat16) if has_bfloat16(device) else contextlib.nullcontext()
+    with precision:
         return upper_embeddings(halves, frozen, texts.cpu())

@@ -33,17 +33,17 @@ from assay.training.tuning.study import (
     quiet_optuna,
     without_password,
 )
-from assay.training.tuning.trials import TrialOrder, run_in_processes, run_trials, without_test
+from assay.training.tuning.trials import TrialOrder, drop_test_set, run_in_processes, run_trials
 
-#: Version of the format of :data:`STUDY`.
+#: The version of the format of :data:`STUDY`.
 SCHEMA = 1
-#: Name of the file in the result folder that describes the study.
+#: The file that describes the study, in the folder of the result.
 STUDY = "study.json"
-#: States of the trials that are written. Others belong to processes that asked for more trials.
+#: The states of the trials that are written. Trials in other states belong to processes that asked for more trials.
 _LISTED_STATES = (TrialState.COMPLETE, TrialState.PRUNED, TrialState.FAIL)
 #: Seconds between two checks of trials that run elsewhere.
 POLL_SECONDS = 5.0
-#: A function that renders a study as files: a mapping from file name to contents.
+#: Renders a study as files; returns a mapping from file name to contents.
 RenderStudy = Callable[[Mapping[str, Any]], Mapping[str, str]]
 
 
@@ -85,26 +85,31 @@ def search_and_train(
     request = search.request(job.base.digest, job.digests)
     storage = None if search.storage is None else without_password(search.storage)
     seeds = search.settings.seeds
-    request_fields = request | {"recipe": f"tune {search.settings.recipe}", "study": search.study}
-    with open_work_folder(search.settings.out, request_fields | {"storage": storage, "seeds": seeds}) as work:
+    folder_request = request | {
+        "recipe": f"tune {search.settings.recipe}",
+        "study": search.study,
+        "storage": storage,
+        "seeds": seeds,
+    }
+    with open_work_folder(search.settings.out, folder_request) as work:
         address = search.storage or file_address(work.folder / "study.db")
         runner = _runner_id(work.folder / "runner")
         order = TrialOrder(search, request, address, work.folder, runner, runtime)
-        study = order.study()
-        _run_until_finished(order, without_test(job), study, progress)
+        study = order.open_study()
+        _run_until_finished(order, drop_test_set(job), study, progress)
         winner = _best_trial(study)
         progress.say(f"trial {winner.number} is the best; its settings are trained once more and evaluated on test")
         winning_job = replace(job, settings=replace(search.settings, **winner.params))
         results = make_all_models(winning_job, work, render)
-        study_facts = _describe_study(search, study, winner) | {
+        study_facts = _study_record(search, study, winner) | {
             "storage": storage,
             "command": winning_job.settings.training_command(),
             "results": results,
             "versions": versions() | {"optuna": optuna.__version__},
         }
         for name, text in render_study(study_facts).items():
-            (work.made / name).write_text(text, encoding="utf-8")
-        write_json(work.made / STUDY, study_facts)
+            (work.result_folder / name).write_text(text, encoding="utf-8")
+        write_json(work.result_folder / STUDY, study_facts)
         return study_facts
 
 
@@ -120,12 +125,13 @@ def _runner_id(path: Path) -> str:
 
 def _run_until_finished(order: TrialOrder, job: PairwiseJob, study: Study, progress: Progress) -> None:
     """Run trials, or wait for trials of other processes, until the study has the requested number of finished ones."""
-    search, is_waiting = order.search, False
+    search = order.search
     with quiet_optuna():
         for number in fail_unfinished(study, order.runner, alone=search.storage is None):
             progress.say(f"trial {number} was not finished; it is repeated")
     if finished_before := count_finished(study):
         progress.say(f"study {search.study}: {finished_before} trials are finished")
+    is_waiting = False
     while count_finished(study) < search.trials:
         if count_begun(study) < search.trials:
             if search.jobs == 1:
@@ -153,8 +159,8 @@ def _best_trial(study: Study) -> FrozenTrial:
     return max(complete, key=lambda trial: (trial.value, -trial.number))
 
 
-def _describe_study(search: Search, study: Study, winner: FrozenTrial) -> dict[str, Any]:
-    """Return the request, trials and winner of a study as plain values for :data:`STUDY`."""
+def _study_record(search: Search, study: Study, winner: FrozenTrial) -> dict[str, Any]:
+    """Return the request, the trials and the winner of a study as plain values, for :data:`STUDY`."""
     listed_trials = [
         trial for trial in study.get_trials() if trial.state in _LISTED_STATES and SURPLUS not in trial.user_attrs
     ]
@@ -164,13 +170,13 @@ def _describe_study(search: Search, study: Study, winner: FrozenTrial) -> dict[s
         "objective": search.objective,
         "seed": search.settings.seed,
         "request": dict(study.user_attrs["request"]),
-        "trials": [_describe_trial(trial) for trial in listed_trials],
+        "trials": [_trial_record(trial) for trial in listed_trials],
         "winner": winner.number,
         "settings": dict(winner.params),
     }
 
 
-def _describe_trial(trial: FrozenTrial) -> dict[str, Any]:
+def _trial_record(trial: FrozenTrial) -> dict[str, Any]:
     """Return a trial as plain values; ``value`` is None unless it is complete."""
     return {
         "number": trial.number,

@@ -10,39 +10,44 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from assay.errors import InputError, suggest
+from assay.errors import InputError, suggestion_for
 from assay.paths import user_path
-from assay.settings import declared, setting
+from assay.settings import declarations_of, setting
 from assay.training.pairwise.settings import BATCHES, LEARNING, LabelledPairs, PairSettings
 
 # The space that is searched: settings of a training, each with choices or a range.
 
+#: The keys of the table of a setting.
 _KEYS = ("choices", "low", "high", "log")
 
 
 @dataclass(frozen=True)
 class Choices:
-    """One of some values, of which no two are nearer to each other than others."""
+    """Values to choose from, without an order.
+
+    Attributes:
+        values: the distinct values.
+    """
 
     values: tuple[int | float | str, ...]
 
     @property
-    def tried(self) -> tuple[int | float | str, ...]:
-        """What decides whether all values are valid."""
+    def checked_values(self) -> tuple[int | float | str, ...]:
+        """The values that have to be valid for all values to be valid: all of them."""
         return self.values
 
-    def plain(self) -> dict[str, Any]:
-        """Return it as in the file."""
+    def plain_values(self) -> dict[str, Any]:
+        """Return the choices as plain values, as in the file."""
         return {"choices": list(self.values)}
 
 
 @dataclass(frozen=True)
 class Range:
-    """A number between two bounds, both included; whole where the bounds are integers.
+    """The numbers between two bounds, both included; only integers if the bounds are integers.
 
     Attributes:
         low, high: the bounds.
-        log: whether the logarithm is drawn uniformly, in place of the number.
+        log: whether the logarithm of the number is drawn uniformly, instead of the number.
     """
 
     low: int | float
@@ -50,19 +55,19 @@ class Range:
     log: bool = False
 
     @property
-    def tried(self) -> tuple[int | float, ...]:
-        """What decides whether all values are valid."""
+    def checked_values(self) -> tuple[int | float, ...]:
+        """The values that have to be valid for all values to be valid: the bounds."""
         return self.low, self.high
 
-    def plain(self) -> dict[str, Any]:
-        """Return it as in the file."""
+    def plain_values(self) -> dict[str, Any]:
+        """Return the range as plain values, as in the file."""
         return {"low": self.low, "high": self.high, "log": self.log}
 
 
 Dimension = Choices | Range
 Space = Mapping[str, Dimension]
 
-#: Mustafazade and Ebbinghaus 2022, table 5.
+#: The space without a file: Mustafazade and Ebbinghaus 2022, table 5.
 DEFAULT: Space = {
     "batch_size": Choices((16, 32, 64, 128, 256)),
     "epochs": Range(1, 4),
@@ -71,8 +76,8 @@ DEFAULT: Space = {
 
 
 def plain_space(space: Space) -> dict[str, dict[str, Any]]:
-    """Return a space as plain values, in its order."""
-    return {name: dimension.plain() for name, dimension in space.items()}
+    """Return a space as plain values, in the same order."""
+    return {name: dimension.plain_values() for name, dimension in space.items()}
 
 
 def read_space(path: Path | None, settings: PairSettings) -> Space:
@@ -82,111 +87,137 @@ def read_space(path: Path | None, settings: PairSettings) -> Space:
 
     Args:
         path: the file; None for :data:`DEFAULT`.
-        settings: the request, with which every value must go together.
+        settings: the settings of every trial, with which every value must be valid.
 
     Raises:
-        InputError: the file cannot be read, a setting cannot be searched, or a value is invalid; with file and key.
+        InputError: the file cannot be read, a setting cannot be searched, or a value is invalid; the message names the
+            file and the key.
     """
     source = "the default space" if path is None else str(path)
-    space = DEFAULT if path is None else _parsed(path)
+    space = DEFAULT if path is None else _parse_space_file(path)
     for name, dimension in space.items():
-        for value in dimension.tried:
+        for value in dimension.checked_values:
             _check_settings(f"{source}: space.{name}", settings, {name: value})
-    named = {name: one.values for name, one in space.items() if isinstance(one, Choices) and LEARNING[name] is str}
-    for values in itertools.product(*named.values()):
-        _check_settings(f"{source}: space.{', space.'.join(named)}", settings, dict(zip(named, values, strict=True)))
+    # Settings with texts, such as the loss and the batches, may exclude each other: all combinations are checked.
+    text_values = {}
+    for name, dimension in space.items():
+        if isinstance(dimension, Choices) and LEARNING[name] is str:
+            text_values[name] = dimension.values
+    location = f"{source}: space.{', space.'.join(text_values)}"
+    for values in itertools.product(*text_values.values()):
+        _check_settings(location, settings, dict(zip(text_values, values, strict=True)))
     return space
 
 
-def _check_settings(place: str, settings: PairSettings, changes: dict[str, Any]) -> None:
+def _check_settings(location: str, settings: PairSettings, changes: dict[str, Any]) -> None:
+    """Raise InputError, with a location in the file, if settings are invalid with these changes."""
     try:
         replace(settings, **changes)
     except InputError as error:
-        raise InputError(f"{place}: {error}") from None
+        raise InputError(f"{location}: {error}") from None
 
 
-def _parsed(path: Path) -> Space:
+def _parse_space_file(path: Path) -> Space:
+    """Return the space in a TOML file; raises InputError if the file cannot be read or is malformed."""
     try:
-        held = tomllib.loads(path.read_text(encoding="utf-8"))
+        tables_by_name = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror or error})") from None
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: is no TOML file ({error})") from None
-    for key in held:
+    for key in tables_by_name:
         if key != "space":
             raise InputError(f"{path}: {key}: expected tables [space.SETTING] alone, such as [space.batch_size]")
-    tables = held.get("space")
+    tables = tables_by_name.get("space")
     if not isinstance(tables, dict) or not tables:
         raise InputError(f"{path}: space: there is no table [space.SETTING], such as [space.batch_size]")
     return {name: _parse_dimension(f"{path}: space.{name}", name, table) for name, table in tables.items()}
 
 
-def _parse_dimension(place: str, name: str, table: Any) -> Dimension:
+def _parse_dimension(location: str, name: str, table: Any) -> Dimension:
+    """Return the choices or the range of a setting.
+
+    Args:
+        location: the location of the table, for messages.
+        name: the name of the setting.
+        table: the parsed table of the setting.
+
+    Raises:
+        InputError: the setting cannot be searched, or the table is malformed.
+    """
     if name not in LEARNING:
-        raise InputError(f"{place}: can not be searched; valid: {', '.join(LEARNING)}.{suggest(name, LEARNING)}")
+        raise InputError(
+            f"{location}: can not be searched; valid: {', '.join(LEARNING)}.{suggestion_for(name, LEARNING)}"
+        )
     if not isinstance(table, dict):
-        raise InputError(f"{place}: must be a table with choices, or with low and high")
+        raise InputError(f"{location}: must be a table with choices, or with low and high")
     for key in table:
         if key not in _KEYS:
-            raise InputError(f"{place}.{key}: there is no such key; valid: {', '.join(_KEYS)}.{suggest(key, _KEYS)}")
-    if ("choices" in table) == ("low" in table and "high" in table) or ("choices" in table and len(table) > 1):
-        raise InputError(f"{place}: must have choices alone, or low and high (and log)")
-    if "choices" in table:
-        values = table["choices"]
-        if not isinstance(values, list) or not values:
-            raise InputError(f"{place}.choices: must be a list of values")
-        made = tuple(_parse_value(f"{place}.choices", name, value) for value in values)
-        if len(set(made)) < len(made):
-            raise InputError(f"{place}.choices: names a value twice")
-        return Choices(made)
-    return _parse_range(place, name, table)
+            raise InputError(
+                f"{location}.{key}: there is no such key; valid: {', '.join(_KEYS)}.{suggestion_for(key, _KEYS)}"
+            )
+    has_choices = "choices" in table
+    has_range = "low" in table and "high" in table
+    if has_choices == has_range or (has_choices and len(table) > 1):
+        raise InputError(f"{location}: must have choices alone, or low and high (and log)")
+    return _parse_choices(location, name, table["choices"]) if has_choices else _parse_range(location, name, table)
 
 
-def _parse_range(place: str, name: str, table: Mapping[str, Any]) -> Range:
+def _parse_choices(location: str, name: str, choices: Any) -> Choices:
+    """Return the choices of a setting; raises InputError if they are no list of distinct, valid values."""
+    if not isinstance(choices, list) or not choices:
+        raise InputError(f"{location}.choices: must be a list of values")
+    values = tuple(_parse_value(f"{location}.choices", name, choice) for choice in choices)
+    if len(set(values)) < len(values):
+        raise InputError(f"{location}.choices: names a value twice")
+    return Choices(values)
+
+
+def _parse_range(location: str, name: str, table: Mapping[str, Any]) -> Range:
+    """Return the range of a setting; raises InputError if it can have none, or if a bound or ``log`` is invalid."""
     if LEARNING[name] is str:
-        raise InputError(f"{place}: has no range; give it choices")
-    low, high = (_parse_value(f"{place}.{key}", name, table[key]) for key in ("low", "high"))
+        raise InputError(f"{location}: has no range; give it choices")
+    low, high = (_parse_value(f"{location}.{key}", name, table[key]) for key in ("low", "high"))
     log = table.get("log", False)
     if not isinstance(log, bool):
-        raise InputError(f"{place}.log: must be true or false")
+        raise InputError(f"{location}.log: must be true or false")
+    # Neither bound is a text, since the setting is a number; the test narrows the types.
     if isinstance(low, str) or isinstance(high, str) or not low < high:
-        raise InputError(f"{place}: low must be below high")
+        raise InputError(f"{location}: low must be below high")
     if log and not low > 0:
-        raise InputError(f"{place}.low: must be above 0 with log = true")
+        raise InputError(f"{location}.low: must be above 0 with log = true")
     return Range(low, high, log)
 
 
-def _parse_value(place: str, name: str, value: Any) -> int | float | str:
-    """Return a value as the setting takes it."""
+def _parse_value(location: str, name: str, value: Any) -> int | float | str:
+    """Return a value in the type of its setting; raises InputError if it has another type or is not finite."""
     kind = LEARNING[name]
     if kind is str and isinstance(value, str):
         return value
-    if kind is int and isinstance(value, int) and not isinstance(value, bool):
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)  # bool is a subclass of int
+    if kind is int and is_number and isinstance(value, int):
         return value
-    if (
-        kind is float
-        and isinstance(value, int | float)
-        and not isinstance(value, bool)
-        and abs(value) <= sys.float_info.max
-    ):
+    # The comparison is False for NaN, and for integers that are too large for a float.
+    if kind is float and is_number and abs(value) <= sys.float_info.max:
         return float(value)
     noun = {str: "a text", int: "a whole number", float: "a number"}[kind]
-    raise InputError(f"{place}: {value!r} is not {noun}")
+    raise InputError(f"{location}: {value!r} is not {noun}")
 
 
-# What can be asked of a search.
+# The settings of a search.
 
-#: Agreement with the development labels that can be searched for, by task, the first being the default.
+#: The statistics of agreement with the development labels that a search can maximise, by task, the default first.
 OBJECTIVES = {"regression": ("spearman", "pearson", "kendall"), "classification": ("accuracy",)}
-#: Settings that change from machine to machine, or that the trials do not depend on.
-_NOT_OF_TRIALS = ("base", "pairs", "dev", "test", "tokens", "seeds")
+#: Settings on which the trials do not depend, or whose content is in the request under another name.
+_NOT_IN_REQUEST = ("base", "pairs", "dev", "test", "tokens", "seeds")
 
 
 @dataclass(frozen=True, kw_only=True)
 class TuneSettings(LabelledPairs):
-    """The settings of a search; those of :data:`~assay.training.pairwise.settings.LEARNING` hold for every trial.
+    """The settings of a search.
 
-    Of these, None stands for the default of the training; what the space has cannot be set.
+    Those of :data:`~assay.training.pairwise.settings.LEARNING` hold for every trial; None stands for the default of the
+    training. A setting that is in the space must be None.
     """
 
     space: str | Path | None = setting(
@@ -214,19 +245,20 @@ class TuneSettings(LabelledPairs):
     warmup: float | None = setting("If the space has none [default: 0.1].", None)
     layers: int | None = setting("Train the last N layers [default: all of the model].", None, at_least=1)
 
-    def training(self) -> PairSettings:
-        """Return the settings that every trial has, but for what is searched."""
-        shared = {name: getattr(self, name) for name in declared(LabelledPairs) if name != "progress"}
-        named = {name: getattr(self, name) for name in LEARNING if getattr(self, name) is not None}
-        return PairSettings(**shared, **named)
+    def pair_settings(self) -> PairSettings:
+        """Return the settings of every trial, in which the searched settings have their defaults."""
+        shared = {name: getattr(self, name) for name in declarations_of(LabelledPairs) if name != "progress"}
+        learning = {name: getattr(self, name) for name in LEARNING if getattr(self, name) is not None}
+        return PairSettings(**shared, **learning)
 
     def search(self) -> Search:
-        """Return the search, with its space.
+        """Return the search with its space.
 
         Raises:
-            InputError: the space cannot be read, has a setting that is set as well, or does not go with the others.
+            InputError: the space cannot be read, contains a setting that is also set here, or does not go with the
+                other settings.
         """
-        settings = self.training()
+        settings = self.pair_settings()
         space = read_space(None if self.space is None else user_path(self.space), settings)
         for name in LEARNING:
             if name in space and getattr(self, name) is not None:
@@ -248,17 +280,17 @@ class Search:
     """A search as it is run.
 
     Attributes:
-        settings: of every trial, but for what is searched.
-        space: what is searched.
-        trials: complete or pruned ones, with those that the study has already.
-        objective: one of :data:`OBJECTIVES`, on the development set, at the step at which a training was best there.
-        prune: whether trials end early that are worse than the median.
-        storage: address of the database, as SQLAlchemy has it; None for a file beside the result.
-        study: its name there.
-        jobs: trials at a time.
+        settings: the settings of every trial, in which the searched settings are replaced.
+        space: the space that is searched.
+        trials: the number of complete or pruned trials, including those that the study already has.
+        objective: one of :data:`OBJECTIVES`, measured on the development set at the best step of a training.
+        prune: whether to end trials early that are worse than the median of earlier trials.
+        storage: the address of the database, in the form of SQLAlchemy; None for a file of this search alone.
+        study: the name of the study in the database.
+        jobs: the number of trials at a time.
 
     Raises:
-        InputError: a value outside its range.
+        InputError: the objective does not go with the task, or the study has no name.
     """
 
     settings: PairSettings
@@ -278,14 +310,14 @@ class Search:
             raise InputError("`study`: must be a name")
 
     def request(self, base: str, data: dict[str, list[str]]) -> dict[str, Any]:
-        """Return all that the values of trials depend on, as plain values; trials of one study share it.
+        """Return everything that the values of the trials depend on, as plain values; all trials of a study share it.
 
         Args:
-            base: digest of the model that is started from.
-            data: digests of the datasets of each set.
+            base: the digest of the base model.
+            data: the digests of the datasets of each set.
         """
-        settings = self.settings.plain()
-        fixed = {name: value for name, value in settings.items() if name not in (*_NOT_OF_TRIALS, *self.space)}
+        settings = self.settings.plain_values()
+        fixed = {name: value for name, value in settings.items() if name not in (*_NOT_IN_REQUEST, *self.space)}
         return {
             "recipe": self.settings.recipe,
             "base": base,

@@ -43,20 +43,27 @@ class TrialSeededSampler(BaseSampler):  # type: ignore[misc]  # optuna is not al
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
-        self._number, self._sampler = -1, TPESampler()
+        self._number, self._sampler = -1, TPESampler()  # no trial yet
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
-        """Return nothing: every setting is drawn by itself."""
+        """Return an empty space: no settings are drawn jointly."""
         return {}
 
     def sample_relative(self, study: Study, trial: FrozenTrial, search_space: dict[str, Any]) -> dict[str, Any]:
-        """Return nothing."""
+        """Return no values, since no settings are drawn jointly."""
         return {}
 
     def sample_independent(
         self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
     ) -> Any:
-        """Return the value of one setting."""
+        """Return the value of one setting for a trial; the first call for a trial seeds the sampler anew.
+
+        Args:
+            study: the study of the trial.
+            trial: the trial.
+            param_name: the name of the setting.
+            param_distribution: the values to draw from.
+        """
         if trial.number != self._number:
             trials = study.get_trials(deepcopy=False)
             first_number = first_attempt(study, trial.number)
@@ -76,6 +83,7 @@ def suggest_all(trial: Trial, space: Space) -> dict[str, Any]:
 
 
 def _suggest_setting(trial: Trial, name: str, dimension: Dimension) -> Any:
+    """Return the value of one setting for a trial, an integer if both bounds of its range are integers."""
     if isinstance(dimension, Choices):
         return trial.suggest_categorical(name, dimension.values)
     if isinstance(dimension.low, int) and isinstance(dimension.high, int):
@@ -164,17 +172,21 @@ def _connect_with_retries(address: str) -> RDBStorage:
         try:
             return _open_storage(address)
         except (SQLAlchemyError, StorageInternalError) as error:
-            if not any(word in _root_cause_text(error) for word in _ALREADY_CREATED_MESSAGES):
+            # Databases have no common error class for this, so the message tells.
+            if not any(message in _root_cause_text(error) for message in _ALREADY_CREATED_MESSAGES):
                 raise
         time.sleep(random.uniform(0.1, 0.5))
     return _open_storage(address)
 
 
 def _open_storage(address: str) -> RDBStorage:
-    settings: dict[str, Any] = {"connect_args": {"timeout": SQLITE_TIMEOUT}} if address.startswith("sqlite") else {}
+    """Open a database, whose trials have heartbeats and are retried if their process ends."""
+    engine_settings: dict[str, Any] = {"pool_pre_ping": True}
+    if address.startswith("sqlite"):
+        engine_settings["connect_args"] = {"timeout": SQLITE_TIMEOUT}
     return RDBStorage(
         address.replace("{", "{{").replace("}", "}}"),  # Optuna calls str.format on it
-        engine_kwargs=settings | {"pool_pre_ping": True},
+        engine_kwargs=engine_settings,
         heartbeat_interval=HEARTBEAT_SECONDS,
         grace_period=GRACE_SECONDS,
         heartbeat_stale_trial_callback=_add_retry,
@@ -182,7 +194,8 @@ def _open_storage(address: str) -> RDBStorage:
 
 
 def _root_cause_text(error: BaseException) -> str:
-    """Return the first non-empty line of an error's root cause, cut at 300 characters; else its class name."""
+    """Return the first non-empty line of an error's root cause, or its class name, cut at 300 characters."""
+    # SQLAlchemy keeps the error of the driver in the attribute orig.
     while (cause := getattr(error, "orig", None) or error.__cause__) is not None:
         error = cause
     return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)[:300]
@@ -201,11 +214,9 @@ def open_study(storage: RDBStorage, name: str, request: Mapping[str, Any], seed:
     Raises:
         InputError: the study was created by a different request.
     """
-    pruner = (
-        MedianPruner(n_startup_trials=TRIALS_BEFORE_PRUNING, n_warmup_steps=EPOCHS_BEFORE_PRUNING)
-        if prune
-        else NopPruner()
-    )
+    pruner = NopPruner()
+    if prune:
+        pruner = MedianPruner(n_startup_trials=TRIALS_BEFORE_PRUNING, n_warmup_steps=EPOCHS_BEFORE_PRUNING)
     settings: dict[str, Any] = {"storage": storage, "study_name": name, "pruner": pruner}
     try:
         study = optuna.create_study(sampler=TrialSeededSampler(seed), direction=StudyDirection.MAXIMIZE, **settings)
@@ -248,7 +259,7 @@ def _differing_keys(earlier: Mapping[str, Any], request: Mapping[str, Any], pref
 
 
 def first_attempt(study: Study, number: int) -> int:
-    """Return the number of the trial that a retry goes back to, through other retries if need be.
+    """Return the number of the trial that a retry repeats, directly or through other retries.
 
     For a trial that is no retry, this is its own number.
     """

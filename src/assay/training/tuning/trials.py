@@ -23,7 +23,7 @@ from optuna.trial import Trial, TrialState
 from transformers import TrainerCallback
 
 from assay.errors import AssayError, InputError, UnavailableError
-from assay.metrics.neural.runtime import Runtime, device_of, free_cores, use_runtime
+from assay.metrics.neural.runtime import Runtime, devices_of, free_cores, use_runtime
 from assay.progress import Progress
 from assay.training.pairwise.job import PairwiseJob, fit_model, prepare_job, start_model
 from assay.training.pairwise.trainer import DivergedError
@@ -44,7 +44,7 @@ from assay.training.tuning.study import (
 # One trial: a training with drawn settings, evaluated on the development set alone.
 
 
-def without_test(job: PairwiseJob) -> PairwiseJob:
+def drop_test_set(job: PairwiseJob) -> PairwiseJob:
     """Return a job without the texts and labels of its test set."""
     sets = {name: examples for name, examples in job.sets.items() if name != "test"}
     rows = {name: job.rows[name] for name in sets}
@@ -54,7 +54,7 @@ def without_test(job: PairwiseJob) -> PairwiseJob:
 
 
 class TrialProgress:
-    """A progress that prefixes each step and line with the name of a trial.
+    """A progress that puts the name of a trial before each step and line.
 
     Args:
         progress: the progress to forward to.
@@ -65,15 +65,15 @@ class TrialProgress:
         self._progress, self._name = progress, name
 
     def begin(self, what: str, total: int) -> None:
-        """Start a step."""
+        """Start a step of *total* units, with the name of the trial before its title *what*."""
         self._progress.begin(f"{self._name}: {what}", total)
 
     def advance(self, units: int) -> None:
-        """Report units done."""
+        """Report that further units of the current step are done."""
         self._progress.advance(units)
 
     def say(self, line: str) -> None:
-        """Report one line."""
+        """Report one line, with the name of the trial before it."""
         self._progress.say(f"{self._name}: {line}")
 
 
@@ -167,17 +167,16 @@ class TrialOrder:
     runner: str
     runtime: Runtime
 
-    def study(self) -> Study:
-        """Open the study.
+    def open_study(self) -> Study:
+        """Open the study, creating it if it does not exist.
 
         Raises:
             InputError: the database cannot be reached, or the study was created by a different request.
         """
         search = self.search
         with quiet_optuna():
-            return open_study(
-                connect(self.address), search.study, self.request, search.settings.seed, prune=search.prune
-            )
+            storage = connect(self.address)
+            return open_study(storage, search.study, self.request, search.settings.seed, prune=search.prune)
 
 
 def run_trials(order: TrialOrder, job: PairwiseJob, study: Study, progress: Progress) -> None:
@@ -195,6 +194,7 @@ def run_trials(order: TrialOrder, job: PairwiseJob, study: Study, progress: Prog
     unneeded_checkpoints: list[Path] = []  # folders that no retry will resume from
 
     def objective(trial: Trial) -> float:
+        """Return the value of a trial, and note what becomes of its checkpoints."""
         checkpoints = order.folder / f"trial-{first_attempt(trial.study, trial.number)}"
         try:
             value = _evaluate_drawn_settings(order, job, trial, progress, checkpoints)
@@ -240,16 +240,15 @@ def _evaluate_drawn_settings(
     trial_progress = TrialProgress(progress, f"trial {trial.number}")
     settings = suggest_all(trial, search.space)
     retried_trial = trial.user_attrs.get(RETRY_OF)
-    trial_progress.say(
-        _format_settings(settings) + ("" if retried_trial is None else f" (retry of trial {retried_trial})")
-    )
+    retry_note = "" if retried_trial is None else f" (retry of trial {retried_trial})"
+    trial_progress.say(f"{_format_settings(settings)}{retry_note}")
     try:
         value = run_trial(replace(job, progress=trial_progress), trial, settings, search.objective, checkpoints)
         trial_progress.say(f"dev {search.objective} {value:.5f}")
     except optuna.TrialPruned:
         trial_progress.say("pruned")
         raise
-    except UpdateFinishedTrialError:
+    except UpdateFinishedTrialError:  # without an error to record: the trial is already marked as failed
         raise
     except DivergedError as error:  # settings to avoid, but no reason to end the search
         trial_progress.say(f"pruned: {error}")
@@ -292,7 +291,10 @@ POLL_INTERVAL = 0.5
 
 
 class _QueueProgress:
-    """A progress that sends its lines to the parent process, and no bars: those of several processes would overlap.
+    """A progress that sends its lines to the parent process, but no bars: those of several processes would overlap.
+
+    Args:
+        queue: the queue to the parent process.
 
     Attributes:
         silent: whether lines are dropped.
@@ -327,9 +329,9 @@ def run_in_processes(order: TrialOrder, progress: Progress) -> None:
         UnavailableError: a process was killed, for instance when memory ran out.
     """
     jobs = order.search.jobs
-    devices = device_of(order.runtime)
+    devices = devices_of(order.runtime)
     threads = max(1, (order.runtime.threads or free_cores()) // jobs)
-    # fork would copy locks that other threads hold, such as a progress bar's
+    # A fork would copy locks that other threads hold, such as those of a progress bar.
     context = multiprocessing.get_context("spawn")
     queue: Any = context.Queue()
     processes = []
@@ -375,7 +377,8 @@ def _forward_lines(queue: Any, progress: Progress, patience: float) -> None:
             patience = 0  # lines after the first are not waited for
             if isinstance(message, tuple):
                 exit_code, line = message
-                raise InputError(line) if exit_code == InputError.exit_code else UnavailableError(line)
+                error_class = InputError if exit_code == InputError.exit_code else UnavailableError
+                raise error_class(line)
             progress.say(message)
     except Empty:
         pass
@@ -396,9 +399,9 @@ def _run_in_child(order: TrialOrder, queue: Any) -> None:
     queue_progress = _QueueProgress(queue)
     try:
         with use_runtime(order.runtime):
-            job = without_test(prepare_job(order.search.settings, order.runtime, queue_progress))
+            job = drop_test_set(prepare_job(order.search.settings, order.runtime, queue_progress))
             queue_progress.silent = False  # the parent has already reported what the preparation leaves out
-            run_trials(order, job, order.study(), queue_progress)
+            run_trials(order, job, order.open_study(), queue_progress)
     except AssayError as error:
         queue.put((error.exit_code, str(error)))
 

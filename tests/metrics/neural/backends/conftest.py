@@ -27,12 +27,12 @@ def onnxruntime() -> str:
 def writes(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """The conversions, as they happen."""
     done: list[Path] = []
-    keep = convert.keep
+    keep = convert.keep_conversion
 
     def counted(model: str, key: Any, write: Callable[[Path], None]) -> Path:
         return keep(model, key, lambda part: (done.append(part), write(part))[1])
 
-    monkeypatch.setattr(converted, "keep", counted)
+    monkeypatch.setattr(converted, "keep_conversion", counted)
     return done
 
 
@@ -40,6 +40,6 @@ def writes(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 def checks(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """The passes over the check set, as they happen: one in torch and one in the backend for each acceptance."""
     done: list[object] = []
-    scores = acceptance.check_scores
-    monkeypatch.setattr(acceptance, "check_scores", lambda *given: (done.append(given), scores(*given))[1])
+    scores = acceptance.check_set_scores
+    monkeypatch.setattr(acceptance, "check_set_scores", lambda *given: (done.append(given), scores(*given))[1])
     return done

@@ -17,7 +17,7 @@ import assay
 from assay.errors import UnavailableError
 from assay.metrics import load_metric
 from assay.metrics.neural.backends import acceptance, converted
-from assay.metrics.neural.backends.acceptance import check_pairs
+from assay.metrics.neural.backends.acceptance import check_set_pairs
 from assay.metrics.work import open_session
 from tests.metrics.models.tiny import make_bert
 from tests.metrics.neural.backends.converted_models import figure_of, folders, need
@@ -121,7 +121,7 @@ def test_a_conversion_that_says_something_else_is_refused(
 
 
 def test_the_figure_is_the_least_spearman_of_any_kind_and_output() -> None:
-    sizes = [len(kind) for kind in check_pairs().values()]
+    sizes = [len(kind) for kind in check_set_pairs().values()]
     generator = np.random.default_rng(0)
     one = generator.random((2, sum(sizes)))
     other = one + generator.normal(0, 0.05, one.shape)
@@ -137,7 +137,7 @@ def test_the_figure_is_the_least_spearman_of_any_kind_and_output() -> None:
     assert acceptance.agreement(one, one * 0) is None
     other[1, 0] = np.nan
     assert acceptance.agreement(one, other) is None
-    assert len({pair for kind in check_pairs().values() for pair in kind}) == sum(sizes) > 250
+    assert len({pair for kind in check_set_pairs().values() for pair in kind}) == sum(sizes) > 250
 
 
 def test_a_run_goes_on_without_what_is_refused(encoder: Path, onnxruntime: str) -> None:

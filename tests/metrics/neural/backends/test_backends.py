@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import assay
-from assay.errors import AssayError, InputError, UnavailableError, install_extra
+from assay.errors import AssayError, InputError, UnavailableError, install_command
 from assay.metrics import Batch, check_metric, load_metric
 from assay.metrics.neural.backends import converted
 from assay.metrics.neural.runtime import Runtime, use_runtime
@@ -196,11 +196,11 @@ def test_a_package_that_is_absent(
     metric = load_metric(f"bi-encoder:{encoder},backend={backend_name}")
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, absent, None)
-        with pytest.raises(UnavailableError, match=f"{absent} is not installed: {re.escape(install_extra(extra))}"):
+        with pytest.raises(UnavailableError, match=f"{absent} is not installed: {re.escape(install_command(extra))}"):
             metric.score(pairs(2))
     assert not own_cache.exists() or not list((own_cache / "converted").iterdir())
     monkeypatch.setattr("assay.metrics.neural.metric.version_of", lambda package: "absent")
-    with pytest.raises(AssayError, match=f"{backend_name} is not installed: {re.escape(install_extra(extra))}"):
+    with pytest.raises(AssayError, match=f"{backend_name} is not installed: {re.escape(install_command(extra))}"):
         metric.check_available()
 
 

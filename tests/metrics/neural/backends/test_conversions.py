@@ -161,13 +161,13 @@ def test_of_two_processes_at_once_the_first_to_end_is_kept(own_cache: Path) -> N
     key = {"backend": "onnxruntime", "model": "m"}
 
     def slower(part: Path) -> None:
-        convert.keep("m", key, fill("first"))
+        convert.keep_conversion("m", key, fill("first"))
         fill("second")(part)
 
-    folder = convert.keep("m", key, slower)
+    folder = convert.keep_conversion("m", key, slower)
     assert (folder / "model").read_text() == "first" and folders(own_cache) == [folder]
     assert folder.stat().st_mode & 0o777 == 0o700
-    assert convert.keep("m", key, fill("third")) == folder and (folder / "model").read_text() == "first"
+    assert convert.keep_conversion("m", key, fill("third")) == folder and (folder / "model").read_text() == "first"
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_what_stops_a_conversion_leaves_nothing(
         raise raised
 
     with pytest.raises(error, match=message) as caught:
-        convert.keep("m", {"backend": "x"}, write)
+        convert.keep_conversion("m", {"backend": "x"}, write)
     assert folders(own_cache) == [] and "\n" not in str(caught.value)
 
 

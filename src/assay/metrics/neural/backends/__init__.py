@@ -36,7 +36,12 @@ def open_encoder_bodies(models: list[Any], engine: ModelEngine, threads: int) ->
 
 
 def open_scorer_bodies(models: list[Any], engine: ModelEngine, threads: int) -> list[ScorerBody]:
-    """Return the bodies of a cross-encoder, one per device or thread; see :func:`open_encoder_bodies`.
+    """Return the bodies of a cross-encoder: one per device, or one per thread if torch computes on the CPU.
+
+    Args:
+        models: transformers' model on each device; emptied as by :func:`open_encoder_bodies`.
+        engine: the settings: devices, backend and precision.
+        threads: the number of CPU threads.
 
     Raises:
         InputError: the backend has no such precision.
@@ -84,10 +89,7 @@ def _copies_per_thread(models: list[Any], engine: ModelEngine, threads: int) -> 
 
 
 def _take_config(models: list[Any]) -> Any:
-    """Return the models' configuration and clear the list.
-
-    So their memory can be freed before the converted model is loaded.
-    """
+    """Return the configuration of the models, and clear the list to free their memory."""
     config = models[0].config
     models.clear()
     return config

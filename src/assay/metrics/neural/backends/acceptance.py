@@ -98,7 +98,7 @@ _ROWS = 16
 
 
 @functools.cache
-def check_pairs() -> dict[str, tuple[tuple[str, str], ...]]:
+def check_set_pairs() -> dict[str, tuple[tuple[str, str], ...]]:
     """Return the pairs of the check set by kind, ``answers`` and ``sentences``, about 300 in all.
 
     The two kinds are compared separately, because the scores of answers are closer together, so that a worse
@@ -128,29 +128,33 @@ def _sentence_pairs(columns: tuple[tuple[str, ...], ...], row: int) -> list[tupl
 
     Args:
         columns: the phrases for each part of a sentence.
-        row: the number of the sentence, which decides its phrases.
+        row: the number of the sentence, from 0, which decides its phrases.
+
+    Returns:
+        The pairs; those of the first sentences include two of an object alone, such as "the piano", and the sentence.
     """
     # each column has its own stride: with equal strides the columns would advance in step
     chosen = [(row * (index + 1) + index) % len(column) for index, column in enumerate(columns)]
-    sentence = _cause_sentence(columns, chosen)
-    pairs = [(sentence, sentence.rsplit(" ", 2)[0] + ".")]
+    sentence = _join_phrases(columns, chosen)
+    beginning = sentence.rsplit(" ", 2)[0] + "."
+    pairs = [(sentence, beginning)]
     changed = list(chosen)
     for step in range(len(columns)):
         # change phrases from the end in even rows and from the start in odd rows: models weigh the parts differently
         index = step if row % 2 else len(columns) - 1 - step
         changed[index] = (changed[index] + 1 + row % 3) % len(columns[index])
-        pairs.append((sentence, _cause_sentence(columns, changed)))
+        pairs.append((sentence, _join_phrases(columns, changed)))
     if row < len(columns[2]):
         pairs += [(columns[2][chosen[2]], sentence), (columns[2][changed[2]], sentence)]
     return pairs
 
 
-def _cause_sentence(columns: tuple[tuple[str, ...], ...], chosen: list[int]) -> str:
+def _join_phrases(columns: tuple[tuple[str, ...], ...], chosen: list[int]) -> str:
     return " ".join(column[index] for column, index in zip(columns, chosen, strict=True))
 
 
-def accept(folder: Path, engine: ModelEngine, reference: Callable[[], Outputs], converted: Outputs) -> None:
-    """Check that a converted model may be used; the result is cached in its folder, once per kind of CPU.
+def check_conversion(folder: Path, engine: ModelEngine, reference: Callable[[], Outputs], converted: Outputs) -> None:
+    """Check that a converted model scores like the original; the result is cached in its folder, once per kind of CPU.
 
     Args:
         folder: the folder of the converted model.
@@ -162,38 +166,39 @@ def accept(folder: Path, engine: ModelEngine, reference: Callable[[], Outputs], 
         UnavailableError: the correlation of the scores is below :data:`MIN_CORRELATION` or undefined, or the model
             does not run.
     """
-    key = {"cpu": _cpu_kind(), "precision": engine.precision, "check": _check_digest(), "tokens": engine.tokens}
+    key = {"cpu": _cpu_kind(), "precision": engine.precision, "check": _check_set_digest(), "tokens": engine.tokens}
     path = folder / f"accepted-{hashlib.sha256(json.dumps(key).encode()).hexdigest()[:16]}.json"
-    value = _read_agreement(path)
-    if value is None:
-        value = _agreement_with_torch(engine, reference, converted)
+    correlation = _read_agreement(path)
+    if correlation is None:
+        correlation = _agreement_with_torch(engine, reference, converted)
         with suppress(OSError):  # the cache is read-only: the next run checks again
-            write_json(path, key | {"spearman": value})
-    if value is not None and value >= MIN_CORRELATION:
+            write_json(path, key | {"spearman": correlation})
+    if correlation is not None and correlation >= MIN_CORRELATION:
         return
     remedy = "take backend=torch" if engine.precision == "fp32" else "take precision=fp32"
-    if value is None:
+    if correlation is None:
         raise UnavailableError(
             f"model {engine.folder}: its scores in {engine.backend} {engine.precision} cannot be compared with fp32, "
             "since one of them gives all pairs of the check set the same score or none",
             remedy,
         )
     # rounded down, so that a value just below the limit does not look like the limit
-    figure = f"{math.floor(value * 1e4) / 1e4:.4f}".replace("0.", ".", 1)
+    shown = f"{math.floor(correlation * 1e4) / 1e4:.4f}".replace("0.", ".", 1)
+    limit = str(MIN_CORRELATION).lstrip("0")
     raise UnavailableError(
-        f"model {engine.folder}: {engine.backend} {engine.precision} keeps a Spearman of {figure} with fp32, below "
-        f"{f'{MIN_CORRELATION}'.lstrip('0')}",
+        f"model {engine.folder}: {engine.backend} {engine.precision} keeps a Spearman of {shown} with fp32, below "
+        f"{limit}",
         remedy,
     )
 
 
-def check_scores(engine: ModelEngine, outputs: Outputs) -> NDArray[np.float64]:
+def check_set_scores(engine: ModelEngine, outputs: Outputs) -> NDArray[np.float64]:
     """Return the scores of the check set, shape (k, n): one row per output, one column per pair, kind after kind.
 
     The score of a pair is its logit, or the cosine of the means of its texts' hidden states. The batches are formed as
     in a run.
     """
-    pairs = list(chain.from_iterable(check_pairs().values()))
+    pairs = list(chain.from_iterable(check_set_pairs().values()))
     first = [text for text, _ in pairs]
     second = [text for _, text in pairs]
     if engine.reads_pairs:
@@ -219,19 +224,20 @@ def _run_in_batches(
     # some families reserve their first two positions
     positions = (describe(Path(engine.folder)).max_positions or LIMIT + 2) - 2
     limit = min(LIMIT, int(tokenizer.model_max_length), positions)
-    types = "token_type_ids" in tokenizer.model_input_names
+    with_types = "token_type_ids" in tokenizer.model_input_names
     computed: list[tuple[NDArray[np.intp], list[NDArray[np.float64]]]] = []
 
     def step(batch: Packed) -> None:
         rows = []
         with torch.inference_mode():
             for states in outputs(batch):
+                # hidden states have three axes, logits two
                 values = pool_tokens(states, batch.mask, "mean") if states.ndim == 3 else states.float()
                 rows.append(values.double().numpy())
         computed.append((batch.items, rows))
 
     packer = Packer(int(tokenizer.pad_token_id or 0), engine.tokens)
-    packer.run(tokenize(tokenizer, texts, limit, seconds, types=types), [("cpu", step)])
+    packer.run(tokenize(tokenizer, texts, limit, seconds, with_types=with_types), [("cpu", step)])
     # batches are ordered by length: join the values of each output and restore the order of the texts
     original_order = np.argsort(np.concatenate([items for items, _ in computed]))
     batches_of_outputs = zip(*[rows for _, rows in computed], strict=True)
@@ -239,7 +245,7 @@ def _run_in_batches(
 
 
 def agreement(reference: NDArray[np.float64], converted: NDArray[np.float64]) -> float | None:
-    """Return the least Spearman correlation over all outputs and kinds of pairs, or None if one is undefined.
+    """Return the lowest Spearman correlation over all outputs and kinds of pairs, in [-1, 1]; None if one is undefined.
 
     Args:
         reference: the scores of the check set in torch, shape (k, n).
@@ -247,27 +253,27 @@ def agreement(reference: NDArray[np.float64], converted: NDArray[np.float64]) ->
     """
     from scipy.stats import rankdata
 
-    ends = np.cumsum([len(kind) for kind in check_pairs().values()])[:-1]
-    least = 1.0
+    ends = np.cumsum([len(kind) for kind in check_set_pairs().values()])[:-1]
+    lowest = 1.0
     for row, other_row in zip(np.round(reference, DECIMALS), np.round(converted, DECIMALS), strict=True):
         for scores, others in zip(np.split(row, ends), np.split(other_row, ends), strict=True):
             finite = np.isfinite(scores).all() and np.isfinite(others).all()
             if not finite or np.ptp(scores) == 0 or np.ptp(others) == 0:
                 return None
-            least = min(least, float(np.corrcoef(rankdata(scores), rankdata(others))[0, 1]))
-    return least
+            lowest = min(lowest, float(np.corrcoef(rankdata(scores), rankdata(others))[0, 1]))
+    return lowest
 
 
 def _agreement_with_torch(engine: ModelEngine, reference: Callable[[], Outputs], converted: Outputs) -> float | None:
-    """Score the check set with both models and return their agreement; see :func:`agreement`.
+    """Return the agreement, see :func:`agreement`, of the scores of the check set by both models.
 
     Raises:
         UnavailableError: the converted model does not run.
     """
     with silence_libraries():
-        expected = check_scores(engine, reference())
+        expected = check_set_scores(engine, reference())
         try:
-            computed = check_scores(engine, converted)
+            computed = check_set_scores(engine, converted)
         except AssayError:
             raise
         except Exception as error:  # each runtime has errors of its own, without a common base
@@ -278,12 +284,20 @@ def _agreement_with_torch(engine: ModelEngine, reference: Callable[[], Outputs],
     return agreement(expected, computed)
 
 
-def _cosine_scores(rows: NDArray[np.float64], left: NDArray[np.intp], right: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Return the cosine of each pair of rows *left* and *right*, shape (n,)."""
+def _cosine_scores(
+    vectors: NDArray[np.float64], left: NDArray[np.intp], right: NDArray[np.intp]
+) -> NDArray[np.float64]:
+    """Return the cosine of the vectors *left* and *right* of each pair, shape (n,); NaN if one is zero or not finite.
+
+    Args:
+        vectors: one vector per text, shape (t, d).
+        left: the index of each pair's first text, shape (n,).
+        right: the index of each pair's second text, shape (n,).
+    """
     # no warnings: agreement() returns None for scores that are not finite
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-    cosines: NDArray[np.float64] = (unit[left] * unit[right]).sum(axis=1)
+        unit_vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    cosines: NDArray[np.float64] = (unit_vectors[left] * unit_vectors[right]).sum(axis=1)
     return cosines
 
 
@@ -296,19 +310,21 @@ def _read_agreement(path: Path) -> float | None:
 
 
 @functools.cache
-def _check_digest() -> str:
-    return hashlib.sha256(json.dumps([LIMIT, DECIMALS, check_pairs()]).encode()).hexdigest()[:16]
+def _check_set_digest() -> str:
+    return hashlib.sha256(json.dumps([LIMIT, DECIMALS, check_set_pairs()]).encode()).hexdigest()[:16]
 
 
 @functools.cache
 def _cpu_kind() -> str:
     """Return a text that identifies the kind of CPU; on virtual machines the model name alone does not."""
     try:
-        first = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").partition("\n\n")[0]
+        content = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return platform.processor() or platform.machine()
+    # the first paragraph describes the first core
+    first_core, _, _ = content.partition("\n\n")
     values = []
-    for line in first.splitlines():
+    for line in first_core.splitlines():
         name, _, value = line.partition(":")
         if name.strip() in _CPU_FIELDS:
             values.append(value.strip())

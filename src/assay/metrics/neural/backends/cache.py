@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from assay.errors import AssayError, InputError, MissingExtraError, UnavailableError, summary_of
 from assay.metrics.neural.loading import silence_libraries
 from assay.metrics.provenance import file_digest
-from assay.output import unfinished_folder, written_whole
+from assay.output import atomic_write, unfinished_folder
 from assay.paths import cache_dir, private_folder
 from assay.transfer import disk_errors
 
@@ -40,11 +40,21 @@ class Converter(Protocol):
     precisions: tuple[str, ...]
 
     def key(self, precision: str) -> dict[str, str]:
-        """Return what decides the converted files besides the model: package versions, format of the weights."""
+        """Return by name what decides the converted files besides the model: package versions, format of the weights.
+
+        Args:
+            precision: one of ``precisions``.
+        """
         ...
 
     def write(self, module: Any, names: tuple[str, ...], precision: str, folder: Path) -> None:
-        """Convert a module of torch whose inputs have these names, and write the files into an empty folder.
+        """Convert a module of torch, and write the files into an empty folder.
+
+        Args:
+            module: the module, in evaluation mode; its outputs are a tuple of tensors.
+            names: the names of its inputs, in order.
+            precision: one of ``precisions``.
+            folder: the empty folder.
 
         Raises:
             UnavailableError: a package is missing.
@@ -54,13 +64,18 @@ class Converter(Protocol):
     def open(self, folder: Path, precision: str, threads: int) -> Pass:
         """Load the files of a folder, and return the function that runs the model.
 
+        Args:
+            folder: the folder that :meth:`write` filled.
+            precision: one of ``precisions``.
+            threads: the number of CPU threads.
+
         Raises:
             UnavailableError: this machine does not support the precision, or the files cannot be read.
         """
         ...
 
 
-def keep(model: str, key: Mapping[str, str], write: Callable[[Path], None]) -> Path:
+def keep_conversion(model: str, key: Mapping[str, str], write: Callable[[Path], None]) -> Path:
     """Return the folder of a converted model in the cache; if there is none yet, *write* fills it.
 
     If two processes convert the same model at once, the result of the first to finish is kept.
@@ -83,7 +98,7 @@ def keep(model: str, key: Mapping[str, str], write: Callable[[Path], None]) -> P
         private_folder(folder.parent)
         with unfinished_folder(folder) as scratch:
             model_folder = private_folder(scratch / "model")
-            with _converting(model, key["backend"]):
+            with _conversion_errors(model, key["backend"]):
                 write(model_folder)
             (model_folder / "key.json").write_text(text + "\n", encoding="utf-8")
             digests = {path.name: file_digest(path) for path in sorted(model_folder.iterdir())}
@@ -99,13 +114,18 @@ def keep(model: str, key: Mapping[str, str], write: Callable[[Path], None]) -> P
 
 def write_json(path: Path, value: object) -> None:
     """Write a value as a JSON file, atomically."""
-    with written_whole(path) as part:
+    with atomic_write(path) as part:
         part.write_text(json.dumps(value) + "\n", encoding="utf-8")
 
 
 @contextmanager
-def opening(folder: Path, backend: str) -> Iterator[None]:
-    """Turn errors of a runtime that reads converted files into an error of assay, with a remedy."""
+def runtime_errors(folder: Path, backend: str) -> Iterator[None]:
+    """Turn errors of a runtime that reads converted files within the block into an UnavailableError with a remedy.
+
+    Args:
+        folder: the folder of the converted model.
+        backend: the name of the runtime.
+    """
     try:
         yield
     except AssayError:
@@ -136,7 +156,7 @@ def import_backend(package: str, extra: str) -> Any:
 
 @contextmanager
 def _cache_errors(folder: Path) -> Iterator[None]:
-    """Turn errors of the disk into an error of assay, with a remedy."""
+    """Turn errors of the disk within the block into an InputError with a remedy."""
     try:
         with disk_errors(folder):
             yield
@@ -165,14 +185,14 @@ def _check_digests(folder: Path) -> None:
 
 
 @contextmanager
-def _converting(model: str, backend: str) -> Iterator[None]:
-    """Turn errors of a conversion into an error of assay, with a remedy."""
+def _conversion_errors(model: str, backend: str) -> Iterator[None]:
+    """Turn errors of a conversion within the block into an UnavailableError with a remedy; OSError is not changed."""
     try:
         with silence_libraries():
             yield
     except (AssayError, OSError):
         raise
-    except Exception as error:  # as in opening(): no common base
+    except Exception as error:  # as in runtime_errors(): no common base
         raise UnavailableError(
             f"model {model} cannot be converted for {backend} ({error_summary(error)})", "take backend=torch"
         ) from error

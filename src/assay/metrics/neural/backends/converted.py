@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import InputError
-from assay.metrics.neural.backends.acceptance import accept
-from assay.metrics.neural.backends.cache import Converter, keep
+from assay.metrics.neural.backends.acceptance import check_conversion
+from assay.metrics.neural.backends.cache import Converter, keep_conversion
 from assay.metrics.neural.loading import load_encoder, load_scorer
 from assay.metrics.neural.runtime import import_torch
 from assay.metrics.neural.tokens import Packed
@@ -46,7 +46,7 @@ def converter_of(backend: str, precision: str) -> Converter:
     return kind()
 
 
-class _Converted:
+class _ConvertedModel:
     """A model in another runtime; the model in torch is in memory only during a conversion or check.
 
     Args:
@@ -63,15 +63,21 @@ class _Converted:
         self._engine = engine
         self._threads = threads
         self._converter = converter_of(engine.backend, engine.precision)
-        self._names = input_names(config)
+        self._input_names = input_names(config)
 
-    def _load_checked(self, outputs: str, load_module: Callable[[], Any]) -> Callable[[Packed], Sequence[torch.Tensor]]:
-        """Return the function that computes some outputs of the model, after a comparison of its scores with torch's.
+    def _load_checked_model(
+        self, outputs: str, load_module: Callable[[], Any]
+    ) -> Callable[[Packed], Sequence[torch.Tensor]]:
+        """Return the function that computes some outputs of the model in the runtime, after a check of its scores.
 
         Args:
             outputs: the name of these outputs, part of the key in the cache.
             load_module: the function that loads the model and returns the module of torch that computes the outputs;
                 not called if the conversion and the result of its check are in the cache.
+
+        Raises:
+            UnavailableError: a package is missing, the model cannot be converted, or its scores differ from torch's.
+            InputError: the cache cannot be written.
         """
         engine, converter = self._engine, self._converter
         key = {"model": engine.digest, "backend": engine.backend, "outputs": outputs} | converter.key(engine.precision)
@@ -79,24 +85,31 @@ class _Converted:
         module = _LazyModule(load_module)
 
         def write(folder: Path) -> None:
-            converter.write(module.get(), self._names, engine.precision, folder)
+            converter.write(module.get(), self._input_names, engine.precision, folder)
 
         def load_reference() -> Callable[[Packed], Sequence[torch.Tensor]]:
             torch_module = module.get()
-            return lambda batch: torch_module(*(to_tensor(array) for array in _arrays(batch)[: len(self._names)]))
+
+            def compute_in_torch(batch: Packed) -> Sequence[torch.Tensor]:
+                # the segments are the last input, which some models do not have
+                arrays = _input_arrays(batch)[: len(self._input_names)]
+                outputs: Sequence[torch.Tensor] = torch_module(*map(to_tensor, arrays))
+                return outputs
+
+            return compute_in_torch
 
         try:
-            folder = keep(engine.folder, key, write)
+            folder = keep_conversion(engine.folder, key, write)
             run = converter.open(folder, engine.precision, self._threads)
 
-            def converted(batch: Packed) -> Sequence[torch.Tensor]:
-                inputs = dict(zip(_INPUT_NAMES, _arrays(batch), strict=True))
+            def compute(batch: Packed) -> Sequence[torch.Tensor]:
+                inputs = dict(zip(_INPUT_NAMES, _input_arrays(batch), strict=True))
                 return [to_tensor(array) for array in run(inputs)]
 
-            accept(folder, engine, load_reference, converted)
+            check_conversion(folder, engine, load_reference, compute)
         finally:
             module.free()
-        return converted
+        return compute
 
 
 class _LazyModule:
@@ -124,7 +137,7 @@ class _LazyModule:
             gc.collect()
 
 
-class ConvertedBody(_Converted):
+class ConvertedBody(_ConvertedModel):
     """An encoder in another runtime; see :class:`assay.metrics.neural.body.Body`.
 
     Each set of layers is a converted model of its own, which ends at the highest layer of the set. A model in memory
@@ -146,37 +159,40 @@ class ConvertedBody(_Converted):
         self._runs: dict[tuple[int, ...], Callable[[Packed], Sequence[torch.Tensor]]] = {}
 
     def prepare(self, layers: Collection[int]) -> None:
-        """See :meth:`assay.metrics.neural.body.Body.prepare`.
+        """Load a converted model that computes these layers, unless one is in memory; convert it first if need be.
 
         Raises:
             UnavailableError: a package is missing, the model cannot be converted, or its scores change too much.
         """
-        self._model_for(layers)
+        self._prepare_layers(layers)
 
-    def hidden(self, batch: Packed, layers: Collection[int]) -> dict[int, torch.Tensor]:
-        """See :meth:`assay.metrics.neural.body.Body.hidden`; layers that are not prepared are prepared first."""
-        available = self._model_for(layers)
+    def hidden_states(self, batch: Packed, layers: Collection[int]) -> dict[int, torch.Tensor]:
+        """Return the hidden states by layer, each of shape (b, l, d); missing layers are prepared first."""
+        available = self._prepare_layers(layers)
         states = dict(zip(available, self._runs[available](batch), strict=True))
         return {layer: states[layer] for layer in layers}
 
-    def _model_for(self, layers: Collection[int]) -> tuple[int, ...]:
-        """Return the layers of the model that computes *layers* with the least work; load one if none is in memory."""
+    def _prepare_layers(self, layers: Collection[int]) -> tuple[int, ...]:
+        """Load a model that computes *layers*, unless one is in memory, and return all the layers that it computes.
+
+        If several models in memory compute them, it is the one with the least work.
+        """
         wanted = set(layers)
         sufficient = [available for available in self._runs if wanted.issubset(available)]
         if sufficient:
             return min(sufficient, key=lambda available: (available[-1], len(available)))
         exact = tuple(sorted(wanted))
         name = " ".join(("layers", *map(str, exact)))
-        self._runs[exact] = self._load_checked(name, lambda: self._module(exact))
+        self._runs[exact] = self._load_checked_model(name, lambda: self._load_module(exact))
         return exact
 
-    def _module(self, layers: tuple[int, ...]) -> Any:
+    def _load_module(self, layers: tuple[int, ...]) -> Any:
         from assay.metrics.neural.backends.modules import EncoderModule
 
         return EncoderModule(load_encoder(Path(self._engine.folder), "fp32", "cpu").model, layers)
 
 
-class ConvertedScorerBody(_Converted):
+class ConvertedScorerBody(_ConvertedModel):
     """A cross-encoder in another runtime; see :class:`assay.metrics.neural.body.ScorerBody`.
 
     Args:
@@ -191,20 +207,20 @@ class ConvertedScorerBody(_Converted):
 
     def __init__(self, config: Any, engine: ModelEngine, threads: int) -> None:
         super().__init__(config, engine, threads)
-        self._run = self._load_checked("logits", self._module)
+        self._run = self._load_checked_model("logits", self._load_module)
 
     def logits(self, batch: Packed) -> torch.Tensor:
-        """See :meth:`assay.metrics.neural.body.ScorerBody.logits`."""
+        """Return one number per input, before any activation, shape (b, 1)."""
         return self._run(batch)[0]
 
-    def _module(self) -> Any:
+    def _load_module(self) -> Any:
         from assay.metrics.neural.backends.modules import ScorerModule
 
         return ScorerModule(load_scorer(Path(self._engine.folder), "fp32", "cpu").model)
 
 
-def _arrays(batch: Packed) -> tuple[NDArray[np.int64], ...]:
-    """Return token numbers, mask and segments, each of shape (b, l); the segments are 0 if the batch has none."""
+def _input_arrays(batch: Packed) -> tuple[NDArray[np.int64], ...]:
+    """Return the token numbers, mask and segments of a batch, each of shape (b, l); without segments they are 0."""
     ids = batch.ids.numpy()
     mask = batch.mask.numpy()
     types = np.zeros_like(ids) if batch.types is None else batch.types.numpy()

@@ -18,11 +18,12 @@ from assay.metrics.neural.tokens import Packed
 def input_names(config: Any) -> tuple[str, ...]:
     """Return the input names of a converted model; segments are an input only if the model has more than one."""
     segments = getattr(config, "type_vocab_size", None) or 0
-    return ("input_ids", "attention_mask", *(("token_type_ids",) if segments > 1 else ()))
+    names = ("input_ids", "attention_mask")
+    return (*names, "token_type_ids") if segments > 1 else names
 
 
 def example_of(names: Sequence[str]) -> tuple[torch.Tensor, ...]:
-    """Return the inputs for tracing, each of shape (2, 5), with padding in the second row.
+    """Return an example of the inputs with these names for tracing, each of shape (2, 5), the second row padded.
 
     No size is 1, since tracing would take that as a constant.
     """
@@ -32,7 +33,7 @@ def example_of(names: Sequence[str]) -> tuple[torch.Tensor, ...]:
     return (ids, mask, torch.zeros_like(ids))[: len(names)]
 
 
-class EncoderModule(torch.nn.Module):  # type: ignore[misc]
+class EncoderModule(torch.nn.Module):  # type: ignore[misc]  # mypy follows no imports of torch
     """An encoder whose outputs are the hidden states of some layers.
 
     Args:
@@ -50,12 +51,12 @@ class EncoderModule(torch.nn.Module):  # type: ignore[misc]
         self, input_ids: torch.Tensor, attention_mask: torch.Tensor, token_type_ids: torch.Tensor | None = None
     ) -> tuple[torch.Tensor, ...]:
         """Return the hidden states, each of shape (b, l, d), in the order of the layers."""
-        batch = _batch(input_ids, attention_mask, token_type_ids)
-        states = self._body.hidden(batch, set(self.layers))
+        batch = _packed_batch(input_ids, attention_mask, token_type_ids)
+        states = self._body.hidden_states(batch, set(self.layers))
         return tuple(states[layer] for layer in self.layers)
 
 
-class ScorerModule(torch.nn.Module):  # type: ignore[misc]
+class ScorerModule(torch.nn.Module):  # type: ignore[misc]  # mypy follows no imports of torch
     """A cross-encoder whose output is its logits.
 
     Args:
@@ -71,9 +72,10 @@ class ScorerModule(torch.nn.Module):  # type: ignore[misc]
         self, input_ids: torch.Tensor, attention_mask: torch.Tensor, token_type_ids: torch.Tensor | None = None
     ) -> tuple[torch.Tensor, ...]:
         """Return the logits, shape (b, 1)."""
-        return (self._body.logits(_batch(input_ids, attention_mask, token_type_ids)),)
+        return (self._body.logits(_packed_batch(input_ids, attention_mask, token_type_ids)),)
 
 
-def _batch(ids: torch.Tensor, mask: torch.Tensor, types: torch.Tensor | None) -> Packed:
+def _packed_batch(ids: torch.Tensor, mask: torch.Tensor, types: torch.Tensor | None) -> Packed:
+    """Return the input tensors of a module as a batch, without the indices and sizes, which no body reads."""
     # declared as padded, so that the conversion includes the mask
     return Packed(np.arange(0), np.arange(0), ids, mask, types, unpadded=False)

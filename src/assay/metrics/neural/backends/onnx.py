@@ -10,7 +10,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from assay.metrics.neural.backends.cache import Pass, import_backend, opening
+from assay.metrics.neural.backends.cache import Pass, import_backend, runtime_errors
 from assay.metrics.neural.backends.modules import example_of
 from assay.metrics.neural.runtime import import_torch
 from assay.metrics.provenance import version_of
@@ -40,13 +40,18 @@ class OnnxRuntime:
         self._runtime = import_backend("onnxruntime", _EXTRA)
 
     def key(self, precision: str) -> dict[str, str]:
-        """See :class:`Converter`."""
+        """Return the versions of the packages, the version of the ONNX operators, and the format of the weights."""
         versions = {package: version_of(package) for package in ("torch", "transformers", "onnxruntime")}
         weights = f"{precision} {BLOCK}" if precision == "int8" else precision
         return versions | {"opset": str(OPSET), "weights": weights}
 
     def write(self, module: Any, names: tuple[str, ...], precision: str, folder: Path) -> None:
-        """See :class:`Converter`."""
+        """Write the module as an ONNX file; for int8 its weights are quantised.
+
+        Raises:
+            MissingExtraError: the package onnx is not installed.
+        """
+        # imported only as a check; torch.onnx needs it
         import_backend("onnx", _EXTRA)
         torch = import_torch()
         path = folder / ("whole.onnx" if precision == "int8" else _FILE)
@@ -70,12 +75,17 @@ class OnnxRuntime:
             self._quantize(path, folder / _FILE)
 
     def open(self, folder: Path, precision: str, threads: int) -> Pass:
-        """See :class:`Converter`."""
+        """Return the function that runs the ONNX file of a folder on the CPU.
+
+        Raises:
+            UnavailableError: the file cannot be read.
+        """
         options = self._runtime.SessionOptions()
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
+        # errors only
         options.log_severity_level = 3
-        with opening(folder, self.name):
+        with runtime_errors(folder, self.name):
             session = self._runtime.InferenceSession(str(folder / _FILE), options, providers=["CPUExecutionProvider"])
         names = [argument.name for argument in session.get_inputs()]
 

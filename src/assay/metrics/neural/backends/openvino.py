@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import UnavailableError
-from assay.metrics.neural.backends.cache import Pass, import_backend, opening
+from assay.metrics.neural.backends.cache import Pass, import_backend, runtime_errors
 from assay.metrics.neural.backends.modules import example_of
 from assay.metrics.provenance import version_of
 
 _FILE = "model.xml"
+#: The package that openvino imports to report its use.
 _TELEMETRY = "openvino_telemetry"
 _HINTS = {"fp32": "f32", "bf16": "bf16"}
 
@@ -34,17 +35,21 @@ class OpenVino:
         self._library = _import_without_telemetry()
 
     def key(self, precision: str) -> dict[str, str]:
-        """See :class:`Converter`; all precisions share the files, since the precision is chosen on loading."""
+        """Return the versions of the packages; all precisions share the files, since it is chosen on loading."""
         return {package: version_of(package) for package in ("torch", "transformers", "openvino")}
 
     def write(self, module: Any, names: tuple[str, ...], precision: str, folder: Path) -> None:
-        """See :class:`Converter`."""
+        """Write the module in OpenVINO's format, with fp32 weights for every precision."""
         converted = self._library.convert_model(module, example_input=example_of(names))
         # by default weights are stored in fp16
         self._library.save_model(converted, str(folder / _FILE), compress_to_fp16=False)
 
     def open(self, folder: Path, precision: str, threads: int) -> Pass:
-        """See :class:`Converter`."""
+        """Return the function that runs the files of a folder on the CPU.
+
+        Raises:
+            UnavailableError: this CPU does not compute in the precision, or the files cannot be read.
+        """
         settings = {
             "INFERENCE_NUM_THREADS": threads,
             "INFERENCE_PRECISION_HINT": _HINTS[precision],
@@ -52,7 +57,7 @@ class OpenVino:
             # two processes would pin their threads to the same cores
             "ENABLE_CPU_PINNING": False,
         }
-        with opening(folder, self.name):
+        with runtime_errors(folder, self.name):
             compiled = self._library.Core().compile_model(str(folder / _FILE), "CPU", settings)
         computed = compiled.get_property("INFERENCE_PRECISION_HINT").to_string()
         if computed != _HINTS[precision]:
@@ -78,7 +83,7 @@ def _import_without_telemetry() -> Any:
     hides_telemetry = _TELEMETRY not in sys.modules
     if hides_telemetry:
         # None makes an import of the telemetry package fail, so openvino works without it
-        sys.modules[_TELEMETRY] = None  # type: ignore[assignment]
+        sys.modules[_TELEMETRY] = None  # type: ignore[assignment]  # typed as a dict of modules alone
     try:
         return import_backend("openvino", "openvino")
     finally:

@@ -1,4 +1,4 @@
-"""The line to an endpoint: one call by the openai client, and what its errors mean."""
+"""The client of an endpoint: one call by the openai package, and what its errors mean."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assay.errors import AssayError, MissingExtraError, UnavailableError
 from assay.metrics.judge.completion import UnusableReplyError
 from assay.metrics.judge.replies import Reply
 from assay.metrics.work import Flag
-from assay.visible import brief
+from assay.visible import brief_text
 
 if TYPE_CHECKING:
     from assay.metrics.judge.endpoint import Endpoint
@@ -24,8 +24,9 @@ REPLIES_ARE_KEPT = "the replies received so far are kept, and the same command c
 MAX_BYTES = 1 << 20
 #: The number of characters of a server's reason that a message shows.
 LONGEST_REASON = 300
-#: Codes and words by which servers say that a prompt has too many tokens.
+#: Codes and words, in lower case, by which servers say that a prompt has too many tokens.
 _TOO_LONG = ("context_length_exceeded", "context length", "maximum context", "context size", "too many tokens")
+#: Codes, in lower case, by which servers say that a filter has refused a prompt.
 _FILTERED = ("content_filter", "content_policy", "responsibleaipolicy")
 
 
@@ -41,15 +42,19 @@ class RefusedRequestError(Exception):
         super().__init__(text)
         self.text = text
         reason = text.lower()
-        too_long, filtered = any(word in reason for word in _TOO_LONG), any(word in reason for word in _FILTERED)
-        self.flag = int(Flag.TOO_LONG) if too_long else int(Flag.REFUSED) if filtered else 0
+        self.flag = 0
+        # servers have no common error code: their words tell the reason
+        if any(word in reason for word in _TOO_LONG):
+            self.flag = int(Flag.TOO_LONG)
+        elif any(word in reason for word in _FILTERED):
+            self.flag = int(Flag.REFUSED)
 
     def reply(self) -> Reply:
         """Return the refusal as a reply, which has a flag and no verdict."""
         return Reply(self.text, flag=self.flag or int(Flag.REFUSED))
 
 
-class Line:
+class EndpointClient:
     """A client of one endpoint.
 
     Args:
@@ -95,18 +100,18 @@ class Line:
             ) as response:
                 retries = int(response.retries_taken)
                 try:
-                    return await self._read(response), response.headers.get("content-type", ""), retries
+                    return await self._read_body(response), response.headers.get("content-type", ""), retries
                 except UnusableReplyError as error:
                     error.retries = retries
                     raise
         except self._openai.APIStatusError as error:
-            reason = self._refusal_error(error)
+            reason = self._status_error(error)
         except self._openai.APIConnectionError as error:
             reason = AssayError(f"{self._engine.url}: {_cause_text(error)}; {REPLIES_ARE_KEPT}")
         # "from None", since the client's error holds the request, and that holds the key
         raise reason from None
 
-    async def _read(self, response: Any) -> bytes:
+    async def _read_body(self, response: Any) -> bytes:
         """Return the body of an answer, read in chunks.
 
         Raises:
@@ -125,8 +130,14 @@ class Line:
             raise UnusableReplyError(f"its answer was cut ({type(error).__name__})") from None
         return bytes(content)
 
-    def _refusal_error(self, error: Any) -> AssayError | RefusedRequestError:
-        """Return the error to raise for an HTTP error status of the server."""
+    def _status_error(self, error: Any) -> AssayError | RefusedRequestError:
+        """Return the error to raise for an HTTP error status of the server.
+
+        It is a RefusedRequestError if the server refuses only this request.
+
+        Args:
+            error: the APIStatusError of the client.
+        """
         url, status, reason = self._engine.url, error.status_code, self._stated_reason(error)
         if status in (400, 413, 422):
             return RefusedRequestError(reason)
@@ -142,7 +153,7 @@ class Line:
         return AssayError(f"{url} answers {status} {tried}: {reason}; {REPLIES_ARE_KEPT}")
 
     def _stated_reason(self, error: Any) -> str:
-        """Return the reason that a server states, in one line and without the key, which some servers repeat."""
+        """Return the reason that a server states, on one line and without the key, which some servers repeat."""
         content = error.body
         if isinstance(content, dict):
             code = content.get("code")
@@ -154,7 +165,7 @@ class Line:
         if len(self._key) > 4:
             reason = reason.replace(self._key, "***")
         # assay's own messages mark settings with backticks, so a server's text may have none
-        return brief(" ".join(reason[:LONGEST_REASON].replace("`", "'").split()))
+        return brief_text(" ".join(reason[:LONGEST_REASON].replace("`", "'").split()))
 
     async def close(self) -> None:
         """Close the connections."""
@@ -188,9 +199,10 @@ def _after_retries_text(retries: int) -> str:
 
 @functools.cache
 def _transport_error(module: str) -> type[Exception]:
-    """Return the class of errors of broken connections in the HTTP library that has a module.
+    """Return the class of the errors that an HTTP library raises when a connection breaks.
 
-    The library is httpx2 with openai 3, and httpx with older versions.
+    Args:
+        module: the name of a module of the library, which is httpx2 with openai 3, and httpx with older versions.
     """
     library = import_module(module.partition(".")[0])
     error_class: type[Exception] = library.TransportError
@@ -198,20 +210,22 @@ def _transport_error(module: str) -> type[Exception]:
 
 
 def _cause_text(error: BaseException) -> str:
-    """Return why a server cannot be reached, judged by the error and all errors behind it."""
+    """Return in words why a server cannot be reached, judged by an error and all errors behind it."""
     texts = []
     cause: BaseException | None = error
     while cause is not None:
         texts.append(f"{type(cause).__name__} {cause}")
         cause = cause.__cause__ or cause.__context__
+    # the libraries have no common error for these causes: the class names and messages tell them apart
     everything = " ".join(texts)
-    for sign, meaning in _CAUSES.items():
-        if sign in everything:
+    for fragment, meaning in _MEANINGS.items():
+        if fragment in everything:
             return meaning
-    return f"cannot be reached ({brief(str(error))})"
+    return f"cannot be reached ({brief_text(str(error))})"
 
 
-_CAUSES = {
+#: By a fragment of the class name or message of an error, what the error means to the user; the first match counts.
+_MEANINGS = {
     "CERTIFICATE_VERIFY_FAILED": "the certificate of the server is not trusted (SSL_CERT_FILE names one that is)",
     "WRONG_VERSION_NUMBER": "the server does not speak https; write http://",
     "Connection refused": "nothing answers there (is the server running, and is the port right?)",
