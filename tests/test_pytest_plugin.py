@@ -142,7 +142,7 @@ def test_undefined_fails(project):
     ("function", "said"),
     [
         ("lambda r, c: [1.0]", "gave 1 scores for 30 pairs"),
-        ("lambda r, c: [float('nan')] * len(r)", "gave nan, which is no score"),
+        ("lambda r, c: [float('nan')] * len(r)", "gave nan, which is not a score"),
     ],
 )
 def test_a_function_that_is_none(project, function, said):
@@ -215,7 +215,7 @@ def test_against_a_baseline(project, pytester):
     worse.assert_outcomes(failed=1)
     worse.stdout.fnmatch_lines(["*against kept.json FAILED: 1 worse"])
     pytester.path.joinpath("kept.json").write_text("{")
-    project(body).stdout.fnmatch_lines(["*InputError: kept.json: is no valid JSON*"])
+    project(body).stdout.fnmatch_lines(["*InputError: kept.json: is not valid JSON*"])
 
 
 CLASS = """

@@ -158,9 +158,10 @@ def _split_relations_and_attributes(
             raise InputError(f"the relation {role} of {source} has no target")
         if target in node_of:
             relations.append((node_of[source], role_name, node_of[target]))
-        # penman leaves a role inverted if its target is no variable of the graph
+        # penman leaves a role inverted if its target is not a variable of the graph
         elif model.is_role_inverted(role) and role != _INSTANCE_OF and _VARIABLE.fullmatch(target):
-            raise InputError(f"the relation {role} of {source} leads from {target}, which is no variable of the graph")
+            problem = f"the relation {role} of {source} leads from {target}, which is not a variable of the graph"
+            raise InputError(problem)
         else:
             attributes.append((node_of[source], role_name, str(target)))
     return relations, attributes

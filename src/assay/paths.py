@@ -57,7 +57,7 @@ def user_path(path: str | Path) -> Path:
 
     Raises:
         InputError: no file can have this name: it is too long, contains NUL or half a character (a lone surrogate), or
-            begins with ``~name`` for an unknown user and is no existing file.
+            begins with ``~name`` for an unknown user and is not an existing file.
     """
     text = os.fspath(path)
     if text in _local_copies:

@@ -260,7 +260,7 @@ def _prepare_metric(pairs: Pairs, metric: Any, other_metric: str = "") -> tuple[
         raise AssertionError(f"{name} gave {len(scores):,} scores for {len(paired_candidates):,} pairs")
     invalid_scores = scores[~np.isfinite(scores)]
     if len(invalid_scores):
-        raise AssertionError(f"{name} gave {invalid_scores[0]}, which is no score")
+        raise AssertionError(f"{name} gave {invalid_scores[0]}, which is not a score")
     best_of_pair = np.maximum.reduceat(scores, starts)
     return pairs.with_column(column, best_of_pair), Recorded(subject=column)
 

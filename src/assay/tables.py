@@ -106,7 +106,7 @@ def _known_column(table: pa.Table, name: str, where: str, before: int = 0) -> pa
     except pa.ArrowException as error:
         row = _first_non_utf8_row(column)
         if row is not None:
-            raise InputError(f"{where}, column {name}: the text in row {before + row + 1} is no UTF-8") from None
+            raise InputError(f"{where}, column {name}: the text in row {before + row + 1} is not UTF-8") from None
         raise InputError(f"{where}, column {name}: cannot be read ({damage_message(error)})") from None
 
 
@@ -210,7 +210,7 @@ def has_exact_floats(column: pa.ChunkedArray) -> bool:
 def damage_message(error: Exception) -> str:
     """Return the reason why PyArrow cannot read a file or a column: the first line of its error, or its type."""
     if isinstance(error, UnicodeDecodeError):
-        return "the name of a column is no UTF-8"
+        return "the name of a column is not UTF-8"
     return (str(error) or type(error).__name__).splitlines()[0]
 
 

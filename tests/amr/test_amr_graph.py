@@ -45,7 +45,7 @@ def test_what_is_no_graph_is_refused_in_one_line(text):
     [
         ("(b / boy :ARG0)", "the relation :ARG0 of b has no target"),
         ("(b / boy :mod (t / tall) :ARG0-of )", "the relation :ARG0-of of b has no target"),
-        ("(b / boy :ARG0-of x)", "the relation :ARG0-of of b leads from x, which is no variable of the graph"),
+        ("(b / boy :ARG0-of x)", "the relation :ARG0-of of b leads from x, which is not a variable of the graph"),
     ],
 )
 def test_a_relation_needs_both_ends(text, message):

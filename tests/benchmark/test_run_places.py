@@ -190,11 +190,11 @@ def test_a_name_that_is_no_utf8_is_told_before_anything_is_scored(latin, monkeyp
 
     monkeypatch.setattr(Scorer, "score_jobs", scored)
     asked = {"metrics": ["f1"], "buckets": "none", "resamples": 0}
-    with pytest.raises(InputError, match=r"'caf\\udce9': this name is no UTF-8, .*; rename the file$"):
+    with pytest.raises(InputError, match=r"'caf\\udce9': this name is not UTF-8, .*; rename the file$"):
         assay.run(f"{LATIN}.csv", **asked, out="out")
-    with pytest.raises(InputError, match=r"'recorded:caf\\udce9\.csv#label': this name is no UTF-8"):
+    with pytest.raises(InputError, match=r"'recorded:caf\\udce9\.csv#label': this name is not UTF-8"):
         assay.run("ok.csv", **asked | {"metrics": [f"recorded:{LATIN}.csv#label"]})
-    with pytest.raises(InputError, match=r"caf\\udce9': this name is no UTF-8; give `out` another place$"):
+    with pytest.raises(InputError, match=r"caf\\udce9': this name is not UTF-8; give `out` another place$"):
         assay.run("ok.csv", **asked, out=LATIN)
     assert not [path.name for path in latin.iterdir() if path.name not in (f"{LATIN}.csv", "ok.csv", "cache")]
 
@@ -219,7 +219,7 @@ def test_a_file_below_a_folder_whose_name_is_no_utf8_is_run_and_read_back(latin,
     assert json.loads(Path("out/run.json").read_bytes())  # UTF-8, as others read it
     assert len(result.agreement)
     Path("out").rename(Path(LATIN, "out"))
-    with pytest.raises(InputError, match="this name is no UTF-8; rename the folder"):
+    with pytest.raises(InputError, match="this name is not UTF-8; rename the folder"):
         read_run(Path(LATIN, "out"))
 
 

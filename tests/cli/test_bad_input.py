@@ -194,7 +194,7 @@ def test_a_full_disk(refused, monkeypatch):
 
 def test_a_store_that_is_none(assay, own_cache):
     own_cache.mkdir()
-    (own_cache / "scores-2.sqlite").write_text("this is no database, and long enough to be looked at" * 40)
+    (own_cache / "scores-2.sqlite").write_text("this is not a database, and long enough to be looked at" * 40)
     assert "cannot be used as score store" in assay("run", *OWN, "--out", "OUT").complaint
     assert not Path("OUT").exists()
 

@@ -18,7 +18,7 @@ from assay.errors import InputError
 from tests.cli.calling import COLUMNS, OWN
 from tests.cli.test_settings import COMMANDS
 
-#: Options whose text is no path, file, metric or code: names, numbers, rules, columns.
+#: Options whose text is not a path, file, metric or code: names, numbers, rules, columns.
 PLAIN_TEXT = {
     *("baseline", "bucket", "buckets", "budget", "by", "caption", "classes", "columns", "controls", "cost", "device"),
     *("forms", "group_by", "item", "kinds", "label", "labels", "language", "languages", "lengths", "loss", "numbers"),
@@ -109,7 +109,7 @@ def test_a_dataset_by_position_takes_the_place_of_configured_ones(project, assay
         manifest = json.loads((project / "deep" / out / "run.json").read_text(encoding="utf-8"))
         assert [dataset["name"] for dataset in manifest["datasets"]] == [file.stem]
         assert "datasets" not in manifest["environment"]["configured"]
-    # what is no dataset is no reason to forget the configured one
+    # what is not a dataset is no reason to forget the configured one
     done = assay("run", "nothing", "--out", "c")
     assert done.code == 2 and "there is no suite 'nothing'" in done.err
 

@@ -80,7 +80,7 @@ def test_several_annotators_give_their_mean_and_its_reliability(assay):
     Path("OUT/run.json").write_text(json.dumps(manifest), encoding="utf-8")
     older = " ".join(document(read_run(Path("OUT"))).sheets[0].groups["all"])
     assert "(split-half, 3 annotators, as if halves were equal) r .725" in older and "bound" not in older
-    # what one annotator said is no score of a metric
+    # what one annotator said is not a score of a metric
     complaint = assay("agree", "many.csv", "--columns", "label=a+b+c").complaint
     assert "no numeric column beside the label" in complaint
 

@@ -51,7 +51,7 @@ def test_every_option_is_a_setting_and_every_setting_has_help(path):
     on_command_line = {name for name, item in settings.items() if not item.python_only}
     assert on_command_line <= set(options)
     extra = set(options) - on_command_line - SUBJECTS - TERMINAL
-    assert extra <= EXTRA.get(path[0], set()), "an option that is no setting"
+    assert extra <= EXTRA.get(path[0], set()), "an option that is not a setting"
     for name in on_command_line:
         if not settings[name].argument:
             assert options[name].help, f"{name} has no help on the command line"

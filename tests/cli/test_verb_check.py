@@ -134,11 +134,11 @@ def _spoil(key, value):
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
-        (lambda text: text[:-20], "is no valid JSON"),
-        (lambda text: "", "is no valid JSON"),
-        (lambda text: "[" * 100_000, "is no valid JSON"),
+        (lambda text: text[:-20], "is not valid JSON"),
+        (lambda text: "", "is not valid JSON"),
+        (lambda text: "[" * 100_000, "is not valid JSON"),
         (lambda text: "[]", "has no schema version"),
-        (lambda text: '{"schema": NaN}', "is no valid JSON (NaN is not a number)"),
+        (lambda text: '{"schema": NaN}', "is not valid JSON (NaN is not a number)"),
         (_spoil("schema", 2), "was written by a newer assay (schema 2"),
         (_spoil("schema", True), "has no schema version"),
         (_spoil("datasets", None), "has no 'datasets'"),

@@ -49,7 +49,7 @@ def test_a_model(assay, model):
     from safetensors import safe_open
 
     with safe_open(model / "model.safetensors", "numpy") as weights:
-        parameters = sum(weights.get_tensor(key).size for key in weights.keys())  # noqa: SIM118 - it is no mapping
+        parameters = sum(weights.get_tensor(key).size for key in weights.keys())  # noqa: SIM118 - it is not a mapping
     assert one["parameters"] == parameters
     assert (one["device"], one["threads"], one["peak_gpu_memory_mb"]) == ("cpu", 1, None)
     assert [point["truncated"] for point in one["points"]] == [0, 0, 3]

@@ -214,13 +214,14 @@ def test_a_run_keeps_the_result_and_shows_it(assay, pairs):
 def test_a_broken_result_is_refused_by_name(assay, pairs):
     assert assay("run", "-d", "pairs.csv", "-m", "f1", "--resamples", "0", "-o", "run", "-q").code == 0
     Path("run/stress.json").write_text('{"schema": 1, "subjects": 3}')
-    assert "run/stress.json: is no result of assay stress" in assay("report", "run", "--out", "page").complaint
+    assert "run/stress.json: is not a result of assay stress" in assay("report", "run", "--out", "page").complaint
     assert assay("stress", "--run", "run", "--resamples", "0", "-q").code == 0, "it is made anew"
     kept = Path("run/stress.json").read_text()
     Path("run/stress.json").write_text(kept.replace('"expected": "lower"', '"expected": "higher"'))
-    assert "run/stress.json: is no result of assay stress" in assay("report", "run", "--out", "page").complaint
+    assert "run/stress.json: is not a result of assay stress" in assay("report", "run", "--out", "page").complaint
     Path("run/stress.json").write_text(json.dumps(json.loads(kept) | {"subjects": []}))
-    assert "is no result of assay stress (it has no perturbation)" in assay("report", "run", "--out", "page").complaint
+    complaint = assay("report", "run", "--out", "page").complaint
+    assert "is not a result of assay stress (it has no perturbation)" in complaint
     Path("run/stress.json").write_text('{"schema": 99}')
     assert "was written by a newer assay (schema 99)" in assay("report", "run", "--out", "page").complaint
 

@@ -49,7 +49,7 @@ def test_a_search(files, workplace):
 @pytest.mark.parametrize(
     ("space", "said"),
     [
-        ("[space", "space.toml: is no TOML file"),
+        ("[space", "space.toml: is not a TOML file"),
         ("[space.batch]\nchoices = [1]", "space.toml: space.batch: can not be searched"),
         ("[space.epochs]\nlow = 0\nhigh = 2", "space.toml: space.epochs: --epochs 0: must be a whole number, at"),
     ],
@@ -69,7 +69,7 @@ def test_a_space_that_is_refused(workplace, space, said):
         (("--objective", "loss"), "--objective loss: must be one of spearman, pearson, kendall"),
         (("--classes", "kind", "--objective", "pearson"), "--objective pearson: must be one of accuracy"),
         (("--storage", "sqlite:////absent/folder/study.db"), "--storage sqlite:////absent/folder/study.db: cannot be"),
-        (("--storage", "study.db"), "--storage: is no address of a database"),
+        (("--storage", "study.db"), "--storage: is not an address of a database"),
     ],
 )
 def test_what_is_refused(workplace, more, said):

@@ -87,8 +87,8 @@ def test_a_label_that_a_float_cannot_hold_is_refused(written, text):
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"reference": BROKEN}, r"own\.parquet, column reference: the text in row 12 is no UTF-8"),
-        ({"remark": BROKEN}, r"own\.parquet, column remark: the text in row 12 is no UTF-8"),
+        ({"reference": BROKEN}, r"own\.parquet, column reference: the text in row 12 is not UTF-8"),
+        ({"remark": BROKEN}, r"own\.parquet, column remark: the text in row 12 is not UTF-8"),
         ({"group": [["a"]] * N}, r"own\.parquet, column group: holds lists"),
         ({"label": [{"a": 1}] * N}, r"own\.parquet, column label: holds struct<a: int64>; expected text or numbers"),
         ({"question": [[["a"]]] * N}, r"own\.parquet, column question: holds list<.*>; expected text or numbers"),
@@ -113,9 +113,9 @@ def test_the_name_of_a_column_that_is_no_utf8_is_refused(written, tmp_path):
         content = damaged.read_bytes()
         assert b"topic" in content
         damaged.write_bytes(content.replace(b"topic", b"top\xdac"))
-    with pytest.raises(InputError, match=r"own\.parquet: is not a readable .*the name of a column is no UTF-8"):
+    with pytest.raises(InputError, match=r"own\.parquet: is not a readable .*the name of a column is not UTF-8"):
         load_dataset(str(file))
-    with pytest.raises(InputError, match=r"pairs\.parquet: cannot be read \(the name of a column is no UTF-8\)"):
+    with pytest.raises(InputError, match=r"pairs\.parquet: cannot be read \(the name of a column is not UTF-8\)"):
         read_datasets(read_run(tmp_path / "run"))
 
 

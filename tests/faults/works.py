@@ -127,7 +127,7 @@ class Run(Work):
         manifest = json.loads((folder / "out/run.json").read_text())
         page = folder / "out/report.html"
         if page.exists() and not page.read_text().rstrip().endswith("</html>"):
-            raise RuntimeError("the page is no whole page")
+            raise RuntimeError("the page is not a whole page")
         return {name: (folder / "out" / name).read_bytes() for name in names} | {"asked": manifest["request"]}
 
 

@@ -254,7 +254,7 @@ def parquet(random: Random) -> bytes:
 
 
 def array(random: Random, kind: pa.DataType, count: int) -> pa.Array:
-    """Return an array of a type, with text that is no UTF-8 in one case of five where it can be."""
+    """Return an array of a type, with text that is not UTF-8 in one case of five where it can be."""
     cells = [cell(random, kind) for _ in range(count)]
     if pa.types.is_dictionary(kind):
         return pa.array(cells, kind.value_type).dictionary_encode()

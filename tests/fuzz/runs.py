@@ -166,7 +166,7 @@ def _objects(value: Any) -> Iterator[dict[str, Any]]:
 
 
 def _no_number(name: str) -> None:
-    raise AssertionError(f"{name} is no JSON")
+    raise AssertionError(f"{name} is not JSON")
 
 
 @functools.cache

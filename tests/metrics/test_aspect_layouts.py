@@ -50,8 +50,8 @@ def test_an_even_layout_gives_ranges_side_by_side():
         ((("a", 0, 0),), "the first must be below the end"),
         ((("a", -4, 4),), "the first must be below the end"),
         ((("a", 0, 4), ("a", 4, 8)), "the aspect a occurs twice"),
-        ((("residual", 0, 4),), "'residual' is no name of an aspect"),
-        ((("a#b", 0, 4),), "'a#b' is no name of an aspect"),
+        ((("residual", 0, 4),), "'residual' is not a name of an aspect"),
+        ((("a#b", 0, 4),), "'a#b' is not a name of an aspect"),
         ((), "it has no aspect"),
     ],
 )

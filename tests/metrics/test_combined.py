@@ -192,7 +192,7 @@ def test_a_file_that_was_changed_is_refused(learned, tmp_path, change, message):
 
 
 def test_a_folder_that_is_none(tmp_path):
-    with pytest.raises(InputError, match="is no folder of assay combine"):
+    with pytest.raises(InputError, match="is not a folder of assay combine"):
         load_metric(f"combined:{tmp_path}").check_available()
     (tmp_path / "combined.json").write_text("{", encoding="utf-8")
     with pytest.raises(InputError, match="cannot be read"):
@@ -308,7 +308,7 @@ def test_the_judge_that_comes_with_assay_is_data_and_stays_what_was_learned(tmp_
     shutil.copytree(metric.path, "answer-judge")
     own = load_metric("combined:answer-judge")
     assert own.files() == ("answer-judge",) and own.file.digest == metric.file.digest
-    with pytest.raises(InputError, match=r"is no folder of assay combine .*; assay has answer-judge"):
+    with pytest.raises(InputError, match=r"is not a folder of assay combine .*; assay has answer-judge"):
         load_metric("combined:answer-judges").check_available()
 
 

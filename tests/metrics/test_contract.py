@@ -121,7 +121,7 @@ class Silent(Base):
         ({"low": math.nan}, "low=nan and high=1"),
         ({"perfect": 100.0}, "perfect=100.0: is not in the declared range, 0 to 1"),
         ({"tolerance": -1.0}, "tolerance=-1: must be 0 or more"),
-        ({"languages": frozenset({"English"})}, "languages: 'English' is no ISO 639 code"),
+        ({"languages": frozenset({"English"})}, "languages: 'English' is not an ISO 639 code"),
         ({"summary": ""}, "summary: must be one line"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Metrics that score by themselves: what they give is looked at, and what they load is no part of their speed."""
+"""Metrics that score by themselves: what they give is looked at, and what they load is not part of their speed."""
 
 from __future__ import annotations
 

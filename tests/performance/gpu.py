@@ -101,7 +101,8 @@ def arguments() -> argparse.Namespace:
     given.baseline_texts = min(given.baseline_texts, given.texts)
     for name in ("minilm", "cross-encoder"):
         if not (given.models / name / "config.json").is_file():
-            sys.exit(f"gpu.py: {given.models / name} is no model folder (prepare.py {given.models} {name} writes it)")
+            folder = given.models / name
+            sys.exit(f"gpu.py: {folder} is not a model folder (prepare.py {given.models} {name} writes it)")
     return given
 
 
@@ -252,7 +253,7 @@ def judge(given: argparse.Namespace) -> dict[str, Any]:
     if given.only and "judge" not in given.only:
         return {}
     if not (folder / "config.json").is_file():
-        say(f"gpu.py: {folder} is no model folder, so nothing is judged")
+        say(f"gpu.py: {folder} is not a model folder, so nothing is judged")
         return {}
     import assay
     from assay.metrics import Batch, load_metric

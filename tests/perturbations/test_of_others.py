@@ -52,7 +52,7 @@ def test_by_name(theirs):
     assert load_perturbation("doubled").summary == "the answer twice"
     assert load_perturbation("denied-gold").expected == "negative", "assay's own name stays assay's"
     with pytest.raises(
-        UnavailableError, match=r"'nothing' \(their_perturbations:NOTHING\) is no Perturbation of assay"
+        UnavailableError, match=r"'nothing' \(their_perturbations:NOTHING\) is not a Perturbation of assay"
     ):
         load_perturbation("nothing")
     with pytest.raises(UnavailableError, match=r"'absent' \(their_perturbations:ABSENT\) cannot be loaded \(Attribute"):

@@ -115,9 +115,9 @@ def test_files_that_do_not_fit_are_refused_in_one_line(run, data, tmp_path):
     other = {**saved["metrics"][0], "signature": {"name": "recorded", "subject": "better"}}
     assert "is another metric" in complaint([{**saved, "metrics": [other]}])
     for broken in ("", "reference,label\n", "{}", '[{"dataset": "answers"}]', "[1]"):
-        assert "is no file of thresholds" in complaint(broken)
+        assert "is not a file of thresholds" in complaint(broken)
     undefined = {**saved["metrics"][0], "deploy": None, "threshold": None}
-    assert "is no file of thresholds" in complaint([{**saved, "metrics": [undefined]}])
+    assert "is not a file of thresholds" in complaint([{**saved, "metrics": [undefined]}])
     with pytest.raises(InputError, match=r"must be auto, a number, or a file; the file cannot be read"):
         find_divergence(data, GOOD, Rule(threshold="atuo"))
 

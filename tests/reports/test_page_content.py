@@ -232,18 +232,18 @@ def test_a_folder_of_its_own(folder, tmp_path):
     with pytest.raises(InputError, match=r"page: holds notes.txt; give `out` a folder of its own"):
         write_page([run], out)
     assert (out / "notes.txt").read_text() == "mine"
-    with pytest.raises(InputError, match="is no folder"):
+    with pytest.raises(InputError, match="is not a folder"):
         write_page([run], out / "notes.txt")
 
 
 def test_a_foreign_page_is_kept(folder, tmp_path):
     site = tmp_path / "site"
     (site / "index.html").mkdir(parents=True)
-    with pytest.raises(InputError, match=r"index.html: is no page of assay"):
+    with pytest.raises(InputError, match=r"index.html: is not a page of assay"):
         write_page([read_run(folder)], site)
     (site / "index.html").rmdir()
     (site / "index.html").write_text("<!doctype html><title>mine</title>")
-    with pytest.raises(InputError, match=r"index.html: is no page of assay"):
+    with pytest.raises(InputError, match=r"index.html: is not a page of assay"):
         write_page([read_run(folder)], site)
     assert "mine" in (site / "index.html").read_text()
 

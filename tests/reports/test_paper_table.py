@@ -305,7 +305,7 @@ def test_the_table_of_a_run_compiles(of_two_files, runs, tmp_path):
         pytest.skip("needs pdflatex with booktabs: apt-get install texlive-latex-recommended")
     wide = runs[0].to_latex()
     assert r"\footnotesize" in wide and "$-$.907 [$-$" in wide
-    # the path of a test is no name that anybody would print
+    # the path of a test is not a name that anybody would print
     log = compile_tables(tmp_path, of_two_files[0].to_latex().replace("scores.jsonl\\#score", "x"), wide)
     assert "Missing character" not in log
     assert "Overfull" not in log

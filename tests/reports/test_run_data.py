@@ -162,8 +162,8 @@ def _be_a_folder(folder):
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
-        (_be_a_folder, "is no run folder, run.json is missing"),
-        (lambda folder: (folder / "run.json").write_text("[" * 100_000), "run.json: is no valid JSON"),
+        (_be_a_folder, "is not a run folder, run.json is missing"),
+        (lambda folder: (folder / "run.json").write_text("[" * 100_000), "run.json: is not valid JSON"),
         (_edit(lambda held: held["request"].update(statistics=["foo"])), r"request.statistics.0"),
         (_edit(lambda held: held["request"].update(statistics=[])), r"request.statistics"),
         (_edit(lambda held: held["metrics"][0].update(cost={"pairs_per_second": "fast"})), r"cost.pairs_per_second"),

@@ -218,7 +218,7 @@ GOOD = "".join(f"{system},d,{seed},0.{seed + 5}\n" for system in "ab" for seed i
         (HEAD, "has no rows"),
         ("", "has no column system, dataset, seed, value"),
         ("system,dataset,value\na,d,1\n", "has no column seed"),
-        (HEAD + 'a,d,1,"0.5\n', "is no valid CSV"),
+        (HEAD + 'a,d,1,"0.5\n', "is not valid CSV"),
         (HEAD + GOOD.replace("b,d", "b,e"), "no dataset has results of both b and a"),
     ],
 )
@@ -233,7 +233,7 @@ def test_bad_tables(tmp_path, text, complaint):
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("{", "is no valid JSON"),
+        ("{", "is not valid JSON"),
         ("[]", 'should hold a JSON object with "scores"'),
         ('{"scores": []}', 'should hold a JSON object with "scores"'),
         ('{"scores": [3]}', 'should hold a JSON object with "scores"'),

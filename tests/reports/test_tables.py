@@ -179,10 +179,10 @@ def test_cells_and_facts():
 def test_a_folder_must_be_one(tmp_path):
     with pytest.raises(InputError, match="there is no such run folder"):
         read_run(tmp_path / "none")
-    with pytest.raises(InputError, match=r"is no run folder, run.json is missing"):
+    with pytest.raises(InputError, match=r"is not a run folder, run.json is missing"):
         read_run(tmp_path)
     (tmp_path / "run.json").write_text("{")
-    with pytest.raises(InputError, match="is no valid JSON"):
+    with pytest.raises(InputError, match="is not valid JSON"):
         read_run(tmp_path)
     (tmp_path / "run.json").write_text("[]")
     with pytest.raises(InputError, match="should hold a JSON object"):

@@ -128,7 +128,7 @@ def test_of_two_at_the_same_time_one_trains(trainer_of, tmp_path, monkeypatch):
         ("boosting:x", "expected RECIPE:BASE"),
         ("bi-encoder", "expected RECIPE:BASE"),
         ("bi-encoder:x,epoch=2", "there is no setting 'epoch'"),
-        ("bi-encoder:x,epochs=two", "epochs=two is no int"),
+        ("bi-encoder:x,epochs=two", "epochs=two is not of type int"),
         ("bi-encoder:x,epochs=0", "`epochs=0`: must be a whole number, at least 1"),
         ("cross-encoder:x,loss=cosine", "must be one of bce, mse"),
     ],

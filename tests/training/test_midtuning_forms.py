@@ -26,7 +26,7 @@ GRAPHS = {
     '(s / say-01 :polarity - :time (d / date-entity :year 2012 :month 5) :ARG1 (x / thing) :ARG0 (i / i) :mode "x")': (
         "say-01 ARG0: i, ARG1: thing, time: 2012 5, polarity: not, mode: x"
     ),
-    # conjunction between its parts; a kind of quantity is no word; a negation comes first
+    # conjunction between its parts; a kind of quantity is not a word; a negation comes first
     "(a / age-01 :ARG1 (c / and :op1 (d / dog) :op2 (e / cat)) :ARG2 (t / x-quantity :quant 6 :unit (y / year)))": (
         "age-01 ARG1: dog and cat, ARG2: 6 year"
     ),

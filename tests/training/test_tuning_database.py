@@ -81,7 +81,7 @@ def test_a_trial_whose_process_was_killed_between_its_draws_gets_the_rest_of_the
 @pytest.mark.parametrize(
     ("address", "said"),
     [
-        ("nonsense", "`storage`: is no address of a database"),
+        ("nonsense", "`storage`: is not an address of a database"),
         ("sqlite:////absent/folder/study.db", "`storage=sqlite:////absent/folder/study.db`: cannot be used"),
         ("strange://user:secret@host/name", "`storage`"),
         ("mysql+absentdriver://user:secret@host/name", "`storage`"),

@@ -44,7 +44,7 @@ def test_what_can_be_searched_is_a_setting():
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[space", "is no TOML file"),
+        ("[space", "is not a TOML file"),
         ("", "space: there is no table"),
         ("space = 3", "space: there is no table"),
         ("[other]\na = 1\n[space.epochs]\nlow=1\nhigh=2", "other: expected tables [space.SETTING] alone"),

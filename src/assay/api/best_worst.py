@@ -33,8 +33,8 @@ def best_worst(tuples: str | Path, settings: BestWorstSettings) -> Report:
         A report whose records are the items, the highest score first.
 
     Raises:
-        InputError: the file or a row of it cannot be read, or *out* cannot be written or is no score table of the same
-            items.
+        InputError: the file or a row of it cannot be read, or *out* cannot be written, or *out* is not a score table of
+            the same items.
     """
     tuples_file = user_path(tuples)
     out = None if settings.out is None else user_path(settings.out)

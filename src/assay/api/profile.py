@@ -98,7 +98,7 @@ def profile(settings: ProfileSettings) -> Profile:
                 raise metric
             batch, distinct_count = _sample_distinct_pairs(data, metric, max_pair_count)
             with use_runtime(runtime):
-                # before the measurement, since a download is no part of loading
+                # before the measurement, since a download is not part of loading
                 bound_metric = metric.bind(Context(data.language, partial(list, batch.references)))
                 bound_metric.obtain(offline=settings.offline)
                 bound_metric.check_available()

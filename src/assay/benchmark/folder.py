@@ -256,7 +256,7 @@ def _check_locked_target(folder: Path, digest: str | None) -> None:
         values = json.loads(manifest.read_text(encoding="utf-8", errors="surrogatepass"))
         is_newer, old_digest = int(values.get("schema", 0)) > RUN_SCHEMA, values.get("request_digest")
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
-        raise InputError(f"{manifest}: is no manifest of a run ({error}); give `out` another name") from error
+        raise InputError(f"{manifest}: is not a manifest of a run ({error}); give `out` another name") from error
     if is_newer:
         raise InputError(f"{folder}: holds a run of a newer assay; give `out` another name, or upgrade assay")
     if digest is not None and old_digest != digest:
@@ -280,7 +280,7 @@ def check_writable(path: Path) -> None:
         str(path.absolute()).encode()
     except UnicodeEncodeError:
         # PyArrow cannot open such a file
-        raise InputError(f"{str(path.absolute())!r}: this name is no UTF-8; give `out` another place") from None
+        raise InputError(f"{str(path.absolute())!r}: this name is not UTF-8; give `out` another place") from None
     nearest_parent = next(parent for parent in path.absolute().parents if parent.exists())
     if not nearest_parent.is_dir():
         raise InputError(f"{path}: cannot be written ({nearest_parent} is a file); give `out` another place")

@@ -109,7 +109,7 @@ def _numbers_of_column(column: pa.ChunkedArray, where: str, name: str, pairs: Pa
         pairs: the pairs, whose identifiers the message names.
 
     Raises:
-        InputError: a cell is no number, or infinite.
+        InputError: a cell is not a number, or infinite.
     """
     import pyarrow as pa
     import pyarrow.compute as pc

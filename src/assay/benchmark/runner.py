@@ -133,7 +133,7 @@ def _check_utf8(names: Iterable[str]) -> None:
         try:
             name.encode()
         except UnicodeEncodeError:
-            raise InputError(f"{name!r}: this name is no UTF-8, and no table can hold it; rename the file") from None
+            raise InputError(f"{name!r}: this name is not UTF-8, and no table can hold it; rename the file") from None
 
 
 def _check_labels(pairs: Pairs) -> None:

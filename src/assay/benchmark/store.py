@@ -103,7 +103,7 @@ class ScoreStore(Database):
         path: the SQLite file, created with its folder if absent.
 
     Raises:
-        InputError: the file is no score store, or cannot be written.
+        InputError: the file is not a score store, or cannot be written.
     """
 
     title = "score store"

@@ -56,7 +56,7 @@ def load_suite(name: str) -> Suite:
     """Return the shipped suite *name*, or the suite in the TOML file at that path.
 
     Raises:
-        InputError: there is no such suite, or the file is no valid suite.
+        InputError: there is no such suite, or the file is not a valid suite.
     """
     shipped = shipped_suites()
     if name in shipped:

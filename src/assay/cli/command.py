@@ -241,7 +241,7 @@ def _is_sequence(hint: Any) -> bool:
 
 
 def _union_members(hint: Any) -> Sequence[Any]:
-    """Return the types in a union, or the hint itself if it is no union."""
+    """Return the types in a union, or the hint itself if it is not a union."""
     return get_args(hint) if get_origin(hint) in (typing.Union, types.UnionType) else (hint,)
 
 

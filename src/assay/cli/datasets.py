@@ -171,7 +171,7 @@ def fetch(name: CardName, offline: OfflineOption = False, quiet: QuietOption = F
 
 
 def _download_progress() -> Callable[[str, int, int | None], None] | None:
-    """Return a function that shows a growing percentage on stderr; None if stderr is no terminal."""
+    """Return a function that shows a growing percentage on stderr; None if stderr is not a terminal."""
     if not sys.stderr.isatty():
         return None
 

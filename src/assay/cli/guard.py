@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from assay.progress import Progress
 
 Arguments = ParamSpec("Arguments")
-#: Width of tables, in characters, when stdout is no terminal and ``COLUMNS`` is not set.
+#: Width of tables, in characters, when stdout is not a terminal and ``COLUMNS`` is not set.
 WIDTH_WITHOUT_TERMINAL = 100
-#: Seconds before the first line of progress, and between lines, when stderr is no terminal.
+#: Seconds before the first line of progress, and between lines, when stderr is not a terminal.
 SECONDS_TO_FIRST_LINE = 1.0
 SECONDS_BETWEEN_LINES = 10.0
 #: File system errors that a user can fix: permissions, a full or read-only disk, a file in place of a folder, a name

@@ -59,7 +59,7 @@ def _words_of(text: str) -> list[str]:
 
 
 def _numbers_in(text: str) -> set[str]:
-    # commas separate thousands (1,000 equals 1000), and a punctuation mark at the end is no part of the number
+    # commas separate thousands (1,000 equals 1000), and a punctuation mark at the end is not part of the number
     return {number.rstrip(".,:").replace(",", "") for number in _NUMBER.findall(text)}
 
 

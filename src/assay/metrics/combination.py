@@ -168,7 +168,7 @@ def read_combined(folder: Path) -> CombinedFile:
     try:
         stat = path.stat()
     except OSError:
-        raise InputError(f"{folder}: is no folder of assay combine (it has no {FILE_NAME})") from None
+        raise InputError(f"{folder}: is not a folder of assay combine (it has no {FILE_NAME})") from None
     return _read_combined(path, stat.st_size, stat.st_mtime_ns)
 
 

@@ -83,7 +83,7 @@ class Combined(Metric):
 
         if not (self.path / FILE_NAME).exists():
             raise InputError(
-                f"{self.subject}: is no folder of assay combine (it has no {FILE_NAME}); "
+                f"{self.subject}: is not a folder of assay combine (it has no {FILE_NAME}); "
                 f"assay has {', '.join(bundled_folders())}"
             )
         return read_combined(self.path)
@@ -101,7 +101,8 @@ class Combined(Metric):
         members = tuple(load_metric(member.metric) for member in self.file.members)
         for metric in members:
             if isinstance(metric, ColumnMetric | Combined):
-                raise InputError(f"{self.path}: reads {metric}, which is no metric of texts; learn it again without it")
+                problem = f"reads {metric}, which is not a metric of texts; learn it again without it"
+                raise InputError(f"{self.path}: {problem}")
             code = metric.foreign_code()
             if code and not self.trust:
                 raise UnavailableError(

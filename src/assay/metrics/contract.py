@@ -186,7 +186,8 @@ def _check_declaration(metric: Metric) -> str:
     _require(in_range, f"perfect={perfect}: is not in the declared range, {low:g} to {high:g}")
     _require(0 <= declared.tolerance < math.inf, f"tolerance={declared.tolerance:g}: must be 0 or more, and finite")
     for code in sorted(declared.languages or ()):
-        _require(re.fullmatch("[a-z]{2,3}", code) is not None, f"languages: {code!r} is no ISO 639 code, such as 'en'")
+        is_code = re.fullmatch("[a-z]{2,3}", code) is not None
+        _require(is_code, f"languages: {code!r} is not an ISO 639 code, such as 'en'")
     _require(bool(declared.summary) and "\n" not in declared.summary, "summary: must be one line")
     return "consistent"
 

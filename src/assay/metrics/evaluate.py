@@ -177,7 +177,7 @@ def as_evaluate(metric: str | MetricName | Metric) -> Any:
 
     Raises:
         MissingExtraError: ``evaluate`` is not installed.
-        InputError: the name is no name, or there is no such metric or option.
+        InputError: the name cannot be read, or there is no such metric or option.
         UnavailableError: a third party's metric cannot be imported.
 
     Example:

@@ -69,7 +69,7 @@ class Entry:
             for part in attribute.split("."):
                 loaded = getattr(loaded, part)
         if not (isinstance(loaded, type) and issubclass(loaded, Metric)):
-            raise UnavailableError(f"{self.target} of {self.origin} is no assay Metric class", remedy)
+            raise UnavailableError(f"{self.target} of {self.origin} is not an assay Metric class", remedy)
         return loaded
 
     @property

@@ -48,7 +48,7 @@ def load_perturbation(name: str) -> Perturbation:
     with unavailable_on_error(f"{description} cannot be loaded"):
         loaded = others[name].load()
     if not isinstance(loaded, Perturbation):
-        raise UnavailableError(f"{description} is no Perturbation of assay")
+        raise UnavailableError(f"{description} is not a Perturbation of assay")
     return loaded
 
 

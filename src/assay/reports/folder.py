@@ -59,7 +59,7 @@ def read_run(path: Path) -> RunFolder:
         str(path).encode()
     except UnicodeEncodeError:
         # PyArrow cannot open a file in such a folder
-        raise InputError(f"{str(path)!r}: this name is no UTF-8; rename the folder") from None
+        raise InputError(f"{str(path)!r}: this name is not UTF-8; rename the folder") from None
     try:
         if not path.exists():
             restore_folder(path)
@@ -97,13 +97,13 @@ def _read_json(folder: Path, name: str, json_type: type) -> Any:
             raise InputError(f"{folder}: is a file; assay agree {folder} --out RUN makes a run of its scores")
         raise InputError(f"{folder}: there is no such run folder")
     if not path.is_file():
-        raise InputError(f"{folder}: is no run folder, {name} is missing")
+        raise InputError(f"{folder}: is not a run folder, {name} is missing")
     try:
         # earlier versions wrote file names that are not UTF-8 as lone surrogates
         contents = json.loads(path.read_text(encoding="utf-8", errors="surrogatepass"))
     # RecursionError: objects nested too deeply for Python's parser
     except (ValueError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError(f"{path}: is no valid JSON ({error})") from error
+        raise InputError(f"{path}: is not valid JSON ({error})") from error
     if not isinstance(contents, json_type):
         json_name = "object" if json_type is dict else "list"
         raise InputError(f"{path}: should hold a JSON {json_name}")

@@ -55,9 +55,10 @@ def compose_batches(strategy: str, graph: AnnotationGraph, batch_size: int, rng:
 
     How the equations are read: equation 2 removes (i, j) inside the union over base rows, so a base row is removed from
     its own context only. It may be context of another base row and then has the weights of both. Figure 4 is consistent
-    with this: its base edge (V5, V6) is no neighbour of (V1, V3) and could not be drawn. A base row is removed before
-    the draw, not after it as equation 3 could be read, because in section 5.3 a pair whose texts have three edges each
-    gets four rows of context. Another row with the same two texts is an instance of its own and may be drawn.
+    with this: its base edge (V5, V6) is not a neighbour of (V1, V3) and could not be drawn. A base row is removed
+    before the draw, not after it as equation 3 could be read, because in section 5.3 a pair whose texts have three
+    edges each gets four rows of context. Another row with the same two texts is an instance of its own and may be
+    drawn.
 
     Args:
         strategy: one of :data:`STRATEGIES`.

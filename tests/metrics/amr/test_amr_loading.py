@@ -1,4 +1,4 @@
-"""What an amr: metric loads before it can compare is no part of its seconds."""
+"""What an amr: metric loads before it can compare is not part of its seconds."""
 
 from __future__ import annotations
 

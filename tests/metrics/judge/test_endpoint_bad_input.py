@@ -184,10 +184,10 @@ def test_labels_in_a_prompt_would_tell_the_judge(pairs, tmp_path):
 @pytest.mark.parametrize(
     ("url", "words"),
     [
-        ("localhost:8000", "no address"),
-        ("ftp://localhost/v1", "no address"),
+        ("localhost:8000", "is not an address"),
+        ("ftp://localhost/v1", "is not an address"),
         ("http://user:secret@localhost/v1", "recorded"),
-        ("http://localhost:99999/v1", "no address"),
+        ("http://localhost:99999/v1", "is not an address"),
     ],
 )
 def test_an_address_that_is_none(pairs, url, words):

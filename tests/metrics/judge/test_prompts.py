@@ -67,7 +67,7 @@ def test_order_mean_asks_both_orders():
         ('user = "{{ reference }} {{ candidate }}"\nsclae = "1-5"', "mine.toml, sclae"),
         ('user = "{{ references }} {{ candidate }}"\nsymmetric = true', "cannot be `symmetric`"),
         (f'user = "{{{{ reference }}}} {{{{ candidate }}}} {{{{ {"(" * 3000}"', "the template has an error"),
-        ("user = {{", "is no TOML file"),
+        ("user = {{", "is not a TOML file"),
     ],
 )
 def test_a_prompt_that_cannot_be_used_is_refused_in_one_line(tmp_path, content, message):
@@ -89,7 +89,7 @@ def test_a_template_reaches_nothing_but_the_texts(tmp_path, shown):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("judge:m,endpoint=localhost", "is no address"),
+        ("judge:m,endpoint=localhost", "is not an address"),
         ("judge:m,endpoint=http://user:word@localhost/v1", "put the key into the environment"),
         ("judge:m,endpoint=http://localhost/v1?api-key=1", "put the key into the environment"),
         ("judge:m,endpoint=http://localhost/v1,key=sk-1234", "name of an environment variable"),

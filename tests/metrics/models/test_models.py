@@ -130,11 +130,11 @@ OUTSIDE = json.dumps([{"path": "../x", "type": "sentence_transformers.models.Tra
         ({"adapter_config.json": b'{"base_model_name_or_path": "me/base"}'}, InputError, "adapter.*of me/base.*peft"),
         ({"model.safetensors": POINTER}, InputError, "Git-LFS pointer.*git lfs pull"),
         ({"model.safetensors": safetensors()[:-1]}, InputError, "its header says"),
-        ({"model.safetensors": b"PK"}, InputError, "no complete safetensors"),
+        ({"model.safetensors": b"PK"}, InputError, "not a complete safetensors"),
         (
             {"model.safetensors": None, "model.safetensors.index.json": b'{"weight_map": {"w": "pytorch_model.bin"}}'},
             UnsafeModelError,
-            "no safetensors",
+            "not a safetensors",
         ),
     ],
 )

@@ -35,7 +35,9 @@ def test_the_same_weights_pass_at_another_path_and_others_are_named(encoder: Pat
     moved = shutil.copytree(encoder, tmp_path / "moved")
     checked = assay.check(run(moved), kept, resamples=100)
     assert checked.headline == "passed: 1 unchanged"
-    assert [(finding.kind, finding.fails) for finding in checked.found.findings] == [("other name", False)]
+    # on a busy machine the second run may be slower, which is a finding of its own
+    found = [(finding.kind, finding.fails) for finding in checked.found.findings if finding.kind != "slower"]
+    assert found == [("other name", False)]
 
     other = altered(encoder, tmp_path / "other")
     checked = assay.check(run(other), kept, resamples=100)

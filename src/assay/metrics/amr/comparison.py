@@ -193,7 +193,7 @@ class PreparedGraph:
         text: the graph in Penman notation.
 
     Raises:
-        InputError: the text is no graph.
+        InputError: the text is not a graph.
     """
 
     def __init__(self, text: str) -> None:
@@ -272,7 +272,7 @@ class Comparer:
             Scores, shape (n, m), and seconds, shape (m,); each aspect's seconds include the parsing of the graphs.
 
         Raises:
-            InputError: a text is no graph, or the word vectors are missing or broken.
+            InputError: a text is not a graph, or the word vectors are missing or broken.
         """
         scores = np.empty((len(pairs), len(aspects)))
         seconds = np.zeros(len(aspects))

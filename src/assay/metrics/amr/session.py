@@ -58,7 +58,7 @@ class Workers:
             pairs: the n pairs of graphs, in Penman notation.
 
         Raises:
-            InputError: a text is no graph, or the word vectors are missing or broken.
+            InputError: a text is not a graph, or the word vectors are missing or broken.
             WorkerDiedError: some pairs ended two processes, for example because memory ran out.
         """
         if self._processes == 1 or (self._crew is None and len(pairs) < MIN_PAIRS_FOR_PROCESSES):

@@ -99,7 +99,7 @@ class Layout:
         for name in names:
             if _ASPECT_NAME.fullmatch(name) is None or name in (OVERALL, RESIDUAL):
                 raise InputError(
-                    f"layout: {name!r} is no name of an aspect; valid: small letters, digits and hyphens, "
+                    f"layout: {name!r} is not a name of an aspect; valid: small letters, digits and hyphens, "
                     f"but not {OVERALL} or {RESIDUAL}"
                 )
             if names.count(name) > 1:
@@ -165,7 +165,7 @@ def parse_published_layout(text: str, file_name: str, dimensions: int) -> Layout
         dimensions: the number of dimensions of the embedding.
 
     Raises:
-        InputError: something is no literal, a name is unknown, or N is not the number of names; the message has the
+        InputError: something is not a literal, a name is unknown, or N is not the number of names; the message has the
             file and the line.
     """
     settings = _parse_settings(text, file_name)
@@ -242,7 +242,7 @@ def _record_assignment(statement: ast.stmt, settings: dict[str, tuple[Any, int]]
         Whether the statement is an allowed assignment to one name, be it of a layout setting or of another one.
 
     Raises:
-        InputError: the value of a layout setting is no literal.
+        InputError: the value of a layout setting is not a literal.
     """
     if not (isinstance(statement, ast.Assign) and len(statement.targets) == 1):
         return False
@@ -262,7 +262,7 @@ def _record_extension(statement: ast.stmt, settings: dict[str, tuple[Any, int]],
         Whether the statement does that.
 
     Raises:
-        InputError: what is added is no literal.
+        InputError: what is added is not a literal.
     """
     if not (isinstance(statement, ast.AugAssign) and isinstance(statement.op, ast.Add)):
         return False
@@ -281,7 +281,7 @@ def _evaluate_literal(node: ast.expr, file_name: str) -> Any:
     """Return the value of an expression without executing it.
 
     Raises:
-        InputError: the expression is no literal.
+        InputError: the expression is not a literal.
     """
     try:
         return ast.literal_eval(node)

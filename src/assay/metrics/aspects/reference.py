@@ -39,7 +39,7 @@ class Reference:
 
     Raises:
         InputError: the shape does not fit the names, there are no pairs, the first name is not ``overall``, a name is
-            duplicate, or a score is no cosine.
+            duplicate, or a score is not a cosine.
     """
 
     names: tuple[str, ...]
@@ -84,7 +84,7 @@ def read_reference(folder: Path) -> Reference | None:
     """Return the reference set in a model's folder, or None if there is none.
 
     Raises:
-        InputError: the file is no valid reference set.
+        InputError: the file is not a valid reference set.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq

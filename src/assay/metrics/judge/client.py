@@ -161,7 +161,7 @@ class EndpointClient:
             reason = f"{message} ({code})" if code else str(message)
         else:
             reason = str(content or error.message)
-        # a key such as "none" is no secret, and occurs in other words
+        # a key such as "none" is not a secret, and occurs in other words
         if len(self._key) > 4:
             reason = reason.replace(self._key, "***")
         # assay's own messages mark settings with backticks, so a server's text may have none

@@ -13,7 +13,7 @@ from assay.visible import brief_text
 
 
 class UnusableReplyError(Exception):
-    """An answer is no chat completion, or one of another model; the call is retried.
+    """An answer is not a chat completion, or one of another model; the call is retried.
 
     Attributes:
         retries: the number of retries by the client before this answer that are not counted elsewhere.
@@ -121,7 +121,7 @@ def read_completion(content: bytes, content_type: str) -> Completion:
         content_type: the content type in the header, for messages; empty if there is none.
 
     Raises:
-        UnusableReplyError: the body is no chat completion.
+        UnusableReplyError: the body is not a chat completion.
     """
     try:
         return Completion.model_validate_json(content)
@@ -133,4 +133,4 @@ def read_completion(content: bytes, content_type: str) -> Completion:
             # the error is about the whole body
             beginning = brief_text(content[:80].decode("utf-8", "replace"))
             problem = f"no JSON ({content_type or 'of no type'}, begins {beginning!r})"
-        raise UnusableReplyError(f"its answer is no chat completion: {problem}") from None
+        raise UnusableReplyError(f"its answer is not a chat completion: {problem}") from None

@@ -114,7 +114,7 @@ class Judge(ModelMetric):
 
         Raises:
             InputError: the address is invalid or holds a secret, which would be recorded in the name of the metric; or
-                *key* is no name of a variable.
+                *key* is not a name of a variable.
         """
         from urllib.parse import urlsplit
 
@@ -122,9 +122,11 @@ class Judge(ModelMetric):
             parts = urlsplit(endpoint)
             host, _ = parts.hostname, parts.port
         except ValueError as error:
-            raise InputError(f"metric judge: endpoint {endpoint!r} is no address ({error})") from None
+            raise InputError(f"metric judge: endpoint {endpoint!r} is not an address ({error})") from None
         if parts.scheme not in ("http", "https") or not host:
-            raise InputError(f"metric judge: endpoint {endpoint!r} is no address; write it as http://localhost:8000/v1")
+            raise InputError(
+                f"metric judge: endpoint {endpoint!r} is not an address; write it as http://localhost:8000/v1"
+            )
         if parts.username or parts.password or parts.query or parts.fragment:
             raise InputError(
                 "metric judge: the endpoint holds a user name, a password or a query, and names of metrics are "

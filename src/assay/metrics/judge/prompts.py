@@ -116,7 +116,7 @@ class Prompt:
             where = ".".join(map(str, first["loc"]))
             raise InputError(f"prompt {name}, {where}: {first['msg']}; see assay metrics show judge") from None
         except (ValueError, RecursionError) as error:
-            raise InputError(f"prompt {name}: is no TOML file ({str(error)[:200]})") from None
+            raise InputError(f"prompt {name}: is not a TOML file ({str(error)[:200]})") from None
         templates: list[tuple[Literal["system", "user"], Any]] = []
         fields: set[str] = set()
         texts: dict[Literal["system", "user"], str] = {"system": file.system, "user": file.user}

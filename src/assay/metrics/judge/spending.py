@@ -114,7 +114,7 @@ def read_prices(path: str | Path) -> dict[str, Price]:
             f"{file}, {where}: {first['msg']}; a table a model has input and output, the price of a million tokens"
         ) from None
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{file}: is no TOML file ({str(error)[:200]})") from None
+        raise InputError(f"{file}: is not a TOML file ({str(error)[:200]})") from None
 
 
 # Counts of a session with an endpoint: calls, tokens, and replies without a verdict.

@@ -329,7 +329,7 @@ def _shard_names(index: dict[str, Any], where: str) -> list[str]:
     for shard in shards:
         if "/" in shard or "\\" in shard or not shard.endswith(".safetensors"):
             raise UnsafeModelError(
-                f"model {where}: {WEIGHTS_INDEX} names {shard!r}, which is no safetensors file beside it"
+                f"model {where}: {WEIGHTS_INDEX} names {shard!r}, which is not a safetensors file beside it"
             )
     return shards
 
@@ -383,7 +383,7 @@ def check_safetensors(path: Path, where: str) -> None:
             header = json.loads(stream.read(header_length))
             ends = [int(entry["data_offsets"][1]) for key, entry in header.items() if key != "__metadata__"]
         except (ValueError, RecursionError, KeyError, IndexError, TypeError, AttributeError):
-            raise InputError(f"model {where}: {path.name} is no complete safetensors file ({size} bytes)") from None
+            raise InputError(f"model {where}: {path.name} is not a complete safetensors file ({size} bytes)") from None
     # the length of the header in 8 bytes, the header, the tensors
     expected = 8 + header_length + max(ends, default=0)
     if size != expected:

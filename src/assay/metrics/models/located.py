@@ -76,7 +76,7 @@ def locate(text: str, *, offline: bool = False) -> LocatedModel:
         offline: whether the network is forbidden.
 
     Raises:
-        InputError: the text is no name of a model, or a file of the model is missing or invalid.
+        InputError: the text is not a name of a model, or a file of the model is missing or invalid.
         UnavailableError: the model is refused as unsafe, is not on this machine, or could not be downloaded.
     """
     if text in _registered_models:

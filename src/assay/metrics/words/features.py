@@ -67,7 +67,7 @@ class Reader(Protocol):
     parses: bool
 
     def read(self, texts: Sequence[str]) -> list[list[Word]]:
-        """Return the words of each text, tagged, in the order of the texts; white space is no word."""
+        """Return the words of each text, tagged, in the order of the texts; white space is not a word."""
         ...
 
 

@@ -270,7 +270,7 @@ def _check_table(path: Path) -> NDArray[Any]:
     """Return the memory-mapped table of a .npy file.
 
     Raises:
-        InputError: it is no table with two axes of floating-point numbers.
+        InputError: it is not a table with two axes of floating-point numbers.
     """
     try:
         table: NDArray[Any] = np.load(path, mmap_mode="r")

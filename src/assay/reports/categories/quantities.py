@@ -152,7 +152,7 @@ def _quantity(text: str, value: float, start: int, end: int) -> Quantity | None:
 
 
 def _matched_unit(match: re.Match[str]) -> MeasurementUnit | None:
-    """Return the unit of a match of ``_UNIT``, with its power and "per hour"; None if the word is no unit."""
+    """Return the unit of a match of ``_UNIT``, with its power and "per hour"; None if the word is not a unit."""
     word = ("°" + match["degrees"][0] if match["degrees"] else match["unit"]).lower()
     prefix = (match["square"] or "").lower()
     if word not in _units():

@@ -157,7 +157,7 @@ def _list_difference(reference_items: list[str], candidate_items: list[str], are
 
 
 def _list_members(text: Text, separator: re.Pattern[str]) -> list[str]:
-    """Return the members of a list, split at a separator such as "and"; the text itself if it is no list."""
+    """Return the members of a list, split at a separator such as "and"; the text itself if it is not a list."""
     return [parse_text(part).phrase for part in separator.split(text.clean) if part.strip()] or [text.phrase]
 
 

@@ -77,7 +77,10 @@ class Lexicon:
         return any(synset.pos() in parts for synset in self.senses(phrase))
 
     def is_common(self, phrase: str) -> bool:
-        """Return whether the commonest noun sense of a phrase is no proper name, or it has senses other than nouns."""
+        """Return whether a phrase is more than a proper name.
+
+        It is, if its commonest noun sense is not a proper name, or if it has a sense that is not a noun.
+        """
         senses = self.senses(phrase)
         if any(synset.pos() != "n" for synset in senses):
             return True

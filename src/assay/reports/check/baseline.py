@@ -282,7 +282,7 @@ def read_baseline(path: Path) -> Baseline:
     """Return the baseline in a file.
 
     Raises:
-        InputError: the file does not exist, is no baseline, was edited by hand, or was written by a newer assay.
+        InputError: the file does not exist, is not a baseline, was edited by hand, or was written by a newer assay.
     """
     try:
         value = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse_constant)
@@ -291,7 +291,7 @@ def read_baseline(path: Path) -> Baseline:
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror or error})") from error
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: is no valid JSON ({error}); {_REMEDY}") from error
+        raise InputError(f"{path}: is not valid JSON ({error}); {_REMEDY}") from error
     schema = value.get("schema") if isinstance(value, dict) else None
     if not isinstance(schema, int) or isinstance(schema, bool):
         raise InputError(f"{path}: has no schema version; is this a baseline of assay? {_REMEDY}")

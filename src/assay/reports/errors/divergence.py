@@ -276,7 +276,7 @@ def _saved_threshold(path: Path, data: ScoredDataset, metric: str) -> _SavedThre
         ) from error
     except ValidationError as error:
         raise InputError(
-            f"`threshold={path}`: is no file of thresholds; assay thresholds RUN --format json > FILE writes one"
+            f"`threshold={path}`: is not a file of thresholds; assay thresholds RUN --format json > FILE writes one"
         ) from error
     saved_dataset = next((saved for saved in datasets if saved.dataset == data.name), None)
     if saved_dataset is None:

@@ -203,7 +203,7 @@ def check_page_target(out: Path) -> None:
         InputError: *out* is a file or a link, or contains anything else.
     """
     if out.is_symlink() or (out.exists() and not out.is_dir()):
-        raise InputError(f"{out}: is no folder; give `out` the name of a folder")
+        raise InputError(f"{out}: is not a folder; give `out` the name of a folder")
     if not out.exists():
         return
     names = sorted(path.name for path in out.iterdir() if not is_unfinished(path))
@@ -211,7 +211,7 @@ def check_page_target(out: Path) -> None:
     if foreign_names:
         raise InputError(f"{out}: holds {foreign_names[0]}; give `out` a folder of its own")
     if names and not _is_page(out / PAGE_NAME):
-        raise InputError(f"{out / PAGE_NAME}: is no page of assay; give `out` a folder of its own")
+        raise InputError(f"{out / PAGE_NAME}: is not a page of assay; give `out` a folder of its own")
 
 
 def _is_page(path: Path) -> bool:

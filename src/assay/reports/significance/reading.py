@@ -128,7 +128,7 @@ def _read_csv(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
                     raise InputError(f"{path}: row {number}: has {len(cells)} cells; the header has {len(heads)}")
                 yield f"{path}: row {number}", dict(zip(heads, cells, strict=True))
         except csv.Error as error:
-            raise InputError(f"{path}: line {reader.line_num}: is no valid CSV ({error})") from error
+            raise InputError(f"{path}: line {reader.line_num}: is not valid CSV ({error})") from error
 
 
 def _read_jsonl(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -141,7 +141,7 @@ def _read_jsonl(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
             try:
                 record = json.loads(line)
             except (ValueError, RecursionError) as error:
-                raise InputError(f"{where}: is no valid JSON ({error}); write one object a line") from error
+                raise InputError(f"{where}: is not valid JSON ({error}); write one object a line") from error
             if not isinstance(record, dict):
                 raise InputError(f"{where}: should be a JSON object with {', '.join(_COLUMNS)}")
             yield where, record
@@ -173,7 +173,7 @@ def _read_scores(path: Path, system: str, seed: str) -> Iterator[Row]:
     try:
         contents = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: is no valid JSON ({error}); train that seed again") from error
+        raise InputError(f"{path}: is not valid JSON ({error}); train that seed again") from error
     scores = contents.get("scores") if isinstance(contents, dict) else None
     if not isinstance(scores, list) or not all(isinstance(score, dict) for score in scores) or not scores:
         raise InputError(

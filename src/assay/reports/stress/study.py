@@ -83,7 +83,7 @@ def read_study(folder: Path) -> StressStudy | None:
     """Return the study in a run folder, validated; None if there is none.
 
     Raises:
-        InputError: it is no file that ``assay stress`` wrote, or that of a newer assay.
+        InputError: it is not a file that ``assay stress`` wrote, or that of a newer assay.
     """
     path = folder / NAME
     if not path.is_file():
@@ -100,5 +100,5 @@ def read_study(folder: Path) -> StressStudy | None:
     except (OSError, ValueError, RecursionError) as error:
         reason = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error
         raise InputError(
-            f"{path}: is no result of assay stress ({reason}); remove it, or run assay stress again"
+            f"{path}: is not a result of assay stress ({reason}); remove it, or run assay stress again"
         ) from None

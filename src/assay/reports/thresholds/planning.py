@@ -66,7 +66,7 @@ def classify_labels(labels: Floats, rule: str | None, title: str, name: str) -> 
     try:
         bound = float(match["value"]) if match else None
     except ValueError:
-        # the pattern lets through what is no number, such as 1e or 1.2.3
+        # the pattern lets through what is not a number, such as 1e or 1.2.3
         bound = None
     if match is None or bound is None:
         raise InputError(f"`positive={rule!r}`: write label>=2 or label>1; yes is what people call similar")

@@ -185,7 +185,7 @@ class _Wording:
             if is_conjunction and role.startswith("op") and after:
                 after.append(concept)
             (before if role in _BEFORE else after).extend(words)
-        # "and" and "or" already stand between their operands, and a type such as date-entity is no word.
+        # "and" and "or" already stand between their operands, and a type such as date-entity is not a word.
         is_omitted = (is_conjunction and after) or _TYPE_CONCEPT.fullmatch(concept)
         own_words = [] if is_omitted else _words_of_concept(concept)
         return [*before, *own_words, *after] or _words_of_concept(concept)

@@ -49,7 +49,7 @@ def parse_recipe(text: str, scale: str | None = None) -> PairSettings:
         try:
             values[key] = value_type(value)
         except ValueError:
-            raise InputError(f"`train={text}`: {key}={value} is no {value_type.__name__}") from None
+            raise InputError(f"`train={text}`: {key}={value} is not of type {value_type.__name__}") from None
     # The datasets and the folder are placeholders, since the pairs of a fold are not loaded by name.
     return PairSettings(name.name, name.subject, ("the pairs of the other folds",), "scores", **values)  # type: ignore[arg-type]  # text that the settings check
 

@@ -124,7 +124,7 @@ def _parse_space_file(path: Path) -> Space:
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror or error})") from None
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: is no TOML file ({error})") from None
+        raise InputError(f"{path}: is not a TOML file ({error})") from None
     for key in tables_by_name:
         if key != "space":
             raise InputError(f"{path}: {key}: expected tables [space.SETTING] alone, such as [space.batch_size]")

@@ -156,7 +156,7 @@ def connect(address: str) -> RDBStorage:
     try:
         return _connect_with_retries(address)
     except (ArgumentError, ValueError):
-        raise InputError(f"`storage`: is no address of a database; {remedy}") from None
+        raise InputError(f"`storage`: is not an address of a database; {remedy}") from None
     except ImportError as error:
         raise InputError(
             f"`storage={without_password(address)}`: its driver is not installed ({_root_cause_text(error)}); "

@@ -34,7 +34,7 @@ def test_a_model_is_converted_and_checked_once(
     assert (metric.score(batch) == first).all()
     assert (len(writes), len(checks)) == (1, 2)
     load_metric(f"bi-encoder:{encoder},prefix=x,backend={backend}").score(batch)
-    assert (len(writes), len(checks)) == (1, 2), "the prefix is no part of the model"
+    assert (len(writes), len(checks)) == (1, 2), "the prefix is not part of the model"
     assert capfd.readouterr() == ("", "")
 
 
