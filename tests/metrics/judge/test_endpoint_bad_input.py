@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import socket
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -267,6 +269,22 @@ def test_http_where_https_is_spoken(pairs, certificate):
     with serve(certificate=certificate) as server:
         line = complaint(run(pairs, judge_at(server.url.replace("https:", "http:"), retries=0)))
     assert "does it speak https" in line
+
+
+def test_a_server_that_resets_the_connection(pairs):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def reset_every_connection() -> None:
+            for _ in range(2):
+                connection, _ = listener.accept()
+                # wait for the request and leave it unread: closing then resets the connection
+                connection.recv(1, socket.MSG_PEEK)
+                time.sleep(0.1)
+                connection.close()
+
+        threading.Thread(target=reset_every_connection, daemon=True).start()
+        line = complaint(run(pairs, judge_at(f"http://127.0.0.1:{listener.getsockname()[1]}/v1", retries=0)))
+    assert "it closed the connection without an answer (does it speak https" in line
 
 
 @pytest.mark.slow

@@ -224,6 +224,8 @@ def _cause_text(error: BaseException) -> str:
     return f"cannot be reached ({brief_text(str(error))})"
 
 
+_CLOSED = "it closed the connection without an answer (does it speak https, or no HTTP at all?)"
+
 #: By a fragment of the class name or message of an error, what the error means to the user; the first match counts.
 _MEANINGS = {
     "CERTIFICATE_VERIFY_FAILED": "the certificate of the server is not trusted (SSL_CERT_FILE names one that is)",
@@ -233,7 +235,10 @@ _MEANINGS = {
     "Name or service not known": "there is no server of that name",
     "No address associated": "there is no server of that name",
     "Temporary failure in name resolution": "the name of the server cannot be looked up (no network?)",
-    "Server disconnected": "it closed the connection without an answer (does it speak https, or no HTTP at all?)",
+    "Server disconnected": _CLOSED,
+    # a server that closes before it has read the whole request: which of the two arrives first is a matter of timing
+    "Connection reset by peer": _CLOSED,
+    "Broken pipe": _CLOSED,
     "RemoteProtocolError": "what answers there does not speak HTTP",
     "Timeout": "the server gave no answer in time",
 }
