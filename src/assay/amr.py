@@ -74,6 +74,8 @@ class Graph:
 def parse_graph(text: str) -> Graph:
     """Return the graph of a text in Penman notation; lines that begin with ``#`` are skipped.
 
+    From the first call on, penman logs errors but no warnings.
+
     Raises:
         InputError: the text is not a graph; the message says what is wrong, and where in the text.
         MissingExtraError: penman is not installed.
@@ -141,9 +143,13 @@ def _split_relations_and_attributes(
     """Return the triples whose target is a node, and those whose target is a constant.
 
     Args:
-        triples: the (source, role, target) triples that penman parsed.
+        triples: the (source, role, target) triples that penman parsed; those with the role ``:instance`` are skipped.
         node_of: the node index of each variable.
         model: the penman model, which recognises inverted roles.
+
+    Returns:
+        The (source, role, target) triples with the indices of both nodes, and the (source, role, constant) triples;
+        roles are without their colon.
 
     Raises:
         InputError: a triple has no target, or the source of an inverted relation is not a variable.
@@ -271,7 +277,14 @@ def read_graph_file(path: Path) -> list[GraphBlock]:
 
 
 def _parse_blocks(path: Path, lines: Sequence[str]) -> list[GraphBlock]:
-    """Return the graphs in lines, in blocks separated by blank lines; comments give the id and sentence of a block."""
+    """Return the graph of each block of lines, in order; blank lines separate blocks.
+
+    The comments of a block give the id and the sentence of its graph; a block of only comments is skipped.
+
+    Args:
+        path: the path of the file, which the graphs record.
+        lines: the lines of the file.
+    """
     blocks: list[GraphBlock] = []
     graph_lines: list[str] = []
     metadata: dict[str, str] = {}

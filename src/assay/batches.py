@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from assay.errors import InputError
 from assay.output import unfinished_folder
-from assay.paths import cache_dir, private_folder
+from assay.paths import cache_dir, make_private_folder
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -75,7 +75,7 @@ def _memory_mapped_table(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -
 
     folder = cache_dir()
     try:
-        private_folder(folder)
+        make_private_folder(folder)
         with unfinished_folder(folder / "pairs") as temporary:
             path = temporary / "pairs.arrow"
             # as a Python stream, since PyArrow cannot open a path that is not UTF-8
@@ -106,7 +106,7 @@ def release_pages() -> None:
 
 
 def take_cells(column: pa.ChunkedArray, rows: NDArray[np.integer[Any]]) -> pa.Array:
-    """Return the cells at *rows*, in that order, as one array; only chunks with such rows are read."""
+    """Return the cells at the row indices *rows*, in that order, as one array; only chunks with such rows are read."""
     import pyarrow as pa
 
     starts = np.cumsum([0, *(len(chunk) for chunk in column.chunks)])
@@ -129,7 +129,7 @@ def take_cells(column: pa.ChunkedArray, rows: NDArray[np.integer[Any]]) -> pa.Ar
 
 
 def take_table_rows(table: pa.Table, rows: NDArray[np.integer[Any]]) -> pa.Table:
-    """Return the rows of a table at *rows*, in that order; a large result is memory-mapped from a file."""
+    """Return the rows of a table at the indices *rows*, in that order; a large result is memory-mapped from a file."""
     import pyarrow as pa
 
     if not table.num_columns:
@@ -208,13 +208,13 @@ def digest_of_texts(texts: Sequence[str]) -> bytes:
 
 
 def distinct_rows(digests: NDArray[np.bytes_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the first row of each distinct digest, ascending, and the index in it of the digest of each row.
+    """Return the first row of each distinct digest, ascending, and for each row which of these has the same digest.
 
     Args:
         digests: the digests of the n rows, shape (n,), of which d are distinct.
 
     Returns:
-        The first rows, shape (d,), and the indices, shape (n,).
+        The indices of the first rows, shape (d,), and for each row an index into them, shape (n,).
     """
     _, first_rows, sorted_index = np.unique(digests, return_index=True, return_inverse=True)
     # NumPy sorts by digest: renumber by first row
@@ -242,7 +242,14 @@ def codes_of_names(column: pa.ChunkedArray, *, stripped: bool = False) -> NDArra
 
 
 def counts_of_names(column: pa.ChunkedArray, *, stripped: bool = False) -> NDArray[np.intp]:
-    """Return the number of rows per code of :func:`codes_of_names`, in any order, with a third of its memory."""
+    """Return the number of rows of each code that :func:`codes_of_names` would assign, in no fixed order.
+
+    This takes a third of the memory that the codes themselves take.
+
+    Args:
+        column: a column of text.
+        stripped: whether leading and trailing blanks are ignored, so that a cell of blanks has no name.
+    """
     digests, _ = _digests_of_names(column, stripped)
     digests.sort()
     # equal digests are adjacent now: each run of them starts at 0 or where a digest differs from the one before
@@ -255,7 +262,10 @@ def counts_of_names(column: pa.ChunkedArray, *, stripped: bool = False) -> NDArr
 
 
 def _digests_of_names(column: pa.ChunkedArray, stripped: bool) -> tuple[NDArray[np.bytes_], NDArray[np.bool_]]:
-    """Return the digests of the m names in a column, shape (m,), and which of its n rows have a name, shape (n,)."""
+    """Return the digests of the m names in a column, shape (m,), and which of its n rows have a name, shape (n,).
+
+    Empty cells have no name; with *stripped*, cells of blanks have none either.
+    """
     digests = np.empty(len(column), dtype=DIGEST)
     has_name = np.empty(len(column), dtype=bool)
     count = 0

@@ -53,8 +53,9 @@ APPLIED: ContextVar[Configuration | None] = ContextVar("configuration", default=
 def find_configuration(start: Path) -> Configuration | None:
     """Return the nearest configuration in a folder or its parents; None if there is none.
 
-    The search ends at the root of the repository or at the home folder. If the folder is in neither, only the folder
-    itself is searched, since its parents may belong to someone else.
+    Within a folder ``assay.toml`` comes first; a ``pyproject.toml`` without a section of assay is passed over. The
+    search ends at the root of the repository or at the home folder. If the folder is in neither, only the folder itself
+    is searched, since its parents may belong to someone else.
 
     Raises:
         InputError: a file cannot be read, or is not TOML.
@@ -97,7 +98,7 @@ def _read_toml(file: Path) -> dict[str, Any] | None:
 
     try:
         text = file.read_text(encoding="utf-8")
-        # a file of another project is not parsed, so that a mistake in it is no error here
+        # a file of another project is not parsed, so that a mistake in it is not an error here
         if file.name == PYPROJECT and "assay" not in text:
             return None
         values = tomllib.loads(text)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import ClassVar, Self
 
 from assay.errors import AssayError, InputError
-from assay.paths import private_folder
+from assay.paths import make_private_folder
 
 #: Seconds to wait for another process that is writing.
 PATIENCE = 60.0
@@ -37,7 +37,7 @@ class Database:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            private_folder(path.parent)
+            make_private_folder(path.parent)
             with suppress(FileExistsError):
                 # created here with these permissions, which SQLite gives its further files as well
                 path.touch(0o600, exist_ok=False)
@@ -83,10 +83,12 @@ class Database:
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        """Run the block in a transaction, which is rolled back if the block raises.
+        """Run the block in a write transaction, committed at the end of the block, or rolled back if it raises.
+
+        The start waits up to :data:`PATIENCE` seconds for another process that is writing.
 
         Raises:
-            StoreError: the file cannot be written, or is damaged.
+            StoreError: the file cannot be written, stays locked, or is damaged.
         """
         with self._translated_errors():
             self._connection.execute("BEGIN IMMEDIATE")
@@ -104,7 +106,7 @@ class Database:
         """Turn SQLite errors in the block into errors that say what the user can do.
 
         Raises:
-            StoreError: the file cannot be written, or is damaged.
+            StoreError: the file cannot be written, stays locked, or is damaged.
         """
         try:
             yield

@@ -126,12 +126,14 @@ def _requirement_of_extra(extra: str, origin: Mapping[str, Any]) -> str:
 
 
 def summary_of(error: BaseException, limit: int = 300, *, skip: str | None = None) -> str:
-    """Return the type and the message of an error as one line, such as ``ValueError: unexpected key``.
+    """Return the type of an error and the first line of its message, such as ``ValueError: unexpected key``.
+
+    An error without a message gets ``no reason given`` instead.
 
     Args:
         error: the exception.
-        limit: the maximum number of characters of its message, of which the first line is shown.
-        skip: a prefix of lines to ignore if the message has other lines.
+        limit: the maximum number of characters of that line.
+        skip: a prefix of lines to ignore, unless all lines of the message have it.
     """
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     informative_lines = [line for line in lines if skip is None or not line.startswith(skip)]
@@ -165,9 +167,9 @@ def error_location(error: BaseException) -> str:
 
 
 def suggestion_for(word: str, choices: Iterable[str], limit: int = 3) -> str:
-    """Return `` Did you mean 'a' or 'b'?`` with the choices most similar to *word*; empty if none is similar.
+    """Return `` Did you mean 'a' or 'b'?`` with up to *limit* choices similar to *word*, the most similar first.
 
-    The text begins with a blank, so that it can follow a sentence.
+    The text is empty if no choice is similar. It begins with a blank, so that it can follow a sentence.
     """
     similar = difflib.get_close_matches(word.lower(), list(choices), n=limit, cutoff=0.5)
     if not similar:

@@ -36,7 +36,12 @@ class _Record(BaseModel):
 
 
 class RequestedDataset(_Record):
-    """A dataset as requested; `other_columns` is a digest of the columns that affect no score."""
+    """A dataset as requested.
+
+    Attributes:
+        digest: the digest of its pairs.
+        other_columns: the digest of the columns that affect no score; None in folders that did not record it.
+    """
 
     name: str
     version: str = ""
@@ -166,7 +171,7 @@ class RecordedDeclaration(_Record):
 
     @model_serializer(mode="wrap")
     def _serialize_given_fields(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        # a record without a declaration stays empty, rather than declare the defaults
+        """Return only the fields that were given, so that a record without a declaration does not declare defaults."""
         return {name: value for name, value in serialize(self).items() if name in self.model_fields_set}
 
 
@@ -212,12 +217,15 @@ class Cost(_Record):
     @model_validator(mode="before")
     @classmethod
     def _gather_details(cls, values: Any) -> Any:
-        """Move keys that are no fields of this class into `details`."""
+        """Return the values with all keys that are not fields of this class moved into `details`.
+
+        Anything but a dictionary is returned unchanged, for pydantic to refuse.
+        """
         if not isinstance(values, dict) or values.keys() <= cls.model_fields.keys():
             return values
-        known = {key: value for key, value in values.items() if key in cls.model_fields}
-        details = {key: value for key, value in values.items() if key not in known}
-        return known | {"details": details}
+        field_values = {key: value for key, value in values.items() if key in cls.model_fields}
+        details = {key: value for key, value in values.items() if key not in field_values}
+        return field_values | {"details": details}
 
     @model_serializer
     def _flatten_details(self) -> dict[str, Any]:
@@ -317,12 +325,15 @@ class MetricRecord(_Record):
 
     @property
     def is_done(self) -> bool:
-        """Whether the run has its scores."""
+        """Whether the metric was scored on the dataset."""
         return self.status == "done"
 
     @property
     def price_per_1000(self) -> float | None:
-        """The price of 1,000 distinct pairs as recorded, or 0 if it ran on the machine of the run; None if unknown."""
+        """The recorded price of 1,000 distinct pairs; None if it is unknown.
+
+        Without a record, it is 0 for a metric that ran on the machine of the run.
+        """
         if self.cost.price_per_1000 is not None:
             return self.cost.price_per_1000
         is_local = self.declared.kind in _LOCAL_KINDS and "calls" not in self.cost.details

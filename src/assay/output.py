@@ -94,7 +94,7 @@ def remove_leftovers(folder: Path) -> None:
 def exclusive_lock(folder: Path) -> Iterator[None]:
     """Hold the lock of a folder inside the block, so that no other process or thread is in such a block for it.
 
-    Waits for the lock. On systems that cannot lock folders this has no effect.
+    The call waits until the lock is free. On systems that cannot lock folders it has no effect.
 
     Args:
         folder: the folder to lock, which must exist.
@@ -110,8 +110,8 @@ def exclusive_lock(folder: Path) -> Iterator[None]:
 def _acquire_lock(path: Path, *, wait: bool = False) -> int | None:
     """Lock a file or folder and return the descriptor that holds the lock; closing it releases the lock.
 
-    Returns None if another process or thread has the lock (unless *wait*), if the path is gone, or if the system has no
-    such locks.
+    The result is None if the path is gone, if the system has no such locks, or if another process or thread has the
+    lock; with *wait*, the call waits for that one to release it instead.
     """
     try:
         import fcntl
@@ -180,10 +180,11 @@ def restore_folder(folder: Path) -> None:
             if aside.exists() and not folder.exists():
                 reason = f"{error.strerror}; the run that stood there is now {aside}"
                 raise OSError(error.errno, reason) from error
+            # otherwise another process has done the same meanwhile, or the leftover does no harm
 
 
 def _aside_prefix(folder: Path) -> str:
-    """Return how the names begin under which older folders with this path are moved aside."""
+    """Return the prefix of the names under which :func:`put_folder` moves an older folder with this path aside."""
     # a digest, since the name of the folder may already have the maximum length
     return f".{hashlib.sha256(os.fsencode(folder.name)).hexdigest()[:16]}.old."
 

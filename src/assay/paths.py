@@ -13,6 +13,9 @@ def cache_dir() -> Path:
     """Return the folder for downloads and stored scores: ``$ASSAY_CACHE``, or assay's folder in the platform's cache.
 
     The folder need not exist yet.
+
+    Raises:
+        InputError: ``$ASSAY_CACHE`` cannot be a path.
     """
     chosen = os.environ.get("ASSAY_CACHE")
     if chosen:
@@ -22,21 +25,27 @@ def cache_dir() -> Path:
     return Path(platformdirs.user_cache_dir("assay"))
 
 
-def private_folder(path: Path) -> Path:
-    """Create a folder and its missing parents, accessible to the user alone, and return it.
+def make_private_folder(path: Path) -> Path:
+    """Create a folder and its missing parents, accessible to the user alone, and return its path.
+
+    Folders that exist already keep their permissions.
 
     Raises:
         OSError: the folder cannot be created.
     """
     # one by one, since Path.mkdir gives its mode to the last folder only
     if not path.parent.exists():
-        private_folder(path.parent)
+        make_private_folder(path.parent)
     path.mkdir(mode=0o700, exist_ok=True)
     return path
 
 
 def data_dirs() -> list[Path]:
-    """Return the folders of ``$ASSAY_DATA`` (separated as in ``$PATH``), in order; none if it is not set."""
+    """Return the folders of ``$ASSAY_DATA`` (separated as in ``$PATH``), in order; none if it is not set.
+
+    Raises:
+        InputError: a part of it cannot be a path.
+    """
     value = os.environ.get("ASSAY_DATA", "")
     return [user_path(part) for part in value.split(os.pathsep) if part]
 

@@ -53,7 +53,11 @@ class _PickledItem(Generic[T]):
 
 
 class _Worker(Generic[T]):
-    """One process, with the items sent to it, oldest first."""
+    """One process, with the items sent to it.
+
+    Attributes:
+        sent: the items whose outcomes were not taken yet, oldest first, by the future of the outcome.
+    """
 
     def __init__(self) -> None:
         # spawned: a fork would copy locks that other threads hold, such as those of torch, SQLite or a progress bar
@@ -82,14 +86,20 @@ class _Worker(Generic[T]):
         self.sent[future] = pickled
 
     def await_end(self) -> str:
-        """Wait for the end of the process, and return how it ended: by which signal, or with which exit code."""
+        """Wait for the end of the process, and return how it ended, for messages.
+
+        The phrase is ``by signal 9``, ``with exit code 1``, or ``unexpectedly`` if the exit code is unknown.
+        """
         code = self._await_exit_code()
         if code is None:
             return "unexpectedly"
         return f"by signal {-code}" if code < 0 else f"with exit code {code}"
 
     def _await_exit_code(self) -> int | None:
-        """Wait for the end of the process, and return its exit code; None if it is unknown or takes too long."""
+        """Wait for the end of the process, and return its exit code, negative for a signal.
+
+        The code is None if the process is unknown, or has not ended within :data:`SECONDS_TO_END`.
+        """
         deadline = time.monotonic() + SECONDS_TO_END
         # polled: the thread of the pool waits for the process as well, and only one of the two gets the code at once
         while self._process is not None and self._process.exitcode is None and time.monotonic() < deadline:
@@ -103,7 +113,7 @@ class _Worker(Generic[T]):
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def join(self) -> None:
-        """Wait for the end of a process that was killed."""
+        """Wait up to :data:`SECONDS_TO_END` for the end of a process that was killed."""
         self._await_exit_code()
 
 
@@ -124,7 +134,8 @@ class Crew(Generic[T]):
     def start(self) -> None:
         """Start the missing processes without waiting for them.
 
-        The size of the crew is reduced if no more processes can be started.
+        If no more processes can be started, the size of the crew is reduced, which is logged. In a daemonic process,
+        which may not have children, it becomes 0.
         """
         if multiprocessing.current_process().daemon:
             # this is a daemonic worker of another pool, which may not have children
@@ -181,9 +192,9 @@ class Crew(Generic[T]):
                 self.close()
 
     def _completed_items(self) -> Iterator[tuple[T, Any]]:
-        """Wait until an item is completed, and yield all completed ones, each with its outcome.
+        """Wait until an item is completed or a worker has died, and yield all completed items with their outcomes.
 
-        The items of dead workers are requeued.
+        The items of a dead worker are requeued, or yielded with the error if one is given up.
         """
         done, _ = wait([future for worker in self._workers for future in worker.sent], return_when=FIRST_COMPLETED)
         for worker in list(self._workers):

@@ -86,7 +86,10 @@ def scaled_shares(start: float, stop: float) -> Iterator[None]:
 
 
 def track_progress(items: Iterable[Item], total: int) -> Iterator[Item]:
-    """Yield items, and regularly report the share of *total* that is done."""
+    """Yield items unchanged, and report to the innermost listener, if any, the share of *total* items that is done.
+
+    A report follows an item if more than :data:`SECONDS_BETWEEN_REPORTS` have passed since the last one.
+    """
     last_report = time.monotonic()
     for done, item in enumerate(items, start=1):
         yield item

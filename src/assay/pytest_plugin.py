@@ -37,7 +37,7 @@ class AgreementWarning(UserWarning):
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add ``--assay-update``."""
+    """Add the option ``--assay-update``, with which the fixture writes baselines instead of comparing with them."""
     parser.getgroup("assay").addoption(
         "--assay-update", action="store_true", help="write the baselines of assert_agreement(against=FILE) anew"
     )
@@ -53,10 +53,10 @@ def _assert_agreement_fixture(request: pytest.FixtureRequest) -> Callable[..., N
 
 
 def _write_once(written: dict[Path, tuple[str, str]], test: str, path: Path, text: str) -> None:
-    """Write the baseline of a test if none was written to its path in this session.
+    """Write the baseline of a test, and add it to *written*, if none was written to its path in this session.
 
     Args:
-        written: the baselines of this session: the id of the test and the text, by path.
+        written: the baselines of this session: the id of the test and the text, by resolved path.
         test: the id of the test.
         path: the path of the baseline.
         text: the contents of the baseline.
@@ -204,17 +204,17 @@ def assert_agreement(
             _check_rival(run, settings)
 
 
-def _follow_chain(new: Baseline, path: Path) -> Baseline:
-    """Return a new baseline; if the one at *path* belongs to a chain, with the first baseline of that chain added."""
+def _follow_chain(new_baseline: Baseline, path: Path) -> Baseline:
+    """Return a new baseline, with the first baseline of the chain added if the one at *path* belongs to a chain."""
     from assay.errors import InputError
     from assay.reports.check.baseline import continue_chain, read_baseline
 
     try:
-        old = read_baseline(path)
+        old_baseline = read_baseline(path)
     except InputError:
         # there is none yet, or it was changed by hand, which a new one repairs
-        return new
-    return new if old.origin is None else continue_chain(new, old)
+        return new_baseline
+    return new_baseline if old_baseline.origin is None else continue_chain(new_baseline, old_baseline)
 
 
 def _prepare_metric(pairs: Pairs, metric: Any, other_metric: str = "") -> tuple[Pairs, Any]:

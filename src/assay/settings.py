@@ -227,7 +227,12 @@ def check_value(name: str, value: Any, declaration: SettingDeclaration) -> None:
 
 
 def flag_of(name: str, declaration: SettingDeclaration | None = None) -> str:
-    """Return the first flag of a setting; for an argument without flags, its placeholder in ``--help``."""
+    """Return the first flag of a setting, or the placeholder in ``--help`` of one that is passed by position.
+
+    Args:
+        name: the name of the setting.
+        declaration: its declaration; None for a setting whose flag is derived from its name.
+    """
     if declaration is not None and declaration.argument:
         return declaration.metavar or name.upper()
     if declaration is not None and declaration.flags:
@@ -259,7 +264,11 @@ def takes_settings(kind: Callable[P, S]) -> _SettingsDecorator[P, S]:
     """Return a decorator that replaces the last parameter of a function, ``settings``, by one argument per setting.
 
     The signature and the docstring of the function then list every setting as if they were written out, also for type
-    checkers. A setting that the docstring already describes keeps that description.
+    checkers. A setting that the docstring already describes keeps that description. Calls raise TypeError for wrong
+    arguments, and InputError for invalid values.
+
+    Args:
+        kind: the class of the settings.
 
     Example:
         >>> @takes_settings(ThresholdSettings)  # doctest: +SKIP
@@ -294,7 +303,7 @@ def takes_settings(kind: Callable[P, S]) -> _SettingsDecorator[P, S]:
 
 
 def _setting_parameters(kind: type) -> list[inspect.Parameter]:
-    """Return the settings of a class as parameters of a Python function."""
+    """Return one parameter of a Python function per setting of a class, in the order of :func:`declarations_of`."""
     fields = {field.name: field for field in dataclasses.fields(kind)}
     parameters = []
     for name in declarations_of(kind):

@@ -67,16 +67,16 @@ def with_known_types(table: pa.Table, where: str) -> tuple[pa.Table, dict[str, s
     return known_columns.replace_schema_metadata(table.schema.metadata), left_out
 
 
-def part_with_known_types(table: pa.Table, where: str, before: int = 0) -> pa.Table:
-    """Return some rows of a table with each column converted as by :func:`with_known_types` if these rows determine it.
+def part_with_known_types(table: pa.Table, where: str, rows_before: int = 0) -> pa.Table:
+    """Return some rows of a table with the columns converted that do not need the other rows for it.
 
-    Columns of unsigned 64-bit integers, whose type depends on all their values, and columns of unsupported types are
-    kept as they are.
+    The types are those of :func:`with_known_types`. Columns of unsigned 64-bit integers, whose type depends on all
+    their values, and columns of unsupported types are kept as they are.
 
     Args:
         table: consecutive rows of a larger table.
         where: the name of the whole table in messages.
-        before: the number of rows before these, for row numbers in messages.
+        rows_before: the number of rows before these, for row numbers in messages.
 
     Raises:
         InputError: a text is not UTF-8, or a column is damaged.
@@ -84,14 +84,20 @@ def part_with_known_types(table: pa.Table, where: str, before: int = 0) -> pa.Ta
     import pyarrow as pa
 
     for index, name in enumerate(table.column_names):
-        known = _known_column(table, name, where, before)
-        if known is not None and not pa.types.is_uint64(table.schema.field(name).type):
-            table = table.set_column(index, name, known)
+        known_column = _known_column(table, name, where, rows_before)
+        if known_column is not None and not pa.types.is_uint64(table.schema.field(name).type):
+            table = table.set_column(index, name, known_column)
     return table
 
 
-def _known_column(table: pa.Table, name: str, where: str, before: int = 0) -> pa.ChunkedArray | None:
+def _known_column(table: pa.Table, name: str, where: str, rows_before: int = 0) -> pa.ChunkedArray | None:
     """Return the column *name* in a type of :func:`with_known_types`; None if its type is not supported.
+
+    Args:
+        table: the table, or some of its rows.
+        name: the name of the column.
+        where: the name of the table in messages.
+        rows_before: the number of rows before the first one of *table*, for row numbers in messages.
 
     Raises:
         InputError: a text is not UTF-8, or the column is damaged.
@@ -106,12 +112,15 @@ def _known_column(table: pa.Table, name: str, where: str, before: int = 0) -> pa
     except pa.ArrowException as error:
         row = _first_non_utf8_row(column)
         if row is not None:
-            raise InputError(f"{where}, column {name}: the text in row {before + row + 1} is not UTF-8") from None
+            raise InputError(f"{where}, column {name}: the text in row {rows_before + row + 1} is not UTF-8") from None
         raise InputError(f"{where}, column {name}: cannot be read ({damage_message(error)})") from None
 
 
 def _cast_to_known_type(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """Return a column as text, 64-bit numbers, truth values, or lists of text or numbers; None if it is none of these.
+    """Return a column as text, int64, float64, truth values, or lists of text or float64.
+
+    The result is None if the type of the column cannot be converted to one of these. Unsigned integers of which one
+    does not fit in int64 become text.
 
     Raises:
         pa.ArrowException: a value cannot be converted.
@@ -120,6 +129,7 @@ def _cast_to_known_type(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
     import pyarrow.compute as pc
 
     kind = column.type
+    # extension types, dictionaries and run-end encodings are only other ways to store the values
     if isinstance(kind, pa.BaseExtensionType):
         column = pa.chunked_array([chunk.storage for chunk in column.chunks], kind.storage_type)
         kind = kind.storage_type
@@ -134,16 +144,16 @@ def _cast_to_known_type(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
             value_type = pa.float64()
         # numbers may lose precision; text must not, so that bytes that are no UTF-8 raise
         return pc.cast(column, pa.list_(value_type), safe=value_type == pa.string())
-    known = _known_scalar_type(kind)
-    if known is None:
+    known_type = _known_scalar_type(kind)
+    if known_type is None:
         return None
-    if known == pa.int64() and pa.types.is_uint64(kind):
+    if known_type == pa.int64() and pa.types.is_uint64(kind):
         try:
-            return column.cast(known)
+            return column.cast(known_type)
         except pa.ArrowInvalid:
             # a value does not fit in 64 bits with a sign
             return column.cast(pa.string())
-    return column if known == kind else column.cast(known)
+    return column if known_type == kind else column.cast(known_type)
 
 
 def _is_list(kind: pa.DataType) -> bool:
@@ -200,8 +210,9 @@ def has_exact_floats(column: pa.ChunkedArray) -> bool:
     import pyarrow.compute as pc
 
     if pa.types.is_integer(column.type):
-        ends = pc.min_max(column).as_py()
-        return all(end is None or abs(end) <= MAX_EXACT_INTEGER for end in ends.values())
+        extremes = pc.min_max(column).as_py()
+        # both are None for a column without values
+        return all(extreme is None or abs(extreme) <= MAX_EXACT_INTEGER for extreme in extremes.values())
     integers = [cell for cell in column.to_pylist() if isinstance(cell, str) and cell.isdecimal()]
     # the length is checked first, since it is faster: the largest exact integer has 16 digits
     return all(len(integer) < 16 or float(integer) <= MAX_EXACT_INTEGER for integer in integers)
@@ -209,18 +220,19 @@ def has_exact_floats(column: pa.ChunkedArray) -> bool:
 
 def damage_message(error: Exception) -> str:
     """Return the reason why PyArrow cannot read a file or a column: the first line of its error, or its type."""
+    # of all texts in a file, PyArrow decodes only the names of columns by itself
     if isinstance(error, UnicodeDecodeError):
         return "the name of a column is not UTF-8"
     return (str(error) or type(error).__name__).splitlines()[0]
 
 
 def first_repeated(names: Sequence[str]) -> str | None:
-    """Return the first name that occurs more than once, or None."""
+    """Return the first name that occurs more than once; None if all names are distinct."""
     return next((name for name, count in Counter(names).items() if count > 1), None)
 
 
 def finite_number(cell: str) -> float | None:
-    """Return a text as a number; None if it is not finite, or not a number outside of Python, such as ``1_000``."""
+    """Return a text as a finite number; None for other texts, such as ``nan``, and for Python's notation ``1_000``."""
     try:
         number = float(cell)
     except ValueError:
@@ -233,7 +245,7 @@ _RUN_SUFFIX = re.compile(r" \[[^\[\]]*\]$")
 
 
 def short_names(metrics: Iterable[str]) -> dict[str, str]:
-    """Return a unique short name for each metric, such as ``bi-encoder:…/minilm`` for ``bi-encoder:/models/minilm``.
+    """Return a unique short name by metric, such as ``bi-encoder:…/minilm`` for ``bi-encoder:/models/minilm``.
 
     A path or hub id, in the subject or an option, is shortened to its last part, or to the last parts that are needed
     to tell the metrics apart. A name that would not get shorter is kept.

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from assay.errors import InputError, summary_of
-from assay.paths import private_folder
+from assay.paths import make_private_folder
 
 if TYPE_CHECKING:
     import requests
@@ -137,7 +137,7 @@ def download(
     if target.is_file() and sha256 is not None and sha256_of(target) == sha256:
         return target
     with disk_errors(target):
-        private_folder(target.parent)
+        make_private_folder(target.parent)
         with _open_part(target, sha256 or "") as (part, stream):
             try:
                 _download_rest(url, stream, target.name, size, progress)
@@ -156,10 +156,10 @@ def download(
 
 
 def _check_sha256(url: str, part: Path, stream: IO[bytes], sha256: str) -> None:
-    """Check a complete part file.
+    """Check that a complete part file has the expected checksum, and delete it if it has not.
 
     Raises:
-        DownloadError: its checksum is wrong; the file has been deleted.
+        DownloadError: its checksum is wrong.
     """
     actual = sha256_of(part)
     if actual != sha256:
@@ -171,7 +171,10 @@ def _check_sha256(url: str, part: Path, stream: IO[bytes], sha256: str) -> None:
 
 @contextmanager
 def _open_part(target: Path, checksum: str) -> Iterator[tuple[Path, IO[bytes]]]:
-    """Yield the path and stream of a part file: the shared one, or a private one if another process is using that."""
+    """Yield the path and stream of a part file: the shared one, or a private one if another process is using that.
+
+    When the block ends, a private file is removed, and a shared one only if it is empty.
+    """
     shared_path = target.with_name(f"{target.name}.{checksum[:12] or 'new'}.part")
     stream = _open_locked(shared_path)
     if stream is not None:
@@ -221,6 +224,8 @@ def _truncate_file(stream: IO[bytes]) -> None:
 def _download_rest(url: str, stream: IO[bytes], name: str, size: int | None, progress: DownloadProgress | None) -> None:
     """Append to *stream* until the file is complete, in up to :data:`ATTEMPTS` attempts.
 
+    The arguments are those of :func:`_attempt_download`. The pause before each further attempt is longer than the last.
+
     Raises:
         DownloadError: the server refuses the file, or all attempts failed.
     """
@@ -238,6 +243,15 @@ def _attempt_download(
     url: str, stream: IO[bytes], name: str, size: int | None, progress: DownloadProgress | None
 ) -> str:
     """Append to *stream* in one attempt; return why another one is needed, or an empty string if the file is complete.
+
+    The stream is emptied first if it has more bytes than the file, or if the server cannot resume.
+
+    Args:
+        url: the address.
+        stream: the part file, open for writing.
+        name: the name of the file, for messages and the progress.
+        size: the size of the complete file in bytes; None if unknown, so that every body counts as complete.
+        progress: called after each piece, see :data:`DownloadProgress`; None to report nothing.
 
     Raises:
         DownloadError: the server refuses the file.
@@ -295,7 +309,7 @@ def _append_body(
     """Write the body of a response to *stream*, which has *received* bytes already, and report progress.
 
     Raises:
-        DownloadError: the body makes the file longer than *size*, so that it is another file.
+        DownloadError: the body makes the file longer than *size*, so that it is another file; *stream* is emptied.
     """
     done = received
     for piece in response.iter_content(CHUNK):
@@ -319,7 +333,7 @@ def _explanation_of(error: Exception) -> str:
 
 
 def download_wheel(requirement: str, folder: Path) -> Path:
-    """Download the wheel of ``NAME==VERSION`` into *folder* and return its path.
+    """Download the wheel of ``NAME==VERSION`` into *folder*, which has no other wheel, and return its path.
 
     pip finds and downloads it, so that the user's index, proxy and certificate settings apply. Nothing is installed and
     no code of the package runs.
@@ -349,6 +363,7 @@ def download_wheel(requirement: str, folder: Path) -> Path:
 
 
 def _first_pip_error(stderr: str) -> str | None:
+    """Return the first line that pip marked as an error, without the mark; None if there is no such line."""
     for line in stderr.splitlines():
         if line.strip().startswith("ERROR"):
             return line.strip().removeprefix("ERROR: ")

@@ -35,6 +35,7 @@ def visible_text(text: str, *, keep: str = "") -> str:
 
 
 def _must_be_escaped(character: str) -> bool:
+    """Tell whether a character is in an escaped category or a noncharacter; joiners are never escaped."""
     if character in _JOINERS:
         return False
     # the last two code points of each plane are noncharacters, which XML cannot contain

@@ -109,7 +109,7 @@ def test_duplicates_and_limit_and_groups():
     kept = assay.run([rows], ["f1"], resamples=0)
     assert value(kept, "f1")["n"] == 8
     dropped = assay.run([rows], ["f1"], resamples=0, drop_duplicates=True)
-    assert value(dropped, "f1")["n"] == 7  # the row with another label is no duplicate
+    assert value(dropped, "f1")["n"] == 7  # the row with another label is not a duplicate
     assert dropped.outcome.datasets[0].duplicates_dropped == 1
     assert value(assay.run([rows], ["f1"], resamples=0, limit=3), "f1")["n"] == 3
     grouped = [dict(row, group=str(i % 3)) for i, row in enumerate(rows)]

@@ -21,7 +21,7 @@ SUBJECTS = {"run", "runs", "against", "results", "tuples_file", "name", "recipe"
 TERMINAL = {"output", "explain", "traceback", "verbose", "quiet", "out", "svg", "junit", "summary"} | {"dry_run"}
 #: Verbs that list what there is, or copy a run: they have nothing to set.
 WITHOUT_SETTINGS = {"baseline", "doctor", "metrics", "models", "datasets", "cache"}
-#: Other options that are no settings: a second function of the package, and text that Python has as a pair of numbers.
+#: Other options that are not settings: a second function of the package, and text that Python has as a pair of numbers.
 EXTRA = {"errors": {"evaluate", "scale"}}
 ROWS = [("a b", "a c", 1.0), ("b", "b", 2.0), ("c d", "e", 0.0), ("d", "d e", 1.5)]
 

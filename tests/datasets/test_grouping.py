@@ -49,7 +49,7 @@ def test_a_column_that_repeats_is_named_with_its_groups(column):
         (rows(9, 2, singles=60), "fewer than a quarter of the pairs share their question"),
         (rows(0, 1, singles=60), "no question repeats"),
         (rows(60, 2, "reference", alike=0.0), "equal references with independent labels"),
-        ([row | {"question": ""} for row in rows(20, 3)], "blank cells are no question"),
+        ([row | {"question": ""} for row in rows(20, 3)], "blank cells are not a question"),
         ([row | {"reference": [f"gold {i % 20}"]} for i, row in enumerate(rows(0, 1, "x", singles=60))], "lists"),
     ],
 )

@@ -181,9 +181,9 @@ Path(settings["out"]).write_text(json.dumps(record))
 '''
 #: Functions of assay, and the stage that each belongs to. One that is called within another counts by itself.
 STAGES = (
-    ("assay.api.run:plan", "reading"),
+    ("assay.api.run:plan_run", "reading"),
     ("assay.benchmark.request:Request.digest", "digests"),
-    ("assay.benchmark.runner:prepare", "choosing rows"),
+    ("assay.benchmark.runner:prepare_datasets", "choosing rows"),
     ("assay.benchmark.singles:Singles.__init__", "distinct pairs"),
     ("assay.benchmark.scoring:Scorer._look_up", "look-up"),
     ("assay.benchmark.singles:Singles.batch", "texts of units"),

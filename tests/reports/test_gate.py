@@ -223,7 +223,7 @@ def test_the_level_is_corrected_for_what_can_fail(run_of, labels):
     baseline = take_baseline(run_of(scores, labels))
     run = run_of({**scores, "a": scores["a"] + rng.normal(0, 0.1, 300), "b": scores["b"] * 2}, labels)
     report = check_run(run, baseline, CheckSettings(statistics=("spearman", "pearson")))
-    assert report.family == 4  # two changed metrics, two coefficients; the unchanged ones are no test
+    assert report.family == 4  # two changed metrics, two coefficients; the unchanged ones are not a test
     assert {cell.confidence for cell in report.judged} == {1 - 0.05 / 4}
     wide = next(cell for cell in report.judged if cell.metric == "recorded:a" and cell.statistic == "spearman")
     alone = check_run(run, baseline, CheckSettings(metrics=("recorded:a",)))

@@ -147,7 +147,7 @@ def test_findings_say_what_the_numbers_say(folder):
     values["all"] = {"f1": (-0.6, -0.7, -0.5), "chrf": nothing, "ter": nothing}
     (unit,) = read_units([edit(folder, "agreement.json", _set(values))])
     assert next(findings_by_bucket(unit))[1].startswith(
-        "f1 has the highest value, which is no agreement with people, Spearman ρ"
+        "f1 has the highest value, which is not agreement with people, Spearman ρ"
     )
 
 

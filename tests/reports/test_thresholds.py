@@ -307,7 +307,7 @@ def test_the_limit_of_dependent_labels_draws_whole_groups():
 
 
 def test_a_wrong_score_does_not_widen_its_own_limit():
-    """Half of the pairs are yes whatever the score: groups that are all far off are no sign of dependent labels."""
+    """Half of the pairs are yes whatever the score: groups that are all far off are not a sign of dependent labels."""
     rng = np.random.default_rng(9)
     scores = rng.random(600) ** 4
     positive, groups = rng.random(600) < 0.5, np.repeat(np.arange(60), 10)

@@ -73,7 +73,7 @@ def test_every_split_of_few_annotators_comes_once():
 
 
 def test_sorted_lists_are_halved_pair_by_pair():
-    """The lowest label of each pair is no annotator: halves of columns would agree almost wholly."""
+    """The lowest label of each pair is not an annotator: halves of columns would agree almost wholly."""
     rng = np.random.default_rng(2)
     annotations = rng.normal(size=(2000, 1)) + rng.normal(size=(2000, 3))
     found = split_half_reliability(np.sort(annotations, axis=1), splits=50)

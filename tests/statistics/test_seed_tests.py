@@ -94,7 +94,7 @@ def test_nothing_varies():
     assert math.isnan(welch(SAME, other).better)
     assert math.isnan(bootstrap_test(SAME, other, *drawn(SAME, other)).worse)
     assert math.isnan(brown_forsythe(SAME, other))
-    # 0.1 + 0.2 is not 0.3: noise in the last bit is no spread
+    # 0.1 + 0.2 is not 0.3: noise in the last bit is not a spread
     noisy = np.array([0.3, 0.1 + 0.2, 0.3])
     assert math.isnan(welch(noisy, other).better)
 

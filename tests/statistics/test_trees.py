@@ -68,9 +68,9 @@ def test_the_helper_changes_nothing_else():
 @pytest.mark.parametrize(
     ("key", "change", "message"),
     [
-        ("left_child", lambda parts: " ".join(["0", *parts[1:]]), "its nodes are no tree"),
-        ("right_child", lambda parts: " ".join([*parts[:-1], "999999"]), "its nodes are no tree"),
-        ("left_child", lambda parts: " ".join([*parts[:-1], "-999999"]), "its nodes are no tree"),
+        ("left_child", lambda parts: " ".join(["0", *parts[1:]]), "its nodes are not a tree"),
+        ("right_child", lambda parts: " ".join([*parts[:-1], "999999"]), "its nodes are not a tree"),
+        ("left_child", lambda parts: " ".join([*parts[:-1], "-999999"]), "its nodes are not a tree"),
         ("split_feature", lambda parts: " ".join(["3", *parts[1:]]), "reads an input that there is not"),
         ("split_feature", lambda parts: " ".join(["-1", *parts[1:]]), "reads an input that there is not"),
         ("decision_type", lambda parts: " ".join(["1", *parts[1:]]), "divides by something else"),

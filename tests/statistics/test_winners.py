@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from assay.statistics.winners import highest_on_new_sample
+from assay.statistics.winners import winner_on_new_sample
 
 
 def draws_of(covariance, means, n, seed=0):
@@ -53,7 +53,7 @@ def test_estimate_and_bounds_are_those_of_the_paper(values, deviations, correlat
     k, units = len(values), 10**6
     covariance = np.outer(deviations, deviations) * (correlation + (1 - correlation) * np.eye(k))
     drawn = draws_of(covariance, values, 2000)
-    found = highest_on_new_sample(
+    found = winner_on_new_sample(
         {str(i): np.tanh(values[i]) for i in range(k)},
         {str(i): drawn[i] for i in range(k)},
         lowest=-1,
@@ -66,7 +66,7 @@ def test_estimate_and_bounds_are_those_of_the_paper(values, deviations, correlat
 
 def test_a_metric_far_above_the_rest_keeps_its_value_and_interval():
     drawn = draws_of(np.diag([0.01, 0.01]), [1.0, 0.1], 2000)
-    found = highest_on_new_sample(
+    found = winner_on_new_sample(
         {"a": np.tanh(1.0), "b": np.tanh(0.1)}, {"a": drawn[0], "b": drawn[1]}, lowest=-1, units=10**6, confidence=0.95
     )
     assert found.value == pytest.approx(np.tanh(1.0), abs=1e-6)
@@ -78,28 +78,28 @@ def test_close_seconds_lower_the_estimate_and_the_lower_bound():
     drawn = draws_of(np.diag([0.01] * 3), [0.5, 0.49, 0.48], 2000)
     values = {str(i): np.tanh(place) for i, place in enumerate([0.5, 0.49, 0.48])}
     resampled = {str(i): drawn[i] for i in range(3)}
-    of_three = highest_on_new_sample(values, resampled, lowest=-1, units=1000, confidence=0.95)
-    of_one = highest_on_new_sample({"0": values["0"]}, {"0": drawn[0]}, lowest=-1, units=1000, confidence=0.95)
+    of_three = winner_on_new_sample(values, resampled, lowest=-1, units=1000, confidence=0.95)
+    of_one = winner_on_new_sample({"0": values["0"]}, {"0": drawn[0]}, lowest=-1, units=1000, confidence=0.95)
     assert of_three.value < of_one.value == pytest.approx(values["0"])
     assert of_three.low < of_one.low
 
 
 def test_equal_metrics_and_perfect_ones():
     twin = np.tanh(np.random.default_rng(0).normal(0.5, 0.1, 500))
-    one = highest_on_new_sample({"a": 0.5}, {"a": twin}, lowest=-1, units=100, confidence=0.95)
-    two = highest_on_new_sample({"a": 0.5, "b": 0.5}, {"a": twin, "b": twin}, lowest=-1, units=100, confidence=0.95)
-    assert two.low == pytest.approx(one.low, abs=0.01), "the same scores twice are no choice"
-    assert highest_on_new_sample({"a": 1.0}, {"a": np.ones(500)}, lowest=-1, units=100, confidence=0.95) is None
-    assert highest_on_new_sample({"a": 0.5}, {"a": twin}, lowest=-1, units=9, confidence=0.95) is None
+    one = winner_on_new_sample({"a": 0.5}, {"a": twin}, lowest=-1, units=100, confidence=0.95)
+    two = winner_on_new_sample({"a": 0.5, "b": 0.5}, {"a": twin, "b": twin}, lowest=-1, units=100, confidence=0.95)
+    assert two.low == pytest.approx(one.low, abs=0.01), "the same scores twice are not a choice"
+    assert winner_on_new_sample({"a": 1.0}, {"a": np.ones(500)}, lowest=-1, units=100, confidence=0.95) is None
+    assert winner_on_new_sample({"a": 0.5}, {"a": twin}, lowest=-1, units=9, confidence=0.95) is None
     mostly_undefined = np.where(np.arange(500) < 300, np.nan, twin)
-    assert highest_on_new_sample({"a": 0.5}, {"a": mostly_undefined}, lowest=-1, units=100, confidence=0.95) is None
+    assert winner_on_new_sample({"a": 0.5}, {"a": mostly_undefined}, lowest=-1, units=100, confidence=0.95) is None
 
 
 def test_shares_have_a_scale_of_their_own():
-    shares = highest_on_new_sample(
+    shares = winner_on_new_sample(
         {"a": 0.75}, {"a": (1 + np.tanh(np.linspace(0.4, 0.7, 500))) / 2}, lowest=0, units=100, confidence=0.95
     )
-    signed = highest_on_new_sample(
+    signed = winner_on_new_sample(
         {"a": 0.5}, {"a": np.tanh(np.linspace(0.4, 0.7, 500))}, lowest=-1, units=100, confidence=0.95
     )
     assert (1 + signed.low) / 2 == pytest.approx(shares.low)

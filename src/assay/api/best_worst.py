@@ -30,11 +30,12 @@ def best_worst(tuples: str | Path, settings: BestWorstSettings) -> Report:
         tuples: the file of annotations, one per row, see :func:`assay.datasets.best_worst.read_best_worst`.
 
     Returns:
-        A report whose records are the items, the highest score first.
+        A report whose records are the items, the highest score first. It has the reliability if any tuple was annotated
+        more than once.
 
     Raises:
-        InputError: the file or a row of it cannot be read, or *out* cannot be written, or *out* is not a score table of
-            the same items.
+        InputError: the file or a row of it cannot be read; or *out* cannot be written, or exists and is not a score
+            table of the same items.
     """
     tuples_file = user_path(tuples)
     out = None if settings.out is None else user_path(settings.out)
@@ -75,7 +76,7 @@ def best_worst(tuples: str | Path, settings: BestWorstSettings) -> Report:
 
 
 def _is_score_table_of(path: Path, items: Sequence[str]) -> bool:
-    """Tell whether a file has the columns of a score table, and rows about no other items than these."""
+    """Tell whether a file can be read, has the columns of a score table, and only rows about these items."""
     try:
         table = read_table_file(path).table
         if tuple(table.column_names) != COLUMNS:

@@ -50,17 +50,17 @@ class CacheEntry:
 
 
 def list_cache() -> list[CacheEntry]:
-    """Return the contents of the cache, one entry per kind, in the order of :data:`KINDS`."""
+    """Return the contents of the cache, in the order of :data:`KINDS`; a kind without files has an entry, too."""
     return [_cache_entry(kind, _paths_of_kind(kind)) for kind in KINDS]
 
 
 def prune_cache(kinds: Sequence[str], *, older_than: float = 0.0, dry_run: bool = False) -> list[CacheEntry]:
-    """Remove the files of some kinds from the cache, and return what was removed, one entry per kind.
+    """Remove the files of some kinds from the cache, and return what was removed, one entry per requested kind.
 
     Args:
         kinds: keys of :data:`KINDS`, or ``all``.
-        older_than: the minimum number of days since the last write; 0 to remove all. All scores are in one file, so
-            that they are removed or kept together.
+        older_than: the minimum number of days since the last write to a file or folder; 0 to remove all. All scores are
+            in one file, so that they are removed or kept together.
         dry_run: whether to remove nothing and only return what would be removed.
 
     Raises:

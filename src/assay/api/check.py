@@ -83,6 +83,9 @@ def check(run: Run, against: str | Path, settings: CheckSettings) -> Checked:
         run: a run folder, a file with a label and score columns, or a result.
         against: the file that :func:`baseline` wrote.
 
+    Returns:
+        The judged numbers and the findings; ``passed`` is False if any of them fails the check.
+
     Raises:
         InputError: a file cannot be read or was changed by hand, the pairs differ from those in the baseline, or a
             value is outside its range.

@@ -34,7 +34,11 @@ def combine(run: Run, settings: CombineSettings) -> Report:
 
     Args:
         run: a run folder, or a result of :func:`assay.run`.
-        out: the folder for the combination, which must be absent or empty. It is then the metric ``combined:FOLDER``.
+        out: the folder to write the combination to, absent or empty, for use as the metric ``combined:FOLDER``; None to
+            write nothing.
+
+    Returns:
+        A report with one record per bucket and metric, including the combination.
 
     Raises:
         InputError: the run cannot be read or has too little to learn from, or *out* is not an empty folder.
@@ -55,7 +59,14 @@ def combine(run: Run, settings: CombineSettings) -> Report:
 
 
 def _write_folder(out: Path, result: CombinationResult, settings: CombineSettings, card: str) -> None:
-    """Write a combination to a folder, which appears complete or not at all."""
+    """Write a combination to a folder, which appears complete or not at all; an empty folder is replaced.
+
+    Args:
+        out: the path of the folder; missing parent folders are made.
+        result: the learned combination.
+        settings: the settings with which it was learned.
+        card: the report as Markdown, which follows the heading of the card.
+    """
     out.parent.mkdir(parents=True, exist_ok=True)
     content = combination_file(result, settings)
     with unfinished_folder(out) as folder:
@@ -116,7 +127,7 @@ def combination_file(result: CombinationResult, settings: CombineSettings) -> Co
 
 
 def _plain_step(step: Step, input_columns: list[int]) -> LinearStep | TreesStep:
-    """Return a learned step as it is written to the file, with weights for the used input columns only."""
+    """Return a learned step as it is written to the file: its trees, or its weights for these input columns only."""
     calibration: dict[str, Any] = {"offset": step.offset, "slope": step.slope}
     if isinstance(step.function, Trees):
         return TreesStep(kind="trees", trees=step.function.text, **calibration)

@@ -35,6 +35,9 @@ def compare(runs: Run | Sequence[Run], settings: CompareSettings) -> Report:
             compare its metrics pairwise, or two, to compare each metric between them.
         statistics: the coefficients; by default those of the first run, the AUC first if all labels have two values.
 
+    Returns:
+        A report with one record per comparison, that is per metric pair, bucket and coefficient.
+
     Raises:
         InputError: the runs have different data, a metric is unknown, or a value is outside its range.
     """

@@ -56,9 +56,13 @@ def crossval(settings: CrossvalSettings) -> Report:
         train: the models to train anew for every fold, ``RECIPE:BASE[,setting=value]...`` with the settings of
             :data:`assay.training.pairwise.settings.LEARNING`, such as ``bi-encoder:all-MiniLM-L6-v2,epochs=2``.
 
+    Returns:
+        A report whose records are the average over folds, the value on all pairs and the value in each fold, per method
+        and coefficient.
+
     Raises:
         InputError: a setting or file cannot be used, or does not fit the data.
-        UnavailableError: no metric returned scores.
+        UnavailableError: no metric returned scores, or a model or a package for training is not available.
     """
     if settings.train:
         if process_count() > 1:
@@ -88,7 +92,13 @@ def crossval(settings: CrossvalSettings) -> Report:
 def _trainers_for_dataset(
     factories: Mapping[str, TrainerFactory], data: ScoredDataset, settings: CrossvalSettings
 ) -> tuple[dict[str, ScoresOf], list[str]]:
-    """Return the trainer of each recipe for a dataset, checked before any training starts, and notes on them."""
+    """Return the trainers for a dataset by recipe, and notes on its unused pairs and shared texts; both may be empty.
+
+    Each trainer is checked against the folds here, so that errors come before any training starts.
+
+    Raises:
+        InputError: a recipe cannot be trained on the dataset.
+    """
     if not factories:
         return {}, []
     partition, _ = divide(data, settings)
@@ -168,7 +178,9 @@ def _open_scored_run(settings: CrossvalSettings) -> Iterator[list[RunFolder]]:
 
 
 def _requested_datasets(runs: list[RunFolder], settings: CrossvalSettings) -> list[tuple[str, ScoredDataset]]:
-    """Return the requested datasets of the runs, each with the title of its run ("" for a single run).
+    """Return the requested datasets of the runs, all if none are named, as (title of the run, dataset).
+
+    The title is empty if there is only one run.
 
     Raises:
         InputError: a run is given twice, or no run has one of the datasets.

@@ -69,7 +69,7 @@ class DoctorFinding:
 
 
 def diagnose() -> list[DoctorFinding]:
-    """Check the machine, the environment, the optional packages, and all metrics, datasets and readers.
+    """Return findings on the machine, the environment, the optional packages, and all metrics, datasets and readers.
 
     Nothing is downloaded.
     """
@@ -128,7 +128,7 @@ def _package_findings() -> list[DoctorFinding]:
 
 
 def _metric_findings() -> list[DoctorFinding]:
-    """Return a finding for each metric, and for each of its option sets."""
+    """Return a finding for each metric, and for each option set of an available one."""
     findings = []
     for entry in list_metrics():
         try:
@@ -184,7 +184,7 @@ def _dataset_findings() -> list[DoctorFinding]:
 
 
 def _reader_findings() -> list[DoctorFinding]:
-    """Return findings on the readers that other packages provide for cards, also on those that are not used."""
+    """Return findings on the readers for cards from other packages: first the usable, then the unusable ones."""
     usable, unusable = installed_readers()
     usable_findings = [DoctorFinding("reader", name, True, entry_point.value) for name, entry_point in usable.items()]
     return usable_findings + [DoctorFinding("reader", name, False, reason) for name, reason in unusable]

@@ -21,6 +21,9 @@ def find_errors(run: Run, settings: ErrorSettings) -> Report:
         run: a run folder, a result of :func:`assay.run`, or a file with a label and score columns.
         statistics: the coefficients in the tables by category; Kendall by default, which has published values.
 
+    Returns:
+        A report whose records are the diverging pairs of each metric.
+
     Raises:
         InputError: the run cannot be read or lacks a requested metric, dataset or bucket; or the pipeline is missing.
         MissingExtraError: a pipeline is named and spaCy is not installed.
@@ -52,6 +55,9 @@ def evaluate_categories(run: Run, settings: EvaluationSettings) -> Report:
 
     Args:
         run: a run folder, a result of :func:`assay.run`, or a file with a label, a category and score columns.
+
+    Returns:
+        A report with one record per category and per group of categories, for each dataset.
 
     Raises:
         InputError: the run cannot be read or has no categories by people, or the pipeline does not exist.

@@ -76,6 +76,9 @@ def explain(settings: ExplainSettings) -> Explained:
             for a judge that reads all of them.
         pair_ids: only these pairs of the data, in this order.
 
+    Returns:
+        The explanations of the pairs, in order; with several gold answers, one for each of them.
+
     Raises:
         InputError: the metric's scores have no parts; neither texts nor data is passed, or both are; no pair has a
             requested id; or two texts are passed for a metric whose weights come from a corpus.
@@ -127,7 +130,7 @@ def _load_pairs(settings: ExplainSettings) -> Pairs:
 
 
 def _corpus_of_gold_answers(data: Pairs) -> Callable[[], list[str]]:
-    """Return a function that returns all gold answers in the data, the corpus to which a metric is bound."""
+    """Return a function that reads and returns all gold answers in the data, the corpus to which a metric is bound."""
 
     def read_gold_answers() -> list[str]:
         texts: list[str] = []
@@ -161,7 +164,10 @@ def _pairs_with_ids(data: Pairs, pair_ids: Sequence[str]) -> Pairs:
 
 
 def _batch_of_pairs(data: Pairs) -> tuple[list[str], Batch]:
-    """Return the pair ids and the texts of the pairs, one row per pair with all its gold answers."""
+    """Return the pair ids and the texts of the pairs, one row per pair with all its gold answers.
+
+    The reference of a row is the first of its gold answers.
+    """
     cells, candidates, questions = data.texts()
     gold_answers = [[cell] if isinstance(cell, str) else cell for cell in cells]
     first_answers = [answers[0] for answers in gold_answers]

@@ -141,6 +141,9 @@ def agree_file(settings: AgreeSettings) -> Result:
         buckets: rules, as for :func:`assay.run`; none by default.
         out: the run folder to write; None to write nothing.
 
+    Returns:
+        The result of a run whose metrics are the score columns.
+
     Raises:
         InputError: a column is missing or not numeric, or a bucket or control needs texts that the file lacks.
     """
@@ -231,6 +234,7 @@ def _numeric_columns(pairs: Pairs) -> tuple[list[str], list[str]]:
     identifier_columns: list[str] = []
     for name in pairs.table.column_names:
         column = pairs.table.column(name)
+        # a column without a name could not be shown as a metric
         if name in reserved or not name.strip():
             continue
         if _is_row_index(column) or not has_exact_floats(column):

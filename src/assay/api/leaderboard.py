@@ -32,8 +32,11 @@ def leaderboard(runs: Run | Sequence[Run], settings: LeaderboardSettings) -> Rep
 
     Args:
         runs: run folders, results of :func:`assay.run`, or files with a label and score columns.
-        statistics: the coefficients to show; Pearson, Spearman and Kendall by default, the AUC first if it ranks by
-            default.
+        statistics: the coefficients to show besides the one that ranks; by default Pearson, Spearman and Kendall, after
+            the AUC if that ranks by default.
+
+    Returns:
+        A report with one record per metric, dataset and bucket, and per metric over all datasets.
 
     Raises:
         InputError: a run cannot be read, a filter matches nothing, or a value is outside its range.

@@ -25,6 +25,9 @@ def power(runs: str | Path | Sequence[str | Path], settings: PowerSettings) -> R
             compare each metric between them.
         statistics: the coefficients; those of the first run by default.
 
+    Returns:
+        A report with one record per comparison of two metrics and planned number of pairs.
+
     Raises:
         InputError: the runs have different data, a metric or bucket is unknown, or a value is outside its range.
     """

@@ -64,6 +64,8 @@ class Profile:
 def profile(settings: ProfileSettings) -> Profile:
     """Measure what metrics cost: each in a process of its own, with no score store.
 
+    A metric that is unavailable or fails is listed with the reason.
+
     Args:
         metrics: metric names; a metric object is measured by its name.
         dataset: the source of the texts: a card name, a file, or data in memory; labels are not needed.

@@ -49,6 +49,9 @@ def recommend(settings: RecommendSettings) -> Report:
         statistics: the coefficients of the evidence, besides the one that decides.
         out: the run folder to write; None to keep nothing.
 
+    Returns:
+        A report with one record per bucket, the recommendation; its tables have the evidence, too.
+
     Raises:
         InputError: a setting, a metric or the data cannot be used.
         UnavailableError: none of the metrics is available.

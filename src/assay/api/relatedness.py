@@ -35,6 +35,9 @@ def relatedness(settings: RelatednessSettings) -> Report:
         vectors: the file of word vectors, see :func:`assay.metrics.words.open_vectors`.
         pipeline: the folder or name of a spaCy pipeline; without it only Q1 and Q2 are answered.
 
+    Returns:
+        A report with one record per feature and range of labels: all, the lower half, and the upper half.
+
     Raises:
         InputError: a setting or a file cannot be used, or a pair has several references.
     """
@@ -92,7 +95,7 @@ def _reading_notes(reader: Reader, data: ScoredDataset) -> list[str]:
         raise InputError(f"`pipeline`: {reader.about} is for {reader.language!r}, {data.name} is in {language!r}")
     notes = [f"words read by {reader.about}"]
     if reader.parses:
-        notes.append(f"subject: {', '.join(SUBJECTS)}; object: {', '.join(OBJECTS)} that is no preposition")
+        notes.append(f"subject: {', '.join(SUBJECTS)}; object: {', '.join(OBJECTS)} that is not a preposition")
     else:
         notes.append("Q4 is left out: the pipeline has no parser")
     return notes

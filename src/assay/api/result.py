@@ -82,7 +82,7 @@ class Result(Tables):
         return document(self.report)
 
     def save(self, folder: str | Path, *, page: bool = True) -> Path:
-        """Write the run folder and return its path; see :mod:`assay.benchmark.folder`.
+        """Write the run folder, set :attr:`folder` and return its path; see :mod:`assay.benchmark.folder`.
 
         Args:
             folder: the path of the run folder.
@@ -120,6 +120,7 @@ class Result(Tables):
         (folder / "table.tex").write_text(self.to_latex(), encoding="utf-8")
 
     def __repr__(self) -> str:
+        """Return the tables as plain text, as wide as the terminal."""
         from rich.console import Console
 
         # without a terminal, such as in a notebook, a width at which most tables fit

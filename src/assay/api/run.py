@@ -252,6 +252,9 @@ def run(settings: RunSettings) -> Result:
             kept.
         out: the run folder to write; None to write nothing.
 
+    Returns:
+        The scores and the agreement; its ``failures`` have one line for each requested task that failed.
+
     Raises:
         InputError: an argument, a file or its contents cannot be used; the message says which one and why.
         UnavailableError: the only dataset is unavailable, or all of several.
@@ -277,6 +280,9 @@ def estimate(settings: RunSettings) -> Report:
     """Return how much :func:`run` would have to compute and what judges would cost; nothing is scored or called.
 
     Accepts the arguments of :func:`run`; those about the output have no effect.
+
+    Returns:
+        A report with one record per metric and dataset.
 
     Raises:
         InputError: an argument, a file or its contents cannot be used; the message says which one and why.
@@ -325,7 +331,7 @@ def executor_for(settings: Scoring) -> Iterator[Executor]:
 
 @contextmanager
 def _ray_executor(settings: Scoring) -> Iterator[Executor]:
-    """Yield an executor on the Ray cluster of the settings, which is left when the block ends.
+    """Yield an executor on the Ray cluster of the settings; the executor leaves the cluster when the block ends.
 
     Raises:
         InputError: the cluster cannot be used.

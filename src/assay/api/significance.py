@@ -22,6 +22,9 @@ def compare_systems(results: str | Path | Sequence[str | Path], settings: Signif
         results: tables with the columns system, dataset, seed, value and perhaps statistic (CSV or JSONL), and folders
             that a training with several seeds wrote, each as FOLDER or NAME=FOLDER. A higher value is better.
 
+    Returns:
+        A report with one record per comparison, that is per pair of systems, dataset and statistic.
+
     Raises:
         InputError: there are fewer than two systems or three seeds, a result is not a number, or a setting is invalid.
     """

@@ -73,8 +73,13 @@ def stress(settings: StressSettings) -> Stress:
         perturbations: the names of perturbations; see ``docs/stress.md``.
         positive: the labels that mean yes; the higher of two by default.
 
+    Returns:
+        A report with one record per dataset, metric and perturbation; its ``failures`` have one line for each requested
+        task that failed.
+
     Raises:
-        InputError: something that was given cannot be used; one line says what and where.
+        AssayError: no metric returned scores.
+        InputError: something that was given cannot be used, or no perturbation applies to the pairs.
         UnavailableError: the dataset, or every metric, is unavailable.
 
     Example:
@@ -114,6 +119,9 @@ def estimate_stress(settings: StressSettings) -> Report:
 
     Accepts the arguments of :func:`stress`.
 
+    Returns:
+        A report with one record per metric and dataset.
+
     Raises:
         InputError: something that was given cannot be used; one line says what and where.
         UnavailableError: the dataset, or every metric, is unavailable.
@@ -124,13 +132,15 @@ def estimate_stress(settings: StressSettings) -> Report:
     purse = purse_from_settings(settings, fresh=settings.fresh)
     with use_runtime(runtime), use_purse(purse):
         work_items = estimate_work(plan.request_of_texts, store, fresh=settings.fresh)
-        for _, remaining_metrics in plan.others:
+        for _, remaining_metrics in plan.changed_metrics:
             work_items += estimate_work(plan.request_of_metrics(remaining_metrics), store, fresh=settings.fresh)
     return Report(estimate_document([asdict(work) for work in work_items], settings.budget))
 
 
 def _plan_test(settings: StressSettings) -> tuple[PerturbedPlan, list[Source], RunFolder | None, list[str]]:
     """Return the plan, the datasets, the run that they come from (or None), and notes on metrics that are left out.
+
+    The plan lists perturbations that cannot be loaded among its failures, unless the settings name perturbations.
 
     Raises:
         InputError: a setting cannot be used.
@@ -165,6 +175,7 @@ def _load_test_metrics(
 
     Raises:
         InputError: no metric is named or left, or a recorded score is named, which does not exist for changed pairs.
+        UnavailableError: none of the metrics is available.
     """
     if settings.metrics:
         metrics, absent = load_metrics(settings.metrics, offline=settings.offline)
@@ -194,7 +205,8 @@ def _load_sources(settings: StressSettings, run: RunFolder | None, metrics: tupl
     """Return the datasets to stress, from the run or the settings, with the selected rows.
 
     Raises:
-        InputError: no dataset is named, or one cannot be read.
+        InputError: no dataset is named, the run lacks a named one, or one cannot be read.
+        OfflineError, UnavailableError: the data of a card is not on this machine and cannot be downloaded.
     """
     if run is not None:
         datasets = choose_datasets(run, dataset_list(settings.datasets))

@@ -133,7 +133,7 @@ def _perturbation_effect(
     all_thresholds: Floats,
     settings: StressSettings,
 ) -> Effect:
-    """Return the effect of one perturbation on the scores of a metric.
+    """Return the effect of one perturbation on the scores of a metric, with the worst fooled pair as an example.
 
     Args:
         source: the dataset, n pairs.
@@ -176,7 +176,14 @@ def _perturbation_effect(
 
 
 def _example_pair(pairs: Pairs, changed: ChangedScores, row: int, before: float, after: float) -> Example | None:
-    """Return the texts and scores of one pair before and after its change; None if the texts were not kept."""
+    """Return the texts and scores of one pair before and after its change; None if the changed texts were not kept.
+
+    Args:
+        pairs: the original pairs.
+        changed: the changed pairs.
+        row: the index of the pair among the original ones.
+        before, after: its scores before and after the change, as the metric gave them.
+    """
     if changed.texts is None:
         return None
     references, candidates, questions = pairs.texts(row, row + 1)

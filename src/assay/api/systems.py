@@ -19,6 +19,10 @@ def systems(runs: Run | Sequence[Run], settings: SystemSettings) -> Report:
         runs: a run folder, file with scores or result with a column for the name of the system; or several, each
             with the answers of one system to the same items.
 
+    Returns:
+        A report whose records are the means of the systems, the differences of two systems, and the metrics; the field
+        ``kind`` tells which.
+
     Raises:
         InputError: a column is missing, there are fewer than two systems, or no item was answered by all of them.
     """

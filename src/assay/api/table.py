@@ -36,6 +36,9 @@ def table(runs: Run | Sequence[Run], settings: TableSettings) -> Report:
     Args:
         runs: run folders, results of :func:`assay.run`, or files with a label and score columns.
 
+    Returns:
+        A report with one record per cell of the table.
+
     Raises:
         InputError: a run cannot be read, a filter matches nothing, or a value is outside its range.
     """

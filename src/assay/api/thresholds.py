@@ -18,6 +18,9 @@ def thresholds(run: Run, settings: ThresholdSettings) -> Report:
     Args:
         run: a run folder, a result of :func:`assay.run`, or a file with a label and score columns.
 
+    Returns:
+        A report with one record per metric and dataset: its thresholds, and its measures on the other pairs.
+
     Raises:
         InputError: the run cannot be read, or the settings do not fit it.
     """

@@ -71,7 +71,7 @@ def train_s3bert(settings: S3BertSettings) -> Report:
     Opitz and Frank 2022, "SBERT studies Meaning Representations".
 
     Args:
-    out: the folder of the model, absent or empty; an interrupted training resumes with the same arguments.
+        out: the folder of the model, absent or empty; an interrupted training resumes with the same arguments.
 
     Returns:
         How well each aspect is followed on the test pairs, beside the partitions of the base, and whether the whole
@@ -93,7 +93,7 @@ def train_pairs(settings: PairSettings) -> Report:
     """Train a bi-encoder or cross-encoder on labelled pairs, and write it to a folder that metrics load.
 
     Args:
-    out: the folder of the model, absent or empty; an interrupted training resumes with the same arguments.
+        out: the folder of the model, absent or empty; an interrupted training resumes with the same arguments.
 
     Returns:
         Agreement with people on the test pairs before and after. The folder holds the same as ``results.json`` and
@@ -115,7 +115,7 @@ def train_augmented(settings: AugmentedSettings) -> Report:
     """Make pairs of entities and of numbers, have a cross-encoder label the random ones, and train a bi-encoder.
 
     Args:
-    out: the folder of the model, absent or empty; an interrupted training resumes with the same arguments.
+        out: the folder of the model, absent or empty; an interrupted training resumes with the same arguments.
 
     Returns:
         Agreement with the labels of held-out pairs before and after, which is not agreement with people.
@@ -136,7 +136,7 @@ def train_mid_tuning(settings: MidTuningSettings) -> Report:
     """Train a sentence encoder on sentences and their semantic forms, and write it to a folder that metrics load.
 
     Args:
-    out: the folder of the model, absent or empty; an interrupted training resumes with the same arguments.
+        out: the folder of the model, absent or empty; an interrupted training resumes with the same arguments.
 
     Returns:
         Agreement with people on the test pairs before and after, how well forms are told apart, and the nearest

@@ -19,7 +19,7 @@ class Tables(ABC):
     @property
     @abstractmethod
     def document(self) -> Document:
-        """The sheets and records, as plain values."""
+        """The tables as sheets, and the numbers behind them as records, as plain values."""
 
     def to_text(self, form: str) -> str:
         """Return the tables, or the records behind them, as text.
@@ -74,7 +74,7 @@ class Report(Tables):
 
     @property
     def document(self) -> Document:
-        """Sheets and records as plain values."""
+        """The tables as sheets, and the numbers behind them as records, as plain values."""
         return self._document
 
     @property

@@ -72,6 +72,9 @@ def verify(run: str | Path, settings: VerifySettings) -> Verified:
         trust: the names of metrics and datasets of the run that may run code, or read cards, from outside the installed
             packages, such as ``evaluate:FOLDER``. Others that would do so are not recomputed.
 
+    Returns:
+        The verdicts, with one record per metric and dataset.
+
     Raises:
         InputError: the folder is incomplete, was damaged, or holds numbers for datasets or metrics that are not in its
             ``run.json``; or a named dataset or metric is not in the run.

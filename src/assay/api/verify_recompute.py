@@ -166,7 +166,7 @@ class Excerpt(PreparedDataset):
         self.rows = np.arange(len(pairs)) if sample is None or self._is_complete else _sampled_rows(pairs, sample, seed)
 
     def parts(self, metric: Metric) -> list[DatasetPart]:
-        """Return the parts of the rows that a metric scores, each cut down to the sample; empty for other metrics."""
+        """Return the parts that a metric scores, each cut down to the sample; none for a metric that must not score."""
         if str(metric) not in self._metric_names:
             return []
         parts = super().parts(metric)
@@ -183,7 +183,7 @@ class Excerpt(PreparedDataset):
         return super().pairs_of(part.full_part if isinstance(part, _SampledPart) else part)
 
     def singles(self, metric: Metric, part: DatasetPart) -> Singles:
-        """Return the distinct pairs among the sampled rows of a part."""
+        """Return the distinct pairs among the sampled rows of a part; metrics that read the same fields share them."""
         if not isinstance(part, _SampledPart) or part.rows is None:
             return super().singles(metric, part)
         declaration = metric.declaration
@@ -387,9 +387,12 @@ def reload_dataset(
 
 
 def _reason_not_to_reload(data: ScoredDataset, request: Request, *, trusted: bool) -> str:
-    """Return the reason why a dataset of a run is not loaded again; empty if nothing stands against it.
+    """Return the reason why a dataset of a run is not loaded again; empty if it can be loaded.
 
-    The parameters are those of :func:`reload_dataset`.
+    Args:
+        data: the dataset in the run folder.
+        request: the settings of the run, which name the graph files.
+        trusted: whether a card may be read from a file that the run names.
     """
     source = data.facts.source
     if not data.facts.version:
@@ -484,6 +487,8 @@ def _compare_with_stored(
 def _count_differences(data: ScoredDataset, reloaded: Pairs) -> dict[str, int]:
     """Return the number of removed rows, of new rows, and of changed cells in each column, by description.
 
+    All cells with contents count as changed in a column that the source no longer has.
+
     Args:
         data: the dataset in the run folder.
         reloaded: the pairs that the run would use now; rows are matched by ``pair_id``.
@@ -507,7 +512,8 @@ def _count_differences(data: ScoredDataset, reloaded: Pairs) -> dict[str, int]:
             reloaded_cells = _comparable_cells(reloaded.column(column).take(rows))
         except InputError:
             reloaded_cells = [None] * len(stored_cells)
-        counts[f"other {column}"] = sum(old != new for old, new in zip(stored_cells, reloaded_cells, strict=True))
+        cell_pairs = zip(stored_cells, reloaded_cells, strict=True)
+        counts[f"other {column}"] = sum(stored != current for stored, current in cell_pairs)
     return counts
 
 

@@ -67,7 +67,10 @@ def check_existing_output(
 
 
 def _has_scores_of_pairs(out: Path, pairs: Pairs, columns: list[str], reading: Reading, spreadsheet: bool) -> bool:
-    """Tell whether *out* has the texts and labels of these pairs, and scores of known metrics as its other columns."""
+    """Tell whether *out* has the texts and labels of these pairs, and scores of known metrics as its other columns.
+
+    If *out* has fewer or more rows than there are pairs, only the rows that both have are compared.
+    """
     try:
         source = read_table_file(out)
         score_names = [name for name in source.table.column_names if name not in columns]

@@ -75,18 +75,24 @@ def check_controls(rules: Sequence[str]) -> None:
 def make_controls(
     pairs: Pairs, rules: Sequence[str], token_f1: Callable[[], NDArray[np.float64]]
 ) -> tuple[Control, ...]:
-    """Return the controls of a dataset.
+    """Return one control per rule, in the order of the rules.
 
     Args:
         pairs: n pairs.
         rules: the rules of the controls, whose columns the dataset has.
         token_f1: a function that returns the token F1 of every pair, shape (n,); called only if a control needs it.
+
+    Raises:
+        InputError: a rule makes too many strata.
     """
     return tuple(_make_control(pairs, rule, token_f1) for rule in rules)
 
 
 def _make_control(pairs: Pairs, rule: str, token_f1: Callable[[], NDArray[np.float64]]) -> Control:
-    """Return one control; its strata are the buckets of the rule, with quarters for a column without edges."""
+    """Return the control of a rule; its strata are the buckets of the rule.
+
+    A column of more than :data:`MAX_VALUES` distinct numbers without edges in the rule is divided into quarters.
+    """
     quantities = {term.name: quantity_values(pairs, term, token_f1) for term in parse_rule(rule)}
     numbers = {name: values for name, values in quantities.items() if values.dtype.kind == "f"}
     terms = []
@@ -103,11 +109,14 @@ def _make_control(pairs: Pairs, rule: str, token_f1: Callable[[], NDArray[np.flo
 
 
 def _quarter_edges(values: NDArray[np.float64]) -> str:
-    """Return the edges, for a rule, that divide a column of many values into quarters; empty for few values."""
-    known = values[np.isfinite(values)]
-    if len(np.unique(known)) <= MAX_VALUES:
+    """Return the edges that divide the numbers of a column into quarters, as they are written in a rule.
+
+    NaN is left out. The text is empty for a column of at most :data:`MAX_VALUES` distinct numbers.
+    """
+    finite_values = values[np.isfinite(values)]
+    if len(np.unique(finite_values)) <= MAX_VALUES:
         return ""
-    edges = np.unique(np.quantile(known, [0, 0.25, 0.5, 0.75, 1]))
+    edges = np.unique(np.quantile(finite_values, [0, 0.25, 0.5, 0.75, 1]))
     # with all digits, since a rounded last edge could be below the highest value
     return ":" + ",".join(repr(float(edge)) for edge in edges)
 
@@ -121,13 +130,15 @@ def adjusted_blocks(
 ) -> list[AdjustedBlock]:
     """Return the blocks of all controls in order, and then the block of disattenuated agreement if it is defined.
 
-    It is undefined for labels that are not the means of the annotations, since their reliability is unknown.
+    A control has a block of partial correlations if its quantities are numeric, and then a block of means over its
+    strata. Disattenuated agreement is undefined if the reliability of the labels is unknown, as it is for labels that
+    are not the means of the annotations, and if none of the statistics can be corrected.
 
     Args:
         controls: the controls of the n pairs.
         scores: the scores by metric, shape (n,).
         labels: the labels, shape (n,).
-        annotations: the annotators' labels, shape (n, annotators), NaN for a missing label; None without any.
+        annotations: the annotators' labels, shape (n, annotators), NaN for a missing label; None if there are none.
         **settings: the statistics, confidence, resamples, seed and groups of the agreement over all pairs.
     """
     blocks = []
@@ -147,18 +158,25 @@ def adjusted_blocks(
 def _given_block(
     control: Control, scores: dict[str, NDArray[np.float64]], labels: NDArray[np.float64], settings: dict[str, Any]
 ) -> AdjustedBlock:
-    """Return the block of partial correlations with the quantities of a control held constant."""
+    """Return the block of partial correlations with the quantities of a control held constant.
+
+    It rests on the pairs of which every quantity is known.
+    """
     covariates = list(control.quantities.values())
-    known = np.all([np.isfinite(values) for values in covariates], axis=0)
+    is_known = np.all([np.isfinite(values) for values in covariates], axis=0)
     estimates = partial_agreement(scores, labels, covariates, **settings)
     about = f"partial correlation: {' and '.join(control.quantities)} held constant"
-    return AdjustedBlock(f"{ALL} given {control.rule}", about, estimates, int(known.sum()))
+    return AdjustedBlock(f"{ALL} given {control.rule}", about, estimates, int(is_known.sum()))
 
 
 def _within_block(
     control: Control, scores: dict[str, NDArray[np.float64]], labels: NDArray[np.float64], settings: dict[str, Any]
 ) -> AdjustedBlock:
-    """Return the block of means over the strata of a control; many strata are described by their number and sizes."""
+    """Return the block of means over the strata of a control.
+
+    Its explanation lists the size of each stratum; for more than :data:`MOST_NAMED` strata, it gives their number and
+    the smallest and largest size.
+    """
     is_in_stratum = np.any(list(control.strata.values()), axis=0)
     estimates = stratified_agreement(scores, labels, control.strata, **settings)
     counts = {name: int(mask.sum()) for name, mask in control.strata.items()}

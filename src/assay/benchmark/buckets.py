@@ -104,7 +104,7 @@ def check_no_duplicates(rules: Sequence[str]) -> None:
 
 
 def check_columns(datasets: Sequence[Pairs], rules: Sequence[str]) -> None:
-    """Raise InputError for a rule whose column no dataset has, or has a type that the rule cannot read."""
+    """Raise InputError for a rule whose column no dataset has, or whose column has a type that the rule cannot read."""
     for rule in rules:
         terms = _column_terms(rule)
         with_columns = [pairs for pairs in datasets if not _missing_columns(pairs, rule)]
@@ -137,8 +137,7 @@ def _column_terms(rule: str) -> list[Term]:
 
 def _missing_columns(pairs: Pairs, rule: str) -> list[str]:
     """Return the names of the columns that a rule reads and a dataset lacks."""
-    known = pairs.source_columns
-    return [term.name for term in _column_terms(rule) if term.name not in known]
+    return [term.name for term in _column_terms(rule) if term.name not in pairs.source_columns]
 
 
 def first_rule_of_texts(rules: Sequence[str]) -> str | None:
@@ -154,6 +153,8 @@ def split_into_buckets(
     pairs: Pairs, rules: tuple[str, ...], token_f1: Callable[[], NDArray[np.float64]]
 ) -> list[Bucket]:
     """Return the bucket ``all`` and then the buckets of each rule in order, including empty ones.
+
+    The rules ``none`` and ``all`` add nothing, nor does a bucket of the same name as an earlier one.
 
     Args:
         pairs: a table of n pairs.
@@ -189,7 +190,7 @@ def parse_rule(rule: str) -> list[Term]:
     """Return the terms of a rule, which ``+`` joins.
 
     Raises:
-        InputError: a term that cannot be parsed.
+        InputError: a term that cannot be parsed, or a condition that its quantity cannot have.
     """
     terms = []
     for text in rule.split("+"):
@@ -237,7 +238,13 @@ def _parse_number(rule: str, text: str) -> float:
 
 
 def _partition_pairs(pairs: Pairs, term: Term, token_f1: Callable[[], NDArray[np.float64]]) -> list[Bucket]:
-    """Return the disjoint buckets of one term; pairs with an empty cell or outside the edges are in none of them."""
+    """Return the disjoint buckets of one term.
+
+    A pair with a number outside the edges, or with an empty cell in a column of numbers, is in none of them.
+
+    Raises:
+        InputError: too many values, or a column that is missing or cannot be read.
+    """
     if term.name == "number":
         has_digit = has_number(pairs.table.column("reference"))
         return [Bucket("number=yes", has_digit), Bucket("number=no", ~has_digit)]
@@ -271,7 +278,11 @@ def _partition_pairs(pairs: Pairs, term: Term, token_f1: Callable[[], NDArray[np
 
 
 def _distinct_values(values: NDArray[np.float64], term: Term) -> list[Any]:
-    """Return the sorted distinct values of a column, without empty cells of numbers; raise InputError for too many."""
+    """Return the sorted distinct values of a column, without NaN.
+
+    Raises:
+        InputError: the column has more than :data:`MAX_VALUES` values.
+    """
     # NaN, an empty cell of numbers, is the only value that does not equal itself
     distinct = sorted({value for value in values.tolist() if value == value})
     if len(distinct) > MAX_VALUES:
@@ -296,14 +307,14 @@ def _range_buckets(term: Term, values: NDArray[np.float64]) -> list[Bucket]:
 
 def _no_such_column(rule: str, columns: Sequence[str], datasets: Sequence[Pairs]) -> InputError:
     """Return the error for a rule if no dataset has all the columns that it reads."""
-    known = list(dict.fromkeys((*QUANTITIES, *(name for pairs in datasets for name in pairs.table.column_names))))
-    suggestions = [suggestion_for(name, known) for name in columns if name not in known]
+    known_names = list(dict.fromkeys((*QUANTITIES, *(name for pairs in datasets for name in pairs.table.column_names))))
+    suggestions = [suggestion_for(name, known_names) for name in columns if name not in known_names]
     first_suggestion = next(filter(None, suggestions), "")
     dataset_names = ", ".join(pairs.name for pairs in datasets)
     missing = " and ".join(f"a column {name!r}" for name in columns)
     return InputError(
         f"bucket {rule!r}: none of {dataset_names} has {missing}.{first_suggestion} Buckets can be made of "
-        f"{', '.join(known)}."
+        f"{', '.join(known_names)}."
     )
 
 
@@ -313,7 +324,7 @@ def _column_of_term(pairs: Pairs, term: Term) -> pa.ChunkedArray:
     Integers that floats cannot hold exactly become text. Text becomes numbers if the term has a condition on numbers.
 
     Raises:
-        InputError: a missing column, a column of lists, or text that is no number under a condition on numbers.
+        InputError: a missing column, a column of lists, or text that is not a number under a condition on numbers.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -321,10 +332,10 @@ def _column_of_term(pairs: Pairs, term: Term) -> pa.ChunkedArray:
     try:
         column = pairs.column(term.name)
     except InputError:
-        known = list(dict.fromkeys((*QUANTITIES, *pairs.table.column_names)))
+        known_names = list(dict.fromkeys((*QUANTITIES, *pairs.table.column_names)))
         raise InputError(
-            f"bucket {term.text!r}: {pairs.name} has no column {term.name!r}.{suggestion_for(term.name, known)} "
-            f"Buckets can be made of {', '.join(known)}."
+            f"bucket {term.text!r}: {pairs.name} has no column {term.name!r}.{suggestion_for(term.name, known_names)} "
+            f"Buckets can be made of {', '.join(known_names)}."
         ) from None
     if pa.types.is_nested(column.type):
         raise InputError(f"bucket {term.text!r}: column {term.name!r} holds lists, which make no buckets")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def combined_and_other_metrics(
     metrics: Sequence[Metric], datasets: Sequence[PreparedDataset], records: MetricRecords
 ) -> tuple[list[Combined], list[Metric]]:
-    """Return the combined metrics, and all other metrics to score, including the members of the combined ones.
+    """Return the combined metrics, and the other metrics to score: without duplicates, and with the members of these.
 
     A combined metric whose members cannot be determined is left out, and the error is recorded for every dataset.
     """
@@ -46,7 +46,8 @@ def combined_and_other_metrics(
 def add_combined_scores(metric: Combined, dataset: PreparedDataset, records: MetricRecords) -> None:
     """Add the scores of a combined metric to a dataset, computed from its members' scores, and add its record.
 
-    A metric that fails has a record of the error and no scores.
+    If a member does not apply to the dataset, the record says that the metric does not apply either; if the metric or a
+    member fails, it holds the error. No scores are added then.
     """
     name, dataset_name = str(metric), dataset.pairs.name
     members = [str(member) for member in metric.members()]
@@ -96,7 +97,7 @@ def _remark_on(metric: Combined, dataset: PreparedDataset) -> str:
     """Return the metric's remark on its members, with a warning if it was learned from these pairs."""
     if metric.file.learned_from.get("digest") != dataset.pairs.digest:
         return metric.says()
-    return f"{metric.says()}; it was learned from these very pairs: its agreement with them is no test of it"
+    return f"{metric.says()}; it was learned from these very pairs: its agreement with them is not a test of it"
 
 
 def _text_pairs(dataset: PreparedDataset) -> list[TextPair]:

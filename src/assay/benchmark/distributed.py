@@ -15,7 +15,7 @@ from assay.benchmark.executor import EngineUnavailableError, InProcess, Unit, Un
 from assay.cluster.connection import Connection
 from assay.cluster.files import Content, MissingFilesError, NodeError, sent_copy_path
 from assay.cluster.pool import Pool, SharedJob, Work
-from assay.cluster.slot import this_node
+from assay.cluster.slot import describe_this_node
 from assay.errors import AssayError, InputError, WorkerDiedError
 from assay.metrics import Metric
 from assay.metrics.base import Batch
@@ -63,13 +63,13 @@ class RayExecutor:
             raise InputError(
                 f"`device={runtime.device}`: with `engine=ray` a slot has a GPU or none; take auto, cuda or cpu"
             )
-        self._here = InProcess(keep_models=keep_models)
+        self._in_process = InProcess(keep_models=keep_models)
         self._keep_models, self._most, self._say = keep_models, most, say
         self._threads = runtime.threads or 1
         self._pools: dict[bool, Pool] = {}
         self._was_closed = False
         # the pool and job that scored the last unit; None for this process
-        self._last: tuple[Pool, SharedJob] | None = None
+        self._last_job: tuple[Pool, SharedJob] | None = None
         # the job of each group of metrics; None for metrics that are scored in this process
         self._jobs: dict[tuple[Metric, ...], SharedJob | None] = {}
         self._connection = Connection(address, most or free_cores())
@@ -99,9 +99,9 @@ class RayExecutor:
             ClusterError: no slot is left.
         """
         for pool, group in groupby(units, key=self._pool_for):
-            self._last = None
+            self._last_job = None
             if pool is None:
-                yield from self._here.map(group)
+                yield from self._in_process.map(group)
                 continue
             # the counts of a call are those of its units alone
             pool.done.clear()
@@ -110,7 +110,7 @@ class RayExecutor:
                 yield number, _outcome_of_result(result)
 
     def _pool_for(self, unit: Unit) -> Pool | None:
-        """Return the pool whose slots score a unit; None for this process."""
+        """Return the pool whose slots score a unit, which is started if needed; None for this process."""
         if self._job_of_metrics(unit.metrics) is None or (self._was_closed and unit.engine is None):
             return None
         devices = getattr(unit.engine, "devices", ())
@@ -122,7 +122,7 @@ class RayExecutor:
             job = self._job_of_metrics(unit.metrics)
             if job is None:
                 raise AssayError(f"{unit.metrics}: cannot be sent")  # _pool_for gives such units no pool
-            self._last = pool, job
+            self._last_job = pool, job
             title = f"unit {unit.number + 1} of {', '.join(map(str, unit.metrics))} ({len(unit.batch):,} pairs)"
             yield Work(unit.number, job, unit.batch, title)
 
@@ -133,7 +133,10 @@ class RayExecutor:
         return self._jobs[metrics]
 
     def _shared_job(self, metrics: tuple[Metric, ...]) -> SharedJob | None:
-        """Return the pickled job of some metrics with their models and files; None if it cannot be pickled."""
+        """Return the pickled job of some metrics with their models and files.
+
+        If it cannot be pickled, the user is told so, and None is returned.
+        """
         from ray import cloudpickle
 
         models, files = _models_of(metrics), _files_of(metrics)
@@ -154,9 +157,9 @@ class RayExecutor:
         It includes the number of units per node, and the units that were retried. If this process scored last, it is
         the cost of the engine here.
         """
-        if self._last is None:
-            return self._here.cost(engine)
-        pool, job = self._last
+        if self._last_job is None:
+            return self._in_process.cost(engine)
+        pool, job = self._last_job
         details: dict[str, Any] = {"units_by_node": dict(sorted(pool.done.items()))}
         if pool.retried:
             details["done_again"] = list(pool.retried)
@@ -165,11 +168,11 @@ class RayExecutor:
     def close(self) -> None:
         """Release models and end all slots; the connection to the cluster stays open."""
         self._was_closed = True
-        self._last = None
+        self._last_job = None
         for pool in self._pools.values():
             pool.close()
         self._pools.clear()
-        self._here.close()
+        self._in_process.close()
 
     def leave(self) -> None:
         """Close the executor and disconnect from the cluster."""
@@ -221,7 +224,7 @@ class NodeScoring:
     files: Mapping[str, Content]
 
     def open(self) -> None:
-        """Locate the models and files on this node, and compare the signatures with those of the driver.
+        """Let the metrics use the models and files of this node, and compare the signatures with those of the driver.
 
         Raises:
             MissingFilesError: models or files that the driver has to send.
@@ -254,7 +257,7 @@ class NodeScoring:
             return score_unit(Unit(0, self._engine, self.metrics, payload), keep_models=self.keep_models)
 
     def cost(self) -> dict[str, Any]:
-        """Return the cost of this process's session, with its peak memory."""
+        """Return the cost of this process's session, if one is open, and the peak memory of the process in MB."""
         session = None if self._engine is None else session_if_open(self._engine)
         return ({} if session is None else session.cost()) | {"peak_memory_mb": peak_memory()}
 
@@ -273,7 +276,8 @@ def _model_folder_on_node(name: str, model: LocatedModel) -> Path | None:
         return own.folder
     if own is not None and model.reference.kind == "folder":
         raise NodeError(
-            f"{this_node()} has another model at {own.folder} (digest {own.digest[:12]}, not {model.digest[:12]})",
+            f"{describe_this_node()} has another model at {own.folder} "
+            f"(digest {own.digest[:12]}, not {model.digest[:12]})",
             "remove it there, or copy that of the driver",
         )
     return _sent_copy(Content(model.folder, model.files, model.digest))
@@ -289,7 +293,7 @@ def _path_on_node(name: str, content: Content) -> Path | None:
     if path.exists():
         if not content.is_at(path):
             raise NodeError(
-                f"{this_node()} has another {path} than the driver", "remove it there, or copy the driver's"
+                f"{describe_this_node()} has another {path} than the driver", "remove it there, or copy the driver's"
             )
         return path
     return _sent_copy(content)
@@ -306,7 +310,7 @@ def _check_signature(metric: Metric, expected: Mapping[str, str]) -> None:
     try:
         signature = metric.signature()
     except AssayError as error:
-        raise NodeError(f"{this_node()}: {error}") from error
+        raise NodeError(f"{describe_this_node()}: {error}") from error
     kind = type(metric)
     # a class that this node has installed is found under its name; a class that was sent with its code is another one
     was_sent = getattr(sys.modules.get(kind.__module__), kind.__qualname__, None) is not kind
@@ -316,4 +320,5 @@ def _check_signature(metric: Metric, expected: Mapping[str, str]) -> None:
             continue
         on_node, on_driver = signature.get(key, "nothing"), expected.get(key, "nothing")
         if on_node != on_driver:
-            raise NodeError(f"{this_node()} has {key} {on_node}, not {on_driver}", "install there what the driver has")
+            problem = f"{describe_this_node()} has {key} {on_node}, not {on_driver}"
+            raise NodeError(problem, "install there what the driver has")

@@ -48,6 +48,8 @@ class WorkEstimate:
 def estimate_work(request: Request, store: Path | None, *, fresh: bool) -> list[WorkEstimate]:
     """Return the estimated work of each metric of a run on each dataset, metric by metric.
 
+    Each metric follows the metrics that it is computed from; unavailable metrics come last.
+
     Args:
         request: the run.
         store: the SQLite file with scores; None for the shared one.
@@ -82,7 +84,10 @@ def _metrics_with_members(metrics: Sequence[Metric]) -> list[Metric]:
 
 
 def _estimate_metric(metric: Metric, dataset: PreparedDataset, store: ScoreStore, *, fresh: bool) -> WorkEstimate:
-    """Return the estimated work of a metric on all parts of a dataset."""
+    """Return the estimated work of a metric on all parts of a dataset.
+
+    A metric that computes nothing there, or is unavailable, has a note instead of numbers.
+    """
     name = dataset.pairs.name
     if isinstance(metric, ColumnMetric):
         return WorkEstimate(name, str(metric), note="read from the data")

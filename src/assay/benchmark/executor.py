@@ -100,7 +100,7 @@ class InProcess:
             yield unit.number, outcome_of(unit, keep_models=self._keep)
 
     def cost(self, engine: Engine | None) -> dict[str, Any]:
-        """Return the cost of an engine's open session in this process; empty without one, and for None."""
+        """Return the cost of an engine's session in this process; empty if none is open, or if *engine* is None."""
         session = None if engine is None else session_if_open(engine)
         return {} if session is None else session.cost()
 
@@ -200,9 +200,9 @@ class Workers(InProcess):
         super().__init__(keep_models=keep_models)
         self._number = number
         self._crew: Crew[Unit] | None = None
-        self._cost: dict[str, Any] = {}
+        self._last_unit_cost: dict[str, Any] = {}
         #: the cost of each engine in each process, by process id
-        self._costs: dict[Engine, dict[int, dict[str, Any]]] = {}
+        self._costs_by_process: dict[Engine, dict[int, dict[str, Any]]] = {}
 
     def map(self, units: Iterable[Unit]) -> Generator[tuple[int, Scores | Exception]]:
         """Yield (number, scores or the error that was raised) for every unit, in any order.
@@ -241,7 +241,7 @@ class Workers(InProcess):
 
     def _score_here(self, unit: Unit) -> Scores | Exception:
         """Return the outcome of a unit in this process, and start workers if its time shows that they are worth it."""
-        self._cost = {}
+        self._last_unit_cost = {}
         began = time.perf_counter()
         outcome = outcome_of(unit)
         if self._crew is None and isinstance(outcome, Scores):
@@ -277,9 +277,9 @@ class Workers(InProcess):
                 yield unit.number, outcome
             else:
                 scores, peak, process, cost = outcome
-                self._cost = {"workers": crew.size, "peak_memory_mb": peak}
+                self._last_unit_cost = {"workers": crew.size, "peak_memory_mb": peak}
                 if unit.engine is not None:
-                    self._costs.setdefault(unit.engine, {})[process] = cost
+                    self._costs_by_process.setdefault(unit.engine, {})[process] = cost
                 yield unit.number, scores
 
     def cost(self, engine: Engine | None) -> dict[str, Any]:
@@ -288,10 +288,10 @@ class Workers(InProcess):
         For None, return the number of workers and the peak memory of the last unit; empty if this process scored it.
         """
         if engine is None:
-            return self._cost
-        costs_of_workers = list(self._costs.get(engine, {}).values())
+            return self._last_unit_cost
+        costs_of_workers = list(self._costs_by_process.get(engine, {}).values())
         costs = [cost for cost in (super().cost(engine), *costs_of_workers) if cost]
-        return joined_costs(costs) | (self._cost if costs_of_workers else {})
+        return joined_costs(costs) | (self._last_unit_cost if costs_of_workers else {})
 
     def close(self) -> None:
         """Release the models of this process and end the workers."""

@@ -143,7 +143,7 @@ _PACKAGES = (
 
 
 def manifest_of_run(outcome: Outcome) -> Manifest:
-    """Return the manifest of a run."""
+    """Return the manifest of a run, created now, with the environment of this process."""
     request = outcome.request
     return Manifest(
         schema=RUN_SCHEMA,
@@ -212,7 +212,7 @@ def _is_command_line(program: Path) -> bool:
 
 
 def _environment() -> Environment:
-    """Return the versions, the machine and the configuration that a run had; the command line only for ``assay``."""
+    """Return the versions, the machine and the configuration of this process, and its command line if it is assay's."""
     applied = APPLIED.get()
     return Environment(
         python=platform.python_version(),
@@ -227,18 +227,33 @@ def _environment() -> Environment:
 
 
 def check_target(folder: Path, digest: str | None) -> None:
-    """Raise InputError unless *folder* is absent, empty, or holds a run of the same request, which may be replaced.
+    """Check, under a lock, that a run may be written to a folder: one that is absent, empty, or holds the same run.
+
+    A folder that an interrupted run had moved aside is put back first.
 
     Args:
         folder: the folder that a run will be written to.
         digest: the digest of the request; None to accept a run of any request.
+
+    Raises:
+        InputError: the folder cannot be written, is a file, or holds another run or other files.
     """
     with exclusive_lock(folder.absolute().parent):
         _check_locked_target(folder, digest)
 
 
 def _check_locked_target(folder: Path, digest: str | None) -> None:
-    """Check as :func:`check_target` does; the caller holds the lock that keeps other runs from replacing the folder."""
+    """Check that a run may be written to a folder, whose lock the caller holds, and restore the folder if needed.
+
+    A folder that an interrupted run had moved aside is put back before its content is looked at.
+
+    Args:
+        folder: the folder, which need not exist.
+        digest: the digest of the request that the folder's run must have; None allows any run to be replaced.
+
+    Raises:
+        InputError: the folder cannot be written, is a file, or holds another run or other files.
+    """
     if folder.is_symlink() or folder.is_file():
         raise InputError(f"{folder}: is a file; give `out` another name")
     if folder.exists() and folder.resolve() in (Path.cwd(), *Path.cwd().parents):
@@ -254,7 +269,8 @@ def _check_locked_target(folder: Path, digest: str | None) -> None:
         # only two keys are read, so that a damaged manifest of the same request can be replaced; surrogatepass, because
         # file names in it may hold bytes that are no UTF-8
         values = json.loads(manifest.read_text(encoding="utf-8", errors="surrogatepass"))
-        is_newer, old_digest = int(values.get("schema", 0)) > RUN_SCHEMA, values.get("request_digest")
+        is_newer = int(values.get("schema", 0)) > RUN_SCHEMA
+        old_digest = values.get("request_digest")
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(f"{manifest}: is not a manifest of a run ({error}); give `out` another name") from error
     if is_newer:
@@ -274,14 +290,15 @@ def _is_run_file(path: Path) -> bool:
 def check_writable(path: Path) -> None:
     """Raise InputError unless *path* can be created.
 
-    Its name must be valid UTF-8, and the nearest existing parent must be a writable folder.
+    Its absolute path must be valid UTF-8, and the nearest existing parent must be a writable folder.
     """
+    absolute = path.absolute()
     try:
-        str(path.absolute()).encode()
+        str(absolute).encode()
     except UnicodeEncodeError:
         # PyArrow cannot open such a file
-        raise InputError(f"{str(path.absolute())!r}: this name is not UTF-8; give `out` another place") from None
-    nearest_parent = next(parent for parent in path.absolute().parents if parent.exists())
+        raise InputError(f"{str(absolute)!r}: this name is not UTF-8; give `out` another place") from None
+    nearest_parent = next(parent for parent in absolute.parents if parent.exists())
     if not nearest_parent.is_dir():
         raise InputError(f"{path}: cannot be written ({nearest_parent} is a file); give `out` another place")
     if not os.access(nearest_parent, os.W_OK | os.X_OK):
@@ -337,7 +354,10 @@ def _repeated_column(value: str, times: int) -> Any:
 
 
 def write_pairs(datasets: tuple[DatasetScores, ...], path: Path) -> None:
-    """Write ``pairs.parquet``: the pairs with their dataset, their group and the buckets they are in."""
+    """Write ``pairs.parquet``: the pairs with their dataset, their group and the names of their buckets.
+
+    A column that only other datasets have is null.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -392,10 +412,10 @@ def _rows_to_write(dataset: DatasetScores, names: Sequence[str], start: int, siz
 
 
 def _is_kept(name: str, column: Any) -> bool:
-    """Tell whether a column goes into the run folder: the columns of a pair, and further names or counts.
+    """Tell whether a column goes into the run folder: a column of a pair, or a named column of names or counts.
 
-    Further columns of measured numbers are recorded scores, which are in ``scores.parquet``. They may be text columns,
-    as the cells of a CSV are, so that cells of text are converted to see whether they are fractional numbers.
+    Other numbers are recorded scores, which are in ``scores.parquet``. They may be written as text, as the cells of a
+    CSV are: a text column whose cells are all numbers, some of them fractional, is left out too.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -413,7 +433,7 @@ def _is_kept(name: str, column: Any) -> bool:
         try:
             values = pc.cast(chunk.filter(pc.not_equal(chunk, "")), pa.float64())
         except pa.ArrowInvalid:
-            # a cell that is no number makes it a column of names
+            # a cell that is not a number makes it a column of names
             return True
         if not pc.fill_null(pc.all(pc.equal(values, pc.floor(values))), True).as_py():
             has_fractions = True

@@ -62,13 +62,16 @@ class PerturbedScores:
 def perturb_pairs(
     pairs: Pairs, perturbation: Perturbation, right: NDArray[np.bool_] | None, seed: int
 ) -> tuple[Pairs, NDArray[np.intp]]:
-    """Return the pairs of a dataset that a perturbation changes, with their new texts, and their rows.
+    """Return the pairs of a dataset that a perturbation changes, with their new texts.
 
     Args:
         pairs: n pairs.
         perturbation: a perturbation of texts.
-        right: True for each pair that people judged right, shape (n,); None if unknown.
+        right: True for each pair that people judged right, shape (n,); None if unknown: any pair may then be changed.
         seed: the seed of the perturbation's random choices.
+
+    Returns:
+        The k changed pairs, and their rows in *pairs*, ascending, shape (k,).
 
     Raises:
         UnavailableError: a perturbation of another package raised an error.
@@ -123,14 +126,14 @@ class PerturbedPlan:
         request: the original datasets, with their rows chosen, and the metrics.
         changed: for each dataset, each perturbation with the changed pairs and their rows.
         skipped: for each dataset, why perturbations are skipped, by name of the perturbation.
-        others: each perturbation of an option with the changed metrics, by the name of the original metric.
+        changed_metrics: each perturbation of an option with the changed metrics, by the name of the original metric.
         failures: one line per failed perturbation.
     """
 
     request: Request
     changed: dict[str, list[tuple[Perturbation, Pairs, NDArray[np.intp]]]]
     skipped: dict[str, dict[str, str]]
-    others: list[tuple[Perturbation, dict[str, Metric]]]
+    changed_metrics: list[tuple[Perturbation, dict[str, Metric]]]
     failures: list[str]
 
     @property
@@ -139,9 +142,9 @@ class PerturbedPlan:
         changed_pairs = [pairs for changes in self.changed.values() for _, pairs, _ in changes]
         return replace(self.request, pairs=(*self.request.pairs, *changed_pairs))
 
-    def request_of_metrics(self, others: Mapping[str, Metric]) -> Request:
+    def request_of_metrics(self, changed_metrics: Mapping[str, Metric]) -> Request:
         """Return the request for the original pairs under changed metrics."""
-        return replace(self.request, metrics=tuple(others.values()), absent={})
+        return replace(self.request, metrics=tuple(changed_metrics.values()), absent={})
 
 
 def plan_perturbed(
@@ -151,6 +154,8 @@ def plan_perturbed(
     seed: int,
 ) -> PerturbedPlan:
     """Return the changed datasets and metrics that perturbations make from a request.
+
+    The plan also records the perturbations that apply to nothing, and those that failed.
 
     Args:
         request: the datasets, with their rows chosen, and the metrics.
@@ -178,16 +183,20 @@ def plan_perturbed(
 
 
 def _plan_option(plan: PerturbedPlan, perturbation: Perturbation) -> None:
-    """Add the metrics with a changed option to a plan, or the reason why no metric has that option."""
-    others: dict[str, Metric] = {}
+    """Add the metrics with a changed option to a plan.
+
+    A metric that does not accept the changed option is recorded as a failure. If no metric is left, the perturbation is
+    skipped for every dataset.
+    """
+    changed_metrics: dict[str, Metric] = {}
     for metric in plan.request.metrics:
         if perturbation.option in options_of(type(metric)) and metric.takes(perturbation.option):
             try:
-                others[str(metric)] = _metric_with_changed_option(metric, perturbation)
+                changed_metrics[str(metric)] = _metric_with_changed_option(metric, perturbation)
             except InputError as error:
                 plan.failures.append(f"{perturbation.name}: {error}")
-    if others:
-        plan.others.append((perturbation, others))
+    if changed_metrics:
+        plan.changed_metrics.append((perturbation, changed_metrics))
         return
     for skipped in plan.skipped.values():
         skipped[perturbation.name] = f"no metric has the option {perturbation.option}"
@@ -211,7 +220,8 @@ def score_perturbed(
 
     Args:
         plan: the datasets and metrics to score.
-        score: a function that scores a request, such as :func:`~assay.benchmark.runner.score_pairs`.
+        score: a function that scores a request, such as :func:`~assay.benchmark.runner.score_pairs`; called once for
+            all changes of texts, and once for each changed option.
     """
     request = plan.request
     outcome = score(plan.request_of_texts)
@@ -221,13 +231,15 @@ def score_perturbed(
         name: [ChangedScores(perturbation, rows, scores[texts.name], texts) for perturbation, texts, rows in changes]
         for name, changes in plan.changed.items()
     }
-    for perturbation, others in plan.others:
-        outcome = score(plan.request_of_metrics(others))
+    for perturbation, changed_metrics in plan.changed_metrics:
+        outcome = score(plan.request_of_metrics(changed_metrics))
         failures += _failure_lines(outcome, request)
         for dataset in outcome.datasets:
             # under the name of the original metric, for comparison with its scores
             by_metric = {
-                name: dataset.scores[str(other)] for name, other in others.items() if str(other) in dataset.scores
+                name: dataset.scores[str(changed_metric)]
+                for name, changed_metric in changed_metrics.items()
+                if str(changed_metric) in dataset.scores
             }
             changed[dataset.pairs.name].append(ChangedScores(perturbation, np.arange(len(dataset.pairs)), by_metric))
     results = []
@@ -239,7 +251,7 @@ def score_perturbed(
 
 
 def _failure_lines(outcome: Outcome, request: Request) -> list[str]:
-    """Return one line per metric without scores of an original or changed dataset, with the first such dataset."""
+    """Return one line per metric that lacks the scores of a dataset, with the first such dataset, originals first."""
     lines = {}
     originals = {pairs.name for pairs in request.pairs}
     graph_metrics = {str(metric) for metric in request.metrics if metric.declaration.reads_graphs}

@@ -100,7 +100,7 @@ _MISSING = ("", "nan")
 
 
 def _numbers_of_column(column: pa.ChunkedArray, where: str, name: str, pairs: Pairs) -> NDArray[np.float64]:
-    """Return the numbers in a column, shape (n,), NaN for an empty cell; text is converted to numbers.
+    """Return the numbers in a column, shape (n,), NaN for an empty cell or the text ``nan``; text becomes numbers.
 
     Args:
         column: the cells in the order of the pairs.
@@ -181,7 +181,10 @@ class PreparedDataset:
         self._rows: dict[frozenset[str], NDArray[np.intp] | None] = {}
 
     def parts(self, metric: Metric) -> list[DatasetPart]:
-        """Return the rows that a metric can score, as one part per language for a metric that depends on it."""
+        """Return the rows that a metric can score, as one part per language for a metric that depends on it.
+
+        If it can score no row, the list is empty, or its only part has no rows.
+        """
         if not metric.picks_by_language or "language" not in self.pairs.table.column_names:
             return [DatasetPart(self._rows_for(metric), self.pairs.language)]
         column = self.pairs.table.column("language").to_pylist()
@@ -293,7 +296,10 @@ def _check_groups(request: Request, datasets: list[PreparedDataset]) -> None:
 
 
 def _prepare_dataset(request: Request, pairs: Pairs, recorded: dict[str, NDArray[np.float64]]) -> PreparedDataset:
-    """Return one dataset with the requested rows and with the bucket rules whose columns it has."""
+    """Return one dataset with the requested rows and with the bucket rules whose columns it has.
+
+    A note on each other rule is added to the notes of its pairs.
+    """
     kept, dropped = pairs, 0
     if request.drop_duplicates or request.limit is not None or request.sample is not None:
         numbered, dropped = request.choose_rows(pairs.with_column(_ROW, np.arange(len(pairs))))

@@ -187,7 +187,10 @@ def profile_metric(
 
 
 def _send_job(stream: IO[bytes], job: dict[str, Any], pairs: Batch) -> None:
-    """Write the job and then one line per pair, so that the reader never holds more than one line beside its texts."""
+    """Write the job and then one line per pair, so that the reader never holds more than one line beside its texts.
+
+    The stream is closed. If the process at its other end has died, the rest is not written, and no error is raised.
+    """
     questions = pairs.questions or [""] * len(pairs)
     # a process that died early has reported why in its answers, or on stderr
     with contextlib.suppress(BrokenPipeError), stream:

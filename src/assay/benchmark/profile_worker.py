@@ -129,7 +129,10 @@ def _measure(job: dict[str, Any], rows: list[list[str]], tell: Tell) -> None:
 
 
 def _measure_point(metric: Metric, engine: Engine | None, batch: Batch, times: int, repeats: int) -> dict[str, Any]:
-    """Return the fields of a :class:`~assay.benchmark.profile.Point`."""
+    """Score a batch *repeats* times, and return the fields of a :class:`~assay.benchmark.profile.Point`.
+
+    The times are the medians of the repeats. *times*, the number of texts that were joined to one, is only recorded.
+    """
     seconds, cpu, truncated = [], [], 0
     for _ in range(repeats):
         wall_seconds, cpu_seconds, truncated = _score_timed(metric, engine, batch)

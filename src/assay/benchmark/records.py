@@ -58,7 +58,7 @@ class MetricRecords:
         self.add(MetricRecord.without_scores(dataset, metric, status, reason, remedy))
 
     def record_of(self, metric: str, dataset: str) -> MetricRecord:
-        """Return the record of a metric on all parts of a dataset."""
+        """Return one record of a metric on all parts of a dataset, for which a record must have been added."""
         return _joined_record(self._records[metric, dataset])
 
     def records_in_order(self, request: Request, datasets: Sequence[PreparedDataset]) -> list[MetricRecord]:
@@ -86,7 +86,11 @@ def recorded_declaration(metric: Metric) -> RecordedDeclaration:
 
 
 def _joined_record(records: list[MetricRecord]) -> MetricRecord:
-    """Return one record for all parts of a dataset: the first part without scores decides, else they are merged."""
+    """Return one record for all parts of a dataset.
+
+    It is the record of the first part without scores. If all parts have scores, seconds and counts are summed, and
+    texts are joined; the keys of the signature begin with the number of their part, and the costs are listed by it.
+    """
     first = next((record for record in records if not record.is_done), records[0])
     if len(records) == 1 or not first.is_done:
         return first
@@ -142,7 +146,10 @@ class DatasetScores:
 
     @cached_property
     def suggested_groups(self) -> SuggestedGroups | None:
-        """The column whose groups should have been resampled; see :func:`~assay.datasets.grouping.suggest_groups`."""
+        """The column whose groups should have been resampled.
+
+        None if the data has groups, if no column looks like groups, or if its labels were not given by people.
+        """
         return suggest_groups(self.pairs)
 
 

@@ -17,6 +17,7 @@ from assay.metrics import ColumnMetric
 from assay.paths import user_path
 from assay.settings import AdjustedAgreement, GoldAnswers, Limited, Offline, check_level, check_resamples, check_seed
 from assay.statistics.coefficients import check_statistics, default_statistics, have_two_values
+from assay.tables import first_repeated
 
 if TYPE_CHECKING:
     from assay.datasets import Pairs
@@ -66,15 +67,18 @@ class Request(AdjustedAgreement, Limited, GoldAnswers, Offline):
         object.__setattr__(self, "statistics", check_statistics(self.statistics or default))
         if self.sample is not None and self.limit is not None:
             raise InputError("`sample` draws pairs at random and `limit` takes the first: give one of them")
-        metric = _first_repeated([str(metric) for metric in self.metrics])
+        metric = first_repeated([str(metric) for metric in self.metrics])
         if metric is not None:
             raise InputError(f"the metric {metric} is asked for twice")
-        dataset = _first_repeated([pairs.name for pairs in self.pairs])
+        dataset = first_repeated([pairs.name for pairs in self.pairs])
         if dataset is not None:
             raise InputError(f"two datasets are called {dataset}; leave one out or give it another name")
 
     def group_column(self, pairs: Pairs) -> str | None:
-        """Return the column whose values are resampled as whole groups: the requested one, else ``group``, else None.
+        """Return the column whose values are resampled as whole groups; None if pairs are resampled one by one.
+
+        It is the requested column, or without a request the column ``group`` if the data has it; the request ``none``
+        asks for no groups.
 
         Raises:
             InputError: the data lacks the requested column.
@@ -90,7 +94,10 @@ class Request(AdjustedAgreement, Limited, GoldAnswers, Offline):
         return self.group_by
 
     def choose_rows(self, pairs: Pairs) -> tuple[Pairs, int]:
-        """Return the pairs that the run uses, and the number of duplicates that were left out."""
+        """Return the pairs that the run uses, and the number of duplicates that were left out.
+
+        Duplicates are dropped first; a sample is then drawn, or the first rows are taken.
+        """
         dropped = 0
         if self.drop_duplicates:
             pairs, dropped = pairs.drop_duplicates()
@@ -99,7 +106,7 @@ class Request(AdjustedAgreement, Limited, GoldAnswers, Offline):
         return pairs.limit(self.limit), dropped
 
     def record(self) -> RequestRecord:
-        """Return the request in the form of the manifest."""
+        """Return the request in the form of the manifest, with the SHA-256 digests of existing files of scores."""
         datasets = [
             RequestedDataset(
                 name=pairs.name,
@@ -152,7 +159,3 @@ class Request(AdjustedAgreement, Limited, GoldAnswers, Offline):
         text = json.dumps(decisive, sort_keys=True, ensure_ascii=False)
         # surrogatepass, because file names may hold bytes that are no UTF-8
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _first_repeated(names: Sequence[str]) -> str | None:
-    return next((name for name in names if names.count(name) > 1), None)

@@ -51,7 +51,7 @@ def run(
     Args:
         request: the datasets, metrics and settings.
         store: the SQLite file with scores; None for the shared one.
-        executor: the executor that computes scores; None for this process.
+        executor: the executor that computes scores, which is closed once they are computed; None for this process.
         fresh: whether to compute scores again that the store has.
         progress: the progress display; None for none.
 
@@ -110,7 +110,7 @@ def score_pairs(
     Args:
         request: the datasets, metrics and settings.
         store: the SQLite file with scores; None for the shared one.
-        executor: the executor that computes scores; None for this process.
+        executor: the executor that computes scores, which is closed once they are computed; None for this process.
         fresh: whether to compute scores again that the store has.
         progress: the progress display; None for none.
 
@@ -128,7 +128,7 @@ def score_pairs(
 
 
 def _check_utf8(names: Iterable[str]) -> None:
-    """Raise InputError for a name that is no valid UTF-8, as the name of a file can be."""
+    """Raise InputError for a name that is not valid UTF-8, as the name of a file can be."""
     for name in names:
         try:
             name.encode()

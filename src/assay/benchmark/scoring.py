@@ -61,7 +61,7 @@ class _JobState:
     """The state of a job in progress.
 
     Attributes:
-        position: the index of the job.
+        position: the index of the job among those that are scored together.
         job: the pairs and metrics to score.
         keys: the key of each metric in the store.
         scores: the scores so far, shape (metrics, distinct pairs), NaN where unknown.
@@ -189,6 +189,8 @@ class Scorer:
     ) -> Iterator[Unit]:
         """Yield the units of all jobs, each with the texts that the engine should cache for a later unit.
 
+        Once a unit of a job has failed, its further units are left out, and their pairs count as done.
+
         Args:
             engine: the engine that the metrics share, or None.
             jobs: the jobs. Without an engine each is looked up in the store when its turn comes; with one all are
@@ -238,7 +240,10 @@ class Scorer:
             yield state.position, [self._finish_job(state, index) for index in range(len(state.keys))]
 
     def _look_up(self, position: int, job: ScoringJob) -> _JobState:
-        """Return the state of a job with its scores from the store, and tell the store how many new ones to expect."""
+        """Return the state of a job with its scores from the store, and tell the store how many new ones to expect.
+
+        No scores are looked up if all are to be computed again, or for a metric whose scores are not stored.
+        """
         keys = [self.store.metric_id(metric.signature()) for metric in job.metrics]
         shape = len(keys), len(job.singles.digests)
         scores, flags = np.full(shape, np.nan), np.zeros(shape, dtype=np.uint8)
@@ -253,7 +258,9 @@ class Scorer:
         return _JobState(position, job, keys, scores, flags, missing, np.zeros(len(keys)))
 
     def _keep_scores(self, state: _JobState, rows: NDArray[np.intp], scores: Scores) -> None:
-        """Add the new scores of a unit to the store and to its job; scores that the store had are ignored.
+        """Add the new scores of a unit, with their flags and seconds, to its job, and add the scores to the store.
+
+        Scores that the store had are ignored. NaN and the scores of a metric that is not stored stay out of the store.
 
         Args:
             state: the job of the unit.

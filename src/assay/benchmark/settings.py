@@ -116,7 +116,7 @@ class ProfileSettings(OwnData, Hardware, Prices, Offline, WithProgress):
 
     @property
     def middle(self) -> int:
-        """The number of pairs at which texts grow."""
+        """The number of pairs at which longer texts are measured: the median of the numbers, or the lower of two."""
         pairs = self._pairs
         return pairs[(len(pairs) - 1) // 2]
 

@@ -38,6 +38,9 @@ class Singles:
     Attributes:
         digests: the digest of each distinct single, 16 bytes each, shape (u,), in order of first appearance.
         inverse: the index of the digest of each single of the table, shape (s,).
+
+    Raises:
+        InputError: a pair has no gold answer.
     """
 
     def __init__(
@@ -98,6 +101,8 @@ class Singles:
     ) -> NDArray[np.float64]:
         """Return the scores of the pairs, shape (n,), from the scores of the distinct singles.
 
+        The score of a pair is NaN if the score of one of its singles is.
+
         Args:
             scores: the scores of the distinct singles, shape (u,), in the order of ``digests``.
             choice: the score of a pair with several gold answers: the best of their scores, or the mean.
@@ -134,7 +139,7 @@ def _is_list(column: pa.ChunkedArray) -> bool:
 
 
 def _check_not_empty(lists: pa.ChunkedArray, dataset: str) -> None:
-    """Raise InputError for a pair with an empty list of gold answers."""
+    """Raise InputError for a pair whose list of gold answers is empty or missing."""
     import pyarrow.compute as pc
 
     if len(lists) and not pc.min(pc.fill_null(pc.list_value_length(lists), 0)).as_py():
@@ -144,7 +149,7 @@ def _check_not_empty(lists: pa.ChunkedArray, dataset: str) -> None:
 def _one_row_per_gold_answer(
     columns: dict[str, pa.ChunkedArray],
 ) -> tuple[dict[str, pa.ChunkedArray], NDArray[np.int64]]:
-    """Return the columns with one row per gold answer, and for each new row the row of its pair."""
+    """Return the columns with one row per gold answer, s in all, and the row of the pair of each, shape (s,)."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from assay.batches import DIGEST
 from assay.database import DamagedStoreError, Database
 from assay.output import atomic_write
-from assay.paths import cache_dir, private_folder
+from assay.paths import cache_dir, make_private_folder
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -81,7 +81,7 @@ class _ScoresOfDigests:
         return np.argsort(self._pairs)
 
     @cached_property
-    def _sorted(self) -> NDArray[np.bytes_]:
+    def _sorted_pairs(self) -> NDArray[np.bytes_]:
         return self._pairs[self._order]
 
     def add(self, rows: Rows) -> None:
@@ -90,8 +90,8 @@ class _ScoresOfDigests:
             return
         pairs, scores, flags = rows
         digests = pairs.view("S16")
-        sorted_index = np.searchsorted(self._sorted, digests).clip(max=len(self._sorted) - 1)
-        is_requested = self._sorted[sorted_index] == digests
+        sorted_index = np.searchsorted(self._sorted_pairs, digests).clip(max=len(self._sorted_pairs) - 1)
+        is_requested = self._sorted_pairs[sorted_index] == digests
         index = self._order[sorted_index[is_requested]]
         self.scores[index], self.flags[index] = scores[is_requested], flags[is_requested]
 
@@ -187,7 +187,11 @@ class ScoreStore(Database):
             raise self.write_error(error, is_full=error.errno == errno.ENOSPC) from error
 
     def close(self) -> None:
-        """Write the scores that are not in a file yet, and close the store."""
+        """Write the scores that are not in a file yet, and close the store, even if they cannot be written.
+
+        Raises:
+            StoreError: the scores cannot be written.
+        """
         try:
             with self._writing_parts():
                 for parts in self._parts.values():
@@ -225,9 +229,9 @@ class ScoreStore(Database):
                     stored.add(rows)
                 return scores, flags
             for start in range(0, len(pairs), LOOKUP):
-                known = self._look_up(metric, [bytes(pair) for pair in pairs[start : start + LOOKUP]])
+                by_digest = self._look_up(metric, [bytes(pair) for pair in pairs[start : start + LOOKUP]])
                 for row, pair in enumerate(pairs[start : start + LOOKUP], start):
-                    if (score_and_flags := known.get(bytes(pair))) is not None:
+                    if (score_and_flags := by_digest.get(bytes(pair))) is not None:
                         scores[row], flags[row] = score_and_flags
         return scores, flags
 
@@ -243,12 +247,12 @@ class ScoreStore(Database):
 
     def _checked_rows(self, metric: int, rows: Iterable[tuple[Any, ...]]) -> dict[bytes, tuple[float, int]]:
         """Return the score and flags by digest in rows; raise DamagedStoreError if a checksum does not match."""
-        known = {}
+        by_digest = {}
         for pair, score, flags, checksum in rows:
             if not isinstance(score, float) or checksum != self._checksum(metric, pair, score, flags):
                 raise self.damage_error("a score does not fit its checksum")
-            known[pair] = score, flags
-        return known
+            by_digest[pair] = score, flags
+        return by_digest
 
     def _checksum(self, metric: int, pair: bytes, score: float, flags: int) -> int:
         """Return the checksum of a row, which also covers the signature of its metric."""
@@ -261,7 +265,10 @@ class ScoreStore(Database):
         scores: NDArray[np.float64],
         flags: NDArray[np.uint8] | None = None,
     ) -> None:
-        """Store scores of pairs in one transaction; earlier scores of the same pairs are replaced.
+        """Store scores of pairs; earlier scores of the same pairs are replaced.
+
+        They go to SQLite in one transaction. If :meth:`expect` has announced many, they go to Parquet instead, where
+        they may be written later, at the latest by :meth:`close`.
 
         Args:
             metric: the key that :meth:`metric_id` returned.
@@ -306,7 +313,7 @@ Rows = tuple[NDArray[np.void], NDArray[np.float64], NDArray[np.uint8]]
 
 
 class ScoreParts:
-    """The parts of one metric.
+    """The scores of one metric in Parquet files, the parts, and those that wait to be written.
 
     Args:
         folder: the folder of the parts, created with the first of them.
@@ -334,7 +341,7 @@ class ScoreParts:
             self.flush()
 
     def flush(self) -> None:
-        """Write the waiting rows as one part, sorted by digest.
+        """Write the waiting rows, if there are any, as one part, sorted by digest.
 
         Raises:
             OSError: the part cannot be written; its rows stay in memory.
@@ -350,7 +357,7 @@ class ScoreParts:
         digests = pa.FixedSizeBinaryArray.from_buffers(pa.binary(16), len(pairs), [None, pa.py_buffer(pairs)])
         table = pa.table({"pair": digests, "score": scores, "flags": flags})
         checksum = str(self._checksum_of((pairs, scores, flags)))
-        private_folder(self._folder)
+        make_private_folder(self._folder)
         # sorted by name, the files are in the order in which they were written
         path = self._folder / f"{time.time_ns():020}-{uuid.uuid4().hex}.parquet"
         table = table.replace_schema_metadata({_CHECKSUM: checksum})

@@ -145,7 +145,9 @@ def _block_record(block: AdjustedBlock, whole: BucketRecord) -> BucketRecord:
 def mean_over_buckets(
     column: str, buckets: Collection[str], rows: Sequence[AgreementRow], summaries: Sequence[BucketRecord]
 ) -> tuple[list[AgreementRow], list[BucketRecord]]:
-    """Return the agreement rows and the record of a bucket ``mean over COLUMN``; none below two non-empty buckets.
+    """Return the agreement rows and the record of a bucket ``mean over COLUMN``.
+
+    Both lists are empty if fewer than two of the buckets have pairs.
 
     The mean of a coefficient over buckets differs from the coefficient over all pairs. The STS tasks of 2012 to 2016
     were ranked by a mean over their sources, and papers since then report either; here each has its own name.
@@ -297,7 +299,9 @@ def _annotations_of(pairs: Pairs) -> tuple[NDArray[np.float64] | None, bool]:
 def _annotator_reliability(
     annotations: NDArray[np.float64], labels: NDArray[np.float64], columns_are_annotators: bool
 ) -> AnnotatorReliability | None:
-    """Return the reliability of the labels and the agreement among annotators; None if undefined.
+    """Return the reliability of the labels and the agreement among annotators.
+
+    It is None if fewer than three pairs have two labels.
 
     Args:
         annotations: the annotators' labels, shape (n, annotators), NaN for a missing label.

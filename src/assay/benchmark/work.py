@@ -55,7 +55,7 @@ class Task:
 
     @property
     def singles(self) -> Singles:
-        """The distinct singles of the part, see :class:`~assay.benchmark.singles.Singles`."""
+        """The distinct pairs of texts in the part, made of what the metric reads; the dataset caches them."""
         return self.dataset.singles(self.metric, self.part)
 
 
@@ -74,14 +74,14 @@ def _record_of_column(name: str, dataset: str, metric: ColumnMetric) -> MetricRe
     )
 
 
-def _record_of_task(task: Task, scored: Scored, engine_cost: Cost, together: list[str]) -> MetricRecord:
+def _record_of_task(task: Task, scored: Scored, engine_cost: Cost, metrics_in_pass: list[str]) -> MetricRecord:
     """Return the record of a task that was scored.
 
     Args:
         task: the metric with its part of a dataset.
         scored: the scores with their cost.
         engine_cost: the cost of the engine; empty if the engine was not needed.
-        together: the metrics that were scored in one pass, including this one.
+        metrics_in_pass: the metrics that were scored in one pass, including this one.
 
     Raises:
         AssayError: no pair has a score.
@@ -102,7 +102,7 @@ def _record_of_task(task: Task, scored: Scored, engine_cost: Cost, together: lis
         declared=recorded_declaration(metric),
         says=_remark_on(task),
         flags=scored.flags | _out_of_range_flags(metric, scored),
-        cost=_cost_of_metric(task, scored, engine_cost, together),
+        cost=_cost_of_metric(task, scored, engine_cost, metrics_in_pass),
     )
 
 
@@ -117,7 +117,10 @@ def _check_has_scores(scored: Scored, engine_cost: Cost) -> None:
 
 
 def _out_of_range_flags(metric: Metric, scored: Scored) -> dict[str, int]:
-    """Return the number of scores outside the range that their metric declares, by flag phrase; empty if none is."""
+    """Return the number of scores outside the range that their metric declares, by its flag phrase.
+
+    The dict has one entry, or none if no score is outside.
+    """
     declared = metric.declaration
     low, high = declared.low - declared.tolerance, declared.high + declared.tolerance
     outside = int(((scored.scores < low) | (scored.scores > high)).sum())
@@ -125,7 +128,7 @@ def _out_of_range_flags(metric: Metric, scored: Scored) -> dict[str, int]:
     return {phrase: outside} if outside else {}
 
 
-def _cost_of_metric(task: Task, scored: Scored, engine_cost: Cost, together: list[str]) -> Cost:
+def _cost_of_metric(task: Task, scored: Scored, engine_cost: Cost, metrics_in_pass: list[str]) -> Cost:
     """Return the engine's cost with the metric's own speed, price, asymmetry, and the metrics that shared the pass."""
     own_values: dict[str, Any] = {}
     if scored.scored and scored.seconds > 0:
@@ -133,7 +136,7 @@ def _cost_of_metric(task: Task, scored: Scored, engine_cost: Cost, together: lis
     if scored.asymmetry:
         own_values["asymmetry"] = scored.asymmetry
     cost = engine_cost.model_copy(update=own_values)
-    others = [other for other in together if other != task.name]
+    others = [other for other in metrics_in_pass if other != task.name]
     if others and not cost.is_empty:
         cost = cost.model_copy(update={"shared_with": others})
     # the price is reported even if the store had all scores and nothing was spent
@@ -212,7 +215,7 @@ class _Obtainer:
         self._failed: dict[str, AssayError] = {}
 
     def obtain(self, metric: Metric) -> None:
-        """Fetch what a metric needs.
+        """Fetch what a metric needs; if it has to be downloaded, a line says so before.
 
         Raises:
             AssayError: it is unavailable, now or in an earlier attempt.
@@ -243,10 +246,13 @@ def _has_to_be_fetched(metric: Metric) -> bool:
 
 
 def _plan_tasks(metric: Metric, dataset: PreparedDataset, obtainer: _Obtainer, records: MetricRecords) -> list[Task]:
-    """Return one task for each part of a dataset that a metric has to score.
+    """Fetch what a metric needs, and return one task for each part of a dataset that it has to score.
 
     The list is empty if there is nothing to compute. A record then says why: the metric does not apply, its scores were
     read from the data, or it raised an error.
+
+    Raises:
+        StoreError: a store of the metric cannot be used.
     """
     name, dataset_name, language = str(metric), dataset.pairs.name, dataset.pairs.language
     try:
@@ -302,9 +308,13 @@ def _copy_recorded_scores(metric: ColumnMetric, dataset: PreparedDataset, record
 
 
 def _score_group(tasks: list[Task], scorer: Scorer, records: MetricRecords) -> None:
-    """Score tasks of one engine together; after an error one by one, so that only its cause fails.
+    """Score tasks of one engine together, and add their scores and records; after an error score them one by one.
 
-    Metrics without an engine share nothing: each fails by itself.
+    So only the cause of an error fails. Metrics without an engine share nothing: each fails by itself.
+
+    Raises:
+        StoreError: scores can no longer be stored.
+        ClusterError: no machine is left to compute scores.
     """
     engine = tasks[0].engine
     names = list(dict.fromkeys(task.name for task in tasks))
@@ -359,13 +369,15 @@ def _record_failed(tasks: Sequence[Task], error: Exception, records: MetricRecor
 
 
 def _record_finished(
-    finished: list[tuple[Task, Scored]], together: list[str], scorer: Scorer, records: MetricRecords
+    finished: list[tuple[Task, Scored]], metrics_in_pass: list[str], scorer: Scorer, records: MetricRecords
 ) -> None:
     """Add the scores of finished tasks to their datasets, and their records to *records*.
 
+    A task of which no pair has a score is recorded as failed.
+
     Args:
         finished: the tasks of one engine with their scores.
-        together: the metrics that were scored in one pass; empty without an engine.
+        metrics_in_pass: the metrics that were scored in one pass; empty without an engine.
         scorer: the scorer, whose executor reports the cost of the engine.
         records: the records of the run, to which the new ones are added.
     """
@@ -374,7 +386,7 @@ def _record_finished(
     cost = _engine_cost(finished[0][0].engine, [scored for _, scored in finished], scorer)
     for task, scored in finished:
         try:
-            record = _record_of_task(task, scored, cost if scored.scored else Cost(), together)
+            record = _record_of_task(task, scored, cost if scored.scored else Cost(), metrics_in_pass)
         except Exception as error:  # noqa: BLE001 - whatever a metric raises must not cost the others
             _record_failed([task], error, records)
             continue

@@ -114,7 +114,7 @@ class _LazyCommands(Mapping[str, Any]):
 
 
 def _load_command(verb: str) -> Any:
-    """Import the file of a verb and return its command, with the switches of the root added."""
+    """Import the file of a verb and return its command or group of commands, with the switches of the root added."""
     module = import_module(f"assay.cli.{verb}")
     app = getattr(module, "app", None)
     if app is None:
@@ -146,7 +146,7 @@ class VerbGroup(OneLineErrors):
         self.commands = cast(Any, _LazyCommands())  # typer expects a dict, but only reads it
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Return the verbs."""
+        """Return the verbs in the order of the help."""
         return list(verbs())
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
@@ -169,6 +169,7 @@ app = typer.Typer(
 
 
 def _print_version(is_requested: bool) -> None:
+    """Print the version and end the command line, if this is requested."""
     if is_requested:
         from assay import __version__
 
@@ -194,7 +195,7 @@ def _root(
 
 @guarded
 def _apply_configuration(context: typer.Context) -> None:
-    """Set the defaults of the invoked verb from the configuration file, if there is one.
+    """Set the defaults of the invoked verb in the context from the configuration file, if there is one.
 
     Raises:
         InputError: the file cannot be read, or has a key or table that no verb has.

@@ -32,7 +32,7 @@ def command(
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Return a decorator that adds one option per setting to a verb, whose function receives them as ``**settings``.
 
-    The function declares only parameters that are no settings: its arguments, and options of the terminal such as
+    The function declares only parameters that are not settings: its arguments, and options of the terminal such as
     ``--format``. An error that assay raises is shown in one line, in which settings appear as their flags.
 
     Args:
@@ -85,9 +85,10 @@ def command(
 
 @contextmanager
 def _use_configuration(context: typer.Context, *, quiet: bool) -> Iterator[None]:
-    """Apply the settings of a configuration file: report them on stderr, record them, and name the file in errors.
+    """Report which settings a command takes from a configuration file, record them, and name the file in errors.
 
-    Within the block :data:`assay.configuration.APPLIED` holds these settings, which ``run.json`` then records.
+    The report goes to stderr, unless *quiet*. Within the block :data:`assay.configuration.APPLIED` holds these
+    settings, which ``run.json`` then records. An error that the block raises about one of them gets a note.
     """
     from assay.cli.configuration import origin_note, used_configuration
 
@@ -173,7 +174,7 @@ def _setting_parameters(
 
 
 def _setting_hints(settings_class: type[Settings], names: Container[str]) -> dict[str, Any]:
-    """Return the resolved type hints of some settings.
+    """Return the resolved type hints of the settings with these names, by name.
 
     Others are not resolved: settings for Python alone may have types that are imported only for type checking.
     """
@@ -189,7 +190,7 @@ def _setting_hints(settings_class: type[Settings], names: Container[str]) -> dic
 def _checking_callback(setting: SettingDeclaration) -> Callable[[str | None], str | None] | None:
     """Return a callback that checks a value with a syntax of its own; None if the setting has no such syntax.
 
-    It runs before the following words are read, so that the error about ``--scale 0 2`` says that 0 is no range, and
+    It runs before the following words are read, so that the error about ``--scale 0 2`` says that 0 is not a range, and
     not that 2 is an unexpected argument.
     """
     parse = setting.parse
@@ -231,7 +232,7 @@ def _typer_type(hint: Any, setting: SettingDeclaration) -> Any:
 
 
 def _accepts_several(hint: Any) -> bool:
-    """Tell whether a setting accepts several values, each after its own flag; if it may be text, it accepts one."""
+    """Tell whether a setting of this type accepts several values, each after its own flag; a text is one value."""
     members = _union_members(hint)
     return str not in members and any(map(_is_sequence, members))
 

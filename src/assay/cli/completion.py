@@ -61,7 +61,7 @@ def complete_buckets(context: typer.Context, incomplete: str) -> list[str]:
 
 
 def complete_runs(context: typer.Context, incomplete: str) -> list[str]:
-    """Return run folders that begin with the typed path, newest first; a bare name is also looked up in ``runs``."""
+    """Return the run folders that begin with the typed path, newest first; without a slash, also those in ``runs``."""
     typed_path = Path(incomplete)
     parent = typed_path if incomplete.endswith("/") else typed_path.parent
     folders = [parent, Path("runs")] if parent == Path() else [parent]
@@ -80,8 +80,9 @@ COMPLETERS: dict[str, Completer] = {
 }
 
 
-def _filter_by_prefix(incomplete: str, names: Iterable[str]) -> list[str]:
-    return [name for name in dict.fromkeys(names) if name.startswith(incomplete)]
+def _filter_by_prefix(prefix: str, names: Iterable[str]) -> list[str]:
+    """Return the names that start with a prefix, each once, in their order."""
+    return [name for name in dict.fromkeys(names) if name.startswith(prefix)]
 
 
 def _read_run_manifest(context: typer.Context) -> dict[str, Any] | None:

@@ -96,7 +96,7 @@ class Option:
         """Return a single value, checked, with its paths made relative to the working folder.
 
         Raises:
-            InputError: as in :meth:`parse`.
+            InputError: the value has another type, is outside its range, or names a metric that runs code.
         """
         from assay.settings import check_value, declarations_of
 
@@ -161,7 +161,7 @@ def _resolve_paths(text: str, folder: Path) -> str:
 
 @functools.cache
 def options_of(command: Any) -> dict[str, Option]:
-    """Return the options of a command by key; an option has one key for its name and one per flag."""
+    """Return the options of a command by key: one for the parameter's name and one per flag, with underscores."""
     # the verb as assay.cli.command made it: typer wraps it, and the function within it has no options for settings
     callback = inspect.unwrap(command.callback, stop=lambda function: hasattr(function, "__signature__"))
     settings = getattr(callback, "settings_class", None)
@@ -237,7 +237,9 @@ def _values_of_command(
     inherited: Mapping[str, Any],
     path: tuple[str, ...],
 ) -> dict[str, Any]:
-    """Return the values of a verb, or of each verb in a group, from its own table and from the levels above.
+    """Return the values of a verb by parameter, or those of each verb in a group by verb and parameter.
+
+    A key in the table of the command takes precedence over the same key of a level above.
 
     Args:
         configuration: the whole configuration.
@@ -245,6 +247,9 @@ def _values_of_command(
         table: the table of the command.
         inherited: the keys of the levels above, which apply if an option accepts them.
         path: the words of the command.
+
+    Raises:
+        InputError: the table has a key or a table that the command lacks, or a value does not fit.
     """
     own_values, tables = _split_table(table, command)
     for key, value in own_values.items():
@@ -286,7 +291,7 @@ MAPPING_OPTIONS = frozenset({"columns", "graphs", "labels"})
 
 
 def _accepted_values(values: Mapping[str, Any], options: Mapping[str, Option], folder: Path) -> dict[str, Any]:
-    """Return the values that these options accept, by parameter name; the rest are for other verbs."""
+    """Return the values that these options accept, parsed, by parameter name; the rest are for other verbs."""
     accepted = {}
     for key, value in values.items():
         option = options.get(_normalise_key(key))
@@ -345,9 +350,10 @@ def _check_key(
 
 
 def _iterate_verbs_from(command: Any, first_verb: str) -> Iterator[Any]:
-    """Yield the verbs below a command, first those of *first_verb*, since each further verb must be imported.
+    """Yield the commands of all verbs below a command, preceded by those of *first_verb*.
 
-    These are yielded again in their place among all verbs.
+    Each further verb must be imported, so that a caller saves time if one of the first suffices. These are yielded
+    again in their place among all verbs.
     """
     if first_verb:
         for _, verb_command in iterate_verbs(command.commands[first_verb]):
@@ -357,7 +363,7 @@ def _iterate_verbs_from(command: Any, first_verb: str) -> Iterator[Any]:
 
 
 def verbs_by_setting(configuration: Configuration, root: Any) -> tuple[dict[str, list[str]], list[str]]:
-    """Return the verbs that each ``key = value`` of a configuration applies to, and one message per fault of the file.
+    """Return the verbs to which a configuration applies, by ``key = value``, and one message per fault of the file.
 
     Faults are the errors of :func:`defaults_of`, and values of one verb that contradict each other.
     """
@@ -379,7 +385,12 @@ def verbs_by_setting(configuration: Configuration, root: Any) -> tuple[dict[str,
 
 
 def _values_below(defaults: Mapping[str, Any], path: tuple[str, ...]) -> Mapping[str, Any]:
-    """Return the values of a verb by parameter, out of the nested ones of its group."""
+    """Return the values of a verb by parameter.
+
+    Args:
+        defaults: the values of the verb, or those of its group by verb and parameter.
+        path: the words of the verb below the group; empty for a verb without a group.
+    """
     for word in path:
         defaults = defaults[word]
     return defaults
@@ -408,7 +419,7 @@ def _contradictions(file: Path, verb_command: Any, values: Mapping[str, Any]) ->
 
 
 def used_configuration(context: Any) -> Configuration | None:
-    """Return the values of the configuration that a command uses; those overridden on the command line are left out."""
+    """Return the values of the configuration that the command line does not override; None if none is left."""
     values = context.default_map or {}
     sources = {name: context.get_parameter_source(name) for name in values}
     used = {name: value for name, value in values.items() if sources[name] and sources[name].name == "DEFAULT_MAP"}

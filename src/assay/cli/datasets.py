@@ -226,7 +226,7 @@ def _print_check(
 
     Args:
         splits: the pairs of each split.
-        notes: facts that are no faults.
+        notes: facts that are not faults.
         findings: the faults.
         has_splits: whether lines begin with the name of the split.
     """

@@ -16,7 +16,13 @@ if TYPE_CHECKING:
 
 
 def configuration_findings(root: Any) -> list[DoctorFinding]:
-    """Return findings on the configuration file: its path, the verbs that each key applies to, and its faults."""
+    """Return findings on the configuration file: its path, the verbs that each key applies to, and its faults.
+
+    There are none without such a file.
+
+    Args:
+        root: the command of the whole command line, with all verbs.
+    """
     from assay.api.doctor import DoctorFinding
     from assay.cli.configuration import verbs_by_setting
     from assay.configuration import find_configuration

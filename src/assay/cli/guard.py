@@ -74,6 +74,9 @@ def report_failures(failures: Sequence[str], notes: Sequence[str] = ()) -> None:
 def guarded(verb: Callable[Arguments, None], flags: Mapping[str, str] | None = None) -> Callable[Arguments, None]:
     """Return a verb whose expected errors become one line on stderr and an exit code.
 
+    The code is that of an AssayError, 130 for Ctrl-C, and 2 for an error of the file system that the user can fix; a
+    reader of stdout that ended first is not an error. Other exceptions pass unchanged.
+
     Args:
         verb: the function of a command.
         flags: the flag of each setting whose flag is not derived from its name.
@@ -96,7 +99,7 @@ def guarded(verb: Callable[Arguments, None], flags: Mapping[str, str] | None = N
             print_to_stderr("assay: stopped; what was scored so far is kept")
             raise typer.Exit(130) from None
         except BrokenPipeError:
-            # the reader of stdout ended first, as in `| head`, which is no error; with stderr closed, Python cannot
+            # the reader of stdout ended first, as in `| head`, which is not an error; with stderr closed, Python cannot
             # report at exit that it failed to flush stdout
             sys.stderr.close()
             raise typer.Exit(0) from None
@@ -135,7 +138,10 @@ class OneLineErrors(TyperGroup):
         windows_expand_args: bool = True,
         **extra: Any,
     ) -> Any:
-        """Run the command line, and exit unless *standalone_mode* is off; see :meth:`typer.core.TyperGroup.main`."""
+        """Run the command line and exit, with usage errors in one line; without *standalone_mode*, return or raise.
+
+        The arguments are those of :meth:`typer.core.TyperGroup.main`.
+        """
         # never in standalone mode, in which typer itself would write the errors, in several lines
         run_command = functools.partial(
             super().main, args, prog_name, complete_var, False, windows_expand_args, **extra
@@ -206,7 +212,7 @@ def _print_renderable(renderable: Any) -> None:
 
 
 def print_line(line: str) -> None:
-    """Print a line to stdout; on a terminal it is wrapped between words, with a hanging indent."""
+    """Print a line to stdout with control characters escaped; a terminal gets it wrapped, with a hanging indent."""
     line = brief_text(line)
     if sys.stdout.isatty():
         line = textwrap.fill(
@@ -247,7 +253,7 @@ def print_grid(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 
 def console() -> Console:
-    """Return a Rich console for stdout, :data:`WIDTH_WITHOUT_TERMINAL` wide if nothing else says how wide it is."""
+    """Return a Rich console for stdout; without a terminal or ``COLUMNS`` it is :data:`WIDTH_WITHOUT_TERMINAL` wide."""
     from rich.console import Console
 
     default_console = Console(soft_wrap=False)
@@ -267,6 +273,7 @@ class _ProgressBars:
         self._task: TaskID | None = None
 
     def begin(self, what: str, total: int) -> None:
+        """Replace the bar of the last step by a bar for this one."""
         if self._task is not None:
             self._progress_bar.remove_task(self._task)
         # Rich expects None for an unknown number of units
@@ -290,6 +297,7 @@ class _ProgressLines:
         self.begin("", 0)
 
     def begin(self, what: str, total: int) -> None:
+        """Start counting a step anew; its first line is written after :data:`SECONDS_TO_FIRST_LINE` at the earliest."""
         self._work_name, self._total_units, self._done_units = what, total, 0
         # the time of the first report, and the units done by then
         self._first_report: tuple[float, int] | None = None
@@ -383,7 +391,7 @@ class _OneLineFormatter(logging.Formatter):
 
 
 def log_to_stderr() -> None:
-    """Send the log of assay to stderr: models loaded, scores found in the store, and the like."""
+    """Send the log of assay from level INFO on to stderr, and no longer to the handlers of the root logger."""
     logger = logging.getLogger("assay")
     if not logger.handlers:
         handler = logging.StreamHandler()

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 
 def _drop_configured_datasets(context: typer.Context, name: str | None) -> str | None:
-    """Drop the datasets of the configuration if a dataset is named by position, since the command line wins."""
+    """Drop the datasets of the configuration if a dataset is named by position, and return the name unchanged.
+
+    The command line takes precedence over a configuration, and datasets from both would all be scored.
+    """
     configured_defaults = dict(context.default_map or {})
     if name and "datasets" in configured_defaults:
         from assay.api.run import dataset_or_suite
@@ -69,7 +72,7 @@ def run(
 
 
 def _suggestion_lines(result: Result, folder: Path) -> list[str]:
-    """Return lines that suggest what to do with the run folder; none if no metric returned scores."""
+    """Return lines that suggest what to do with the run folder; none if the run has no agreement rows."""
     if not result.outcome.agreement:
         return []
     quoted_folder = shlex.quote(str(folder))

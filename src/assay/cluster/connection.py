@@ -93,7 +93,10 @@ class Connection:
         return {node["NodeID"]: node for node in self._ray.nodes() if node["Alive"]}
 
     def close(self) -> None:
-        """Leave the cluster, unless the connection existed before this object."""
+        """Leave the cluster or end the local Ray, unless the connection existed before this object.
+
+        The token of a local Ray is removed from the environment if this object has set it.
+        """
         if self._is_own:
             self._ray.shutdown()
         if self._owns_token:
@@ -101,6 +104,7 @@ class Connection:
 
 
 def _unusable_error(address: str | None, error: Exception) -> ClusterError:
+    """Return the error for a cluster that this process cannot join; the address is None for a local Ray."""
     reason = f"cannot be used ({summary_of(error)})"
     if address is None:
         return ClusterError(f"Ray on this machine: {reason}")
@@ -111,7 +115,7 @@ def check_address(address: str) -> None:
     """Check that a gRPC server answers at an address; ``auto`` is not checked.
 
     Raises:
-        ClusterError: no server answers within :data:`PATIENCE` seconds, or the address is malformed.
+        ClusterError: no gRPC server answers within :data:`PATIENCE` seconds, or the address is malformed.
     """
     if address == "auto":
         return

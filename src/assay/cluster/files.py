@@ -14,7 +14,7 @@ from assay.errors import AssayError, UnavailableError
 from assay.metrics.models.files import files_digest, list_files
 from assay.metrics.provenance import file_digest
 from assay.output import exclusive_lock
-from assay.paths import cache_dir, private_folder
+from assay.paths import cache_dir, make_private_folder
 
 #: The size in bytes of the chunks of a file, and so the memory that a node needs for a file.
 CHUNK_BYTES = 64 * 2**20
@@ -116,14 +116,14 @@ def receive_parcels(parcels: Sequence[Parcel]) -> None:
         target = sent_copy_path(parcel.content)
         cache_folder = target.parent.parent
         if not cache_folder.exists():
-            private_folder(cache_folder)
+            make_private_folder(cache_folder)
         with exclusive_lock(cache_folder):
             if not parcel.content.is_at(target):
                 _write_parcel(parcel, target)
 
 
 def _write_parcel(parcel: Parcel, target: Path) -> None:
-    """Write a content to a temporary folder, verify its digest, and rename it to *target*.
+    """Write a content to a temporary folder, verify its digest, and rename it to *target*, which is replaced.
 
     Raises:
         NodeError: the written content has another digest than the sent one.

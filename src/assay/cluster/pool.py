@@ -79,7 +79,7 @@ class _Slot:
     Attributes:
         actor: Ray's handle of the process.
         node: the id of its node.
-        place: the name of its node; the start of the id until the slot has answered.
+        node_name: the name of its node; the start of the id until the slot has answered.
         is_ready: whether the slot has answered and can work.
         calls: Ray's references to the answers it still owes, the oldest first.
         refused: the files that it could not write, by digest, each with the error.
@@ -87,7 +87,7 @@ class _Slot:
 
     actor: Any
     node: str
-    place: str
+    node_name: str
     is_ready: bool = False
     calls: list[Any] = field(default_factory=list)
     refused: dict[str, Exception] = field(default_factory=dict)
@@ -116,9 +116,9 @@ class Pool:
         ClusterError: the cluster has no such slot, none is free, or a node lacks assay or has another version.
 
     Attributes:
-        done: the number of pieces of work done, by node.
+        done: the number of pieces of work done, with a result or an error, by the name of the node.
         retried: one line per retry.
-        bf16: whether every GPU supports bf16.
+        bf16: whether the GPU of every slot that has answered supports bf16; False for slots without GPUs.
     """
 
     def __init__(
@@ -201,7 +201,7 @@ class Pool:
         return costs
 
     def close(self) -> None:
-        """End all slots."""
+        """End all slots, and forget the work to retry and what was put into Ray's store."""
         for slot in list(self._slots):
             self._end_slot(slot)
         self._retries.clear()
@@ -233,7 +233,7 @@ class Pool:
                 raise self._no_slot_error()
             self._start_slots()
         self._is_open = True
-        places = sorted({slot.place for slot in self._slots if slot.is_ready})
+        places = sorted({slot.node_name for slot in self._slots if slot.is_ready})
         log.info("%s slots, so far on %s", len(self._slots), ", ".join(places))
 
     def _start_slots(self) -> None:
@@ -249,7 +249,10 @@ class Pool:
                 self._start_slot(node)
 
     def _slots_per_node(self) -> Counter[str]:
-        """Return the number of slots that each node should have; a limit is spread evenly over the nodes."""
+        """Return the number of slots that each node should have, by the node's id.
+
+        A limit is spread evenly over the nodes. A node that is excluded has none.
+        """
         capacity = {}
         for node, description in self._connection.nodes().items():
             if self._excluded_until.get(node, 0) <= time.monotonic():
@@ -297,8 +300,8 @@ class Pool:
             ClusterError: the node lacks assay or has another version. Once the pool is open, such a node only gets no
                 work, and a line says so.
         """
-        slot.place = f"{report['host']}/{slot.node[:6]}"
-        problem = _problem_of_report(report, slot.place)
+        slot.node_name = f"{report['host']}/{slot.node[:6]}"
+        problem = _problem_of_report(report, slot.node_name)
         if not problem:
             slot.is_ready = True
             self.bf16 = self.bf16 and report["bf16"]
@@ -329,7 +332,10 @@ class Pool:
     # Work.
 
     def _hand_out(self, source: Iterator[Work]) -> bool:
-        """Give work to slots until all are full or none is left; return whether there may be more work."""
+        """Give work to slots until every slot is full or no work is left; return whether there may be more work.
+
+        Work to retry goes first.
+        """
         while True:
             free = [slot for slot in self._slots if slot.is_ready and len(slot.calls) < WORK_PER_SLOT]
             if not free:
@@ -387,7 +393,7 @@ class Pool:
         try:
             answer = self._ray.get(reference)
         except self._ray.exceptions.RayTaskError as error:
-            answer = False, AssayError(f"{call.slot.place}: {summary_of(error.cause or error)}")
+            answer = False, AssayError(f"{call.slot.node_name}: {summary_of(error.cause or error)}")
         except self._ray.exceptions.RayError as error:
             yield from self._handle_ended_slot(call.slot, error)
             return
@@ -419,8 +425,8 @@ class Pool:
             self._send_files(slot, work.job, result.digests)
             self._send_work(slot, work)
             return
-        self.done[slot.place] += 1
-        log.info("%s: %s on %s", work.title, "done" if has_succeeded else "failed", slot.place)
+        self.done[slot.node_name] += 1
+        log.info("%s: %s on %s", work.title, "done" if has_succeeded else "failed", slot.node_name)
         yield work.number, result
 
     def _send_files(self, slot: _Slot, job: SharedJob, digests: tuple[str, ...]) -> None:
@@ -438,10 +444,10 @@ class Pool:
         Work that has ended too many processes, or lost too many nodes, is given up: its result is a WorkerDiedError.
         """
         # Ray's error is the same for both causes: its text and the list of nodes tell which one it is.
-        is_process = "worker process has died" in str(error) and slot.node in self._connection.nodes()
-        cause = "its process ended" if is_process else "the node went away"
-        self._exclude_node(slot, is_process)
-        log.info("%s: %s (%s)", slot.place, cause, summary_of(error))
+        only_process_ended = "worker process has died" in str(error) and slot.node in self._connection.nodes()
+        cause = "its process ended" if only_process_ended else "the node went away"
+        self._exclude_node(slot, only_process_ended)
+        log.info("%s: %s (%s)", slot.node_name, cause, summary_of(error))
         unfinished = []
         for reference in slot.calls:
             work = self._calls[reference].work
@@ -451,36 +457,39 @@ class Pool:
             if answer is None:
                 unfinished.append(work)
             else:
-                self.done[slot.place] += 1
+                self.done[slot.node_name] += 1
                 yield work.number, answer[1]
         if unfinished:
             # Only the oldest unfinished work was running and may be the cause; the others were waiting.
             oldest, *waiting = unfinished
-            (oldest.deaths if is_process else oldest.lost_nodes).append(slot.node)
+            (oldest.deaths if only_process_ended else oldest.lost_nodes).append(slot.node)
             if len(oldest.deaths) >= MOST_DEATHS or len(oldest.lost_nodes) >= MOST_LOST_NODES:
-                yield oldest.number, WorkerDiedError(_give_up_reason(oldest, slot.place))
+                yield oldest.number, WorkerDiedError(_give_up_reason(oldest, slot.node_name))
             else:
-                self.retried.append(f"{oldest.title}: {cause}, {slot.place}")
-                self._say(f"{oldest.title} is done again: {cause} ({slot.place})")
+                self.retried.append(f"{oldest.title}: {cause}, {slot.node_name}")
+                self._say(f"{oldest.title} is done again: {cause} ({slot.node_name})")
                 self._retries.append(oldest)
             self._retries += waiting
         self._end_slot(slot)
         self._last_poll = -POLL_SECONDS
 
-    def _exclude_node(self, slot: _Slot, is_process: bool) -> None:
-        """Exclude the node of an ended slot for a while, or for good if its processes keep ending at the start.
+    def _exclude_node(self, slot: _Slot, only_process_ended: bool) -> None:
+        """Exclude the node of an ended slot from work if it went away, or if its processes keep ending at the start.
+
+        A node that went away gets no slots for :data:`SUSPECT_SECONDS`. A node of which :data:`MOST_FAILED_STARTS`
+        processes ended before they were ready gets none for good, and a line says so.
 
         Args:
             slot: the slot.
-            is_process: whether only the slot's process ended, and not the whole node.
+            only_process_ended: whether only the slot's process ended, and not the whole node.
         """
-        if not is_process:
+        if not only_process_ended:
             # Ray takes a while to report a dead node; no new slot should start there meanwhile.
             self._excluded_until[slot.node] = time.monotonic() + SUSPECT_SECONDS
         elif not slot.is_ready:
             self._failed_starts[slot.node] += 1
             if self._failed_starts[slot.node] >= MOST_FAILED_STARTS:
-                self._say(f"the node {slot.place} gets no work: its processes end before they are ready")
+                self._say(f"the node {slot.node_name} gets no work: its processes end before they are ready")
                 self._excluded_until[slot.node] = float("inf")
 
     def _answer_before_end(self, reference: Any) -> tuple[bool, Any] | None:
@@ -501,18 +510,19 @@ class Pool:
         self._retries.clear()
 
 
-def _problem_of_report(report: Mapping[str, Any], place: str) -> str:
+def _problem_of_report(report: Mapping[str, Any], node_name: str) -> str:
     """Return why the node of a report cannot work, with the remedy; empty if it can."""
     own_version = sys.modules["assay"].__version__
     if report["problem"]:
-        return f"the node {place} cannot work ({report['problem']}); install assay {own_version} there, with its extras"
+        problem, remedy = report["problem"], f"install assay {own_version} there, with its extras"
+        return f"the node {node_name} cannot work ({problem}); {remedy}"
     if report["assay"] != own_version:
-        return f"the node {place} has assay {report['assay']}, not {own_version}; install the same version there"
+        return f"the node {node_name} has assay {report['assay']}, not {own_version}; install the same version there"
     return ""
 
 
-def _give_up_reason(work: Work, place: str) -> str:
-    """Return the reason for giving up a piece of work, for its error message; *place* is where it failed last."""
+def _give_up_reason(work: Work, node_name: str) -> str:
+    """Return the reason for giving up a piece of work, for its error message; *node_name* is where it failed last."""
     if work.deaths:
-        return f"ended {len(work.deaths)} processes that scored it, the last on {place}"
-    return f"{len(work.lost_nodes)} nodes went away while they scored it, the last {place}"
+        return f"ended {len(work.deaths)} processes that scored it, the last on {node_name}"
+    return f"{len(work.lost_nodes)} nodes went away while they scored it, the last {node_name}"

@@ -101,7 +101,10 @@ def slot_class() -> type:
             return report
 
         def take_step(self, step: str, key: str, pickled_job: bytes, payload: Any) -> tuple[bool, Any]:
-            """Run a step of a job, and return its outcome; see :func:`assay.cluster.slot.take_step`."""
+            """Run a step of a job on this node; return (True, its result) or (False, the exception that it raised).
+
+            The arguments are those of :func:`assay.cluster.slot.take_step`, without the open jobs.
+            """
             from assay.cluster.slot import take_step
 
             return take_step(self._jobs, step, key, pickled_job, payload)
@@ -148,12 +151,15 @@ def _unpickle_job(pickled_job: bytes) -> Job:
         job: Job = pickle.loads(pickled_job)
     except ImportError as error:
         name = error.name or str(error)
-        raise UnavailableError(f"{this_node()} lacks the package {name}", "install it there") from error
+        raise UnavailableError(f"{describe_this_node()} lacks the package {name}", "install it there") from error
     return job
 
 
 def outcome_of(function: Callable[[], Any]) -> tuple[bool, Any]:
-    """Return (True, the result of a function) or (False, the exception that it raised, in a form that can be sent)."""
+    """Return (True, the result of a function) or (False, the exception that it raised, in a form that can be sent).
+
+    A call of ``exit`` is returned as an AssayError.
+    """
     try:
         with _name_node_in_errors():
             return True, function()
@@ -164,8 +170,8 @@ def outcome_of(function: Callable[[], Any]) -> tuple[bool, Any]:
         return False, AssayError(f"called exit({error.code!r})")
 
 
-def this_node() -> str:
-    """Return the name of this node, for messages."""
+def describe_this_node() -> str:
+    """Return "the node" and the name of this node, for messages."""
     return f"the node {platform.node()}"
 
 
@@ -180,7 +186,7 @@ def _name_node_in_errors() -> Iterator[None]:
     except OSError as error:
         if error.errno is None or not error.filename:
             raise
-        raise AssayError(f"on {this_node()}: {error.filename}: {error.strerror}; fix this there") from error
+        raise AssayError(f"on {describe_this_node()}: {error.filename}: {error.strerror}; fix this there") from error
 
 
 def portable_error(error: Exception) -> Exception:

@@ -187,9 +187,10 @@ def _texts_or_graphs(pairs: Pairs, side: str) -> pa.ChunkedArray:
 
 
 def describe_graph(graph: AnnotationGraph) -> dict[str, Any]:
-    """Return the measures of a graph as JSON values: texts, edges and degree; None for an undefined number.
+    """Return the measures of a graph as JSON values.
 
-    For a directed graph the result also has ``directed``.
+    ``texts`` and ``edges`` are their numbers, and ``degree`` has the ``mean``, ``deviation`` and ``variation`` of the
+    degree, None for an undefined one. Only for a directed graph the result also has ``directed``, which is True.
     """
     degree = {"mean": graph.mean_degree, "deviation": graph.deviation, "variation": graph.variation}
     measures: dict[str, Any] = {
@@ -203,7 +204,7 @@ def describe_graph(graph: AnnotationGraph) -> dict[str, Any]:
 
 
 def graph_line(measures: dict[str, Any]) -> str:
-    """Return the measures of a graph as one line of text.
+    """Return the measures of a graph as one line of text, without those of the degree if they are undefined.
 
     Args:
         measures: the result of :func:`describe_graph`, or a dict with the reason as ``error`` if the graph could not be

@@ -47,12 +47,12 @@ class BestWorstAnnotations:
 
     @property
     def annotations_per_tuple(self) -> Codes:
-        """The number of annotations of each tuple, by the tuple's code."""
+        """The number of annotations of each distinct tuple, shape (tuples,), in the order of their codes."""
         return np.bincount(self.tuples)
 
     @property
     def tuples_per_item(self) -> Codes:
-        """The number of distinct tuples that contain each item, shape (n,)."""
+        """The number of distinct tuples that contain each item, shape (n,), in the order of the items."""
         _, first_annotations = np.unique(self.tuples, return_index=True)
         return np.bincount(self.shown[first_annotations].ravel(), minlength=len(self.items))
 
@@ -206,7 +206,12 @@ def _faults_of_tuple_names(rows: list[tuple[str, ...]], names: list[str] | None)
 
 
 def _raise_first_fault(source: SourceTable, faults: Iterator[tuple[int, str]]) -> None:
-    """Raise InputError for the first of the faults (row index, problem), with their number; do nothing if none."""
+    """Raise InputError for the first fault, with the number of faults if there are several; without faults do nothing.
+
+    Args:
+        source: the table, for the message.
+        faults: the row index and the problem of each invalid row, in the order of the rows.
+    """
     all_faults = list(faults)
     if not all_faults:
         return

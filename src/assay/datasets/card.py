@@ -107,7 +107,7 @@ class SourceEntry(_CardTable):
 
     @model_validator(mode="after")
     def _check_fields_of_kind(self) -> SourceEntry:
-        """Check that the fields that this kind of source needs are set, its address secure and its version pinned."""
+        """Raise ValueError unless the fields of this kind are set, the address is secure and the version is pinned."""
         needs = {"hub": ("repo", "revision"), "https": ("url",), "pypi": ("requirement", "archive_sha256")}
         for field in needs.get(self.kind, ()):
             if not getattr(self, field):
@@ -159,7 +159,26 @@ class Split(_CardTable):
 
 
 class Card(_CardTable):
-    """The description of one version of a dataset."""
+    """The description of one version of a dataset.
+
+    Attributes:
+        name, version: the name and the version by which the dataset is requested.
+        title: the name for readers.
+        language: the language code, several codes, or an empty string if it is unknown.
+        kind: ``human`` (labels by people), ``probe`` (labels by a rule, one category per pair) or ``machine`` (labels
+            by a model or a rule, for training).
+        scale: the range of the labels and their meaning.
+        licence, citation, homepage, description: what a user should know about the data.
+        reader: the name of the reader of the files.
+        default_split: the split that is read if none is requested.
+        splits: the splits by name.
+        files: the manifest.
+        sources: where the files come from, in order of preference.
+        instructions: how to obtain data that has no address.
+        supersedes, superseded_by: the earlier or later version that this one replaces or is replaced by.
+        preferred: whether the name without a version means this card.
+        notes: facts that a reader of results should know.
+    """
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]*$")
     version: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
@@ -186,7 +205,11 @@ class Card(_CardTable):
 
     @model_validator(mode="after")
     def _check_consistency(self) -> Card:
-        """Check that splits and sources name files of the manifest, and that downloads can be verified."""
+        """Raise ValueError if a split or source names a file outside the manifest, or a download cannot be verified.
+
+        Names of files must be unique, names of splits plain, and the default split must exist. A card needs sources or
+        instructions.
+        """
         file_names = {entry.name for entry in self.files}
         if len(file_names) < len(self.files):
             raise ValueError("two files have the same name")
@@ -364,6 +387,10 @@ def load_card(name: str | Path, version: str | None = None) -> Card:
 
     Without a version, the default one is returned: the preferred card, or the last one, among those that are not
     superseded.
+
+    Args:
+        name: the name, with or without a version, or the path of a .toml file.
+        version: the version; it takes precedence over the one in *name*, and is ignored for a file.
 
     Raises:
         InputError: there is no such name or version (the message lists similar ones), or the card is invalid.

@@ -345,9 +345,9 @@ def _pair_codes(tables: list[Pairs]) -> list[tuple[np.ndarray[Any, Any], np.ndar
 
 
 def _question_codes(tables: list[Pairs]) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """Return the code of each pair's question, int64; all 0 if no table has questions.
+    """Return the code of the question of each of all n pairs, int64, shape (n,); all 0 if no table has questions.
 
-    The tables follow each other in the result, and equal questions have equal codes across all of them.
+    The pairs of one table follow those of the one before, and equal questions have equal codes across all tables.
     """
     if not any("question" in table.table.column_names for table in tables):
         return np.zeros(sum(len(table) for table in tables), dtype=np.int64)
@@ -356,6 +356,7 @@ def _question_codes(tables: list[Pairs]) -> np.ndarray[Any, np.dtype[np.int64]]:
         if "question" in table.table.column_names:
             questions.append(_stripped_texts(table.table.column("question")))
         else:
+            # null and not "": a pair without a question differs from one with an empty question
             questions.append(pa.chunked_array([pa.nulls(len(table), pa.string())]))
     return row_codes(pa.table({"question": _concatenate_columns(questions)}), ["question"])
 

@@ -57,7 +57,14 @@ class SourceTable:
         return np.arange(self.first, self.first + self.table.num_rows, dtype=np.int64)
 
     def location(self, index: int) -> str:
-        """Return the location of a row, such as ``FILE, row 7``; of several files, the file and its own row number."""
+        """Return the location of a row in words, such as ``FILE, row 7``.
+
+        If the rows come from several files, it names the file of the row, and the number is counted within that file.
+
+        Args:
+            index: the index of the row among all rows, from 0 on.
+        """
+        # the last file that starts at or before the row is the one that holds it
         for name, start in reversed(self.parts):
             if index >= start:
                 return f"{name}, {self.unit} {int(index) - start + self.first}"

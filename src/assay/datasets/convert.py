@@ -267,6 +267,10 @@ _COLUMN_ORDER = (*PAIR_COLUMNS, *OPTIONAL_PAIR_COLUMNS)
 def pairs_table(source: SourceTable, columns: Columns = None) -> pa.Table:
     """Return a pairs table (see ``Pairs.table``) made of the columns of *source*.
 
+    Args:
+        source: the table as it was read.
+        columns: the mapping of columns, see :func:`~assay.datasets.columns.parse_columns`.
+
     Raises:
         InputError: a column or a text is missing, a row has no label or one that is not a number, or a pair_id is a
             duplicate; one line with file, row and column.
@@ -360,7 +364,7 @@ def _assemble_table(table: pa.Table, pair_columns: dict[str, Any], mapping: dict
         mapping: the source columns from which each pair column was made.
     """
     columns = {name: pair_columns[name] for name in _COLUMN_ORDER if name in pair_columns}
-    new_names: dict[str, str] = {}
+    renamed_columns: dict[str, str] = {}
     used_columns: set[str] = set()
     for pair_column, source_names in mapping.items():
         if len(source_names) > 1:
@@ -368,7 +372,7 @@ def _assemble_table(table: pa.Table, pair_columns: dict[str, Any], mapping: dict
         used_columns.add(source_names[0])
         if source_names[0] not in _COLUMN_ORDER:
             # a column that became a pair column can still be requested by its own name
-            new_names[source_names[0]] = pair_column
+            renamed_columns[source_names[0]] = pair_column
     for name in table.column_names:
         if name in columns and mapping.get(name) != [name]:
             # the pair column was made from another column: this one is kept under a prefixed name
@@ -376,9 +380,9 @@ def _assemble_table(table: pa.Table, pair_columns: dict[str, Any], mapping: dict
         elif name not in columns and name not in used_columns:
             # as a pair column, annotations would have to hold the annotators' labels
             if name == "annotations" and not _can_hold_labels(table.column(name).type):
-                new_names[name] = f"source:{name}"
-            columns[new_names.get(name, name)] = table.column(name)
-    return pa.table(columns).replace_schema_metadata({RENAMED_KEY: json.dumps(new_names)})
+                renamed_columns[name] = f"source:{name}"
+            columns[renamed_columns.get(name, name)] = table.column(name)
+    return pa.table(columns).replace_schema_metadata({RENAMED_KEY: json.dumps(renamed_columns)})
 
 
 def _can_hold_labels(column_type: pa.DataType) -> bool:
@@ -423,7 +427,8 @@ def _text_column(source: SourceTable, name: str, *, refuse_null: bool, allow_lis
         allow_lists: whether lists of texts are allowed.
 
     Raises:
-        InputError: a cell is missing, or a value would change if it were converted to text (1.50 to 1.5).
+        InputError: a cell is missing, the column holds lists that are not allowed or something else than text, or a
+            value would change if it were converted to text (1.50 to 1.5).
     """
     column = source.table.column(name)
     column_type = column.type
@@ -519,7 +524,7 @@ class _NotAListError(Exception):
 
 
 def _parse_json_lists(texts: list[str], _first_row: int) -> list[list[str]]:
-    """Return the JSON lists of texts in some cells.
+    """Return the JSON lists of texts in some cells; the index of their first row is not used.
 
     Raises:
         _NotAListError: a cell is something else.

@@ -105,7 +105,8 @@ def read_table_file(path: str | Path, *, offline: bool = False) -> SourceTable:
 
     Raises:
         InputError: the file cannot be read; one line with file and row.
-        OfflineError, UnavailableError: an address, see :func:`~assay.datasets.readers.parquet.read_parquet`.
+        OfflineError: *path* is an address and the network is forbidden.
+        UnavailableError: an address cannot be reached, or needs a package that is not installed.
     """
     if isinstance(path, str) and is_address(path):
         return read_parquet(path, offline=offline)
@@ -219,7 +220,11 @@ def _row_count_text(part: Any) -> str:
 
 
 def _table_of_data_frame(data: Any, name: str) -> tuple[pa.Table, dict[str, Misfit]]:
-    """Return a pandas DataFrame as a table, and by column the first value that cannot be read as text."""
+    """Return a pandas DataFrame as a table, and by column the first value that cannot be read as text.
+
+    Raises:
+        InputError: two columns have the same name.
+    """
     column_names = [str(column_name) for column_name in data.columns]
     _check_unique_names(column_names, name)
     columns: dict[str, pa.Array] = {}
@@ -283,7 +288,7 @@ def _table_of_rows(rows: list[Any], name: str) -> tuple[pa.Table, dict[str, Misf
 
 
 def _table_of_tuples(rows: list[Any], name: str) -> tuple[pa.Table, dict[str, Misfit]]:
-    """Return rows (reference, candidate[, label]) as a table, and by column the first value that is no text.
+    """Return rows (reference, candidate[, label]) as a table, and by column the first value that is not text.
 
     Raises:
         InputError: there are no rows, or they are not tuples of one length, 2 or 3.

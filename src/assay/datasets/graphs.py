@@ -38,7 +38,7 @@ def join_graphs(pairs: Pairs, graphs: GraphFiles | str) -> Pairs:
     """Return the pairs with the AMR graphs of their texts, joined by ``::id``, or by row if no ``::id`` is a pair_id.
 
     Pair ids that merely number the rows are not matched; such pairs are joined by row. If the pairs have graphs from a
-    card, these are replaced.
+    card, these are replaced. A note names the files.
 
     Args:
         pairs: the pairs, with one gold answer each.
@@ -75,7 +75,7 @@ def several_answers_error(where: str) -> InputError:
 
 
 def parse_graph_files(graphs: GraphFiles | str) -> dict[str, list[str]]:
-    """Return the files of graphs of each side.
+    """Return the files of graphs by side; a mapping is returned with its files as texts, and is not checked.
 
     Raises:
         InputError: a text that is not ``reference=FILE[+FILE],candidate=FILE[+FILE]``.

@@ -35,7 +35,7 @@ class SuggestedGroups:
         pairs: the number of all pairs.
         shared: the number of pairs whose value another pair also has.
         groups: the number of distinct values; each pair without a value counts as a group.
-        effect: the design effect of the mean label; None if undefined.
+        effect: the design effect of the mean label; None if all labels are equal or missing.
     """
 
     column: str
@@ -83,7 +83,10 @@ def suggest_groups(pairs: Pairs) -> SuggestedGroups | None:
 
 
 def column_codes(pairs: Pairs, name: str) -> Rows | None:
-    """Return the codes of a column's values, shape (n,), or None for a column of lists; each blank cell has its own."""
+    """Return the codes of a column's values, shape (n,); None for a column of lists.
+
+    Values are compared without surrounding space, and each blank cell has a code of its own.
+    """
     cells = _text_cells(pairs, name)
     return None if cells is None else codes_of_names(cells, stripped=True)
 
@@ -95,7 +98,7 @@ def _text_cells(pairs: Pairs, name: str) -> pa.ChunkedArray | None:
 
 
 def label_design_effect(pairs: Pairs, codes: Rows) -> float | None:
-    """Return the design effect of the mean label over the labelled pairs; None if undefined.
+    """Return the design effect of the mean label over the labelled pairs; None for one group or equal labels.
 
     Args:
         pairs: the n pairs.

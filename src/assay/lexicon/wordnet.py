@@ -98,7 +98,11 @@ def check_wordnet() -> None:
 
 @contextmanager
 def _explain_refusal(root: Any) -> Iterator[None]:
-    """Turn a PermissionError in the block into an UnavailableError that says what to do."""
+    """Turn a PermissionError within the block into an UnavailableError that says what to do.
+
+    Args:
+        root: the folder of WordNet, or NLTK's pointer to an archive.
+    """
     try:
         yield
     except PermissionError as error:
@@ -107,7 +111,10 @@ def _explain_refusal(root: Any) -> Iterator[None]:
 
 
 def _add_to_nltk_path(root: Any) -> None:
-    """Add a folder to the data path of NLTK, which refuses to read files elsewhere."""
+    """Add the folder of a WordNet to the data path of NLTK, which refuses to read files elsewhere.
+
+    NLTK's own pointers are left alone, since it found them on that path.
+    """
     import nltk.data
 
     if isinstance(root, Path) and str(root) not in nltk.data.path:
@@ -116,7 +123,9 @@ def _add_to_nltk_path(root: Any) -> None:
 
 @functools.lru_cache(maxsize=2)
 def _open_reader(root: Any) -> Any:
-    """Return NLTK's reader of a WordNet, cached in the process.
+    """Return NLTK's reader of a WordNet, with all its indices read; cached in the process.
+
+    Garbage collection is off while it reads, and is restored afterwards.
 
     Args:
         root: the folder, or NLTK's pointer to an archive.
@@ -140,14 +149,20 @@ def _open_reader(root: Any) -> Any:
 
 
 def wordnet_signature() -> str:
-    """Return the version and digest of the installed WordNet (``3.0-0123456789abcdef``), or else ``absent``."""
+    """Return the version and digest of the installed WordNet (``3.0-0123456789abcdef``); ``absent`` without one."""
     root = find_wordnet()
     return "absent" if root is None else _version_and_digest(root)
 
 
 @functools.lru_cache(maxsize=2)
 def _version_and_digest(root: Any) -> str:
-    """Return the version of a WordNet and 16 digits of a digest of its files, joined by a hyphen."""
+    """Return the version of a WordNet and 16 hex digits of the SHA-256 of its files, joined by a hyphen.
+
+    The result is cached in the process.
+
+    Args:
+        root: the folder of WordNet, or NLTK's pointer to an archive.
+    """
     digest = hashlib.sha256()
     version = "unknown"
     for name in _SYNONYM_FILES:

@@ -25,7 +25,7 @@ _PARTS = ("n", "v", "a", "r")
 Senses = frozenset[tuple[str, int]]
 
 
-class EnglishReader(WordNetCorpusReader):  # type: ignore[misc]
+class EnglishReader(WordNetCorpusReader):  # type: ignore[misc]  # NLTK has no types
     """NLTK's reader, for English only.
 
     It contains the file ``lexnames``, which never changes and which some distributions omit. It skips the parts for
@@ -36,17 +36,22 @@ class EnglishReader(WordNetCorpusReader):  # type: ignore[misc]
     _ENCODING = None
 
     def open(self, file: str) -> Any:
-        """Return a text stream of a file of the corpus.
+        """Return a text stream of a file of the corpus; that of ``lexnames`` comes from this module.
 
-        The standard library decodes it, many times faster than NLTK's streams do.
+        The standard library decodes the others, many times faster than NLTK's streams do.
         """
-        return io.StringIO(_lexnames_content()) if file == "lexnames" else io.TextIOWrapper(super().open(file), "utf-8")
+        if file == "lexnames":
+            return io.StringIO(_lexnames_content())
+        return io.TextIOWrapper(super().open(file), "utf-8")
 
     def map_wn(self, version: str = "wordnet") -> None:
         """Do nothing: the map between versions is for other languages, and needs the file ``index.sense``."""
 
     def senses(self, word: str) -> Senses:
-        """Return (part of speech, offset) of each synset of *word* or of one of its base forms, in any case."""
+        """Return the part of speech and the offset of each synset of *word* or of one of its base forms.
+
+        Case does not matter. The result is empty for a word that WordNet does not have.
+        """
         word = word.lower()
         senses: set[tuple[str, int]] = set()
         for part in _PARTS:
@@ -56,13 +61,16 @@ class EnglishReader(WordNetCorpusReader):  # type: ignore[misc]
         return frozenset(senses)
 
     def members(self, word: str) -> Senses:
-        """Return (part of speech, offset) of each synset with *word* itself, in lower case, among its lemmas."""
+        """Return the part of speech and the offset of each synset with *word* itself, in lower case, among its lemmas.
+
+        Unlike :meth:`senses` it does not look for base forms.
+        """
         entry = self._lemma_pos_offset_map.get(word.lower(), {})
         return frozenset((part, offset) for part in _PARTS for offset in entry.get(part, ()))
 
 
 def _lexnames_content() -> str:
-    """Return the content of the file ``lexnames``: lines of number, name and part of speech."""
+    """Return the content of the file ``lexnames``: a line of number, name and number of the part of speech per name."""
     names = enumerate(_LEXNAMES.split())
     return "".join(f"{number:02d}\t{name}\t{_PART_NUMBERS[name.split('.')[0]]}\n" for number, name in names)
 
@@ -112,7 +120,9 @@ class Synonyms:
 
 @dataclass(frozen=True, slots=True)
 class SynonymsWithin:
-    """WordNet restricted to one pair: a word without a sense among *members* has no synonym that could match.
+    """WordNet restricted to one pair, in the form that METEOR reads.
+
+    A word without a sense among *members* has no synonym that could match, and so no synset.
 
     Attributes:
         synonyms: the synonyms of WordNet.
@@ -123,7 +133,10 @@ class SynonymsWithin:
     members: Senses
 
     def synsets(self, word: str) -> tuple[_AllSenses, ...]:
-        """Return all senses of *word* as one synset; no synset if none can match, so that few are read from disk."""
+        """Return all senses of *word* as one synset; no synset if none of them can match a word of the other text.
+
+        Such a check keeps most synsets from being read from disk.
+        """
         if self.synonyms.senses(word).isdisjoint(self.members):
             return ()
         return self.synonyms.synsets(word)

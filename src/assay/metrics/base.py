@@ -58,7 +58,7 @@ class Batch:
         return len(self.references)
 
     def pairs(self) -> Iterator[tuple[str, str]]:
-        """Yield (reference, candidate) in order."""
+        """Return an iterator over the pairs (reference, candidate), in order."""
         return zip(self.references, self.candidates, strict=True)
 
     def take(self, indices: Sequence[int]) -> Batch:
@@ -80,7 +80,10 @@ class Batch:
         )
 
     def asked(self) -> Batch:
-        """Return the batch with each question put before both texts of its pair; unchanged without questions."""
+        """Return the batch with each question put before both texts of its pair; the batch itself without questions.
+
+        A blank question leaves its texts unchanged. The gold answers and the graphs stay as they are.
+        """
         questions = self.questions
         if questions is None:
             return self
@@ -92,12 +95,15 @@ class Batch:
         return dataclasses.replace(self, references=references, candidates=candidates)
 
     def swapped(self) -> Batch:
-        """Return the batch with references and candidates exchanged, and without ``gold_answers``."""
+        """Return the batch with references and candidates, and their graphs, exchanged; without ``gold_answers``."""
         return Batch(self.candidates, self.references, self.questions, self.candidate_graphs, self.reference_graphs)
 
 
 def prepend_question(question: str, text: str) -> str:
-    """Return the question and the text as one input for a model; the text alone if the question is blank."""
+    """Return the question, a space and the text as one input for a model; the text alone if the question is blank.
+
+    Outer white space of the question is removed.
+    """
     return f"{question.strip()} {text}" if question.strip() else text
 
 
@@ -177,7 +183,7 @@ class Declaration:
         """Check that the packages that compute the metric are installed.
 
         Raises:
-            UnavailableError: one is not; the error has the command that installs it.
+            UnavailableError: a package is not installed; the error has the command that installs it.
         """
         for package in self.provider:
             if version_of(package) != ABSENT:
@@ -201,7 +207,7 @@ def _text_column(metric: Metric, name: str, texts: Any) -> Sequence[str]:
         texts: the column as the caller passed it.
 
     Raises:
-        InputError: it is not a sequence of texts.
+        InputError: the column is not a sequence, is a single text, or has an element that is not a text.
     """
     column = texts.tolist() if hasattr(texts, "tolist") else texts
     if isinstance(column, str) or not isinstance(column, Sequence):
@@ -267,10 +273,11 @@ class Metric(ABC):
             cls.score = _accept_columns(score)  # type: ignore[method-assign]
 
     def __post_init__(self) -> None:
-        for name, item in options_of(type(self)).items():
-            value = convert_value(self.declaration.name, item, getattr(self, name))
+        """Check the value of each option, and convert it to the option's type; a value may be written as text."""
+        for key, declared in options_of(type(self)).items():
+            value = convert_value(self.declaration.name, declared, getattr(self, key))
             # a frozen dataclass allows no plain assignment
-            object.__setattr__(self, name, value)
+            object.__setattr__(self, key, value)
 
     @abstractmethod
     def score(self, batch: Batch) -> NDArray[np.float64]:
@@ -282,7 +289,10 @@ class Metric(ABC):
         """
 
     def expand(self) -> tuple[Metric, ...]:
-        """Return the metrics that its name stands for: by default only itself; with aspects, also one per aspect."""
+        """Return the metrics that its name stands for; by default only itself.
+
+        A metric with aspects returns one metric per aspect, with or without itself.
+        """
         return (self,)
 
     def members(self) -> tuple[Metric, ...]:
@@ -327,7 +337,9 @@ class Metric(ABC):
         return False
 
     def bind(self, context: Context) -> Metric:
-        """Return the metric for this data; by default itself. A preset chooses its model by language here.
+        """Return the metric that scores the data of *context*; by default itself.
+
+        A metric whose model depends on the language, such as a preset, chooses the model here.
 
         Raises:
             UnavailableError: the metric does not support that data.
@@ -361,7 +373,7 @@ class Metric(ABC):
 
     @property
     def name(self) -> MetricName:
-        """The name as the user typed it; if there is none, one made of the subject and the non-default options."""
+        """The name as the user typed it; if there is none, the declared name with subject and non-default options."""
         return self._typed_name or MetricName(
             self.declaration.name, getattr(self, SUBJECT, None), self._changed_options()
         )
@@ -380,12 +392,15 @@ class Metric(ABC):
         """Check that the metric can be computed here; by default, that its packages are installed.
 
         Raises:
-            UnavailableError: it cannot; the error has the command that makes it available.
+            UnavailableError: it cannot be computed; the error has the command that makes it available.
         """
         self.declaration.check_packages()
 
     def for_language(self, language: str | None) -> None:
-        """Check that texts in *language* can be scored; an unknown language (None) always passes.
+        """Check that texts in a language can be scored.
+
+        Args:
+            language: an ISO 639-1 code, whose region (``en-GB``) is ignored; None, an unknown language, always passes.
 
         Raises:
             UnavailableError: the metric does not support that language.
@@ -396,14 +411,17 @@ class Metric(ABC):
         raise UnavailableError(f"not available for {language}", f"for {', '.join(sorted(languages))} only")
 
     def data_signature(self) -> dict[str, str]:
-        """Return whatever else changes the score, such as digests of data and versions of tables; by default empty."""
+        """Return whatever else changes the score, as texts by name; by default nothing.
+
+        This can be digests of data and of models, and versions of tables.
+        """
         return {}
 
     def signature(self) -> dict[str, str]:
-        """Return everything that changes the score, in a fixed order.
+        """Return everything that changes the score, as texts by name in a fixed order.
 
         This is the metric, its subject, every option, data digests, the versions of the packages that compute it, the
-        distribution of a third-party metric, and assay's version.
+        origin of a third-party metric's code, and assay's version.
         """
         fields = {key: format_value(getattr(self, key)) for key in options_of(type(self))}
         return {"metric": self.declaration.name} | fields | self.data_signature() | self._package_versions()
@@ -431,7 +449,10 @@ class Metric(ABC):
         )
 
     def _package_versions(self) -> dict[str, str]:
-        """Return the end of a signature: the versions of packages and of assay, and a third-party distribution."""
+        """Return the last parts of a signature, as texts by name.
+
+        These are the versions of the packages, the origin of a third-party metric's code, and assay's version.
+        """
         packages = {package: version_of(package) for package in self.declaration.provider}
         return packages | origin_of(type(self)) | {"assay": own_version()}
 
@@ -442,10 +463,13 @@ class PairMetric(Metric):
 
     @abstractmethod
     def scorer(self) -> Callable[[str, str], float]:
-        """Return the function (reference, candidate) -> score."""
+        """Return the function (reference, candidate) -> score.
+
+        It is made once per batch and called once per pair, so costly preparation belongs here.
+        """
 
     def score(self, batch: Batch) -> NDArray[np.float64]:
-        """Return one score per pair: float64, shape ``(len(batch),)``."""
+        """Return the result of the scorer for each pair: float64, shape ``(len(batch),)``; report the progress."""
         import numpy as np
 
         function = self.scorer()

@@ -64,6 +64,7 @@ class BertScore(EncoderBased):
     )
 
     def __post_init__(self) -> None:
+        """Declare the range, symmetry and packages of these options, and refuse what the package cannot compute."""
         super().__post_init__()
         if self.rescale != "none":
             self.redeclare(low=float("-inf"))
@@ -75,7 +76,14 @@ class BertScore(EncoderBased):
                 raise InputError("metric 'bertscore': engine=bert-score runs in torch and fp32 only")
 
     def bind(self, context: Context) -> Self:
-        """Return the metric with its model, and with the dataset's references as corpus for ``idf=references``."""
+        """Return the metric with its model and, for ``idf=references``, with the corpus of the dataset's references.
+
+        That corpus is written to a file in the cache, which the option ``idf`` of the result names.
+
+        Raises:
+            UnavailableError: the preset has no model for the language.
+            InputError: the cache cannot be written.
+        """
         bound = super().bind(context)
         if self.idf != "references":
             return bound
@@ -84,7 +92,10 @@ class BertScore(EncoderBased):
         return dataclasses.replace(bound, idf=str(store_corpus(context.references())))
 
     def files(self) -> tuple[str, ...]:
-        """Return the files that the options name: the corpus of the token weights, and the baseline or its corpus."""
+        """Return the files that the options name: the corpus of the token weights, and the baseline or its corpus.
+
+        There may be neither; for ``idf=references`` the corpus is not a file of the user.
+        """
         paths = () if self.idf in ("none", "references") else (self.idf,)
         return paths if self.rescale == "none" else (*paths, self.rescale.removeprefix(_CORPUS))
 
@@ -119,7 +130,7 @@ class BertScore(EncoderBased):
         """Return what the model adds to the signature, the layer, and digests of the corpus and of the baseline.
 
         Raises:
-            InputError: the corpus or the baseline cannot be read.
+            InputError: the corpus or the baseline cannot be read, or ``idf=references`` is used without a dataset.
         """
         from assay.metrics.neural.bertscore import RANDOM_PAIRS, read_baseline, read_corpus
 
@@ -152,7 +163,13 @@ class BertScore(EncoderBased):
         return self.chosen_output({"precision": precision, "recall": recall, "f": harmonic_mean(precision, recall)})
 
     def token_weighting(self) -> TokenWeighting:
-        """Return the function that maps an array of token ids to an array of weights of the same shape."""
+        """Return the function that maps an array of token ids to an array of weights of the same shape.
+
+        The weights are inverse document frequencies if there is a corpus, else 1; special tokens at the ends have 0.
+
+        Raises:
+            InputError: the corpus cannot be read.
+        """
         from assay.metrics.neural.bertscore import equal_weighting, idf_weighting
 
         model = self.located()
@@ -182,7 +199,8 @@ class BertScore(EncoderBased):
         """Return the first 16 hex digits of the digest of the corpus for the token weights.
 
         Raises:
-            InputError: the corpus cannot be read, or is that of a dataset and the metric is not bound to one.
+            InputError: the corpus cannot be read, or the option is ``idf=references`` and the metric is not bound to a
+                dataset.
         """
         from assay.metrics.neural.bertscore import read_corpus
 

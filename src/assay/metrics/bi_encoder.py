@@ -83,7 +83,12 @@ class BiEncoder(EncoderBased):
         return View(preparation, "sentence", self.resolve_layer(None))
 
     def data_signature(self) -> dict[str, str]:
-        """Return what the model adds to the signature, its kind of pooling, and the prefix if there is one."""
+        """Return what the model adds to the signature, its kind of pooling, and the prefix if there is one.
+
+        Raises:
+            UnavailableError: the model is not on this machine.
+            InputError: the model has no prompt of the name in the option ``prompt``.
+        """
         signature = super().data_signature() | {"pooling": self.description().pooling or "mean"}
         prefix = self.resolve_prefix()
         if prefix:

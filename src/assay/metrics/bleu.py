@@ -49,7 +49,7 @@ class Bleu(PreparedMetric):
             self.redeclare(perfect=None)
 
     def scorer(self) -> Callable[[str, str], float]:
-        """Return the function (reference, candidate) -> score."""
+        """Return the function (reference, candidate) -> BLEU, from 0 to 1, after the options ``swap`` and ``blank``."""
         from sacrebleu.metrics.bleu import BLEU
 
         bleu = BLEU(

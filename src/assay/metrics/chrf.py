@@ -40,7 +40,7 @@ class Chrf(PairMetric):
             self.redeclare(perfect=None)
 
     def scorer(self) -> Callable[[str, str], float]:
-        """Return the function (reference, candidate) -> score."""
+        """Return the function (reference, candidate) -> chrF, from 0 to 1."""
         from sacrebleu.metrics.chrf import CHRF
 
         chrf = CHRF(

@@ -54,13 +54,13 @@ class Member(_FilePart):
 
 
 class LinearStep(_FilePart):
-    """A step with a linear function, as a :class:`~assay.statistics.learners.Step` has it.
+    """One step of the learned function, a linear function of the inputs (:class:`~assay.statistics.learners.Linear`).
 
     Attributes:
-        kind: the kind of function.
+        kind: the kind of function, by which the steps in the file are told apart.
         intercept: the constant of the function.
         weights: the weight of each input.
-        offset, slope: the calibration of the function.
+        offset, slope: the calibration ``offset + slope * value`` of the function's value.
     """
 
     kind: Literal["linear"]
@@ -71,12 +71,12 @@ class LinearStep(_FilePart):
 
 
 class TreesStep(_FilePart):
-    """A step with trees, as a :class:`~assay.statistics.learners.Step` has them.
+    """One step of the learned function, boosted trees (:class:`~assay.statistics.trees.Trees`).
 
     Attributes:
-        kind: the kind of function.
-        trees: the trees as LightGBM writes them.
-        offset, slope: the calibration of the function.
+        kind: the kind of function, by which the steps in the file are told apart.
+        trees: the trees in the text format of LightGBM.
+        offset, slope: the calibration ``offset + slope * value`` of the trees' value.
     """
 
     kind: Literal["trees"]
@@ -93,8 +93,9 @@ class CombinedFile(_FilePart):
         members: the metrics, in the order of the inputs.
         properties: the names of the :data:`~assay.lexicon.properties.PROPERTIES` that are the inputs after the metrics.
         means: the mean of each input over the training pairs.
-        levels, low, high: see :class:`~assay.statistics.learners.Learned`.
-        steps: the steps of the learned function.
+        levels: the labels, ascending, if the function predicts probabilities of labels; empty if it predicts a number.
+        low, high: the lowest and the highest label.
+        steps: the steps of the learned function: one for each level but the last; a single one without levels.
         learned_from: title and digest of the training data, number of pairs, coefficient, settings, and agreement in
             cross-validation.
         digest: the SHA-256 of all other fields, which reveals changes by hand.
@@ -133,6 +134,8 @@ class CombinedFile(_FilePart):
     def inputs_of(self, scores: Sequence[Floats], texts: Sequence[TextPair]) -> Floats:
         """Return the inputs of the function, float64, shape (n, inputs): the members' scores, then the properties.
 
+        The scores of a member for which low is better are negated.
+
         Args:
             scores: the unchanged scores of each member, shape (n,) each.
             texts: the texts of each pair; may be empty if there are no properties.
@@ -145,7 +148,7 @@ class CombinedFile(_FilePart):
         return inputs
 
     def learned_function(self) -> Learned:
-        """Return the function from the inputs of pairs to their scores."""
+        """Return the function from the inputs of pairs, as :meth:`inputs_of` returns them, to their scores."""
         all_inputs = tuple(range(len(self.means)))
         steps = []
         for step in self.steps:
@@ -204,7 +207,7 @@ def _check_parts(path: Path, content: CombinedFile) -> None:
     """Check that the parts of a file fit each other, and that its trees can be read.
 
     Raises:
-        InputError: they do not, or a property or the trees are invalid.
+        InputError: the parts do not fit each other, a property is unknown, or the trees cannot be read.
     """
     input_count = len(content.members) + len(content.properties)
     step_count = max(1, len(content.levels) - 1)
@@ -225,10 +228,13 @@ def _check_parts(path: Path, content: CombinedFile) -> None:
 
 
 def best_scores(metric: Metric, batch: Batch) -> Floats:
-    """Return the score of each of n pairs, float64, shape (n,).
+    """Return the score of each of n pairs, float64, shape (n,); the session that computes them stays open.
 
-    With several gold answers it is the best score, unless the metric reads them together; NaN only if no gold answer
-    has a score.
+    With several gold answers it is the best score, unless the metric reads them together; it is NaN only if the metric
+    has no score for any of them.
+
+    Raises:
+        AssayError: the scores cannot be computed.
     """
     session = open_session(metric.needs(), keep=True)
     if batch.gold_answers is None or metric.declaration.reads_all_references:

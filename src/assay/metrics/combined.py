@@ -53,6 +53,7 @@ class Combined(Metric):
     is_stored: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
+        """Declare the range of the labels, and what members and properties read, if the folder can be used."""
         super().__post_init__()
         try:
             combination, members = self.file, self.members()
@@ -89,10 +90,10 @@ class Combined(Metric):
         return read_combined(self.path)
 
     def members(self) -> tuple[Metric, ...]:
-        """Return the metrics whose scores it reads.
+        """Return the metrics whose scores it combines, in the order of the inputs.
 
         Raises:
-            InputError: the folder cannot be used.
+            InputError: the folder cannot be used, or a member is not a metric of texts.
             UnavailableError: without the option trust, a member runs code or calls a server named in the folder, which
                 a stranger may have written.
         """
@@ -119,11 +120,14 @@ class Combined(Metric):
         return ", ".join(code for code in codes if code)
 
     def takes(self, name: str) -> bool:
-        """Tell whether an option changes the score: every option except trust."""
+        """Tell whether an option changes the score; ``trust`` only allows members to be used and does not."""
         return name != "trust"
 
     def signature(self) -> dict[str, str]:
-        """Return everything that changes the score, in a fixed order: without the option trust, which changes none."""
+        """Return everything that changes the score, as texts by name in a fixed order.
+
+        The option ``trust`` is left out, since it changes no score.
+        """
         return {key: value for key, value in super().signature().items() if key != "trust"}
 
     def files(self) -> tuple[str, ...]:
@@ -167,7 +171,10 @@ class Combined(Metric):
                 )
 
     def data_signature(self) -> dict[str, str]:
-        """Return the digest of the combination, which covers the signatures of the members; ``absent`` if unusable."""
+        """Return the digest of the combination, which covers the members' signatures, under the key ``combination``.
+
+        It is ``absent`` if the folder cannot be used.
+        """
         try:
             return {"combination": self.file.digest[:16]}
         except InputError:
@@ -200,14 +207,20 @@ class Combined(Metric):
         return combination.learned_function().values(combination.inputs_of(scores, texts))
 
     def score(self, batch: Batch) -> NDArray[np.float64]:
-        """Return one score per pair: float64, shape ``(len(batch),)``; computes the scores of all members."""
+        """Return one score per pair: float64, shape ``(len(batch),)``; NaN for a pair that a member cannot score.
+
+        The scores of all members are computed first.
+
+        Raises:
+            UnavailableError: a member differs from the one that the combination was learned from.
+        """
         from assay.lexicon.properties import text_pairs
 
         texts = text_pairs(batch.gold_answers or batch.references, batch.candidates, batch.questions)
         return self.combine(self.scores_of_members(batch), texts)
 
     def scores_of_members(self, batch: Batch) -> list[NDArray[np.float64]]:
-        """Compute and return the scores of each member, float64, shape (n,) each.
+        """Compute the scores of all members, and return them in the order of the members, float64, shape (n,) each.
 
         Raises:
             UnavailableError: a member differs from the one that the combination was learned from.

@@ -93,7 +93,7 @@ def _require(holds: bool, message: str) -> None:
 
 
 def _batch_of(pairs: tuple[tuple[str, str], ...] = _PAIRS + _EMPTY) -> Batch:
-    """Return pairs as a batch with placeholder questions and graphs, which metrics of these can score."""
+    """Return pairs as a batch with placeholder questions and graphs, so that metrics that read them can score it."""
     references, candidates = zip(*pairs, strict=True)
     questions = ["what?"] * len(pairs)
     return Batch(
@@ -120,6 +120,7 @@ def _checked_scores(metric: Metric, batch: Batch) -> NDArray[np.float64]:
 
     Raises:
         _BrokenError: the scores are not float64 of shape (n,), or a pair cannot be scored (the message shows it).
+        Exception: whatever the metric raises for the batch, if each of its pairs alone can be scored.
     """
     import numpy as np
 
@@ -200,14 +201,17 @@ def _check_name(metric: Metric) -> str:
 
 
 def _check_pickle(metric: Metric) -> str:
-    """Check that pickling and unpickling returns an equal metric."""
+    """Check that pickling and unpickling returns an equal metric with the same signature."""
     copy = pickle.loads(pickle.dumps(metric))
     _require(copy == metric and copy.signature() == metric.signature(), "another metric comes back")
     return "equal after a round trip"
 
 
 def _check_signature(metric: Metric) -> str:
-    """Check that the signature is text and changes with every option that affects the metric; return it in short."""
+    """Check that the signature is text, has assay's version and changes with each option; return its short form.
+
+    Options that do not affect the metric are exempt.
+    """
     signature = metric.signature()
     for key, value in signature.items():
         _require(isinstance(key, str) and isinstance(value, str), f"{key!r}: {value!r} is not text")
@@ -231,7 +235,7 @@ def _changes_signature(metric: Metric, key: str, value: object, signature: dict[
 
 
 def _other_values_by_option(metric: Metric) -> dict[str, Sequence[object]]:
-    """Return values other than the current one for each option that affects the metric."""
+    """Return values other than the current one by the name of each option that affects the metric; some have none."""
     others = {}
     for key, item in options_of(type(metric)).items():
         if key != SUBJECT and metric.takes(key):
@@ -240,9 +244,9 @@ def _other_values_by_option(metric: Metric) -> dict[str, Sequence[object]]:
 
 
 def _values_other_than(value: object, item: Option) -> Sequence[object]:
-    """Return values of an option other than *value*: all other choices, or at most one other value of another kind.
+    """Return values of an option other than *value*: all other choices of a ``choice``, else at most one value.
 
-    The result is empty if the range of the option allows no other candidate.
+    The result is empty if the limits of the option allow none of the numbers that are tried.
     """
     if item.kind == "choice":
         return [choice for choice in item.choices if choice != value]
@@ -321,7 +325,10 @@ def _check_symmetry(metric: Metric) -> str:
 
 
 def _check_empty(metric: Metric) -> str:
-    """Check that empty texts have finite scores and an empty batch has none; return the scores of empty texts."""
+    """Check that pairs with empty texts have finite scores, and an empty batch has none; return scores of such pairs.
+
+    The returned text has the scores of two empty texts, of an empty reference and of an empty candidate.
+    """
     import numpy as np
 
     scores = _checked_scores(metric, _batch_of(_EMPTY))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CrossEncoder(ModelMetric):
-    """The output of a cross-encoder for the pair.
+    """The output of a cross-encoder, which reads both texts of a pair together.
 
     The order of the two texts changes the score: Mustafazade and Ebbinghaus (2022) saw .09 for 11/eleven and .89 for
     eleven/11. ``order=mean`` averages both orders, and the run then reports how much they differ.
@@ -55,7 +55,12 @@ class CrossEncoder(ModelMetric):
         return ((reference, candidate),)
 
     def needs(self) -> Engine:
-        """Return the engine with the model."""
+        """Return the engine of the cross-encoder; metrics of the same model with the same settings have equal ones.
+
+        Raises:
+            UnavailableError: the model is not on this machine.
+            InputError: this machine has no such device, or the device does not support the precision.
+        """
         from assay.metrics.neural.cross import CrossEngine
 
         return self.engine_of(CrossEngine)

@@ -47,7 +47,7 @@ class _Edit(PairMetric):
         return flags
 
     def scorer(self) -> Callable[[str, str], float]:
-        """Return the function (reference, candidate) -> score."""
+        """Return the function (reference, candidate) -> similarity of the characters, from 0 to 1."""
         similarity, lowercase = self._similarity_function(), self.lowercase
 
         def prepare(text: str) -> str:

@@ -57,6 +57,7 @@ class EvaluateModule(PairMetric):
             InputError: there is no such module.
         """
         super().check_available()
+        # raises if there is no script
         self._script_path()
 
     def foreign_code(self) -> str:
@@ -64,18 +65,20 @@ class EvaluateModule(PairMetric):
         return self.subject
 
     def data_signature(self) -> dict[str, str]:
-        """Return the digest of the module's Python files; ``absent`` if there is no module."""
+        """Return the digest of the module's Python files under the key ``code``; ``absent`` if there is no module."""
         try:
             return {"code": _source_digest(self._script_path())}
         except InputError:
             return {"code": ABSENT}
 
     def scorer(self) -> Callable[[str, str], float]:
-        """Return the function (reference, candidate) -> score.
+        """Return the function (reference, candidate) -> score, which calls the module with this pair alone.
+
+        The function raises InputError if the result has no number under the option ``key``.
 
         Raises:
             MissingExtraError: ``evaluate`` is not installed.
-            InputError: there is no such module, it does not compare texts, or (when scoring) it lacks the key.
+            InputError: there is no such module, or it does not compare texts.
         """
         self.check_available()
         script = self._script_path()
@@ -118,7 +121,10 @@ class EvaluateModule(PairMetric):
 
 
 def _single_score(value: Any) -> Any:
-    """Return the only element of a list of length 1, else the value; some modules return one value per pair."""
+    """Return the only element of a list, tuple or array of length 1, else the value itself, an array as a list.
+
+    Some modules return a list with one value per pair, and each call has one pair.
+    """
     if hasattr(value, "tolist"):
         value = value.tolist()
     return value[0] if isinstance(value, list | tuple) and len(value) == 1 else value
@@ -142,7 +148,7 @@ def _source_digest(script: Path) -> str:
 
 @functools.lru_cache(maxsize=8)
 def _load_module(script: str, digest: str) -> tuple[Any, bool]:
-    """Return the module, and whether it expects the reference of a pair as a list.
+    """Return the loaded module, and whether it expects a list of references for each pair; cached.
 
     Args:
         script: the path of the script.
@@ -206,13 +212,19 @@ def _bridge_class() -> type:
         return datasets.Features(column_types)
 
     class AssayMetric(evaluate.Metric):  # type: ignore[misc]
-        """An assay metric as a metric of ``evaluate``."""
+        """An assay metric as a metric of ``evaluate``.
+
+        Args:
+            metric: the metric.
+            **settings: further settings of ``evaluate.Metric``.
+        """
 
         def __init__(self, metric: Metric, **settings: Any) -> None:
             self.metric = metric
             super().__init__(keep_in_memory=True, **settings)
 
         def _info(self) -> Any:
+            """Return the metric's name, description and accepted columns, as ``evaluate`` asks for them."""
             declaration = self.metric.declaration
             columns = ["predictions", "references"]
             if declaration.reads_question:
@@ -226,7 +238,15 @@ def _bridge_class() -> type:
             )
 
         def compute(self, *, predictions: Any = None, references: Any = None, **further: Any) -> Any:
-            """Return the mean and the scores of these pairs, or without arguments of the pairs added before.
+            """Return the mean and the scores of the given pairs or, if none are given, of the pairs added before.
+
+            Args:
+                predictions: the candidates.
+                references: the reference of each candidate, or a list of references.
+                **further: ``questions``, the question of each candidate, for a metric that reads it.
+
+            Returns:
+                The mean under the metric's name, and the list of scores under ``scores``.
 
             Raises:
                 InputError: only one of predictions and references is given, or there is no pair.
@@ -242,10 +262,15 @@ def _bridge_class() -> type:
         def _compute(
             self, predictions: list[str], references: list[str] | list[list[str]], questions: list[str] | None = None
         ) -> dict[str, Any]:
-            """Return the mean and the scores of all pairs, which ``compute`` of the base class has gathered.
+            """Return the mean and the scores of the pairs that ``compute`` of the base class has gathered.
+
+            Args:
+                predictions: the candidates.
+                references: the reference of each candidate, or a list of references.
+                questions: the question of each candidate, or None.
 
             Raises:
-                InputError: there is no pair.
+                InputError: there is no pair, or a candidate has no reference.
             """
             if not len(predictions):
                 raise InputError(f"metric {self.metric}: there is no pair to score; give predictions and references")
@@ -260,6 +285,8 @@ def _best_scores(
 ) -> NDArray[np.float64]:
     """Return the best score of each of n candidates over its references, float64, shape (n,).
 
+    The best score is the highest, or the lowest if the metric says that low is better.
+
     Args:
         metric: the metric.
         candidates: the candidates.
@@ -268,6 +295,7 @@ def _best_scores(
 
     Raises:
         InputError: a candidate has no reference.
+        AssayError: the metric returned something else than scores.
     """
     import numpy as np
 

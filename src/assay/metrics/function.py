@@ -49,8 +49,9 @@ class FunctionMetric(Metric):
         """Return one score per pair: float64, shape ``(len(batch),)``.
 
         Raises:
-            AssayError: the function raised an exception or returned something else; a function of single pairs has the
-                pair in the message.
+            AssayError: a function of two texts raised an exception or returned no number (the message has the pair), or
+                a function of lists returned another number of scores.
+            Exception: whatever a function of lists raised.
         """
         import numpy as np
 
@@ -77,7 +78,7 @@ class FunctionMetric(Metric):
             raise AssayError(f"{summary_of(error)} ({error_location(error)}), for the pair with {pair}") from error
 
     def data_signature(self) -> dict[str, str]:
-        """Return the qualified name of the function and a digest of its code."""
+        """Return the qualified name of the function, and 16 hex digits of a digest of its code."""
         function = inspect.unwrap(type(self).function)
         code = getattr(function, "__code__", None)
         # a callable object or a function in C has no code
@@ -145,7 +146,7 @@ def _check_name(name: str) -> None:
     """Check that a name is valid for a metric, and that no metric of assay or of another package has it.
 
     Raises:
-        InputError: it is not, or one has it.
+        InputError: the name is not valid, or belongs to another metric.
     """
     if name == "<lambda>":
         raise InputError("metrics: a lambda has no name; name it with assay.metric(name=…), or write a function")
@@ -176,12 +177,13 @@ def metric(**declared: Any) -> Callable[[F], F]: ...
 def metric(function: F | None = None, /, **declared: Any) -> F | Callable[[F], F]:
     """Register a function as a metric of this process under its name, and return the function unchanged.
 
-    It replaces a function that was registered under the same name before.
+    It replaces a function that was registered under the same name before. Without *function*, as in the example, the
+    decorator that does this is returned.
 
     Args:
         function: a function of two texts or of two lists of texts, see :func:`function_metric`.
-        **declared: ``name``, ``lists``, ``low``, ``high``, ``higher_is_better``, ``symmetric``, ``perfect``, as for
-            :func:`function_metric`.
+        **declared: any of the other arguments of :func:`function_metric`: ``name``, ``lists``, ``low``, ``high``,
+            ``higher_is_better``, ``symmetric`` and ``perfect``.
 
     Raises:
         InputError: the name is not valid for a metric, or belongs to another metric.

@@ -157,7 +157,7 @@ class Meteor(PreparedMetric):
             sentence_splitter()
 
     def data_signature(self) -> dict[str, str]:
-        """Return the digest of WordNet and the versions of the packages that split the text."""
+        """Return the digest of WordNet, and the versions of what splits texts: regex and Unicode tables, or Punkt."""
         if self.tokenizer == "unicode":
             splitting = {"regex": version_of("regex")} | tokenizer_signature()
         else:
@@ -165,7 +165,9 @@ class Meteor(PreparedMetric):
         return {"wordnet": wordnet_signature()} | splitting
 
     def scorer(self) -> Callable[[str, str], float]:
-        """Return the function (reference, candidate) -> score.
+        """Return the function (reference, candidate) -> METEOR, from 0 to 1, after the options ``swap`` and ``blank``.
+
+        It caches prepared texts.
 
         Raises:
             UnavailableError: WordNet or Punkt is missing.
@@ -207,10 +209,10 @@ class Meteor(PreparedMetric):
         return self.with_prepared_texts(score)
 
     def _tokenizer(self) -> Callable[[str], tuple[str, ...]]:
-        """Return the function from a text to its tokens in lower case.
+        """Return the function from a text to its tokens in lower case and in order.
 
         Raises:
-            MissingExtraError: the tokenizer needs Punkt, and it is missing.
+            MissingExtraError: the option ``tokenizer`` needs Punkt, which is missing.
         """
         if self.tokenizer == "unicode":
             return lambda text: tuple(words(text))
@@ -223,7 +225,15 @@ def _identity(word: str) -> str:
 
 
 class _WordTools:
-    """NLTK's Porter stemmer and WordNet's synonyms, with caches of recent words."""
+    """NLTK's Porter stemmer and WordNet's synonyms, with caches of recent words.
+
+    Args:
+        wordnet: the reader of WordNet.
+
+    Attributes:
+        stem: the function from a word to its stem; NLTK calls it as the method of a stemmer.
+        synonyms: the synonyms and the synsets of a word.
+    """
 
     def __init__(self, wordnet: EnglishReader) -> None:
         from nltk.stem.porter import PorterStemmer
@@ -254,14 +264,14 @@ class _PreparedText:
 
     @property
     def senses(self) -> Senses:
-        """The synsets of the stems, in any of their forms."""
+        """The synsets of the stems, in any of their forms; looked up on first use."""
         if self._senses is None:
             self._senses = frozenset().union(*map(self._synonyms.senses, self.stems))
         return self._senses
 
     @property
     def members(self) -> Senses:
-        """The synsets that contain one of the stems as a word."""
+        """The synsets that contain one of the stems as a word; looked up on first use."""
         if self._members is None:
             self._members = frozenset().union(*map(self._synonyms.members, self.stems))
         return self._members

@@ -52,6 +52,7 @@ class MetricName:
     text: str = field(init=False)
 
     def __post_init__(self) -> None:
+        """Write the name from its parts, and check that it would be read back as the same parts."""
         subject = "" if self.subject is None else f":{self.subject}"
         options = "".join(f",{key}={value}" for key, value in self.options)
         text_without_alias = f"{self.name}{subject}{options}"
@@ -169,7 +170,11 @@ class Option:
 
 @functools.cache
 def options_of(cls: type[Any]) -> dict[str, Option]:
-    """Return the options of a metric class by name, including the subject if it has one."""
+    """Return the options of a metric class by name, including the subject if it has one.
+
+    Raises:
+        TypeError: the type of a field cannot be written in a metric name.
+    """
     hints = get_type_hints(cls)
     options = {}
     for declared_field in dataclasses.fields(cls):

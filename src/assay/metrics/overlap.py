@@ -29,7 +29,7 @@ class _Overlap(PairMetric):
         return tokenizer_signature()
 
     def scorer(self) -> Callable[[str, str], float]:
-        """Return the function (reference, candidate) -> score."""
+        """Return the function (reference, candidate) -> coefficient of the words of the two texts, from 0 to 1."""
         multiset, words_of = self.multiset, self._words
 
         def score(reference: str, candidate: str) -> float:
@@ -48,7 +48,12 @@ class _Overlap(PairMetric):
 
     @staticmethod
     def _coefficient(common: int, left: int, right: int) -> float:
-        """Return the score of two texts, not both without words, from their numbers of common words and of words."""
+        """Return the score of two texts of which at least one has a word, from 0 to 1.
+
+        Args:
+            common: the number of words that both texts have.
+            left, right: the number of words of each text.
+        """
         raise NotImplementedError
 
 

@@ -10,7 +10,10 @@ from typing import Any
 
 @functools.cache
 def presets() -> dict[str, dict[str, dict[str, Any]]]:
-    """Return the options of the bundled presets by metric and language (``*`` for any); ``subject`` is the model."""
+    """Return the options of the bundled presets by metric and then language, ``*`` for any; ``subject`` is the model.
+
+    The file is read once, so callers must not change the result.
+    """
     return tomllib.loads((resources.files("assay.metrics") / "presets.toml").read_text(encoding="utf-8"))
 
 
@@ -20,10 +23,10 @@ def preset_languages(metric: str) -> frozenset[str]:
 
 
 def preset_for(metric: str, language: str) -> dict[str, Any]:
-    """Return the options of a metric's preset for a language, or else of its preset for any language.
+    """Return a copy of the options of a metric's preset for a language, or else of its preset for any language.
 
     Raises:
-        KeyError: the metric has neither.
+        KeyError: the metric has no preset, or none for this language and none for any.
     """
     by_language = presets()[metric]
     return dict(by_language.get(language) or by_language["*"])

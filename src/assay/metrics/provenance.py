@@ -65,7 +65,7 @@ def _distributions_by_package(search_path: tuple[str, ...]) -> Mapping[str, list
 
 
 def _module_digest(cls: type) -> dict[str, str]:
-    """Return a digest of the class's file under the key ``code``, or an empty dict if it has no file.
+    """Return 16 hex digits of the digest of the class's file under the key ``code``; an empty dict without a file.
 
     The version does not suffice, since in an editable install the code changes while the version stays the same.
     """

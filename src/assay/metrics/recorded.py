@@ -21,6 +21,9 @@ class Recorded(ColumnMetric):
 
     A file is recognised by a suffix (.csv, .tsv, .txt, .jsonl, .json, .parquet) followed by ``#``; any other ``#``
     belongs to the column's name. The score is used unchanged, so its range is unknown.
+
+    Raises:
+        InputError: no column is named.
     """
 
     subject: str = option(help="COLUMN, or FILE#COLUMN")
@@ -55,7 +58,10 @@ class Recorded(ColumnMetric):
         return match["file"] if match else None
 
     def data_signature(self) -> dict[str, str]:
-        """Return the SHA-256 digest of the file; an empty dict if there is no file or it is missing."""
+        """Return the SHA-256 digest of the file under the key ``sha256``.
+
+        The dict is empty if the column is one of the data, or the file is missing.
+        """
         from pathlib import Path
 
         from assay.metrics.provenance import file_digest

@@ -27,7 +27,10 @@ _METRIC = re.compile(
 
 
 def built_in_metrics() -> dict[str, str]:
-    """Return the built-in metrics, "module:Class" by name, found in the source files of ``assay.metrics``."""
+    """Return the class of each built-in metric as "module:Class", by the metric's name in alphabetical order.
+
+    They are found in the source files, so that no module is imported.
+    """
     declared: dict[str, str] = {}
     for package in ("assay.metrics", "assay.metrics.amr", "assay.metrics.judge"):
         declared |= find_declarations(package, _METRIC)
@@ -77,7 +80,7 @@ class Entry:
         """The declaration of the class, whose module is imported if necessary.
 
         Raises:
-            UnavailableError: as for :meth:`load`.
+            UnavailableError: a third party's module cannot be imported, or the target is not a metric class.
         """
         return self.load().declaration
 
@@ -131,7 +134,8 @@ class Registry:
         the field ``subject``.
 
         Raises:
-            InputError: unknown metric, option set or option, an invalid value, or a missing subject.
+            InputError: unknown metric, option set or option, an option given twice, an invalid value, a missing subject
+                or option, or an alias that is the name of another metric.
             UnavailableError: a third party's metric cannot be imported.
         """
         if name.alias in self._entries and name.alias != name.name:
@@ -149,10 +153,11 @@ class Registry:
         return self._build(cls, name)
 
     def _build(self, cls: type[Metric], name: MetricName) -> Metric:
-        """Return the metric of a class with the subject and options of a name.
+        """Return the metric of a class with the subject and options of a name, which the metric keeps as its name.
 
         Raises:
-            InputError: unknown option set or option, an invalid value, or a missing subject or option.
+            InputError: unknown option set or option, an option given twice, an invalid value, or a missing subject or
+                option.
         """
         options = options_of(cls)
         values: dict[str, object] = {}
@@ -162,8 +167,8 @@ class Registry:
         for typed_key, text in name.options:
             key = typed_key.replace("-", "_")
             if key not in options or key == SUBJECT:
-                known = sorted(set(options) - {SUBJECT})
-                raise InputError(unknown_name(f"metric {name.name!r} has no option", typed_key, known))
+                valid_keys = sorted(set(options) - {SUBJECT})
+                raise InputError(unknown_name(f"metric {name.name!r} has no option", typed_key, valid_keys))
             if key in seen:
                 raise InputError(f"metric {str(name)!r}: the option {key!r} is given twice")
             seen.add(key)
@@ -212,8 +217,8 @@ def load_metric(metric: str | MetricName | Metric | type[Metric] | Callable[...,
             or a function of (reference, candidate), see :func:`~assay.metrics.function.metric`.
 
     Raises:
-        InputError: not a name, an unknown name (the message lists similar ones), an unknown option or option set, or an
-            invalid value.
+        InputError: not a name, an unknown name (the message lists similar ones), an unknown option or option set, an
+            invalid value, or no value for an option without a default.
         UnavailableError: a third party's metric cannot be imported.
 
     Example:
@@ -245,7 +250,8 @@ def list_metrics() -> list[Entry]:
 def describe_metric(name: str) -> list[str]:
     """Return a description of a metric as lines of text.
 
-    The signature on this machine is included if the metric can be built from *name*, that is, needs no further subject.
+    The last line has the signature on this machine, or the reason why the metric is not available here. It is left out
+    if *name* lacks a subject that the metric needs.
 
     Raises:
         InputError: unknown metric, option or option set.

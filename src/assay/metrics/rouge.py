@@ -27,7 +27,11 @@ class _Rouge(PreparedMetric):
     rouge_type: ClassVar[str]
 
     def _f_measure(self, tokenizer: Any) -> Callable[[str, str], float]:
-        """Return the function (reference, candidate) -> score for a tokenizer with the interface of rouge-score."""
+        """Return the function (reference, candidate) -> F-measure, from 0 to 1; 0 if a text has no unit to compare.
+
+        Args:
+            tokenizer: an object with the method ``tokenize`` of rouge-score, from a text to a list of tokens.
+        """
         from rouge_score.rouge_scorer import RougeScorer
 
         kind = self.rouge_type
@@ -49,7 +53,7 @@ class _Rouge(PreparedMetric):
         return stemmer_version | unicode_version
 
     def scorer(self) -> Callable[[str, str], float]:
-        """Return the function (reference, candidate) -> score."""
+        """Return the function (reference, candidate) -> F-measure, after the options ``swap`` and ``blank``."""
         if self.tokenizer == "rouge":
             from rouge_score.tokenizers import DefaultTokenizer
 
@@ -87,10 +91,13 @@ class RougeL(_Rouge):
     )
 
     def _f_measure(self, tokenizer: Any) -> Callable[[str, str], float]:
-        """Return the function (reference, candidate) -> score for a tokenizer with the interface of rouge-score.
+        """Return the function (reference, candidate) -> F-measure, from 0 to 1; 0 if a text has no token.
 
         rapidfuzz computes the length of the common subsequence in linear memory; the table of rouge-score takes 40
         seconds and 1 GB for two texts of ten thousand words. The remaining arithmetic is that of rouge-score.
+
+        Args:
+            tokenizer: an object with the method ``tokenize`` of rouge-score, from a text to a list of tokens.
         """
         from rapidfuzz.distance import LCSseq
         from rouge_score.scoring import fmeasure
@@ -140,7 +147,11 @@ class Rouge2(_Rouge):
 
 
 class _UnicodeTokenizer:
-    """A tokenizer for rouge-score: words in lower case, or their stems."""
+    """A tokenizer for rouge-score: words in lower case, or their stems.
+
+    Args:
+        stem: whether to stem (Porter) words of more than three characters.
+    """
 
     def __init__(self, *, stem: bool) -> None:
         self._stem: Callable[[str], str] | None = None
@@ -150,7 +161,7 @@ class _UnicodeTokenizer:
             self._stem = PorterStemmer().stem
 
     def tokenize(self, text: str) -> list[str]:
-        """Return the words of a text in lower case, or their stems."""
+        """Return the words of a text in lower case and in order; with stems, those of the longer words instead."""
         tokens = words(text)
         stem = self._stem
         if stem is None:

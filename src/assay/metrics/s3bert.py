@@ -28,7 +28,7 @@ class S3Bert(BiEncoder):
     ``s3bert:MODEL#residual`` the dimensions of no aspect. All of one model come from one pass. The texts are prepared
     as for ``bi-encoder``, so that the whole is the score of ``bi-encoder:MODEL``.
 
-    Opitz and Frank (2022), equation 1 and section 3.1; the learned scales of their equation 3 are no part of a score.
+    Opitz and Frank (2022), equation 1 and section 3.1; the learned scales of their equation 3 are not part of a score.
 
     Raises:
         InputError: no model, or an aspect is named twice.
@@ -47,6 +47,7 @@ class S3Bert(BiEncoder):
     )
 
     def __post_init__(self) -> None:
+        """Move an aspect that is written in the subject to its field, and declare the aspect and its whole."""
         model, aspect = _split_subject(self.subject)
         if model is None:
             raise InputError("metric 's3bert' needs a model: write s3bert:FOLDER, a model that assay train s3bert made")
@@ -65,9 +66,9 @@ class S3Bert(BiEncoder):
         return self._typed_name or self._name_with_aspect(self.aspect)
 
     def expand(self) -> tuple[S3Bert, ...]:
-        """Return the metric of the whole embedding, then one per aspect and, if any dimensions are left, the residual.
+        """Return the metric of the whole embedding, then one per aspect of the layout, in its order.
 
-        The aspects are those of the layout. A metric of one aspect returns only itself.
+        The last one is that of the residual if any dimensions are left. A metric of one aspect returns only itself.
 
         Raises:
             UnavailableError: the model is not on this machine.
@@ -78,7 +79,7 @@ class S3Bert(BiEncoder):
         return (self, *(self.aspect_metric(aspect) for aspect in self.read_layout().parts))
 
     def files(self) -> tuple[str, ...]:
-        """Return the file of the layout if the user named one."""
+        """Return the file of the layout as the user typed it; nothing if the layout is the model's own."""
         return () if self.layout is None else (self.layout,)
 
     def aspect_metric(self, aspect: str) -> Self:
@@ -124,7 +125,12 @@ class S3Bert(BiEncoder):
         self.span()
 
     def data_signature(self) -> dict[str, str]:
-        """Return what a bi-encoder adds to the signature, the layout's digest, and the dimensions that are compared."""
+        """Return what a bi-encoder adds to the signature, the layout's digest, and the dimensions that are compared.
+
+        Raises:
+            UnavailableError: the model is not on this machine.
+            InputError: there is no layout, it does not fit the embedding, or it has no such aspect.
+        """
         layout = self.read_layout()
         first, stop = self._span_in(layout)
         return super().data_signature() | {"layout": layout.digest, "dimensions": f"{first}-{stop}"}
@@ -163,7 +169,7 @@ class S3Bert(BiEncoder):
 
 
 def _split_subject(subject: str | None) -> tuple[str | None, str | None]:
-    """Return the model and the aspect in a subject, each None if it has none.
+    """Return the model and the aspect that a subject names; each is None if the subject names none.
 
     The ``#`` in the name of a folder that exists, or in ``pypi:PACKAGE==VERSION#path``, begins no aspect.
     """

@@ -42,7 +42,7 @@ class ExactMatch(PairMetric):
     )
 
     def scorer(self) -> Callable[[str, str], float]:
-        """Return the function (reference, candidate) -> score."""
+        """Return the function (reference, candidate) -> 1 if the normalised answers are equal, else 0."""
         return _exact_match
 
 
@@ -69,12 +69,15 @@ class TokenF1(PreparedMetric):
     )
 
     def scorer(self) -> Callable[[str, str], float]:
-        """Return the function (reference, candidate) -> score."""
+        """Return the function (reference, candidate) -> token F1, after the options ``swap`` and ``blank``."""
         return self.with_prepared_texts(_token_f1)
 
 
 def _token_f1(reference: str, candidate: str) -> float:
-    """Return the F1 of the common tokens; without tokens on a side, 1 if neither side has any, else 0."""
+    """Return the F1 of the common tokens, from 0 to 1.
+
+    If a text has no token, it is 1 if the other has none either, else 0.
+    """
     gold, answer = answer_tokens(reference), answer_tokens(candidate)
     if not gold or not answer:
         return float(gold == answer)
@@ -103,7 +106,7 @@ class Contains(PairMetric):
     )
 
     def scorer(self) -> Callable[[str, str], float]:
-        """Return the function (reference, candidate) -> score."""
+        """Return the function (reference, candidate) -> 1 if the gold answer occurs in the candidate, else 0."""
         # spaces at both ends make a match begin and end at the boundary of a word
         edge = " " if self.words else ""
 
@@ -134,12 +137,15 @@ class TokenRecall(PairMetric):
     )
 
     def scorer(self) -> Callable[[str, str], float]:
-        """Return the function (reference, candidate) -> score."""
+        """Return the function (reference, candidate) -> share of the reference's tokens that the candidate has."""
         return _token_recall
 
 
 def _token_recall(reference: str, candidate: str) -> float:
-    """Return the share of the reference's tokens that the candidate has; without any, 1 if neither has a token."""
+    """Return the share of the reference's tokens that the candidate has, from 0 to 1.
+
+    If the reference has no token, it is 1 for a candidate without tokens, else 0.
+    """
     gold, answer = answer_tokens(reference), answer_tokens(candidate)
     if not gold:
         return float(not answer)

@@ -90,7 +90,7 @@ class Static(Metric):
         """Check that the vectors exist, in a supported format.
 
         Raises:
-            InputError: they do not.
+            InputError: the file or folder is missing, or has an unsupported format.
         """
         from assay.metrics.words.vectors import check_source
 
@@ -125,7 +125,10 @@ class Static(Metric):
         return bounded
 
     def flags(self, batch: Batch) -> NDArray[np.uint8]:
-        """Return :class:`assay.metrics.work.Flag` bits for texts without known words: uint8, shape ``(n,)``."""
+        """Return the flags of texts without a known word (:class:`assay.metrics.work.Flag`).
+
+        They are uint8, shape ``(len(batch),)``.
+        """
         import numpy as np
 
         from assay.metrics.words.vectors import open_vectors
@@ -138,7 +141,10 @@ class Static(Metric):
         return reference_flags | (is_unknown[right] * np.uint8(Flag.CANDIDATE_EMPTY))
 
     def _pooled_vectors(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """Return the pooled vector of each text, shape ``(len(texts), dimensions)``; zero if no word is known."""
+        """Return the pooled vector of each text, float64, shape ``(len(texts), dimensions)``.
+
+        The vector of a text without a known word is zero.
+        """
         import numpy as np
 
         from assay.metrics.words.vectors import open_vectors
@@ -172,7 +178,7 @@ class Static(Metric):
         return rows_of_texts
 
     def _row_numbers_of_tokens(self, vectors: WordVectors, row_of: dict[str, int]) -> dict[str, list[int]]:
-        """Return the numbers of the table rows of each token: its own row, or else the rows of its known parts.
+        """Return the numbers of the table rows by token: its own row, or else those of its known parts, maybe none.
 
         Args:
             vectors: the table.
@@ -220,7 +226,7 @@ def split_parts(token: str) -> list[str]:
 
 
 def _distinct_texts(batch: Batch) -> tuple[list[str], tuple[list[int], list[int]]]:
-    """Return the distinct texts of a batch, and the index of each reference and each candidate among them."""
+    """Return the distinct texts of a batch, and their indices: one per reference, and one per candidate."""
     index_of: dict[str, int] = {}
     left = [index_of.setdefault(text, len(index_of)) for text in batch.references]
     right = [index_of.setdefault(text, len(index_of)) for text in batch.candidates]

@@ -36,7 +36,7 @@ class Ter(PairMetric):
     )
 
     def scorer(self) -> Callable[[str, str], float]:
-        """Return the function (reference, candidate) -> score."""
+        """Return the function (reference, candidate) -> edits per word of the reference, 0 for equal texts."""
         from sacrebleu.metrics.ter import TER
 
         ter = TER(

@@ -77,7 +77,11 @@ class PreparedMetric(PairMetric):
     blank: str = option("", "the text used instead of an empty one")
 
     def with_prepared_texts(self, function: Callable[[str, str], float]) -> Callable[[str, str], float]:
-        """Return *function* (reference, candidate) -> score with the two options applied to its texts first."""
+        """Return the function that applies the two options to its texts and then calls *function*.
+
+        Args:
+            function: the function (reference, candidate) -> score; it is returned unchanged if neither option is set.
+        """
         swap, blank = self.swap, self.blank
         if not swap and not blank:
             return function

@@ -69,7 +69,10 @@ class Scores:
 
     @classmethod
     def concatenate(cls, parts: Sequence[Scores]) -> Scores:
-        """Return the scores in *parts*, which are of the same pairs under different metrics, side by side in order."""
+        """Return the scores of the same pairs under the metrics of all *parts*, side by side in the order of the parts.
+
+        The asymmetry is NaN for the metrics of a part without one.
+        """
         asymmetries = [
             np.full(part.values.shape, np.nan) if part.asymmetry is None else part.asymmetry for part in parts
         ]
@@ -102,7 +105,7 @@ class Session(Protocol):
         ...
 
     def close(self) -> None:
-        """Free the memory."""
+        """Free what the session holds, such as memory and processes; it is not used afterwards."""
         ...
 
 

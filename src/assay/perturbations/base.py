@@ -57,7 +57,9 @@ class TextPair:
         return replace(self, candidate=candidate)
 
     def text_in_language(self, texts: dict[str, str]) -> str:
-        """Return the text in the pair's language; in English if the language is unknown, or has no text.
+        """Return the one of several texts that is in the pair's language; the English one if there is none.
+
+        A pair whose language is unknown counts as English.
 
         Args:
             texts: one text per language, by ISO 639-1 code, English among them.
@@ -106,13 +108,14 @@ class Perturbation:
             raise ValueError(f"perturbation {self.name!r}: expected={self.expected!r}, pairs={self.pairs!r}")
 
     def supports_language(self, language: str | None) -> bool:
-        """Tell whether it can change texts in a language; an unknown language counts as English."""
+        """Tell whether it can change texts in *language*, a language code; None, if unknown, counts as English."""
         return self.languages is None or (language or "en").split("-")[0].lower() in self.languages
 
     def apply(self, pair: TextPair, seed: int) -> TextPair | None:
         """Return the changed pair, or None if the change does not apply.
 
-        Random numbers depend only on the seed, the perturbation and the pair.
+        It does not apply if the perturbation does not support the language of the pair, if its function says so, or if
+        nothing would change. Random numbers depend only on the seed, the perturbation and the pair.
 
         Raises:
             ValueError: the perturbation changes an option and not texts, or its function returned no pair.
@@ -131,6 +134,8 @@ class Perturbation:
 
 def appending_change(texts: dict[str, str]) -> Change:
     """Return a change that appends a text to the candidate, in the language of the pair.
+
+    It does not apply to a blank candidate.
 
     Args:
         texts: one text per language, by ISO 639-1 code, English among them. A text that begins with a blank is a

@@ -20,12 +20,18 @@ _PERTURBATION = re.compile(r"^(?P<attribute>\w+) = Perturbation\(\s*name=\"(?P<n
 
 @functools.cache
 def built_in() -> dict[str, str]:
-    """Return the built-in perturbations, "module:attribute" by name, found in the source files of this package."""
+    """Return where each built-in perturbation is declared, as "module:attribute", by its name; sorted by name.
+
+    The declarations are found in the source files of this package, without importing them.
+    """
     return dict(sorted(find_declarations("assay.perturbations", _PERTURBATION).items()))
 
 
 def _registered_by_others() -> dict[str, EntryPoint]:
-    """Return the perturbations of other packages by name, without those that have the name of a built-in one."""
+    """Return the entry points of other packages' perturbations by name, sorted.
+
+    An entry point with the name of a built-in perturbation is ignored.
+    """
     points = entry_points(group=GROUP)
     return {point.name: point for point in sorted(points, key=lambda point: point.name) if point.name not in built_in()}
 
@@ -53,7 +59,10 @@ def load_perturbation(name: str) -> Perturbation:
 
 
 def list_perturbations() -> tuple[list[Perturbation], list[str]]:
-    """Return all perturbations, sorted by expected effect and name, and one message for each that cannot be loaded."""
+    """Return the perturbations that can be loaded, and one message for each that cannot.
+
+    They are sorted by expected effect, in the order of :data:`~assay.perturbations.base.Expected`, and then by name.
+    """
     loaded, failures = [], []
     for name in [*built_in(), *_registered_by_others()]:
         try:

@@ -86,7 +86,7 @@ TRUE_SENTENCE = Perturbation(
 
 
 def _swap_texts(pair: TextPair, rng: Random) -> TextPair | None:
-    """Return the pair with its texts exchanged; None if they have roles (a question, or several references)."""
+    """Return the pair with its texts exchanged; None if it has a question or several references, which set roles."""
     if pair.question.strip() or len(pair.references) != 1:
         return None
     return TextPair((pair.candidate,), pair.references[0], pair.question, pair.language)

@@ -17,7 +17,7 @@ NAMES = (
 _CAPITALISED_RUN = re.compile(
     r"[A-Z][\w'\u2019.-]*(?:\s+(?:(?:of|the|and|de|van|von|der|la|le|du)\s+)*[A-Z][\w'\u2019.-]*)*"
 )
-#: Words of a gold answer that are no part of a name on their own.
+#: Words of a gold answer that are not part of a name on their own.
 _WORDS_OF_NO_NAME = frozenset(
     {"a", "an", "and", "as", "at", "by", "de", "der", "du", "for", "from", "he", "in", "is", "it", "la", "le", "of"}
     | {"on", "or", "she", "the", "they", "this", "to", "van", "von", "was"}

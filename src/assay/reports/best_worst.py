@@ -97,7 +97,10 @@ def _reliability_record(reliability: SplitHalf | None) -> dict[str, Any] | None:
 
 
 def _summary_table(annotation_set: AnnotationSet, reliability: SplitHalf | None) -> Sheet:
-    """Return the table with the numbers of annotations and their split-half reliability, with caveats as notes."""
+    """Return the table with the numbers of annotations and their split-half reliability, with caveats as notes.
+
+    If the reliability is None, its rows are left out, and a note says why.
+    """
 
     def format_count(value: Any) -> str:
         if value is None:

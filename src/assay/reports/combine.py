@@ -180,7 +180,10 @@ class BucketComparison:
 
     @property
     def ranked_metrics(self) -> list[str]:
-        """The names of the metrics without the combination, best first."""
+        """The names of the metrics without the combination, best first in the coefficient that decides.
+
+        Metrics with an undefined value are the last.
+        """
         names = [name for name in self.coefficients if name != COMBINED]
         return sorted(names, key=lambda name: -np.nan_to_num(self.value(name), nan=-np.inf))
 
@@ -252,9 +255,9 @@ class SmallCombination:
 
 
 def small_combination(data: ScoredDataset, by: str, seed: int) -> SmallCombination | None:
-    """Return the best mean or linear function of at most :data:`MAX_SMALL_MEMBERS` metrics.
+    """Return the best mean or linear function of at most :data:`MAX_SMALL_MEMBERS` metrics of a dataset.
 
-    Returns None if a single metric is chosen, or if the data does not suffice to learn from.
+    It is None if the best has a single metric, or if the data does not suffice to learn from.
 
     Args:
         data: the dataset with its scores.
@@ -481,7 +484,10 @@ def _compare_in_bucket(
 
 
 def to_document(result: CombinationResult, settings: CombineSettings) -> Document:
-    """Return the verdict, one table per bucket, a table of what each metric adds, and the learning curve if any."""
+    """Return the verdict, one table per bucket, a table of what each metric adds, and the learning curve if any.
+
+    The records of the document have one entry per bucket and metric, including the combination.
+    """
     sheets = [_verdict_sheet(result, settings)]
     sheets += [_bucket_table(result, comparison) for comparison in result.buckets]
     sheets.append(_additions_table(result))
@@ -505,7 +511,10 @@ def to_document(result: CombinationResult, settings: CombineSettings) -> Documen
 
 
 def _verdict_sheet(result: CombinationResult, settings: CombineSettings) -> Sheet:
-    """Return the sheet that recommends a combination or a single metric, with the reasons."""
+    """Return the sheet that recommends the combination if it is significantly better, else the best metric.
+
+    Its lines have the values of both, the speed and price of the combination, and how stable the choice of metrics is.
+    """
     comparison, best = result.buckets[0], result.best_metric
     difference = result.advantage
     coefficient = title_of(result.by)
@@ -550,6 +559,7 @@ def _has_paid_metric(result: CombinationResult) -> bool:
 
 
 def _signed_number(value: float | None) -> str:
+    """Return a number with its sign and three decimals; a dash for None."""
     if value is None:
         return "–"
     sign = "+" if value >= 0 else "-"
@@ -601,6 +611,7 @@ def _bucket_table(result: CombinationResult, comparison: BucketComparison) -> Sh
 
 
 def _difference_cell(difference: Difference) -> str:
+    """Return a difference with its interval if there is one; a dash if it is undefined."""
     if difference.value is None:
         return "–"
     bounds = "" if difference.low is None else f" [{short(difference.low, 3)}, {short(difference.high, 3)}]"
@@ -641,7 +652,7 @@ def _additions_table(result: CombinationResult) -> Sheet:
 
 
 def _learning_curve_table(result: CombinationResult) -> Sheet:
-    """Return the learning curve as a table: the value by the number of pairs learned from."""
+    """Return the learning curve as a table: the value by the number of pairs learned from, ascending."""
     comparison = result.buckets[0]
     rows = [[f"{point.pairs:,}", short(point.value, 3)] for point in result.study.curve]
     # the last point: each fold is learned from the pairs of all others

@@ -219,7 +219,10 @@ MAX_NOTES = 12
 
 
 def to_document(validations: list[DatasetValidation], settings: CrossvalSettings) -> Document:
-    """Return one table per dataset with averages and pooled values; with ``by``, also one per method by source."""
+    """Return one table per dataset with averages and pooled values; with ``by``, also one per method by source.
+
+    The records have the average, the value on all pairs, and the value in each fold, per method and coefficient.
+    """
     sheets = []
     for validation in validations:
         sheets.append(_folds_table(validation, settings))
@@ -233,6 +236,7 @@ def to_document(validations: list[DatasetValidation], settings: CrossvalSettings
 
 
 def _average_cell(average: Average) -> str:
+    """Return an average over folds with its standard deviation if that is defined; a dash if it is undefined."""
     if average.value is None:
         return "–"
     if average.deviation is None:
@@ -250,7 +254,10 @@ def _coefficient_columns(settings: CrossvalSettings, second_head: str) -> list[C
 
 
 def _folds_table(validation: DatasetValidation, settings: CrossvalSettings) -> Sheet:
-    """Return the table of a dataset: each coefficient as an average over folds, and on all pairs pooled."""
+    """Return the table of a dataset, one row per method: each coefficient averaged over folds, and on all pairs pooled.
+
+    Undefined coefficients are dashes, with the reasons in the notes.
+    """
     pair_count = next(iter(validation.results.values())).n
     undefined: list[str] = []
     for name, result in validation.results.items():
@@ -274,14 +281,14 @@ def _method_cells(result: CrossValidated, settings: CrossvalSettings) -> Iterato
 
 
 def _sources_table(
-    validation: DatasetValidation, name: str, result: CrossValidated, settings: CrossvalSettings
+    validation: DatasetValidation, metric: str, result: CrossValidated, settings: CrossvalSettings
 ) -> Sheet:
-    """Return the table of one metric by source: each source tested within folds, and left out of training."""
+    """Return the table of one metric, with one row per source: tested within folds, and left out of training."""
     undefined = [
         line for source in result.sources for line in _undefined_notes(source.name, source.tested, source.left_out)
     ]
     return Sheet(
-        f"{validation.title}, {name}: by {settings.by}",
+        f"{validation.title}, {metric}: by {settings.by}",
         [Column(str(settings.by)), Column("pairs", number=True), *_coefficient_columns(settings, "left out")],
         [(source.name, f"{source.n:,}", *_source_cells(source, settings)) for source in result.sources],
         facts=[
@@ -324,6 +331,7 @@ def _undefined_notes(name: str, averages: dict[str, Average], estimates: dict[st
 
 
 def _truncated_notes(lines: list[str]) -> list[str]:
+    """Return at most :data:`MAX_NOTES` of the lines; if there are more, a last line counts those left out."""
     hidden_count = len(lines) - MAX_NOTES
     if hidden_count <= 0:
         return lines

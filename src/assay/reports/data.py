@@ -238,10 +238,10 @@ def read_datasets(run: RunFolder) -> list[ScoredDataset]:
 
 
 def choose_datasets(run: RunFolder, wanted: Sequence[str]) -> list[ScoredDataset]:
-    """Read the wanted datasets of a run, or all of them if *wanted* is empty.
+    """Read and return the wanted datasets of a run in the order of *wanted*, without duplicates, or all if it is empty.
 
     Raises:
-        InputError: the run lacks one of them, or has no dataset at all.
+        InputError: the run lacks one of them, has no dataset at all, or cannot be read by :func:`read_datasets`.
     """
     by_name = {data.name: data for data in read_datasets(run)}
     for name in wanted:
@@ -334,7 +334,10 @@ def _build_dataset(run: RunFolder, record: DatasetRecord, pairs: pa.Table, score
 
 
 def _rows_with_value(table: pa.Table, column: str, value: str) -> pa.Table:
-    """Return the rows with *value* in a column, without a copy if they are consecutive, as assay writes them."""
+    """Return the rows with *value* in a column, in their order; an empty table if there are none.
+
+    Consecutive rows, as assay writes them, are not copied.
+    """
     import pyarrow.compute as pc
 
     chunk_masks = [np.asarray(pc.fill_null(pc.equal(chunk, value), False)) for chunk in table.column(column).chunks]
@@ -347,7 +350,12 @@ def _rows_with_value(table: pa.Table, column: str, value: str) -> pa.Table:
 
 
 def _check_pairs(run: RunFolder, record: DatasetRecord, table: pa.Table) -> None:
-    """Raise InputError if the number of pairs differs from the manifest, or if pairs lack a text or a label."""
+    """Check the pairs of a dataset against its entry in the manifest.
+
+    Raises:
+        InputError: the number of pairs differs, or a pair has no gold answer, a null among them, no candidate, or no
+            finite label.
+    """
     import pyarrow.compute as pc
 
     name = record.name
@@ -403,8 +411,8 @@ def _metric_scores(run: RunFolder, dataset: str, metric: str, pairs: pa.Table, s
 def _bucket_masks(run: RunFolder, dataset: str, table: pa.Table) -> Iterator[tuple[str, NDArray[np.bool_]]]:
     """Yield the name and the mask, shape (n,), of each bucket: first ``all``, then those of the manifest in its order.
 
-    A folder that an assay without buckets wrote has ``all`` alone. A bucket that the manifest lists with pairs but that
-    no pair is in, since the table was changed, is left out.
+    A folder that was written by an assay without buckets has ``all`` alone. A bucket is left out if the manifest counts
+    pairs in it but no row of the table names it, which happens if the table was changed.
 
     Args:
         run: the run folder.
@@ -433,7 +441,7 @@ def _bucket_masks(run: RunFolder, dataset: str, table: pa.Table) -> Iterator[tup
 
 
 def cells_of(data: ScoredDataset, column: str) -> list[object]:
-    """Return the n cells of a column; None for an empty cell.
+    """Return the n cells of a column, one per pair; a null is None.
 
     Raises:
         InputError: there is no such column in the run, or it holds lists.
@@ -465,7 +473,7 @@ def group_names(data: ScoredDataset, column: str | None) -> set[str]:
     """Return the distinct names of the groups of :func:`group_codes`, as text; empty without groups.
 
     Raises:
-        InputError: there is no such column in the run.
+        InputError: there is no such column in the run, or it holds lists.
     """
     if column is None:
         column = data.group_column

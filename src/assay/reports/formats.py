@@ -57,7 +57,10 @@ def _to_json(document: Document) -> str:
 
 @_register_format("csv")
 def _to_csv(document: Document) -> str:
-    """Return the records as CSV with unchanged cells, even if a spreadsheet would read them as formulas."""
+    """Return the records as CSV with unchanged cells, even if a spreadsheet would read them as formulas.
+
+    The columns are those of the document, or else all keys of the records in the order of their first occurrence.
+    """
     keys = dict.fromkeys(key for record in document.records for key in record)
     columns = document.columns or list(keys)
     buffer = io.StringIO()
@@ -114,7 +117,7 @@ def _to_markdown(document: Document) -> str:
 
 
 def _markdown_sheet_lines(sheet: Sheet) -> Iterator[str]:
-    """Yield the Markdown lines of a sheet: heading, facts, table, notes."""
+    """Yield the Markdown lines of a sheet: the heading, facts, the table, and facts on groups, notes and warnings."""
     yield from (f"### {escape_markdown(sheet.title)}", "")
     for fact in sheet.facts:
         yield from (escape_markdown(fact), "")
@@ -159,7 +162,7 @@ _LATEX_ESCAPES = {
 
 
 def escape_latex(text: str) -> str:
-    """Return text with all characters escaped that are special in LaTeX."""
+    """Return text as one line of LaTeX in which every special character is escaped; safe in a table cell."""
     escaped = "".join(
         _LATEX_ESCAPES.get(character, character) for character in visible_text(" ".join(text.splitlines()))
     )
@@ -183,7 +186,7 @@ def latex_name_comments(names: ShortNames) -> str:
 
 
 def _latex_sheet(sheet: Sheet, names: ShortNames) -> str:
-    """Return a sheet as a LaTeX table environment, with short names of metrics."""
+    """Return a sheet as a LaTeX table environment, with short names of metrics and the names of groups as headings."""
     caption = names.shorten_within(sheet.caption or ". ".join([sheet.title, *sheet.facts, *sheet.notes]))
     sheet = names.shorten_sheet(sheet)
     column_indices = sheet.shown_columns()
@@ -211,7 +214,10 @@ def _latex_sheet(sheet: Sheet, names: ShortNames) -> str:
 
 
 def _narrow_table_commands(sheet: Sheet, column_indices: Sequence[int]) -> list[str]:
-    """Return the LaTeX commands that make a wide table fit a page: a smaller font and narrower column gaps."""
+    """Return the LaTeX commands that make a wide table fit a page: a smaller font and narrower column gaps.
+
+    The list is empty if the table is narrow enough.
+    """
     width = 0
     for column in column_indices:
         texts = [sheet.columns[column].head, *(sheet.cell(row, column) for row in range(len(sheet.rows)))]
@@ -241,7 +247,7 @@ def _latex_cells(sheet: Sheet, row: int, column_indices: Sequence[int]) -> Itera
 
 @_register_format("html")
 def _to_html(document: Document) -> str:
-    """Return the sheets as HTML tables with their notes; all text is escaped."""
+    """Return hints, sheets, warnings, notes and provenance as HTML, in this order; all text is escaped."""
     parts = [f"<p>{escape_html(hint)}</p>" for hint in document.hints]
     for sheet in document.sheets:
         caption = escape_html(". ".join([sheet.title, *sheet.facts]))

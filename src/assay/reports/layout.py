@@ -102,9 +102,10 @@ class Cell:
 
     @property
     def text(self) -> str:
-        """The value with three decimals, its bounds with two: ``.734 [.68, .78]``; a dash if undefined.
+        """The value with three decimals and its bounds with two, as in ``.734 [.68, .78]``.
 
-        The zero before the point is left out, since coefficients are between -1 and 1.
+        It is the value alone without an interval, and a dash if the value is undefined. The zero before the point is
+        left out, since coefficients are between -1 and 1.
         """
         if self.value is None or self.low is None or self.high is None:
             return short(self.value, 3)
@@ -265,7 +266,11 @@ def intervals_in_words(
 
 
 def lay_out(run: RunFolder) -> Iterator[Section]:
-    """Yield one section per dataset, in the order of the run."""
+    """Yield one section per dataset, in the order of the run.
+
+    Datasets with two labels show the area under the curve first if it was added for them. A bucket in which no
+    statistic has a partial form is a remark instead of a block.
+    """
     for dataset in run.manifest.datasets:
         name_and_split = dataset.name, dataset.split
         rows = [row for row in run.agreement if (row.dataset, row.split) == name_and_split]
@@ -364,7 +369,10 @@ def _reliability_text(value: float | None) -> str:
 
 
 def _bucket_facts(bucket: BucketRecord) -> list[str]:
-    """Return short phrases on a bucket: pairs, condition, labels, ties, reliability, groups."""
+    """Return short phrases on a bucket: the number of pairs, and what is known of the other properties.
+
+    These are the condition of the bucket, the labels, their ties and reliability, and the number of groups.
+    """
     facts = [f"n = {bucket.n:,}"]
     if bucket.about:
         facts.append(bucket.about)
@@ -386,7 +394,10 @@ def _bucket_facts(bucket: BucketRecord) -> list[str]:
 
 
 def _reliability_facts(reliability: AnnotatorReliability) -> list[str]:
-    """Return short phrases on the reliability of the labels and the upper bound that it sets for metrics."""
+    """Return short phrases on the reliability of the labels and the upper bound that it sets for metrics.
+
+    There is no upper bound in runs of older versions, or if the mean of the annotators is not the label.
+    """
     reliabilities = f"r {_reliability_text(reliability.pearson)}, ρ {_reliability_text(reliability.spearman)}"
     method = f"split-half, {reliability.annotators} annotators"
     if reliability.lengths is None:

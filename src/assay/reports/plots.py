@@ -51,10 +51,13 @@ def ticks(low: float, high: float, max_intervals: int = 6) -> list[float]:
 
 
 def log_range(values: Sequence[float]) -> tuple[float, float, list[float]]:
-    """Return the ends and ticks of a logarithmic axis that covers positive *values* tightly.
+    """Return the lower end, the upper end and the ticks of a logarithmic axis that covers *values* tightly.
 
     Ends and ticks are 1, 2 or 5 times a power of ten. If there would be more than seven ticks, only powers of ten are
-    kept.
+    kept as ticks.
+
+    Args:
+        values: positive numbers, at least one.
     """
     powers = range(math.floor(math.log10(min(values))), math.ceil(math.log10(max(values))) + 2)
     round_numbers = [factor * 10.0**power for power in powers for factor in (1, 2, 5)]
@@ -130,7 +133,10 @@ class Forest:
 
     @property
     def value_range(self) -> tuple[float, float]:
-        """The lowest and the highest number in the plot; both include zero, and the highest is 1 if all are zero."""
+        """The lowest and the highest of zero and all numbers in the plot; the highest is 1 if it would be zero.
+
+        The numbers are the values and bounds of the cells, the references, and the chance levels.
+        """
         cells = [Cell(0.0, None, None, "")]
         for panel in self.panels:
             cells += [*panel.cells, *([panel.reference] if panel.reference else [])]
@@ -142,7 +148,8 @@ class Forest:
 def agreement_forest(unit: Unit, statistic: str, blocks: Sequence[Block], metrics: Iterable[str]) -> Forest:
     """Return the forest plot of a dataset by one statistic, with one panel per block.
 
-    The rows are those of *metrics*, in the order of :meth:`assay.reports.units.Unit.ranking`.
+    The rows are those of *metrics*, in the order of :meth:`assay.reports.units.Unit.ranking`; metrics that the dataset
+    has no rows for are left out. A metric without a row in a block has the cell :data:`NOT_COMPUTED` there.
     """
     chosen_metrics = set(metrics)
     ranked = [metric for metric in unit.ranking(statistic) if metric in chosen_metrics]
@@ -202,7 +209,7 @@ class LayerCurve:
 
 
 def layer_curves(unit: Unit, statistic: str, blocks: Sequence[Block], model: LayeredModel) -> list[LayerCurve]:
-    """Return the curves of a model's layers by one statistic, one per block."""
+    """Return one curve per block: the value of a statistic for each layer of a model that has a row in the block."""
     curves = []
     for block in blocks:
         cells = {}
@@ -215,7 +222,11 @@ def layer_curves(unit: Unit, statistic: str, blocks: Sequence[Block], model: Lay
 
 
 def ticked_layers(layers: Iterable[int]) -> list[int]:
-    """Return the layers that get ticks: all, or every n-th if there are more than :data:`MAX_LAYER_TICKS`."""
+    """Return the layers that get ticks: all, or every n-th if there are more than :data:`MAX_LAYER_TICKS`.
+
+    Args:
+        layers: the indices of the layers, at least one.
+    """
     layers = list(layers)
     return layers[:: math.ceil(len(layers) / MAX_LAYER_TICKS)]
 
@@ -272,13 +283,20 @@ class Strip:
 
     @property
     def heights(self) -> Floats:
-        """The heights of the bars, scaled so that the highest is 1; undefined without scores."""
+        """The heights of the bars, one per bin, scaled so that the highest is 1; there must be at least one score."""
         heights: Floats = self.counts / self.counts.max()
         return heights
 
 
 def histogram_axis(scores: Floats) -> HistogramAxis:
-    """Return the histogram axis for the scores of a metric, from 0 to 1 without scores; NaN is ignored."""
+    """Return the histogram axis for the scores of a metric; it is from 0 to 1 if there are none.
+
+    NaN is ignored. The axis covers all scores, or those between :data:`AXIS_QUANTILES` if outliers would make it more
+    than twice as long, and extends to the next round numbers.
+
+    Args:
+        scores: the scores, shape (n,).
+    """
     finite_scores = scores[np.isfinite(scores)]
     low, high = 0.0, 1.0
     if len(finite_scores):
@@ -339,7 +357,7 @@ class Scale:
     end: float
 
     def __call__(self, value: float) -> float:
-        """Return the coordinate of a value."""
+        """Return the coordinate of a value; a value beyond *low* or *high* is extrapolated."""
         return self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start)
 
 

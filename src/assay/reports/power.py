@@ -172,7 +172,10 @@ def _plan_comparison(
 
 
 def level_per_test(settings: PowerSettings) -> float:
-    """Return the level of one test after Bonferroni's correction, which is also the first step of Holm's."""
+    """Return the level of one test after Bonferroni's correction, which is also the first step of Holm's.
+
+    It is uncorrected if the settings give no number of comparisons.
+    """
     # rounded, since 1 - .95 is slightly more than .05 in floating point
     return round(1 - settings.confidence, 12) / (settings.comparisons or 1)
 
@@ -181,7 +184,7 @@ def level_per_test(settings: PowerSettings) -> float:
 
 
 def document(comparisons: Sequence[PlannedComparison], settings: PowerSettings) -> Document:
-    """Return one table per dataset and bucket; the records have one row per number of pairs."""
+    """Return one table per dataset and bucket, with one record per comparison and planned number of pairs."""
     buckets = dict.fromkeys((row.dataset, row.split, row.bucket) for row in comparisons)
     sheets = []
     for bucket in buckets:
@@ -202,6 +205,8 @@ def document(comparisons: Sequence[PlannedComparison], settings: PowerSettings) 
 
 def _power_sheet(rows: Sequence[PlannedComparison], settings: PowerSettings) -> Sheet:
     """Return the table of one bucket of one dataset.
+
+    A comparison without a plan has a dash in its row, and a warning below the table has the reason.
 
     Args:
         rows: the comparisons in the bucket, at least one.
@@ -255,7 +260,10 @@ def _reason_text(row: PlannedComparison, unit: str) -> str:
 
 
 def _needed_text(needed: int | None, low: int | None, high: int | None) -> str:
-    """Return a number with its bounds, ``310 [140, no limit]``; ``no limit`` alone if even the lower bound is None."""
+    """Return a needed number of pairs with its bounds, as in ``310 [140, no limit]``.
+
+    None means that no number is enough. If that holds even for the lower bound, the text is ``no limit`` alone.
+    """
     if low is None:
         return "no limit"
     needed_text, high_text = ("no limit" if number is None else f"{number:,}" for number in (needed, high))
@@ -263,7 +271,7 @@ def _needed_text(needed: int | None, low: int | None, high: int | None) -> str:
 
 
 def _power_records(row: PlannedComparison, settings: PowerSettings) -> Iterator[dict[str, Any]]:
-    """Yield one record per planned number of pairs; undefined values are None."""
+    """Yield one flat record of a comparison per planned number of pairs; without a plan, its results are None."""
     low, high = (None, None) if row.pilot is None else row.pilot.interval(settings.confidence)
     expected = row.plan
     for index, pair_count in enumerate(settings.n):

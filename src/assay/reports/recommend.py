@@ -19,7 +19,7 @@ from assay.reports.settings import PairedTests
 from assay.reports.sheets import Document, Sheet
 from assay.settings import AgreementSettings, Graphs, Limited, OwnData, Prices, RunFolderOutput, Scoring, setting
 from assay.statistics.coefficients import STATISTICS, title_of
-from assay.statistics.winners import confidence_set_of_best, highest_on_new_sample, highest_on_new_sample_by_influence
+from assay.statistics.winners import confidence_set_of_best, winner_on_new_sample, winner_on_new_sample_by_influence
 
 _BUDGET_PATTERN = re.compile(r"(?P<pairs>\d+(?:\.\d+)?(?:e\d+)?)\s*(?:/\s*(?P<unit>s|min|h))?")
 _SECONDS_BY_UNIT = {"s": 1.0, "min": 60.0, "h": 3600.0}
@@ -203,7 +203,7 @@ def advise(board: Board, limits: Limits, by: str, confidence: float = 0.95, *, c
     bounds = _new_sample_bounds_of_highest(board, affordable, by, confidence)
     recommended = None
     if _beats_chance(best, bounds, by):
-        recommended = _choose_recommended_line(best, contenders, by, priced=board.has_prices)
+        recommended = _choose_recommended_line(best, contenders, by, has_prices=board.has_prices)
     new_sample = {best.metric: bounds}
     if recommended is not None and recommended is not best:
         # chosen for its cost and not its value, so its value needs no correction for selection
@@ -252,7 +252,7 @@ def _with_settling_size(advice: Advice, dataset: JoinedDataset, by: str, tests: 
     compared_line = advice.recommended
     if compared_line is None or compared_line is highest:
         # the highest of the contenders, which are sorted by speed
-        compared_line = max(advice.contenders, key=lambda line: line.values[by][0] or -math.inf)
+        compared_line = max(advice.contenders, key=lambda line: _coefficient_or_lowest(line, by))
     names = (highest.metric, compared_line.metric)
     contest = Contest(dataset.data, names, {name: dataset.scores[name] for name in names}, (names,))
     settings = PowerSettings(
@@ -269,7 +269,10 @@ MAX_REALISTIC_PAIRS = 100_000
 
 
 def settling_size_text(settling_plan: PlannedComparison) -> str:
-    """Return one line on the number of pairs that would distinguish two metrics, or on why it is unknown."""
+    """Return one line on the number of pairs that would distinguish two metrics, or on why it is unknown.
+
+    A number above :data:`MAX_REALISTIC_PAIRS` is not given exactly.
+    """
     goal = f"to tell {settling_plan.first} from {settling_plan.second}"
     if settling_plan.pilot is None or settling_plan.plan is None:
         return f"{goal}: these pairs are too few, or too much alike, to say how many it takes"
@@ -314,9 +317,9 @@ def _new_sample_bounds_of_highest(
         return uncorrected
     settings: dict[str, Any] = {"lowest": STATISTICS[by].lowest, "units": board.units, "confidence": confidence}
     if board.resampled:
-        corrected = highest_on_new_sample(values, board.resampled, **settings)
+        corrected = winner_on_new_sample(values, board.resampled, **settings)
     else:
-        corrected = highest_on_new_sample_by_influence(values, board.covariances, **settings)
+        corrected = winner_on_new_sample_by_influence(values, board.covariances, **settings)
     return uncorrected if corrected is None else (corrected.value, corrected.low, corrected.high)
 
 
@@ -325,21 +328,33 @@ def _new_sample_bounds_of_highest(
 MUCH_FASTER = MUCH_CHEAPER = 2.0
 
 
-def _choose_recommended_line(best: Line, contenders: Sequence[Line], by: str, *, priced: bool) -> Line:
+def _coefficient_or_lowest(line: Line, by: str) -> float:
+    """Return a coefficient of a metric; minus infinity if it is undefined."""
+    value = line.values[by][0]
+    return -math.inf if value is None else value
+
+
+def _choose_recommended_line(best: Line, contenders: Sequence[Line], by: str, *, has_prices: bool) -> Line:
     """Return the metric to use among those that could be the best: the best one, or one that costs much less.
 
     In descending order of agreement, each metric that costs much less than the current choice, and beats chance,
     replaces it.
+
+    Args:
+        best: the metric with the highest agreement within the limits.
+        contenders: the other metrics within the limits that could be the best, in any order.
+        by: the coefficient that decides.
+        has_prices: whether some pairs of the board cost money.
     """
     chosen = best
-    for line in sorted(contenders, key=lambda line: -(line.values[by][0] or -math.inf)):
-        if _costs_much_less(line, chosen, priced=priced) and _beats_chance(line, line.values[by], by):
+    for line in sorted(contenders, key=lambda line: _coefficient_or_lowest(line, by), reverse=True):
+        if _costs_much_less(line, chosen, has_prices=has_prices) and _beats_chance(line, line.values[by], by):
             chosen = line
     return chosen
 
 
-def _costs_much_less(line: Line, chosen: Line, *, priced: bool) -> bool:
-    """Tell whether a metric costs at most half as much as another, or is twice as fast and not more expensive.
+def _costs_much_less(line: Line, chosen: Line, *, has_prices: bool) -> bool:
+    """Tell whether a metric costs at most half as much as *chosen*, or is twice as fast and not more expensive.
 
     Price takes precedence over speed, since users can limit the time. A metric of unknown speed is not replaced by a
     faster one. If pairs cost money, a metric of unknown price replaces none whose price is known.
@@ -347,7 +362,7 @@ def _costs_much_less(line: Line, chosen: Line, *, priced: bool) -> bool:
     price, chosen_price = line.price_per_1000, chosen.price_per_1000
     if price is not None and chosen_price and price * MUCH_CHEAPER <= chosen_price:
         return True
-    if priced and chosen_price is not None and (price is None or price > chosen_price):
+    if has_prices and chosen_price is not None and (price is None or price > chosen_price):
         return False
     if chosen.pairs_per_second is None:
         return False
@@ -498,7 +513,10 @@ def _settling_size_record(settling_plan: PlannedComparison | None) -> dict[str, 
 
 
 def why_not_highest(advice: Advice) -> str:
-    """Return the reason why a metric other than the highest is recommended; empty if that is not the case."""
+    """Return the reason why a metric other than the highest is recommended: its lower price or its higher speed.
+
+    It is empty if the highest metric or none is recommended.
+    """
     highest, recommended = advice.highest, advice.recommended
     if highest is None or recommended is None or recommended is highest:
         return ""
@@ -514,7 +532,10 @@ def why_not_highest(advice: Advice) -> str:
 
 
 def _advice_headline(advice: Advice) -> str:
-    """Return the headline of a recommendation: dataset, bucket and verdict."""
+    """Return the headline of a recommendation: dataset, bucket and verdict.
+
+    The verdict is the metric to use, ``use no metric`` if none is within the limits, or that none can be recommended.
+    """
     if advice.board.unranked or (advice.highest and not advice.recommended):
         verdict = "no metric can be recommended"
     elif advice.recommended:
@@ -524,10 +545,13 @@ def _advice_headline(advice: Advice) -> str:
     return f"{advice.board.title}, {advice.board.bucket}: {verdict}"
 
 
-def _cost_text(line: Line, *, priced: bool) -> str:
-    """Return the speed and, if some pairs cost money, the price: ``30 pairs/s, 0.42 per 1,000 pairs``."""
+def _cost_text(line: Line, *, has_prices: bool) -> str:
+    """Return the known speed and, if some pairs cost money, the known price: ``30 pairs/s, 0.42 per 1,000 pairs``.
+
+    The text is ``unknown cost`` if there is neither.
+    """
     speed = "" if line.pairs_per_second is None else f"{rate(line.pairs_per_second)} pairs/s"
-    if not priced or line.price_per_1000 is None:
+    if not has_prices or line.price_per_1000 is None:
         return speed or "unknown cost"
     price = f"{money(line.price_per_1000)} per 1,000 pairs" if line.price_per_1000 else "free"
     return f"{speed}, {price}" if speed else price
@@ -548,7 +572,7 @@ def _advice_lines(advice: Advice, limits: Limits, by: str) -> list[str]:
         return f"{Cell(*advice.new_sample[line.metric], '').text} on a new sample"
 
     def cost_text(line: Line) -> str:
-        return _cost_text(line, priced=advice.board.has_prices)
+        return _cost_text(line, has_prices=advice.board.has_prices)
 
     def texts_with_cost(metric_lines: Sequence[Line]) -> list[str]:
         return [f"{line.metric} ({value_text(line)}, {cost_text(line)})" for line in metric_lines]

@@ -64,7 +64,9 @@ class Feature:
 def to_document(
     data: ScoredDataset, features: Sequence[Feature], drawing: AgreementIntervals, notes: Sequence[str]
 ) -> Document:
-    """Return the rank correlation of each feature with the labels, on all pairs and on either half of the labels.
+    """Return a table of each feature's rank correlation with the labels, on all pairs and on either half of the labels.
+
+    Features that are left out if rare are not in the table if they are rare; a note has their shares of the pairs.
 
     Args:
         data: the pairs.
@@ -102,7 +104,7 @@ def to_document(
         columns += number_columns([f"Spearman ρ, {name}", "pairs"])
         for row, feature, estimate in zip(rows, kept, feature_estimates, strict=True):
             row += [Cell.of(estimate).text, f"{estimate.n:,}"]
-            records.append(_estimate_record(data, name, feature, estimate))
+            records.append(_correlation_record(data, name, feature, estimate))
     sheet = Sheet(
         f"{data.title}: features of related words",
         columns,
@@ -119,7 +121,7 @@ def to_document(
 def _middle_label(data: ScoredDataset) -> tuple[float, str]:
     """Return the label in the middle of the scale, which separates the two halves, and a phrase on its origin.
 
-    Without a declared scale, it is the middle of the smallest and the largest label.
+    Without a declared scale, the label is the mean of the smallest and the largest label.
     """
     scale = data.facts.scale
     if scale:
@@ -133,7 +135,10 @@ def _middle_label(data: ScoredDataset) -> tuple[float, str]:
 def _feature_correlations(
     pairs: BucketPairs, features: Sequence[Feature], drawing: AgreementIntervals
 ) -> list[Estimate]:
-    """Return Spearman's correlation of each feature with the labels of some pairs, all on the same resamples."""
+    """Return Spearman's correlation of each feature with the labels of some pairs, in the order of *features*.
+
+    All correlations are computed on the same resamples.
+    """
     return agreement(
         {str(number): pairs.take(feature.scores) for number, feature in enumerate(features)},
         pairs.labels,
@@ -176,16 +181,24 @@ def _missing_vector_notes(features: Sequence[Feature]) -> list[str]:
     return [f"pairs with such words of which a sentence has none with a vector, left out: {', '.join(counts)}"]
 
 
-def _estimate_record(data: ScoredDataset, name: str, feature: Feature, estimate: Estimate) -> dict[str, Any]:
+def _correlation_record(data: ScoredDataset, range_name: str, feature: Feature, estimate: Estimate) -> dict[str, Any]:
+    """Return one correlation as a flat record.
+
+    Args:
+        data: the pairs.
+        range_name: the name of the range of labels; only the record of ``all`` counts the pairs with such words.
+        feature: the feature.
+        estimate: its correlation on the pairs in the range.
+    """
     return {
         "dataset": data.name,
         "question": feature.question,
         "feature": feature.name,
-        "labels": name,
+        "labels": range_name,
         "spearman": estimate.value,
         "low": estimate.low,
         "high": estimate.high,
         "n": estimate.n,
-        "present": int(feature.present.sum()) if name == "all" else None,
+        "present": int(feature.present.sum()) if range_name == "all" else None,
         "note": estimate.note,
     }

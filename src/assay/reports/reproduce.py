@@ -107,7 +107,11 @@ class PublishedTable(_PublishedPart):
         return tuple(dict.fromkeys(column.dataset for column in self.columns))
 
     def metrics(self, vectors: str | None = None) -> tuple[str, ...]:
-        """Return the metrics that can be computed with the given word vectors, or without any; no duplicates."""
+        """Return the names of the metrics that can be computed, without duplicates, in the order of the rows.
+
+        Args:
+            vectors: the path of the word vectors; if None, the metrics that read word vectors are left out.
+        """
         names = dict.fromkeys(row.metric_name(vectors) for row in self.rows)
         return tuple(name for name in names if name is not None)
 
@@ -212,7 +216,13 @@ def compare_cells(
 
 
 def _judge_cell(row: PublishedRow, column: PublishedColumn, printed: str, value: float | None) -> CellVerdict:
-    """Return the verdict on a reproduced number in the unit of the print, which may be undefined (None)."""
+    """Return the verdict on a reproduced number; one that differs by no more than the row's tolerance is ``within`` it.
+
+    Args:
+        row, column: the row and the column of the cell.
+        printed: the number as printed.
+        value: the reproduced number in the unit of the print; None if it is undefined.
+    """
     difference = None if value is None else value - float(printed)
     verdict = str(judge(printed, value))
     is_tolerated = row.within is not None and difference is not None and abs(difference) <= row.within
@@ -241,7 +251,10 @@ def judge(printed: str, value: float | None) -> Judgement:
 
 
 def summarise(verdicts: Sequence[CellVerdict]) -> str:
-    """Return one line with the number of equal cells and the verdicts on the others."""
+    """Return one line with the number of equal cells and the counts of the other verdicts.
+
+    Undefined cells that were printed as zero count as equal, and their number is given in brackets.
+    """
     counts = Counter(cell.verdict for cell in verdicts)
     undefined_count = counts.pop("undefined, printed as zero", 0)
     equal_count = counts.pop("equal", 0) + undefined_count

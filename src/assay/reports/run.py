@@ -13,7 +13,7 @@ CEILING = "tie-free ceiling"
 
 
 def document(run: RunFolder) -> Document:
-    """Return the tables of a run, and its agreement table as records."""
+    """Return one table per dataset of a run, what it spent on calls if any, and its agreement table as records."""
     intervals = _intervals_text(run)
     signatures = {metric.metric: metric.short_signature for metric in run.manifest.metrics if metric.short_signature}
     sections = list(lay_out(run))
@@ -39,7 +39,12 @@ def _intervals_text(run: RunFolder) -> str:
 
 
 def _section_sheet(section: Section, intervals: str) -> Sheet:
-    """Return the table of one dataset, grouped by bucket; *intervals* is the description for the printed caption."""
+    """Return the table of one dataset, grouped by bucket; the last row of a bucket is its ceiling if that is defined.
+
+    Args:
+        section: the dataset, laid out.
+        intervals: how intervals were computed, in words, for the caption in print.
+    """
     rows: list[list[str]] = []
     ceilings = []
     for block in section.blocks:

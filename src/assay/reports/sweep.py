@@ -76,7 +76,10 @@ class LayerTable:
 
 
 def layer_tables(run: RunFolder) -> list[LayerTable]:
-    """Return one table per dataset and bucket of a run whose metrics are the layers of one model."""
+    """Return one table per dataset and bucket of a run whose metrics are the layers of one model.
+
+    Buckets without a row, and metrics that name no layer, are left out.
+    """
     tables = []
     for section in lay_out(run):
         for block in section.blocks:

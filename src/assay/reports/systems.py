@@ -74,7 +74,8 @@ class SystemStudy:
         left_out: the number of items that some system did not answer, or has no score of.
         values: the human labels and the scores of each metric, by name, each of shape (k, n).
         bounds: the interval of each system's mean, by name of the labels or metric; None if undefined.
-        differences: the difference of the means of every two systems, by name of the labels or metric.
+        differences: the differences of the means of every two systems, in the order of
+            :func:`~assay.statistics.systems.system_pairs`, by name of the labels or metric.
         agreement: the agreement of each metric with people on the systems.
         absent: the metrics that some of the runs have no scores of.
     """
@@ -173,8 +174,10 @@ def _study_answers(parts: Sequence[_SystemAnswers], title: str, settings: System
     system_names = tuple(dict.fromkeys(str(system) for system, _ in answers))
     for name in settings.only:
         if name not in system_names:
-            known = dict.fromkeys(str(system) for part in parts for system in part.systems if system not in (None, ""))
-            raise InputError(unknown_name(f"`only`: {title} has no system", name, list(known)))
+            known_names = dict.fromkeys(
+                str(system) for part in parts for system in part.systems if system not in (None, "")
+            )
+            raise InputError(unknown_name(f"`only`: {title} has no system", name, list(known_names)))
     if len(system_names) < 2:
         raise InputError(
             f"{title}: there is one system ({', '.join(system_names) or 'none'}); two are compared at least"
@@ -183,7 +186,7 @@ def _study_answers(parts: Sequence[_SystemAnswers], title: str, settings: System
     systems = list(dict.fromkeys(system for system, _ in answers))
     all_items = list(dict.fromkeys(item for _, item in answers))
     metrics = _metrics_to_compare(parts, settings)
-    # systems are compared on the same items only, so that a difference of means is no difference of items
+    # systems are compared on the same items only, so that a difference of means is not a difference of items
     items = [item for item in all_items if _have_all_answered(answers, systems, item, metrics)]
     if len(items) < 2:
         problem = f"{title}: the systems {', '.join(system_names)} have {len(items)} items in common; two are needed"
@@ -297,7 +300,10 @@ def _item_text(item: Any) -> str:
 
 
 def document(studies: Sequence[SystemStudy], settings: SystemSettings) -> Document:
-    """Return three tables per dataset: means of systems, their differences, and agreement of metrics with people."""
+    """Return three tables per study: means of systems, their differences, and agreement of metrics with people.
+
+    There is one record per mean, per difference, and per metric.
+    """
     sheets: list[Sheet] = []
     records: list[dict[str, Any]] = []
     for study in studies:
@@ -316,7 +322,7 @@ def document(studies: Sequence[SystemStudy], settings: SystemSettings) -> Docume
 
 
 def _means_sheet(study: SystemStudy) -> Sheet:
-    """Return the table of the mean of each system, in descending order of the human labels."""
+    """Return the table of the mean label and score of each system with its interval, the highest mean label first."""
     order = np.argsort(-study.values[LABELS].mean(axis=1), kind="stable")
     rows = []
     for index in order:
@@ -337,7 +343,10 @@ def _means_sheet(study: SystemStudy) -> Sheet:
 
 
 def _differences_sheet(study: SystemStudy, settings: SystemSettings) -> Sheet:
-    """Return the table of the differences between every two systems, with a star if significant."""
+    """Return the table of the differences between every two systems, with a star if significant.
+
+    Only differences of the human labels have an interval.
+    """
     corrected = {name: _corrected_p_values(differences) for name, differences in study.differences.items()}
     rows = []
     for index, (first, second) in enumerate(system_pairs(len(study.systems))):
@@ -360,7 +369,7 @@ def _differences_sheet(study: SystemStudy, settings: SystemSettings) -> Sheet:
 
 
 def _corrected_p_values(differences: Sequence[MeanDifference]) -> Floats:
-    """Return the p-values by Holm's correction for their number, in order; NaN for an undefined one."""
+    """Return the p-values of the differences, corrected for their number by Holm's method; NaN for an undefined one."""
     return adjust_p_values(np.array([np.nan if difference.p is None else difference.p for difference in differences]))
 
 
@@ -373,7 +382,7 @@ _INTERVAL_SCOPE = {
 
 
 def _agreement_sheet(study: SystemStudy, settings: SystemSettings) -> Sheet:
-    """Return the table of how well each metric orders the systems as people do."""
+    """Return the table of how well each metric orders the systems as people do, with notes on few systems."""
     rows = []
     for name, agreement in study.agreement.items():
         cells = [

@@ -56,8 +56,8 @@ class TerminalReport:
 
     Args:
         document: the report.
-        explain: whether to show all columns and notes, the method and signatures. If False, only the tables and their
-            most important notes are shown.
+        explain: whether to show all rows, columns and notes, the method and signatures. If False, spare rows, spare
+            columns that do not fit, and less important notes are left out, with hints that name ``--explain``.
     """
 
     def __init__(self, document: Document, *, explain: bool = True) -> None:
@@ -142,7 +142,7 @@ def _notes_below(sheet: Sheet, names: ShortNames, *, explain: bool) -> list[str]
 
 
 def _notes_of_row(sheet: Sheet, row: int) -> list[str]:
-    """Return the notes on the row at index *row*."""
+    """Return the single notes on the row at index *row*: its note columns, split at ``; ``."""
     cells = [sheet.cell(row, column_index) for column_index, column in enumerate(sheet.columns) if column.is_note]
     return [note for cell in cells for note in cell.split("; ") if note]
 
@@ -184,12 +184,15 @@ class _ColumnBlock:
 
 
 def _render_sheet(sheet: Sheet, width: int, *, explain: bool) -> Iterator[RenderableType]:
-    """Yield the printed parts of a table: one block if it fits, else without spare columns, else several blocks.
+    """Yield the printed parts of a table.
+
+    They are one block if the table fits into *width*. If not, spare columns are left out until it fits, and a last line
+    names them; a table that is still too wide is printed as several blocks.
 
     Args:
         sheet: the table.
         width: the number of characters in a line of the terminal.
-        explain: whether to keep spare columns.
+        explain: whether to keep all spare columns.
     """
     column_indices = sheet.shown_columns()
     block = _fit_block(sheet, column_indices, width)
@@ -210,7 +213,11 @@ def _render_sheet(sheet: Sheet, width: int, *, explain: bool) -> Iterator[Render
 
 
 def _split_into_blocks(sheet: Sheet, column_indices: Sequence[int], width: int) -> list[_ColumnBlock]:
-    """Return the blocks into which a table is split, in order; each repeats the columns that name the rows."""
+    """Return the blocks of at most *width* characters into which a table is split, in the order of its columns.
+
+    Each block repeats the key columns, or the first column if there are none. A block with a single further column may
+    be wider than *width*, as far as :func:`_squeeze_block` cannot narrow it.
+    """
     key_columns = [column for column in column_indices if sheet.columns[column].key] or list(column_indices[:1])
     blocks = []
     remaining = [column for column in column_indices if column not in key_columns]
@@ -225,7 +232,11 @@ def _split_into_blocks(sheet: Sheet, column_indices: Sequence[int], width: int) 
 
 
 def _squeeze_block(sheet: Sheet, columns: Sequence[int], width: int) -> _ColumnBlock:
-    """Return a block whose text columns are narrowed until it fits or :data:`MIN_SQUEEZED_WIDTH` is reached."""
+    """Return a block whose text columns are narrowed, the widest first, until it fits into *width* characters.
+
+    A column is not narrowed below :data:`MIN_SQUEEZED_WIDTH`, and number columns keep their width, so the block may
+    still be too wide.
+    """
     widths = dict(_narrowest_block(sheet, columns).widths)
     text_columns = [column for column in columns if not sheet.columns[column].number]
     while text_columns and _ColumnBlock(widths, 2).width > width:
@@ -237,7 +248,10 @@ def _squeeze_block(sheet: Sheet, columns: Sequence[int], width: int) -> _ColumnB
 
 
 def _fit_block(sheet: Sheet, columns: Sequence[int], width: int) -> _ColumnBlock | None:
-    """Return the widest block of these columns that fits into *width* characters; None if none fits."""
+    """Return the widest block of these columns that fits into *width* characters; None if none fits.
+
+    The gaps between columns are narrowed first, then the columns, but none below its least width.
+    """
     full_widths = {column: _full_column_width(sheet, column) for column in columns}
     for gap in (3, 2):
         block = _ColumnBlock(full_widths, gap)
@@ -268,7 +282,11 @@ def _full_column_width(sheet: Sheet, column: int) -> int:
 
 
 def _least_column_width(sheet: Sheet, column_index: int) -> int:
-    """Return the smallest width of a column: numbers are not truncated; heads, long names and texts are wrapped."""
+    """Return the smallest width of a column in characters.
+
+    Numbers and short names are not wrapped, and heads only between words. Longer names and texts are wrapped, see
+    :data:`MAX_UNWRAPPED_NAME`, :data:`MAX_UNBROKEN_WORD` and :data:`MIN_TEXT_WIDTH`.
+    """
     column = sheet.columns[column_index]
     head_width = max(map(_text_width, _head_text(sheet, column_index).split()), default=0)
     widest_cell = max(map(_text_width, _cells_of_column(sheet, column_index)), default=0)
@@ -315,7 +333,7 @@ def _text_width(text: str) -> int:
 
 
 def _render_block(sheet: Sheet, block: _ColumnBlock) -> Iterator[RenderableType]:
-    """Yield the printed parts of a block: heads, a rule, and the heading and rows of each group."""
+    """Yield the printed parts of a block: heads, a rule, and the rows, those of each group below its heading if any."""
     heads = _empty_block_table(sheet, block)
     cells = []
     for column, width in block.widths.items():

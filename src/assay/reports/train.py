@@ -23,7 +23,7 @@ _NO_BASE_SCORES_NOTE = "The model that was started from gives no such scores by 
 
 
 def agreement_document(results: Mapping[str, Any]) -> Document:
-    """Return the table of the agreement before and after a training, with its records."""
+    """Return the table of the agreement before and after a training with its records; its JSON is *results*."""
     return Document([agreement_sheet(results)], results["agreement"], value=dict(results))
 
 
@@ -78,7 +78,10 @@ def _rounded_text(value: float | None) -> str:
 
 
 def alignment_document(results: Mapping[str, Any]) -> Document:
-    """Return the tables of a mid-tuning with the records of its agreement."""
+    """Return the tables of a mid-tuning: its agreement if it was measured, the alignment, and nearest sentences.
+
+    The records of the document are those of the agreement; its JSON is *results*.
+    """
     sheets = [agreement_sheet(results)] if results["agreement"] else []
     sheets += [_alignment_sheet(results["alignment"]), *_neighbour_sheets(results.get("neighbours", []))]
     return Document(sheets, results["agreement"], value=dict(results))
@@ -90,7 +93,10 @@ def neighbours_document(records: Sequence[Mapping[str, Any]]) -> Document:
 
 
 def _alignment_sheet(alignment: Mapping[str, Any]) -> Sheet:
-    """Return the table of loss and accuracy on the development set before and after a training."""
+    """Return the table of loss and accuracy on the development set before and after a training.
+
+    A number that was not measured is a dash.
+    """
     # None, or without a number, for what was not measured
     before, after = alignment["before"] or {}, alignment["after"] or {}
     rows = [[name, _rounded_text(before.get(name)), _rounded_text(after.get(name))] for name in ("loss", "accuracy")]
@@ -100,7 +106,7 @@ def _alignment_sheet(alignment: Mapping[str, Any]) -> Sheet:
 
 
 def _neighbour_sheets(records: Sequence[Mapping[str, Any]]) -> list[Sheet]:
-    """Return one table of nearest sentences per query."""
+    """Return one table per query: the nearest sentences by the base model beside those by the trained model."""
     columns = [Column("base"), Column("cosine", number=True), Column("trained"), Column("cosine", number=True)]
     sheets = []
     for record in records:

@@ -42,7 +42,10 @@ class Trial:
 
     @property
     def final_value(self) -> float | None:
-        """The final value, or the value of the last epoch of a pruned trial; None for a failed one."""
+        """The value of a complete trial, or that of the last epoch of a pruned one.
+
+        It is None for a failed trial, and for one that was pruned before its first epoch ended.
+        """
         if self.state == "complete":
             return self.value
         if self.state == "pruned" and self.epochs:
@@ -58,7 +61,7 @@ class Study:
         name: the name of the study.
         recipe: the name of the training recipe.
         objective: the name of the coefficient to maximise.
-        space: ``choices``, or ``low``, ``high`` and ``log``, by setting.
+        space: the range of each setting by its name, a mapping with ``choices``, or with ``low``, ``high`` and ``log``.
         trials: the trials, in the order of their numbers.
         winner: the best trial.
         command: the command that trains the winner's model.
@@ -129,6 +132,8 @@ _OPTIMISM_NOTE = (
 def study_document(parsed: Mapping[str, Any], results: Sheet) -> Document:
     """Return a study as two tables: its trials, and the winner on the test set.
 
+    The records of the document are those of the trials; its JSON is the content of ``study.json``.
+
     Args:
         parsed: the content of ``study.json``.
         results: the table of the winner on the test set.
@@ -137,7 +142,10 @@ def study_document(parsed: Mapping[str, Any], results: Sheet) -> Document:
 
 
 def trial_sheet(study: Study) -> Sheet:
-    """Return a table with one row per trial, the winner marked."""
+    """Return a table with one row per trial, failed ones included, in which the winner is marked.
+
+    A setting that a trial lacks, and a value or duration that it does not have, is a dash.
+    """
     names = list(study.space)
     columns = [
         Column("trial", number=True),
@@ -209,7 +217,10 @@ MAX_AXIS_NUMBERS = 20
 
 
 def draw_history(study: Study) -> Figure:
-    """Return a figure of the value of each trial with a line of the best so far, and the same as a table."""
+    """Return a figure of the final value of each trial with a line of the best so far, and the same as a table.
+
+    Trials without a value, such as failed ones, are left out.
+    """
     trials = _plottable_trials(study)
     last_trial = max(trial.number for trial in trials)
     marks, y_scale = _vertical_axis(_final_values(trials), HEIGHT - BOTTOM, TOP)
@@ -267,7 +278,10 @@ def _history_sheet(study: Study, trials: Sequence[Trial]) -> Sheet:
 
 
 def draw_epoch_curves(study: Study) -> Figure:
-    """Return a figure of the value of each trial at the end of its epochs, and the same as a table."""
+    """Return a figure of the value of each trial at the end of each of its epochs, and the same as a table.
+
+    Trials without a finished epoch are left out.
+    """
     trials = [trial for trial in study.trials if trial.epochs]
     last_epoch = max(max(trial.epochs) for trial in trials)
     marks, y_scale = _vertical_axis(
@@ -280,7 +294,7 @@ def draw_epoch_curves(study: Study) -> Figure:
     ]
     # the winner last, over the others
     for trial in sorted(trials, key=lambda trial: trial is study.winner):
-        elements += _draw_epoch_curve(trial, x_scale, y_scale, winner=trial is study.winner)
+        elements += _draw_epoch_curve(trial, x_scale, y_scale, is_winner=trial is study.winner)
     svg = drawing(
         "courses",
         WIDTH,
@@ -298,21 +312,24 @@ def draw_epoch_curves(study: Study) -> Figure:
     return Figure(svg, Sheet(f"{study.title} by epoch", [*columns, Column(study.title, number=True)], rows))
 
 
-def _draw_epoch_curve(trial: Trial, x_scale: Scale, y_scale: Scale, *, winner: bool) -> list[Markup]:
+def _draw_epoch_curve(trial: Trial, x_scale: Scale, y_scale: Scale, *, is_winner: bool) -> list[Markup]:
     """Return the line of a trial over its epochs, with a point and a tooltip per epoch; the winner's are filled."""
     points = [(x_scale(epoch), y_scale(value)) for epoch, value in sorted(trial.epochs.items())]
-    elements = [element("polyline", points=_polyline_points(points), class_="curve" if winner else "axis")]
+    elements = [element("polyline", points=_polyline_points(points), class_="curve" if is_winner else "axis")]
     for epoch, value in trial.epochs.items():
         hint = element("title", f"trial {trial.number}, epoch {epoch}: {short(value, 4)}")
-        css_class = "value" if winner else "value hollow"
-        elements.append(
-            element("circle", hint, cx=x_scale(epoch), cy=y_scale(value), r=4.0 if winner else 3.0, class_=css_class)
-        )
+        css_class = "value" if is_winner else "value hollow"
+        radius = 4.0 if is_winner else 3.0
+        elements.append(element("circle", hint, cx=x_scale(epoch), cy=y_scale(value), r=radius, class_=css_class))
     return elements
 
 
 def draw_settings(study: Study) -> Figure:
-    """Return a figure with one panel per setting, the values of the trials over it, and the same as a table."""
+    """Return a figure with one panel per setting, which shows the final values of the trials over it, and a table.
+
+    The table has the same numbers, one row per trial. Trials without a value or without one of the settings are left
+    out.
+    """
     trials = _plottable_trials(study)
     panels_per_row = min(MAX_PANELS_PER_ROW, len(study.space))
     row_height = PANEL_HEIGHT + TOP + BOTTOM
@@ -338,7 +355,7 @@ def draw_settings(study: Study) -> Figure:
 
 
 def _draw_panel(study: Study, trials: Sequence[Trial], name: str, left: float, top: float) -> Markup:
-    """Return the panel of one setting, its upper left corner at (*left*, *top*)."""
+    """Return the panel of the setting *name*, with its upper left corner at (*left*, *top*) in pixels."""
     marks, y_scale = _vertical_axis(_final_values(trials), top + TOP + PANEL_HEIGHT, top + TOP)
     start, end = left + LEFT, left + PANEL_WIDTH - RIGHT
     axis = _setting_axis(study.space[name], start, end)
@@ -475,7 +492,7 @@ def _draw_grid(marks: Sequence[float], y_scale: Scale, start: float, end: float)
 
 
 def _best_so_far(trials: Sequence[Trial]) -> list[tuple[int, float]]:
-    """Return the number and value of each completed trial that is better than all earlier ones."""
+    """Return the (number, value) of each completed trial that is better than all earlier ones, in order."""
     records: list[tuple[int, float]] = []
     for trial in trials:
         if trial.value is not None and (not records or trial.value > records[-1][1]):

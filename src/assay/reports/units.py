@@ -129,7 +129,10 @@ class Unit:
         return None
 
     def ranking(self, statistic: str) -> list[str]:
-        """Return the metrics in descending order of a statistic over all pairs, undefined values last."""
+        """Return the metrics with a row in any bucket, in descending order of a statistic over all pairs.
+
+        Metrics with an undefined value are the last; metrics with equal values keep their order.
+        """
         metrics = list(dict.fromkeys(name for block in self.blocks for name, _, _ in block.rows))
         values = {name: self.statistic_value(name, statistic) for name in metrics}
         return sorted(metrics, key=lambda name: (values[name] is None, -(values[name] or 0.0)))

@@ -81,7 +81,11 @@ class Recomputation:
 
 
 def changes(recorded: Mapping[str, str], current: Mapping[str, str]) -> tuple[Change, ...]:
-    """Return the parts whose values differ, in the order of *recorded*; a missing part has the value ``absent``."""
+    """Return the parts of a signature or environment whose values differ as text.
+
+    They are in the order of *recorded*, followed by those that only *current* has. A part that is missing on one side
+    has the value ``absent`` there.
+    """
     keys = dict.fromkeys((*recorded, *current))
     pairs = ((key, str(recorded.get(key, _ABSENT_VALUE)), str(current.get(key, _ABSENT_VALUE))) for key in keys)
     return tuple(Change(key, before, after) for key, before, after in pairs if before != after)
@@ -94,6 +98,8 @@ def missing_recomputation(reason: str, remedy: str = "") -> Recomputation:
 
 def compare_scores(recorded: Floats, recomputed: Floats, pair_ids: Sequence[str], tolerance: float) -> Recomputation:
     """Return the comparison of scores of n pairs with their recomputation.
+
+    A pair that has a score on one side only differs. The pair of the largest difference is named, the first on ties.
 
     Args:
         recorded: the scores in the run, shape (n,); NaN for a pair without a score.
@@ -116,6 +122,7 @@ def compare_scores(recorded: Floats, recomputed: Floats, pair_ids: Sequence[str]
 def compare_agreement(recorded: Sequence[AgreementRow], recomputed: Sequence[AgreementRow]) -> Recomputation:
     """Return the comparison of agreement rows with their recomputation, by value, both bounds, and n.
 
+    Values and bounds are the same if they differ by no more than :data:`MAX_ROUNDING_ERROR` or are undefined in both.
     A duplicate row counts as a difference, whatever its values: it means that the table was changed by hand. If all
     recomputed rows are the same but a bucket could not be recomputed, the outcome is ``not recomputed``.
 
@@ -124,45 +131,48 @@ def compare_agreement(recorded: Sequence[AgreementRow], recomputed: Sequence[Agr
         recomputed: the recomputed rows.
     """
     counts = Counter((row.bucket, row.statistic) for row in recorded)
-    old_rows = {(row.bucket, row.statistic): row for row in recorded}
-    new_rows = {(row.bucket, row.statistic): row for row in recomputed}
-    # a bucket that was not recomputed is no difference: the folder does not say which pairs belong to it
-    recomputed_buckets = {bucket for bucket, _ in new_rows}
-    unknown_buckets = list(dict.fromkeys(bucket for bucket, _ in old_rows if bucket not in recomputed_buckets))
+    recorded_rows = {(row.bucket, row.statistic): row for row in recorded}
+    recomputed_rows = {(row.bucket, row.statistic): row for row in recomputed}
+    # a bucket that was not recomputed is not a difference: the folder does not say which pairs belong to it
+    recomputed_buckets = {bucket for bucket, _ in recomputed_rows}
+    unknown_buckets = list(dict.fromkeys(bucket for bucket, _ in recorded_rows if bucket not in recomputed_buckets))
     repeated = {key: f"{count} rows in agreement.json" for key, count in counts.items() if count > 1}
-    unmatched = repeated | {key: "missing in agreement.json" for key in new_rows if key not in old_rows}
-    for bucket, statistic in old_rows:
-        if (bucket, statistic) not in new_rows and bucket in recomputed_buckets:
+    unmatched = repeated | {key: "missing in agreement.json" for key in recomputed_rows if key not in recorded_rows}
+    for bucket, statistic in recorded_rows:
+        if (bucket, statistic) not in recomputed_rows and bucket in recomputed_buckets:
             unmatched[bucket, statistic] = "in agreement.json alone"
     # the largest distance of each differing row, None if undefined, and where the row is
     differing: list[tuple[float | None, str]] = []
     for key, problem in unmatched.items():
         differing.append((None, f"{', '.join(key)}: {problem}"))
-    for key, new in new_rows.items():
+    for key, recomputed_row in recomputed_rows.items():
         if key in unmatched:
             continue
-        old = old_rows[key]
+        recorded_row = recorded_rows[key]
         distances = [
-            _finite_distance(old.value, new.value),
-            _finite_distance(old.low, new.low),
-            _finite_distance(old.high, new.high),
+            _finite_distance(recorded_row.value, recomputed_row.value),
+            _finite_distance(recorded_row.low, recomputed_row.low),
+            _finite_distance(recorded_row.high, recomputed_row.high),
         ]
         defined_distances = [distance for distance in distances if distance is not None]
         largest = max(defined_distances) if len(defined_distances) == len(distances) else None
-        if old.n != new.n or largest is None or largest > MAX_ROUNDING_ERROR:
+        if recorded_row.n != recomputed_row.n or largest is None or largest > MAX_ROUNDING_ERROR:
             differing.append((largest, ", ".join(key)))
     if differing:
         largest, place = max(differing, key=lambda difference: -1.0 if difference[0] is None else difference[0])
         reason = "agreement.json was changed after the run" if repeated else ""
-        return Recomputation("differs", len({*new_rows, *unmatched}), len(differing), largest, place, reason)
+        return Recomputation("differs", len({*recomputed_rows, *unmatched}), len(differing), largest, place, reason)
     if unknown_buckets:
         reason = f"the folder does not say which pairs are in {', '.join(unknown_buckets)}"
         return missing_recomputation(reason, "make the run again with this assay")
-    return Recomputation("same", len(new_rows))
+    return Recomputation("same", len(recomputed_rows))
 
 
 def _finite_distance(recorded: float | None, recomputed: float | None) -> float | None:
-    """Return the distance of two numbers: 0 if both are undefined, None if one is or the distance is not finite."""
+    """Return the distance of two numbers; 0 if both are undefined.
+
+    The distance is None if only one of them is undefined, or if it is not finite.
+    """
     if recorded is None or recomputed is None:
         return 0.0 if recorded is recomputed else None
     distance = abs(recorded - recomputed)
@@ -194,7 +204,7 @@ class ReloadedData:
 
     @property
     def difference(self) -> str:
-        """The counts in words."""
+        """The counts in words, as in ``label: 3, removed: 1``; empty without counts."""
         return ", ".join(f"{what}: {count:,}" for what, count in self.counts.items())
 
 
@@ -275,7 +285,7 @@ def likely_cause(
     loose_precision: str,
     is_sampled: bool,
 ) -> str:
-    """Return the likely cause of differences; empty if nothing differs.
+    """Return the likely cause of differences in words, several causes joined by ``; ``; empty if nothing differs.
 
     Args:
         agreement: the comparison of coefficients, as in :class:`VerifiedMetric`.
@@ -304,8 +314,8 @@ def likely_cause(
         reasons.append("the signature is the same: scores.parquet changed after the run")
     elif scores_differ:
         # software that the signature names is unchanged, so only the rest of the environment can be the cause
-        others = [change for change in environment if change.what not in signature_parts]
-        software_text = f"other software ({_changes_text(others)}), or " if others else ""
+        unnamed_software = [change for change in environment if change.what not in signature_parts]
+        software_text = f"other software ({_changes_text(unnamed_software)}), or " if unnamed_software else ""
         changed_files = "scores.parquet or the texts in pairs.parquet"
         reasons.append(f"the signature is the same: {software_text}{changed_files} changed after the run")
     if agreement_differs and agreement.reason:
@@ -329,7 +339,11 @@ def _changes_text(changed: Sequence[Change]) -> str:
 
 
 def headline(verification: Verification) -> str:
-    """Return the result of a verification in one line."""
+    """Return the result of a verification in one line, which begins with the title of the run.
+
+    It counts the metrics that differ or could not be recomputed and names the datasets that changed, or says that all
+    numbers are the same.
+    """
     outcomes = Counter(metric.outcome for metric in verification.metrics)
     n = len(verification.metrics)
     parts = []
@@ -344,7 +358,10 @@ def headline(verification: Verification) -> str:
 
 
 def to_document(verification: Verification) -> Document:
-    """Return a verification as tables: one per dataset, and one of differing software."""
+    """Return a verification as tables: one per dataset, and one of differing software if there is any.
+
+    There is one record per metric and dataset; the JSON has the whole verification.
+    """
     sheets = []
     for data in verification.data:
         metrics_on_data = [metric for metric in verification.metrics if metric.dataset == data.dataset]
@@ -368,7 +385,10 @@ def to_document(verification: Verification) -> Document:
 
 
 def _verify_sheet(data: ReloadedData, metrics: Sequence[VerifiedMetric]) -> Sheet:
-    """Return the table of the metrics on one dataset; those that are not the same are marked."""
+    """Return the table of the metrics on one dataset, with the state of its data above.
+
+    Metrics with an outcome other than ``same`` are marked.
+    """
     rows = []
     for metric in metrics:
         cause = metric.cause

@@ -71,6 +71,8 @@ def agreement(
 ) -> list[Estimate]:
     """Return one estimate per score and statistic of their agreement with the labels, in the order of the arguments.
 
+    The estimates of a score without a finite value are undefined, with the reason in their notes.
+
     Args:
         scores: arrays of shape (n,) by name; NaN marks a pair without a score, which is left out for that score.
         labels: the labels, shape (n,), finite.
@@ -80,7 +82,7 @@ def agreement(
         seed: non-negative integers; the same seed gives the same resamples.
         groups: None, or integer codes of shape (n,): whole groups are resampled, and pairs are compared within groups.
         interval: one of :data:`~assay.statistics.coefficients.INTERVALS`.
-        advance: called with the number of (score, resample) units done.
+        advance: called after each part with the number of (score, resample) units in it; None for no calls.
     """
     measured = measure_all(
         scores,
@@ -176,7 +178,7 @@ class LabelUnits:
 
     @property
     def rarity(self) -> str:
-        """The number of units with the rarer label, in words."""
+        """The number of units with a label other than the most frequent one, as in ``3 pairs with the rarer label``."""
         unit = "group" if self.grouped else "pair"
         return f"{self.rarer_units} {unit}{'' if self.rarer_units == 1 else 's'} with the rarer label"
 
@@ -203,7 +205,7 @@ class Coefficients:
         labels: the number of pairs with each label; None for means over datasets.
         ties: the share of comparisons of two pairs that are ties in the score; NaN without comparisons.
         tie_thresholds: the largest differences that the calibrated statistics treat as ties; None without such a
-            statistic, and for means over datasets.
+            statistic, with too few pairs or groups to choose them, and for means over datasets.
         variance: variances from the influence of each pair or group; None with resamples, or if no intervals were
             requested.
     """
@@ -222,7 +224,7 @@ class Coefficients:
 
     @property
     def tie_threshold(self) -> float | None:
-        """The tie threshold chosen on all pairs; None without a calibrated statistic."""
+        """The tie threshold chosen on all pairs; None without :attr:`tie_thresholds`."""
         return None if self.tie_thresholds is None else self.tie_thresholds.shown
 
     @property
@@ -235,9 +237,9 @@ class Coefficients:
         return bool(self.statistics) and STATISTICS[self.statistics[index]].interval is not None
 
     def undefined_notes(self, index: int) -> list[str]:
-        """Return one note if the statistic at *index* is undefined on resamples or without one of the units.
+        """Return notes on where the statistic at *index* is undefined: on resamples, or when a unit is left out.
 
-        The list is empty if the statistic is defined there.
+        The list has one note, or none if the statistic is always defined there.
         """
         if self.resampled is not None:
             undefined = int(np.isnan(self.resampled[index]).sum())
@@ -247,7 +249,11 @@ class Coefficients:
         return []
 
     def variance_of(self, index: int) -> float:
-        """Return the variance of the statistic at *index* from sample to sample; NaN if unavailable."""
+        """Return the variance of the statistic at *index* from sample to sample.
+
+        It is the jackknife variance, or else that over the resamples in which the statistic is defined; NaN without
+        either.
+        """
         if self.variance is not None:
             return float(self.variance.variances[index])
         if self.resampled is None or np.isnan(self.resampled[index]).all():
@@ -267,10 +273,15 @@ class Coefficients:
         return JackknifeVariance(variances, degrees)
 
     def interval(self, index: int, confidence: float) -> tuple[float, float] | None:
-        """Return the interval of the statistic at *index*; None if it has none, as below :data:`MIN_UNITS` units.
+        """Return the lower and the upper bound of the interval of the statistic at *index*, or None.
 
-        The statistic's own interval comes first, then the percentiles of the resamples, then the jackknife's standard
-        error: on Fisher's scale for a statistic, symmetric for a mean over datasets, which has no range of its own.
+        A statistic with its own kind of interval has that one. Otherwise the interval comes from the percentiles of the
+        resamples or, without resamples, from the jackknife's standard error: on Fisher's scale for a statistic,
+        symmetric for a mean over datasets, which has no range of its own.
+
+        The result is None if no intervals were requested, if the value is undefined, if there are fewer than
+        :data:`MIN_UNITS` units, or if the interval would come from an undefined variance or from resamples of which
+        most are undefined.
         """
         value, units = float(self.values[index]), self.units[index][0]
         if not self.has_intervals or np.isnan(value) or units < MIN_UNITS:
@@ -291,9 +302,10 @@ class Coefficients:
         return fisher_interval(value, half_width, statistic.lowest)
 
     def reservation(self, index: int) -> str:
-        """Return a warning about rare labels for the interval of the statistic at *index*, or an empty string.
+        """Return a warning about rare labels for the interval of the statistic at *index*; empty for enough labels.
 
-        An interval of the statistic's own keeps its level, so that only the number of rare labels is given.
+        It is also empty without intervals and for means over datasets. A statistic's own kind of interval keeps its
+        level, so that only the number of rare labels is given for it.
         """
         if not self.has_intervals or self.labels is None or not self.labels.has_few_rare_units:
             return ""
@@ -314,6 +326,7 @@ def measure_all(
     """Return the statistics of every score with their variation, by score name.
 
     The variation comes from resamples, which are the same for all scores, or from the influence of each pair or group.
+    The statistics of a score without a finite value are undefined, with the reason in ``reasons``.
 
     Args:
         scores: arrays of shape (n,) by name; NaN marks a pair without a score, which is left out for that score.
@@ -324,7 +337,7 @@ def measure_all(
         groups: None, or integer codes of shape (n,): whole groups are resampled, and statistics within groups, which
             are undefined without them, compare pairs of the same group.
         interval: one of :data:`~assay.statistics.coefficients.INTERVALS`.
-        advance: called with the number of (score, resample) units done.
+        advance: called after each part with the number of (score, resample) units in it; None for no calls.
     """
     n = len(labels)
     if groups is not None:
@@ -385,7 +398,10 @@ def _measure_resampled(
     resampler: Resampler,
     advance: Callable[[int], None] | None,
 ) -> dict[str, Coefficients]:
-    """Return the statistics of each metric on the pairs and, if any are drawn, on each resample."""
+    """Return by metric the statistics on the pairs and, if any are drawn, on each resample.
+
+    A metric whose scores are all missing is left out. *advance* is called with the number of resamples of each part.
+    """
     measured = {}
     for batch in _batches_of_scores(scores, labels, groups, statistics):
         resampled = _resample_batch(batch, resampler, statistics, advance) if resampler.resamples else {}
@@ -410,7 +426,10 @@ def _measure_resampled(
 def _resample_batch(
     batch: list[_Score], resampler: Resampler, statistics: Sequence[str], advance: Callable[[int], None] | None
 ) -> dict[str, Floats]:
-    """Return the statistics of each metric on each resample, shape (statistics, resamples)."""
+    """Return by metric the statistics on each resample, shape (statistics, resamples), NaN where undefined.
+
+    *advance* is called with the number of resamples of each part.
+    """
     blocks: dict[str, list[Floats]] = {score.metric: [] for score in batch}
     for all_weights in resampler.blocks():
         for score, weights, label_counts in _scores_with_label_counts(batch, all_weights):
@@ -450,15 +469,15 @@ class _KnownRows:
 
     @cached_property
     def label_units(self) -> LabelUnits:
-        """The number of these pairs with each label."""
+        """The number of these pairs, and of their groups, with each label."""
         return LabelUnits.of(self.labels, self.groups)
 
     @classmethod
-    def of(cls, known: NDArray[np.bool_], labels: Floats, groups: NDArray[np.intp] | None) -> _KnownRows:
-        """Return the rows where *known* is true, with their labels and groups; all arrays have shape (all pairs,)."""
-        if known.all():
+    def of(cls, has_score: NDArray[np.bool_], labels: Floats, groups: NDArray[np.intp] | None) -> _KnownRows:
+        """Return the rows where *has_score* is true, with their labels and groups; the shapes are (all pairs,)."""
+        if has_score.all():
             return cls(None, Labels.of(labels), groups)
-        return cls(known, Labels.of(labels[known]), None if groups is None else groups[known])
+        return cls(has_score, Labels.of(labels[has_score]), None if groups is None else groups[has_score])
 
     def take(self, values: Floats) -> Floats:
         """Return the rows of these pairs from an array whose first axis is all pairs."""
@@ -467,14 +486,20 @@ class _KnownRows:
 
 @dataclass(frozen=True)
 class _Score:
-    """One score, prepared on the pairs that have it."""
+    """One score, prepared on the pairs that have it.
+
+    Attributes:
+        metric: the name of the score.
+        rows: the pairs that have it.
+        prepared: the score on these pairs.
+    """
 
     metric: str
     rows: _KnownRows
     prepared: PreparedScore = field(repr=False)
 
     def units(self, statistic: str) -> tuple[int, str]:
-        """Return the number of pairs, or groups of pairs, that a statistic rests on, and their name."""
+        """Return the number of units that a statistic rests on, and their name, ``pairs`` or ``groups``."""
         groups = self.rows.groups
         if groups is None:
             return len(self.prepared.scores), "pairs"
@@ -488,12 +513,12 @@ def _prepare_scores(scores: Mapping[str, Floats], labels: Floats, groups: NDArra
     """Yield each score, prepared on the pairs that have it; a score without a finite value is left out."""
     rows_by_mask: dict[bytes, _KnownRows] = {}
     for metric, values in scores.items():
-        known = np.isfinite(values)
-        if not known.any():
+        has_score = np.isfinite(values)
+        if not has_score.any():
             continue
-        key = np.packbits(known).tobytes()
+        key = np.packbits(has_score).tobytes()
         if key not in rows_by_mask:
-            rows_by_mask[key] = _KnownRows.of(known, labels, groups)
+            rows_by_mask[key] = _KnownRows.of(has_score, labels, groups)
         rows = rows_by_mask[key]
         yield _Score(metric, rows, PreparedScore.of(rows.take(values), rows.labels, rows.groups))
 
@@ -587,7 +612,9 @@ def small_sample_factor(units: int, confidence: float) -> float:
 
 
 def fisher_interval(value: float, half_width: float, lowest: float) -> tuple[float, float]:
-    """Return an interval around *value* that is symmetric on Fisher's scale, about as wide as *half_width* says.
+    """Return the bounds of an interval around *value* that is symmetric on Fisher's scale.
+
+    Its half-width there is *half_width* times the derivative of the scale at the value.
 
     The scale is the inverse hyperbolic tangent for correlations and the logit for shares. On it the spread hardly
     depends on the value, so that the bounds stay inside the range and become asymmetric near its ends. At an end of

@@ -30,18 +30,18 @@ def krippendorff_alpha(annotations: Floats, level: str) -> float | None:
         Alpha; None if no pair has two labels, or all labels are equal.
 
     Raises:
-        ValueError: an unknown level.
+        ValueError: *level* is not one of :data:`LEVELS`.
     """
     if level not in LEVELS:
         raise ValueError(f"{level}: there is no such level of measurement")
-    known = ~np.isnan(annotations)
-    usable = known.sum(axis=1) >= 2
-    annotations, known = annotations[usable], known[usable]
-    labels = annotations[known]
+    has_label = ~np.isnan(annotations)
+    usable = has_label.sum(axis=1) >= 2
+    annotations, has_label = annotations[usable], has_label[usable]
+    labels = annotations[has_label]
     if not len(labels):
         return None
-    pair_of_label = np.nonzero(known)[0]
-    counts = known.sum(axis=1)
+    pair_of_label = np.nonzero(has_label)[0]
+    counts = has_label.sum(axis=1)
     if level == "nominal":
         # two labels differ by 1 unless they are equal, so that the squared differences are a count
         codes = np.unique(labels, return_inverse=True)[1]
@@ -89,7 +89,7 @@ class AnnotatorAgreement:
     """The agreement of one annotator with the mean of the others, over the pairs that have both.
 
     Attributes:
-        pearson, spearman: the correlations; None if undefined.
+        pearson, spearman: the correlations of the annotator's labels with these means; None if undefined.
         n: the number of pairs with both.
     """
 
@@ -109,12 +109,12 @@ def agreements_with_other_annotators(annotations: Floats) -> list[AnnotatorAgree
     """
     if are_sorted(annotations):
         return []
-    known = ~np.isnan(annotations)
-    counts = known.sum(axis=1)
-    sums = np.where(known, annotations, 0.0).sum(axis=1)
+    has_label = ~np.isnan(annotations)
+    counts = has_label.sum(axis=1)
+    sums = np.where(has_label, annotations, 0.0).sum(axis=1)
     agreements = []
     for column in range(annotations.shape[1]):
-        has_both = known[:, column] & (counts >= 2)
+        has_both = has_label[:, column] & (counts >= 2)
         if not has_both.any():
             agreements.append(AnnotatorAgreement(None, None, 0))
             continue

@@ -57,9 +57,12 @@ def newcombe_interval(
 
 
 def _zero_crossing(excess: Callable[[float], float], outside: float, inside: float) -> float:
-    """Return the point at which a function crosses 0, by bisection: it is positive *outside* but not *inside*.
+    """Return the point between two ends at which a function crosses 0, by bisection.
 
-    If it is not positive *outside* either, that end is returned.
+    Args:
+        excess: the function, positive at *outside* and not positive at *inside*.
+        outside: one end; it is returned if the function is not positive there either.
+        inside: the other end.
     """
     if excess(outside) <= 0:
         return outside

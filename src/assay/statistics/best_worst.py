@@ -52,8 +52,8 @@ class SplitHalf:
         undefined: the number of splits in which the scores of a half are all equal; the means leave them out.
         fewest: the smallest number of items that were compared in a split; an item that one half never saw has no score
             there.
-        times: how much longer all annotations are than a half of them, as
-            :func:`~assay.statistics.reliability.relative_length` measures it by the times that an item was seen.
+        times: the factor by which all annotations are longer than a half of them, from how often each item was seen;
+            see :func:`~assay.statistics.reliability.relative_length`.
     """
 
     spearman: float | None
@@ -155,9 +155,9 @@ class _Bin:
 def _bins_of_splits(
     shown: Codes, best: Codes, worst: Codes, tuples: Codes, items: int, splits: int, seed: int
 ) -> Iterator[tuple[_Bin, _Bin]]:
-    """Yield the two bins of each random split of the annotations of each tuple.
+    """Yield the two bins of each random split, which divides the annotations of each tuple into halves.
 
-    The bins of several splits are counted together, as products of sparse matrices. The arguments are those of
+    For speed, several splits are counted together as products of sparse matrices. The arguments are those of
     :func:`split_halves`.
     """
     from scipy.sparse import csr_array
@@ -173,13 +173,13 @@ def _bins_of_splits(
     # one row per tuple, one column per annotation of it
     order = np.argsort(tuples, kind="stable")
     sizes = np.bincount(tuples)
-    known = np.arange(sizes.max())[None] < sizes[:, None]
+    is_annotation = np.arange(sizes.max())[None] < sizes[:, None]
     all_chosen = chosen.sum(axis=1)[:, None]
     all_seen = seen.sum(axis=1)[:, None]
     for start in range(0, splits, _SPLITS_PER_BATCH):
         in_first = np.zeros((m, min(_SPLITS_PER_BATCH, splits - start)))
         for column in range(in_first.shape[1]):
-            in_first[order, column] = random_halves(known, rng)[known]
+            in_first[order, column] = random_halves(is_annotation, rng)[is_annotation]
         first_chosen, first_seen = chosen @ in_first, seen @ in_first
         second_chosen, second_seen = all_chosen - first_chosen, all_seen - first_seen
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -205,7 +205,10 @@ def _spearman_and_pearson(first: Floats, second: Floats) -> tuple[float, float]:
 
 
 def _mean_and_deviation(values: list[float]) -> tuple[float | None, float | None]:
-    """Return the mean and the standard deviation (n - 1) of the values that are not NaN; None if there are too few."""
+    """Return the mean and the standard deviation (n - 1) of the values that are not NaN.
+
+    The mean is None without such a value, the deviation with fewer than two.
+    """
     defined = np.array(values)[~np.isnan(values)]
     return (
         float(defined.mean()) if len(defined) else None,

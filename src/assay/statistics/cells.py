@@ -22,9 +22,10 @@ MAX_LEVELS_FOR_PAIRS = 5
 
 
 def score_codes(scores: Floats) -> Indices:
-    """Return the rank of each score among the distinct ones, shape (n,); scores that differ by noise share a rank.
+    """Return the rank of each score among the distinct ones, from 0, shape (n,); noise does not separate scores.
 
-    A chain of near values that spans more than :data:`NOISE` is no noise: its values stay apart.
+    Scores whose relative difference is at most :data:`NOISE` share a rank, unless they are part of a chain of such near
+    values that spans more than that: the different values of a chain keep ranks of their own.
     """
     order = np.argsort(scores)
     ascending = scores[order]
@@ -86,7 +87,7 @@ class LabelCounts:
         ranks: the mid-rank of each level less the mean rank, shape (levels, b).
         ties: the sums over the levels.
         singles: the sums over the pairs, which is what a tie-free score has.
-        is_choice: whether the multiplicities are 0 and 1.
+        is_choice: whether the multiplicities are known to be 0 and 1, as :meth:`Labels.count_choices` supposes.
     """
 
     weights: Floats
@@ -103,7 +104,7 @@ class Labels:
 
     Attributes:
         values: the labels, shape (n,), finite.
-        codes: the rank of each label among the distinct ones, shape (n,).
+        codes: the rank of each label among the distinct ones, from 0, shape (n,).
         order: the stable sorting order of the labels, shape (n,).
         starts: where in *order* each distinct label begins, shape (levels,).
     """
@@ -263,7 +264,11 @@ class Cells:
     def complement(self, counts: RankCounts) -> RankCounts:
         """Return the counts of the pairs that a choice of pairs left out.
 
-        Balance and rank product stay those of the choice: they do not follow from its counts, and the caller sets them.
+        Their balance and rank product do not follow from the counts: the result still has those of the choice, and the
+        caller replaces them.
+
+        Args:
+            counts: the counts of a choice, in which every multiplicity is 0 or 1.
         """
         cells = self.sizes[:, None] - counts.cells
         score_counts = self.score_sizes[:, None] - counts.score_counts

@@ -250,14 +250,17 @@ def deciding_statistic(two_values: Sequence[bool], *, calibrate_ties: bool = Fal
     """Return the coefficient that ranks metrics by default: the AUC if all labels have two values, else Spearman's.
 
     Args:
-        two_values: whether the labels have two values, for each dataset.
+        two_values: whether the labels have two values, for each dataset; without datasets, Spearman's is returned.
         calibrate_ties: whether ties are calibrated; the AUC has no such form, so that the result is then Spearman's.
     """
     return OF_TWO_LABELS if two_values and all(two_values) and not calibrate_ties else "spearman"
 
 
 def main_statistic(statistics: Sequence[str]) -> str:
-    """Return the statistic to show first: the AUC if it is the first, else Spearman's if computed, else the first."""
+    """Return the statistic to show first: the first of *statistics*, unless Spearman's is among them.
+
+    Spearman's is then returned, except if the first is the AUC.
+    """
     if statistics[0] == OF_TWO_LABELS or "spearman" not in statistics:
         return statistics[0]
     return "spearman"
@@ -333,7 +336,11 @@ def interval_method(names: Sequence[str]) -> str:
 
 
 def interval_words(method: str) -> str:
-    """Return the result of :func:`interval_method` in words, such as ``expanded percentile; AUC: Newcombe``."""
+    """Return interval methods in words, such as ``expanded percentile; AUC: Newcombe``.
+
+    Args:
+        method: the methods in the form that :func:`interval_method` returns.
+    """
     percentile, *own = method.split(",")
     words = [percentile.replace("-", " ")]
     for assignment in own:
@@ -574,7 +581,7 @@ register(
         "somers-d",
         "Somers' D",
         "D",
-        "concordant less discordant share of the comparisons that are no ties in the labels",
+        "concordant less discordant share of the comparisons that are not ties in the labels",
         _somers_d,
     )
 )

@@ -59,7 +59,10 @@ class Inputs:
         return replace(self, values=self.values[rows], labels=self.labels[rows], codes=self.codes[rows])
 
     def speed_of(self, names: Sequence[str]) -> float | None:
-        """Return the pairs per second of metrics that run one after the other; None if one speed is unknown."""
+        """Return the pairs per second of metrics that run one after the other.
+
+        The result is None without metrics, or if one speed is unknown or 0.
+        """
         speeds = [self.speeds.get(name) for name in names]
         if not speeds or any(not speed for speed in speeds):
             return None
@@ -182,7 +185,7 @@ def _one_blas_thread() -> AbstractContextManager[object]:
 
 
 def _learn_combination(inputs: Inputs, options: Options) -> Combination:
-    """Do what :func:`learn_combination` does, with any number of threads."""
+    """Return the combination of :func:`learn_combination`, computed with the current number of BLAS threads."""
     search = _Search(inputs, options)
     additions = search.choose_metrics()
     recipe, learner, tried = search.choose_learner([inputs.names.index(addition.name) for addition in additions])
@@ -210,7 +213,10 @@ class _Search:
         self._targets = Targets.of_labels(inputs.labels)
 
     def out_of_fold_margins(self, recipe: Recipe) -> list[Floats]:
-        """Return the held-out margins of each step, shape (n,): a pair's margin is from the fold that tests it."""
+        """Return for each step of the targets the held-out margins, shape (n,).
+
+        The margin of a pair comes from the function learned in the fold that tests the pair.
+        """
         margins = [np.empty(len(self._inputs.labels)) for _ in self._targets.columns]
         for fold in self._folds:
             functions = recipe.fit_steps(self._inputs.values[fold.train], self._targets.take(fold.train))
@@ -219,7 +225,7 @@ class _Search:
         return margins
 
     def _cross_validated_value(self, recipe: Recipe) -> float:
-        """Return the cross-validated agreement of the functions that a recipe learns."""
+        """Return the agreement of the functions that a recipe learns, on held-out pairs: the mean over the folds."""
         margins = self.out_of_fold_margins(recipe)
         if self._targets.are_classes:
             # the expected label up to a constant: the sum over steps of the gap times the probability to exceed it
@@ -243,10 +249,11 @@ class _Search:
         return Recipe(name, tuple(columns), self._inputs.are_metrics, self._options.seed)
 
     def choose_metrics(self) -> list[Addition]:
-        """Return the metrics to combine: first the best one, then greedily the one that adds most, down to a gain.
+        """Return the metrics to combine, in the order of choice: the best one, then greedily the one that adds most.
 
-        A metric is excluded if with it the combination would be slower than the budget or more expensive than the
-        price, or if a limited speed or price is unknown.
+        The choice ends with the largest number of metrics, or if no other metric adds at least :data:`GAIN`. A metric
+        is excluded if with it the combination would be slower than the budget or more expensive than the price, or if a
+        limited speed or price is unknown; if that excludes all metrics, the list is empty.
         """
         inputs, options = self._inputs, self._options
         alone = {index: self._mean_over_folds(inputs.values[:, index]) for index in inputs.metrics}
@@ -281,7 +288,11 @@ class _Search:
     def choose_learner(self, members: Sequence[int]) -> tuple[Recipe, str, dict[str, float]]:
         """Return the recipe of the simplest of the best learners, its name, and the agreement of each learner by name.
 
-        Properties of the texts are tried beside the metrics, by all learners but the mean.
+        Properties of the texts are tried beside the metrics, by all learners but the mean. The mean is skipped if there
+        is a single metric and another learner.
+
+        Args:
+            members: the indices of the chosen metrics, at least one.
         """
         properties = self._inputs.properties
         recipes: dict[str, Recipe] = {}
@@ -337,13 +348,14 @@ class Study:
 def learn_and_test(
     inputs: Inputs, options: Options, *, curve: bool = True, advance: Callable[[int], None] = lambda units: None
 ) -> Study:
-    """Return a combination with its held-out scores, and the learning curve.
+    """Return a combination learned from all pairs, with held-out scores and combinations of the same way of learning.
 
     Args:
         inputs: at least one metric of at least :data:`MIN_PAIRS` pairs with at least two distinct labels.
         options: the criteria of the choice.
-        curve: whether to compute the learning curve.
-        advance: called with 1 for each learned combination; :func:`combination_count` returns their number.
+        curve: whether to compute the learning curve; otherwise the curve of the result is empty.
+        advance: called with 1 after each learned combination; :func:`combination_count` returns the number of calls
+            with the learning curve.
     """
     rng = np.random.default_rng([options.seed, 0])
     outer = make_folds(inputs.codes, min(FOLDS, len(np.unique(inputs.codes))), rng)
@@ -353,9 +365,9 @@ def learn_and_test(
     scores = np.empty(len(inputs.labels))
     folds = []
     for fold in outer:
-        of_fold = learn_combination(inputs.take(fold.train), options)
-        folds.append(of_fold)
-        scores[fold.test] = _scores_on_common_scale(of_fold.learned, inputs, fold, reference_scores)
+        fold_combination = learn_combination(inputs.take(fold.train), options)
+        folds.append(fold_combination)
+        scores[fold.test] = _scores_on_common_scale(fold_combination.learned, inputs, fold, reference_scores)
         advance(1)
     points = []
     for size in curve_sizes(len(inputs.labels)) if curve else ():
@@ -381,7 +393,7 @@ def _scores_on_common_scale(learned: Learned, inputs: Inputs, fold: Fold, refere
     Each score is mapped to the same quantile of the scores of all pairs. Without that, the pooled scores of several
     folds agree less with the labels than the scores of any fold: a fold that tests more right answers leaves fewer to
     learn from, so that its combination returns lower probabilities (Forman & Scholz, Apples-to-apples in
-    cross-validation studies, 2010). The order within a fold stays.
+    cross-validation studies, 2010). No two scores of a fold change their order.
 
     Args:
         learned: the function that was learned in the fold.
@@ -400,7 +412,7 @@ def _scores_on_common_scale(learned: Learned, inputs: Inputs, fold: Fold, refere
 
 
 def curve_sizes(n: int) -> list[int]:
-    """Return the numbers of pairs of the learning curve, ascending, for n pairs in all."""
+    """Return the numbers of pairs of the learning curve, ascending, for n pairs in all; empty for few pairs."""
     sizes = []
     size = CURVE_START
     # the last point has clearly fewer pairs than the training part of a fold, whose result is known already
@@ -416,7 +428,7 @@ def combination_count(n: int) -> int:
 
 
 def _sample_rows(codes: Rows, rows: Rows, size: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Return about *size* of *rows*, ascending: random whole units, until there are at least as many.
+    """Return at least *size* of *rows*, ascending: those of random whole units, or all rows if there are fewer.
 
     Args:
         codes: the unit of each pair, shape (n,).

@@ -62,8 +62,8 @@ class Difference:
         """Return the smallest difference that this many pairs detect with probability :data:`POWER`.
 
         The test is the two-sided t-test at *level*, the level of a single test: for several corrected tests, the
-        level of the family divided by the number of tests. None without the test, or if the standard error is 0, which
-        says nothing about detectable sizes.
+        level of the family divided by the number of tests. The result is None without the test, or if the standard
+        error is 0, which says nothing about detectable sizes.
         """
         from scipy.special import stdtrit
 
@@ -103,10 +103,10 @@ def compare_all(
 
 
 def average(parts: Sequence[Coefficients]) -> Coefficients:
-    """Return the unweighted mean of each coefficient over independent datasets.
+    """Return the unweighted mean of each coefficient over independent datasets, NaN if it is undefined in one of them.
 
-    The result has resamples only if all datasets have them; otherwise a jackknife variance, if all datasets have
-    intervals.
+    The result has resamples if all datasets have them. Otherwise it has a jackknife variance, if all datasets have
+    intervals. Its units are those of the dataset with the fewest, and its n is the sum over the datasets.
     """
     units_of_parts = [part.units for part in parts]
     # the dataset with the fewest units decides whether a mean has an interval
@@ -127,7 +127,10 @@ def average(parts: Sequence[Coefficients]) -> Coefficients:
 
 
 def average_draws(parts: Sequence[PairDraws]) -> PairDraws:
-    """Return the draws of two scores averaged over datasets, coefficient by coefficient; without Williams' test."""
+    """Return the draws of two scores averaged over datasets, coefficient by coefficient.
+
+    Permuted differences and variances are None unless all datasets have them; there is no Williams' test.
+    """
     first = average([part.first for part in parts])
     second = average([part.second for part in parts])
     variances = [part.variance for part in parts if part.variance is not None]

@@ -67,7 +67,7 @@ def make_folds(codes: Rows, k: int, rng: np.random.Generator) -> list[Fold]:
         rng: the random generator that shuffles the codes.
 
     Raises:
-        InputError: there are fewer codes than folds.
+        InputError: there are fewer than two distinct codes, or *k* is not between 2 and their number.
     """
     distinct = np.unique(codes)
     if len(distinct) < 2:
@@ -84,7 +84,8 @@ def make_folds(codes: Rows, k: int, rng: np.random.Generator) -> list[Fold]:
 def leave_one_value_out(values: Sequence[str], codes: Rows) -> list[Fold]:
     """Return one fold per value, which tests the pairs with that value and trains on all others.
 
-    A pair that shares its code with a tested pair is left out of the training rows of that fold.
+    The folds are named by their values, in the order of first occurrence. A pair that shares its code with a tested
+    pair is left out of the training rows of that fold.
 
     Args:
         values: the value of each pair, such as its source, n strings.
@@ -100,10 +101,10 @@ def leave_one_value_out(values: Sequence[str], codes: Rows) -> list[Fold]:
 
 
 def join_codes(first: Rows, second: Rows) -> Rows:
-    """Return joint codes, shape (n,), equal for pairs that share their first or their second code, directly or through
-    other pairs.
+    """Return joint codes, shape (n,): pairs that share their first or their second code have the same joint code.
 
-    These are the connected components of the graph whose nodes are the codes and whose edges are the pairs.
+    So have pairs that are linked through other pairs: the joint codes number the connected components of the graph
+    whose nodes are the codes and whose edges are the pairs.
 
     Args:
         first: the first code of each pair, shape (n,), such as the code of its source.
@@ -261,7 +262,11 @@ def _averages_over_folds(
 
 
 def _held_out_scores(n: int, folds: Sequence[Fold], scores_of: ScoresOf) -> Floats:
-    """Return the score of each pair from the fold that tests it, shape (n,), NaN if no fold does."""
+    """Return the score of each pair from the fold that tests it, shape (n,), NaN if no fold does.
+
+    Raises:
+        ValueError: *scores_of* does not return one score per tested row.
+    """
     scores = np.full(n, np.nan)
     for fold in folds:
         fold_scores = np.asarray(scores_of(fold.train, fold.test), dtype=np.float64)

@@ -32,7 +32,7 @@ MetricPair = tuple[str, str]
 
 @dataclass(frozen=True)
 class Swaps:
-    """Random choices of the pairs whose two scores are exchanged; the same choices in each iteration.
+    """Random choices of the pairs whose two scores are exchanged; every iteration over them gives the same choices.
 
     Attributes:
         n: the number of pairs.
@@ -73,7 +73,8 @@ class PairDraws:
     Attributes:
         first: the coefficients of the first score.
         second: the coefficients of the second score, on the same pairs and under the same resamples.
-        permuted: first less second after each exchange, shape (statistics, permutations), or None.
+        permuted: first less second after each exchange, shape (statistics, permutations); None without exchanges, or if
+            one of the scores is constant.
         p_williams: the p-value of Williams' test; NaN if undefined or not requested, or for dependent pairs.
         variance: the jackknife variance of the differences over pairs or groups; None if no pair has both scores.
     """
@@ -116,17 +117,21 @@ def draw_all(
         groups: None, or integer codes of shape (n,): groups are drawn and exchanged as a whole.
         interval: one of :data:`~assay.statistics.coefficients.INTERVALS`.
         metric_pairs: the metric pairs to compare; by default all pairs, in the order of *scores*.
-        advance: called with the number of (metric pair, permutation) units done.
+        advance: called after each part with the number of (metric pair, permutation) units in it; None for no calls.
+
+    Returns:
+        The draws by metric pair, in the order of *metric_pairs*.
     """
     compared = list(combinations(scores, 2)) if metric_pairs is None else list(metric_pairs)
-    known = {name: np.isfinite(values) for name, values in scores.items()}
+    has_score = {name: np.isfinite(values) for name, values in scores.items()}
     pairs_by_rows: dict[bytes, list[MetricPair]] = {}
     for first, second in compared:
-        pairs_by_rows.setdefault(np.packbits(known[first] & known[second]).tobytes(), []).append((first, second))
+        key = np.packbits(has_score[first] & has_score[second]).tobytes()
+        pairs_by_rows.setdefault(key, []).append((first, second))
     drawn: dict[MetricPair, PairDraws] = {}
     for pairs_with_same_rows in pairs_by_rows.values():
         first, second = pairs_with_same_rows[0]
-        rows = known[first] & known[second]
+        rows = has_score[first] & has_score[second]
         names = dict.fromkeys(chain.from_iterable(pairs_with_same_rows))
         drawn |= _draw_on_same_rows(
             pairs_with_same_rows,
@@ -156,7 +161,11 @@ def _draw_on_same_rows(
     interval: str,
     advance: Callable[[int], None] | None,
 ) -> dict[MetricPair, PairDraws]:
-    """Return the draws of metric pairs whose scores have no gaps, shape (n,); n may be 0."""
+    """Return the draws of metric pairs on pairs of texts that have all of their scores.
+
+    The arguments are those of :func:`draw_all`, except that the scores are finite and that groups are codes 0 … k-1;
+    the number of pairs of texts may be 0.
+    """
     n = len(labels)
     if n and is_by_influence(interval, n):
         coefficients, left_out = {}, {}
@@ -215,7 +224,8 @@ def _permuted_differences(
         labels: the labels, shape (n,), finite.
         swaps: the exchanges.
         statistics: names from :data:`~assay.statistics.coefficients.STATISTICS`.
-        advance: called with the number of (metric pair, permutation) units done; pairs that are left out count as done.
+        advance: called after each part with the number of (metric pair, permutation) units in it; metric pairs that are
+            left out count, too.
     """
     # a score that varies only by rounding cannot be standardised
     varying = {name for name, values in scores.items() if score_codes(values).any()}

@@ -166,21 +166,29 @@ class Exchange:
 
 @dataclass(frozen=True)
 class _Exchanged:
-    """Both scores after exchanges of shape (n, b); what several statistics need is computed once."""
+    """Both scores after exchanges; what several statistics need is computed once.
+
+    Attributes:
+        exchange: the layout of both scores.
+        swaps: 1 where the scores of a pair are exchanged, else 0, shape (n, b).
+    """
 
     exchange: Exchange
     swaps: Floats
 
     @cached_property
     def rank_counts(self) -> tuple[RankCounts, RankCounts]:
+        """The rank counts of the first and of the second score, see :meth:`Exchange.rank_counts`."""
         return self.exchange.rank_counts(self.swaps)
 
     @cached_property
     def product_moments(self) -> tuple[Floats, Floats]:
+        """Pearson's r of the first and of the second score, each of shape (b,)."""
         return self.exchange.product_moments(self.swaps)
 
     @cached_property
     def ordered_within_groups(self) -> tuple[Floats, Floats]:
+        """Two arrays of shape (b,) whose difference is that of the pair accuracies."""
         return self.exchange.ordered_within_groups(self.swaps)
 
 
@@ -198,18 +206,22 @@ class _Side:
 
     @property
     def rank_counts(self) -> RankCounts:
+        """The rank counts of this score; without ties, balance and rank product are right only as a difference."""
         return self.exchanged.rank_counts[self.index]
 
     @property
     def calibrated(self) -> CalibratedCounts:
+        """Counts that are NaN: the threshold of a score does not apply to a mixture of two scores."""
         return CalibratedCounts.undefined(self.exchanged.swaps.shape[1])
 
     @property
     def product_moment(self) -> Floats:
+        """Pearson's correlation of this score, shape (b,), in [-1, 1]; NaN where it is constant."""
         return self.exchanged.product_moments[self.index]
 
     @property
     def ordered_within_groups(self) -> Floats:
+        """An array of shape (b,) that, less that of the other score, is the difference of the pair accuracies."""
         return self.exchanged.ordered_within_groups[self.index]
 
 
@@ -227,7 +239,7 @@ def _correlation(means: Floats) -> Floats:
 
 
 def _excess_over_complement(value_sums: Floats) -> _LinearSum:
-    """Return the sum over the comparisons of a choice less that of its complement.
+    """Return the sum over the comparisons of a choice less that of its complement, linear in the exchanges.
 
     Args:
         value_sums: for each of the 2 n values, the sum over its comparisons with all others.

@@ -74,10 +74,10 @@ class JackknifeVariance:
 
     @classmethod
     def of(cls, without_each: Sequence[Floats]) -> JackknifeVariance:
-        """Return the variances from the leave-one-out values, one array per statistic.
+        """Return the variances from the leave-one-out values, one array of shape (units,) per statistic.
 
-        Efron & Stein's estimate: (N - 1) / N times the sum of squared deviations of the N values from their mean, with
-        N - 1 degrees of freedom.
+        This is Efron & Stein's estimate: (N - 1) / N times the sum of squared deviations of the N values from their
+        mean, with N - 1 degrees of freedom. Both are NaN for fewer than two values, or if one of them is NaN.
         """
         variances, degrees = [], []
         for values in without_each:
@@ -89,8 +89,12 @@ class JackknifeVariance:
 
     @classmethod
     def of_differences(cls, first: Sequence[Floats], second: Sequence[Floats]) -> JackknifeVariance:
-        """Return the variances of the differences of two scores, from the leave-one-out values of both."""
-        return cls.of([of_first - of_second for of_first, of_second in zip(first, second, strict=True)])
+        """Return the variances of the differences of two scores in each statistic.
+
+        Args:
+            first, second: the leave-one-out values of both scores, one array per statistic, for the same units.
+        """
+        return cls.of([first_values - second_values for first_values, second_values in zip(first, second, strict=True)])
 
     def half_width(self, index: int, confidence: float) -> float:
         """Return the half-width of the interval of the statistic at *index*, at a level in (0, 1).
@@ -120,6 +124,7 @@ class JackknifeVariance:
 
 
 def _centred(values: Floats) -> Floats:
+    """Return values less their mean, in their shape; all NaN if one of them is."""
     centred: Floats = values - values.mean()
     return centred
 
@@ -145,7 +150,7 @@ class LeaveOneOut:
 
     @classmethod
     def of(cls, prepared: PreparedScore, statistics: Sequence[str]) -> LeaveOneOut:
-        """Return the values of the statistics with these names for a prepared score."""
+        """Return the statistics with these names, in this order, for a prepared score."""
         n = len(prepared.scores)
         groups = None if prepared.groups is None else _Groups.of(prepared.groups)
         uncalibrated = [name for name in statistics if not STATISTICS[name].is_calibrated]
@@ -154,18 +159,18 @@ class LeaveOneOut:
             by_pair = True
             # no pair at first: the pairs are left out part by part
             left_out = _LeftOutSums.of(prepared, _Pairs(n, np.arange(0)))
-            values_of, without_of = _values_without_pairs(left_out, uncalibrated)
+            value_by_name, without_by_name = _values_without_pairs(left_out, uncalibrated)
         else:
             by_pair = False
             left_out = _LeftOutSums.of(prepared, groups)
-            values_of, without_of = _values_without_groups(left_out, groups, uncalibrated)
+            value_by_name, without_by_name = _values_without_groups(left_out, groups, uncalibrated)
         values, without_each = np.empty(len(statistics)), []
         for index, name in enumerate(statistics):
             if name not in uncalibrated:
                 values[index] = prepared.observed.values([name])[0, 0]
                 without_each.append(STATISTICS[name].compute(left_out))
                 continue
-            values[index], without = values_of[name], without_of.pop(name)
+            values[index], without = value_by_name[name], without_by_name.pop(name)
             if groups is not None and by_pair:
                 without = _approximate_without_groups(without, values[index], groups)
             within_groups = prepared.within_groups
@@ -183,7 +188,7 @@ class LeaveOneOut:
 def _values_without_pairs(
     left_out: _LeftOutSums, statistics: Sequence[str]
 ) -> tuple[dict[str, float], dict[str, Floats]]:
-    """Return the statistics by name: the value on all pairs, and the values without each pair, shape (n,).
+    """Return two dictionaries by statistic: the value on all pairs, and the values without each pair, shape (n,).
 
     The values are computed for :data:`PART` pairs at a time.
     """
@@ -199,27 +204,28 @@ def _values_without_pairs(
         pairs = np.arange(chosen.start, chosen.stop) if table is None else table.pairs[chosen]
         part = left_out.of_part(_Pairs(n, pairs))
         for name in statistics:
-            of_part = STATISTICS[name].compute(part)
+            part_values = STATISTICS[name].compute(part)
             # the last unit is empty: without it, the value is the one on all pairs
-            values[name] = of_part[-1]
-            without[name][chosen] = of_part[:-1]
+            values[name] = part_values[-1]
+            without[name][chosen] = part_values[:-1]
     if table is not None:
-        without = {name: of_cells[table.codes] for name, of_cells in without.items()}
+        without = {name: cell_values[table.codes] for name, cell_values in without.items()}
     return values, without
 
 
 def _values_without_groups(
     left_out: _LeftOutSums, groups: _Groups, statistics: Sequence[str]
 ) -> tuple[dict[str, float], dict[str, Floats]]:
-    """Return the statistics by name: the value on all pairs, and the values without each group, shape (groups,)."""
+    """Return two dictionaries by statistic: the value on all pairs, and those without each group, shape (groups,)."""
     values, without = {}, {}
     # the sums of large groups would take too long, see _LeftOutSums
     large = np.flatnonzero(groups.is_large) if statistics else np.empty(0, dtype=np.intp)
-    of_large = dict(zip(statistics, _values_without_large(left_out.prepared, groups, large, statistics), strict=True))
+    large_rows = _values_without_large(left_out.prepared, groups, large, statistics)
+    without_large = dict(zip(statistics, large_rows, strict=True))
     for name in statistics:
-        of_all = STATISTICS[name].compute(left_out)
-        values[name], without[name] = of_all[-1], of_all[:-1].copy()
-        without[name][large] = of_large[name]
+        left_out_values = STATISTICS[name].compute(left_out)
+        values[name], without[name] = left_out_values[-1], left_out_values[:-1].copy()
+        without[name][large] = without_large[name]
     return values, without
 
 
@@ -259,7 +265,7 @@ class _Pairs:
         return np.append(np.ones_like(self.chosen), 0)
 
     def sum(self, values: Floats) -> Floats:
-        """Return the sum of *values*, shape (n,), over each unit, shape (k,)."""
+        """Return the sum of *values*, shape (n,), over each unit, shape (k,); 0 for the last unit."""
         return np.append(values[self.chosen], 0.0)
 
     def weights_without(self, unit: int) -> Floats:
@@ -286,7 +292,7 @@ class _Groups:
         return cls(codes, np.append(np.bincount(codes), 0))
 
     def sum(self, values: Floats) -> Floats:
-        """Return the sum of *values*, shape (n,), over each group, shape (k,)."""
+        """Return the sum of *values*, shape (n,), over each group, shape (k,); 0 for the last one."""
         return np.bincount(self.codes, weights=values, minlength=len(self.sizes)).astype(np.float64)
 
     def weights_without(self, unit: int) -> Floats:
@@ -296,7 +302,7 @@ class _Groups:
 
     @property
     def count(self) -> int:
-        """The number of groups that have pairs."""
+        """The number of groups, without the empty last one."""
         return len(self.sizes) - 1
 
     @cached_property
@@ -411,8 +417,9 @@ class _AllPairs:
 
     @cached_property
     def table(self) -> _Table | None:
-        """How often each score occurs with each label; None if the table would be larger than n, as for continuous
-        scores.
+        """How often each score occurs with each label; None if the table would have more entries than there are pairs.
+
+        Continuous scores have no table.
         """
         shape = len(self.score_counts.counts), len(self.label_counts.counts)
         return _Table.of(self.scores, self.labels, shape) if shape[0] * shape[1] <= len(self.scores) else None
@@ -580,10 +587,10 @@ class _LeftOutRanks:
         part = units.chosen if isinstance(units, _Pairs) else slice(None)
         scores, labels = whole.scores[part], whole.labels[part]
         x, y = whole.centred_ranks[0][scores], whole.centred_ranks[1][labels]
-        of_pairs = x * y + (whole.signed_sums[0][scores] + whole.signed_sums[1][labels]) / 2
+        contributions = x * y + (whole.signed_sums[0][scores] + whole.signed_sums[1][labels]) / 2
         if isinstance(units, _Pairs):
-            return whole.rank_product - np.append(of_pairs - whole.balance_of_each[part] / 4, 0.0)
-        remaining: Floats = whole.rank_product - units.sum(of_pairs)
+            return whole.rank_product - np.append(contributions - whole.balance_of_each[part] / 4, 0.0)
+        remaining: Floats = whole.rank_product - units.sum(contributions)
         x_within, y_within = _centred_ranks_within(scores, units), _centred_ranks_within(labels, units)
         # the sums over all i include the i in G, which are removed here
         remaining += units.sum(y * x_within + x * y_within - x_within * y_within)

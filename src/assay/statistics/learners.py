@@ -73,7 +73,7 @@ class Step:
     slope: float = 1.0
 
     def calibrated_margins(self, inputs: Floats) -> Floats:
-        """Return the calibrated margins, shape (n,)."""
+        """Return the calibrated margin of each pair, shape (n,), from inputs of shape (n, m)."""
         return self.offset + self.slope * self.function.margin(inputs)
 
 
@@ -101,24 +101,25 @@ class Learned:
         """
         from scipy.special import expit
 
-        known = np.isfinite(inputs).all(axis=1)
+        is_complete = np.isfinite(inputs).all(axis=1)
         values: Floats = np.full(len(inputs), np.nan)
-        inputs = inputs[known]
+        inputs = inputs[is_complete]
         if not self.levels:
-            values[known] = np.clip(self.steps[0].calibrated_margins(inputs), self.low, self.high)
+            values[is_complete] = np.clip(self.steps[0].calibrated_margins(inputs), self.low, self.high)
             return values
         # the expected label: each step adds the distance to the next level times the probability of a higher label
         total: Floats = np.full(len(inputs), float(self.low))
         for below, above, step in zip(self.levels[:-1], self.levels[1:], self.steps, strict=True):
             total += (above - below) * expit(step.calibrated_margins(inputs))
-        values[known] = total
+        values[is_complete] = total
         return values
 
     def contributions(self, inputs: Floats, means: Floats) -> tuple[Floats, Floats]:
-        """Return the contribution of each input to the calibrated margin, shape (n, m), and the base margin, (n,).
+        """Return the contributions of the inputs to calibrated margins, shape (n, m), and base margins, shape (n,).
 
-        Several steps are averaged. For a linear function a contribution is the weight times the distance of the input
-        from its mean, for trees it is the SHAP value.
+        Base margin and contributions of a pair add up to its calibrated margin, averaged over the steps. For a linear
+        function a contribution is the weight times the distance of the input from its mean, for trees it is the SHAP
+        value.
 
         Args:
             inputs: the inputs, shape (n, m), finite.
@@ -161,7 +162,10 @@ class Targets:
 
     @classmethod
     def of_labels(cls, labels: Floats) -> Targets:
-        """Return the targets of labels with two or more levels."""
+        """Return the targets of labels, shape (n,), with two or more levels.
+
+        Labels with at most :data:`MAX_CLASS_LEVELS` levels are classes.
+        """
         levels = np.unique(labels)
         are_classes = len(levels) <= MAX_CLASS_LEVELS
         return cls(tuple(levels.tolist()) if are_classes else (), labels)
@@ -200,12 +204,15 @@ class Recipe:
     seed: int = 0
 
     def fit(self, inputs: Floats, target: Floats, *, is_class: bool) -> Linear | Trees:
-        """Return the function of all m inputs that fits a target best.
+        """Return the function of all m inputs that fits a target best; a constant function for a constant target.
 
         Args:
             inputs: the inputs, shape (n, m), finite.
             target: the target, shape (n,), 0 or 1 for a class.
             is_class: whether the logistic of the function is a probability.
+
+        Raises:
+            MissingExtraError: the learner is ``trees``, and lightgbm is not installed.
         """
         columns = list(self.columns)
         own_inputs = inputs[:, columns]
@@ -247,7 +254,7 @@ class Recipe:
         return Trees(text_of_trees(booster), self.columns)
 
     def fit_steps(self, inputs: Floats, targets: Targets) -> tuple[Linear | Trees, ...]:
-        """Return one fitted function per step of the targets."""
+        """Return one fitted function per step of the targets, from inputs of shape (n, m), see :meth:`fit`."""
         return tuple(self.fit(inputs, target, is_class=targets.are_classes) for target in targets.columns)
 
 

@@ -49,12 +49,12 @@ def partial_agreement(
         One estimate per score and statistic, in the order of the arguments.
     """
     computed = [name for name in statistics if name in PARTIAL]
-    known = np.all([np.isfinite(covariate) for covariate in covariates], axis=0)
+    has_covariates = np.all([np.isfinite(covariate) for covariate in covariates], axis=0)
     by_metric: dict[str, list[Estimate]] = {}
     for metrics in _metrics_by_scored_pairs(scores):
-        rows = known & np.isfinite(scores[metrics[0]])
-        of_metrics = {metric: np.where(rows, scores[metric], np.nan) for metric in metrics}
-        partial = _partial_coefficients(of_metrics, labels, covariates, rows, computed, draws) if computed else {}
+        rows = has_covariates & np.isfinite(scores[metrics[0]])
+        known_scores = {metric: np.where(rows, scores[metric], np.nan) for metric in metrics}
+        partial = _partial_coefficients(known_scores, labels, covariates, rows, computed, draws) if computed else {}
         for metric in metrics:
             by_metric[metric] = []
             for statistic in statistics:
@@ -184,7 +184,8 @@ def stratified_agreement(
 ) -> list[Estimate]:
     """Return the mean agreement of every score with the labels over strata, weighted by their numbers of pairs.
 
-    A stratum in which the statistic is undefined has no weight; the note names such strata, or gives their number.
+    A stratum in which the statistic is undefined has no weight; the note names such strata, or gives their number. The
+    mean is undefined if there is no other stratum.
 
     Args:
         scores: arrays of shape (n,) by name; NaN marks a pair without a score.
@@ -193,6 +194,9 @@ def stratified_agreement(
         statistics: the names of the statistics.
         confidence: the level of the intervals, in (0, 1).
         **draws: resamples, seed and groups, see :func:`~assay.statistics.agreement.measure_all`.
+
+    Returns:
+        One estimate per score and statistic, in the order of the arguments.
     """
     parts: dict[str, dict[str, Coefficients]] = {}
     for name, mask in strata.items():
@@ -203,9 +207,9 @@ def stratified_agreement(
     for metric, values in scores.items():
         rows = is_in_stratum & np.isfinite(values)
         units = _unit_count(rows, draws.get("groups"))
-        of_metric = {name: measured[metric] for name, measured in parts.items()}
+        coefficients_by_stratum = {name: measured[metric] for name, measured in parts.items()}
         for index, statistic in enumerate(statistics):
-            pooled, notes = _weighted_mean(of_metric, index, units, int(rows.sum()))
+            pooled, notes = _weighted_mean(coefficients_by_stratum, index, units, int(rows.sum()))
             mean = estimate(metric, statistic, pooled, 0, confidence, len(labels))
             estimates.append(replace(mean, note="; ".join(filter(None, (mean.note, *notes)))))
     return estimates
@@ -239,10 +243,10 @@ def _weighted_mean(
     notes = []
     undefined_names = [name for name in parts if name not in defined]
     if undefined_names:
-        which = ", ".join(undefined_names)
+        undefined_strata = ", ".join(undefined_names)
         if len(undefined_names) > MOST_NAMED:
-            which = f"{len(undefined_names):,} of {len(parts):,} strata"
-        notes.append(f"without {which}: undefined")
+            undefined_strata = f"{len(undefined_names):,} of {len(parts):,} strata"
+        notes.append(f"without {undefined_strata}: undefined")
     weights = np.array([float(part.n) for part in defined.values()])
     by_stratum = np.stack([_observed_and_resampled(part)[index] for part in defined.values()])
     means = weights @ by_stratum / weights.sum()

@@ -87,7 +87,7 @@ class Pilot:
 def _difference_and_spread(
     first: Floats, second: Floats, labels: Floats, statistic: str, groups: NDArray[np.intp] | None
 ) -> tuple[float, float, int] | None:
-    """Return the difference of two coefficients, its spread and its number of units.
+    """Return the difference of two coefficients, its spread (see :class:`Pilot`) and its number of units.
 
     Returns None below :data:`~assay.statistics.agreement.MIN_UNITS` units, if the difference is undefined, or if it
     does not vary.
@@ -112,8 +112,8 @@ def _spread_error(
 ) -> float | None:
     """Return the standard error of the logarithm of a spread, by a jackknife over random blocks of units.
 
-    The spread of a rank correlation depends on all comparisons of two pairs, so that its variation is no sum over
-    pairs. None if the spread is undefined without one of the blocks.
+    The spread of a rank correlation depends on all comparisons of two pairs, so that its variation is not a sum over
+    pairs. The result is None if there is no spread without one of the blocks.
     """
     codes = np.arange(len(labels)) if groups is None else groups
     units = int(codes.max()) + 1

@@ -70,7 +70,10 @@ class PreparedScore:
         return None if thresholds is None else CalibratedCells.of(self.scores, self.labels, thresholds)
 
     def tie_thresholds(self, statistics: Sequence[str]) -> Thresholds | None:
-        """Return the tie thresholds; None if none of the statistics has calibrated ties, or without thresholds."""
+        """Return the tie thresholds if one of the statistics has calibrated ties.
+
+        The result is None for other statistics, and with too few pairs or groups to choose thresholds.
+        """
         is_calibrated = any(STATISTICS[name].is_calibrated for name in statistics)
         return self.calibrated.thresholds if is_calibrated and self.calibrated is not None else None
 

@@ -143,7 +143,7 @@ def random_effects_mean(
 
 
 def _stretch_to_correlation(values: Floats, lowest: float) -> Floats:
-    """Return values from *lowest* to 1 on the scale from -1 to 1."""
+    """Return values between *lowest* and 1 on the scale from -1 to 1, in their shape; NaN stays NaN."""
     stretched: Floats = 2 * (np.asarray(values) - lowest) / (1 - lowest) - 1
     return stretched
 

@@ -51,15 +51,17 @@ def rank(values: Mapping[str, float], better: Mapping[MetricPair, int]) -> dict[
     ranks = {}
     for name in sorted(values, key=lambda name: -values[name]):
         others = [other for other in values if other != name]
-        higher = sum(values[other] > values[name] for other in others)
-        better_ones = sum(sign_of[other, name] > 0 for other in others)
-        worse_ones = sum(sign_of[other, name] < 0 for other in others)
-        ranks[name] = Rank(1 + higher, 1 + better_ones, len(values) - worse_ones)
+        higher_count = sum(values[other] > values[name] for other in others)
+        better_count = sum(sign_of[other, name] > 0 for other in others)
+        worse_count = sum(sign_of[other, name] < 0 for other in others)
+        ranks[name] = Rank(1 + higher_count, 1 + better_count, len(values) - worse_count)
     return ranks
 
 
 def letters(order: Sequence[str], better: Mapping[MetricPair, int]) -> dict[str, str]:
-    """Return letters for each metric: two metrics share a letter exactly if the tests cannot tell them apart.
+    """Return letters by metric: two metrics share a letter exactly if the tests cannot tell them apart.
+
+    After the 52 letters of both cases come numbers in parentheses.
 
     Source: Piepho, An algorithm for a letter-based representation of all-pairwise comparisons (2004): all metrics
     start with one letter, each significant difference splits the letters that both metrics have into two, and a letter
@@ -99,7 +101,7 @@ def _split_columns(columns: Sequence[frozenset[str]], first: str, second: str) -
 
 
 def rank_groups(order: Sequence[str], better: Mapping[MetricPair, int]) -> dict[str, tuple[int, int]]:
-    """Return the first and the last rank of each metric's group.
+    """Return by metric the first and the last rank, from 1, of the group that the metric is in.
 
     A group ends where all metrics above are significantly better than all metrics below.
 
@@ -125,7 +127,9 @@ def _signs_in_both_orders(better: Mapping[MetricPair, int]) -> dict[MetricPair, 
 
 
 def pareto_front(points: Mapping[str, tuple[tuple[float | None, ...], float]]) -> dict[str, bool | None]:
-    """Tell which metrics are on the Pareto front: no other is at least as good in everything, and better in something.
+    """Tell by metric whether it is on the Pareto front, where no other metric dominates it.
+
+    A metric dominates another one if it is at least as good in everything, and better in something.
 
     Args:
         points: the costs and the agreement of each metric. A cost is a number where higher is better, such as pairs per
@@ -135,19 +139,19 @@ def pareto_front(points: Mapping[str, tuple[tuple[float | None, ...], float]]) -
         For each metric: False if a metric with known costs dominates it; else None if an unknown cost leaves this open,
         either its own cost or the cost of a metric with at least its agreement; else True.
     """
-    known: dict[str, tuple[float, ...]] = {}
+    known_points: dict[str, tuple[float, ...]] = {}
     highest_unknown = -math.inf
     for name, (costs, value) in points.items():
         numbers = tuple(cost for cost in costs if cost is not None)
         if len(numbers) == len(costs):
-            known[name] = (*numbers, value)
+            known_points[name] = (*numbers, value)
         else:
             highest_unknown = max(highest_unknown, value)
     on_front: dict[str, bool | None] = {}
     for name, (_, value) in points.items():
-        if name in known and any(_dominates_point(other, known[name]) for other in known.values()):
+        if name in known_points and any(_dominates_point(other, known_points[name]) for other in known_points.values()):
             on_front[name] = False
-        elif name not in known or highest_unknown >= value:
+        elif name not in known_points or highest_unknown >= value:
             on_front[name] = None
         else:
             on_front[name] = True

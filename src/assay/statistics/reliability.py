@@ -112,7 +112,7 @@ def upper_bound(reliability: float | None) -> float | None:
     chance. Source: Spearman, The Proof and Measurement of Association between Two Things (1904).
 
     Args:
-        reliability: the reliability of the labels, in [0, 1]; None if unknown, and then the bound is None, too.
+        reliability: the reliability of the labels, in [0, 1]; None if unknown, for which None is returned.
     """
     return None if reliability is None else math.sqrt(reliability)
 
@@ -169,7 +169,7 @@ class Halves:
     """The labels of the n pairs that have at least two, and the ways to halve them.
 
     If each annotator labelled every pair, the annotators are halved: one who is more generous than others moves all
-    labels of a half alike, which is no noise. Else the labels of each pair are halved at random.
+    labels of a half alike, which is not noise. Else the labels of each pair are halved at random.
 
     Attributes:
         annotations: the labels of these pairs, shape (n, annotators), NaN for a missing label.
@@ -233,6 +233,8 @@ class Halves:
 def are_sorted(annotations: Floats) -> bool:
     """Tell whether the labels of each pair are sorted, so that the first one is the lowest (or highest).
 
+    The result is False for fewer than :data:`FEWEST_SORTED` pairs with two labels, which may be sorted by chance.
+
     Args:
         annotations: the labels, shape (pairs, annotators), NaN for a missing label.
     """
@@ -261,7 +263,12 @@ def _halves_of_columns(columns: int, most: int, rng: np.random.Generator) -> Ite
 
 
 def _mean_labels(annotations: Floats, chosen: NDArray[np.bool_]) -> Floats:
-    """Return the mean of the chosen labels of each pair, shape (n,)."""
+    """Return the mean of the chosen labels of each pair, shape (n,).
+
+    Args:
+        annotations: the labels, shape (n, annotators), NaN for a missing label.
+        chosen: True for each label to average, at least one per pair, in the same shape.
+    """
     means: Floats = np.where(chosen, annotations, 0).sum(axis=1) / chosen.sum(axis=1)
     return means
 
@@ -361,13 +368,14 @@ def disattenuated_agreement(
         **draws: resamples, seed and groups, see :func:`~assay.statistics.agreement.measure_all`.
 
     Returns:
-        One estimate per score and statistic; empty if the labels have no reliability.
+        One estimate per score and statistic, undefined without a positive reliability; empty if fewer than three pairs
+        have two labels, or if no statistic is in :data:`CORRECTED`.
     """
     computed = [name for name in statistics if name in CORRECTED]
     reliability = split_half_reliability(annotations)
     if reliability is None or not computed:
         return []
-    of_labels = {"pearson": reliability.pearson, "spearman": reliability.spearman}
+    label_reliability = {"pearson": reliability.pearson, "spearman": reliability.spearman}
     resampled_roots = _resampled_reliability_roots(annotations, computed, **draws)
     estimates = []
     for metric, coefficients in measure_all(scores, labels, statistics=computed, **draws).items():
@@ -378,7 +386,7 @@ def disattenuated_agreement(
                 continue
             index = computed.index(statistic)
             # without a reliability, the value becomes NaN
-            root = math.sqrt(of_labels[statistic] or math.nan)
+            root = math.sqrt(label_reliability[statistic] or math.nan)
             resampled = None
             if coefficients.resampled is not None:
                 resampled = coefficients.resampled / resampled_roots
@@ -391,7 +399,12 @@ def disattenuated_agreement(
 def _resampled_reliability_roots(annotations: Floats, statistics: Sequence[str], **draws: Any) -> Floats:
     """Return the root of the reliability on each resample, shape (statistics, resamples), NaN where it is undefined.
 
-    Without resamples, the shape is (statistics, 1).
+    Without resamples, or if fewer than three pairs have two labels, it is NaN of shape (statistics, 1).
+
+    Args:
+        annotations: the annotators' labels, shape (n, annotators), NaN for a missing label.
+        statistics: names from :data:`CORRECTED`.
+        **draws: resamples, seed and groups, as for the scores.
     """
     halves = Halves.of(annotations)
     if halves is None or not draws["resamples"]:

@@ -20,7 +20,10 @@ BLOCK = 1 << 17
 
 
 def seed_of(seed: int, dataset: str, split: str, bucket: str) -> tuple[int, int]:
-    """Return the seed for the draws of one bucket, which is the same in a run and in every report on it."""
+    """Return the seed for the draws of one bucket: *seed* and a checksum of the names of the bucket.
+
+    It is the same in a run and in every report on it.
+    """
     # a name that comes from a file name may hold bytes that are no UTF-8, as lone surrogates
     return seed, zlib.crc32(f"{dataset}|{split}|{bucket}".encode("utf-8", "surrogatepass"))
 

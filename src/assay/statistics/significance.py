@@ -1,5 +1,6 @@
-"""Significance tests: Williams' test, tests of results over seeds, almost stochastic order, and corrections for
-the number of tests.
+"""Significance tests of correlations and of results over seeds, and corrections for the number of tests.
+
+They are Williams' test, tests of location and spread of two samples, and almost stochastic order.
 """
 
 from __future__ import annotations
@@ -60,8 +61,8 @@ def williams(first: float, second: float, between: float, n: int) -> tuple[float
         n: the number of pairs.
 
     Returns:
-        t with n - 3 degrees of freedom and the two-sided p-value; NaN below four pairs, or if one score is a linear
-        function of the other.
+        t with n - 3 degrees of freedom, and the two-sided p-value. Both are NaN below four pairs, if a correlation is
+        NaN, or if one score is a linear function of the other.
     """
     from scipy.special import stdtr
 

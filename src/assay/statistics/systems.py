@@ -322,13 +322,19 @@ def accuracy_within_items(labels: Floats, scores: Floats, seed: int) -> WithinIt
 
 
 def _agrees_with_labels(label_signs: Floats, differences: Floats, threshold: float) -> NDArray[np.bool_]:
-    """Return a mask of the score differences, those up to *threshold* as ties, that have the sign of the labels'."""
+    """Return a mask of the comparisons on which scores and labels agree, in the shape of both arrays.
+
+    Args:
+        label_signs: the signs of the label differences.
+        differences: the score differences of the same comparisons.
+        threshold: the largest absolute score difference that is a tie.
+    """
     signs = np.where(np.abs(differences) <= threshold, 0.0, np.sign(differences))
     return np.asarray(signs == label_signs)
 
 
 def _most_accurate_tie_threshold(label_signs: Floats, differences: Floats) -> float:
-    """Return the tie threshold, at least 0, with the most agreements; the smallest among equals.
+    """Return the tie threshold, 0 or an absolute score difference, with the most agreements; the smallest among equals.
 
     Args:
         label_signs: the signs of the label differences of compared systems, of any shape.

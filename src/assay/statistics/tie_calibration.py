@@ -73,9 +73,9 @@ class Thresholds:
 
 
 def _random_unit_ranks(n: int, groups: Indices | None) -> Indices | None:
-    """Return the rank of each pair's unit, the pair or its group, in a random order, shape (n,).
+    """Return the rank of each pair's unit, the pair or its group, in a random order, from 0, shape (n,).
 
-    None with fewer than :data:`FOLDS` units.
+    The order is always the same for the same number of units. The result is None for fewer than :data:`FOLDS` units.
     """
     units = np.arange(n) if groups is None else np.unique(groups, return_inverse=True)[1]
     unit_count = int(units.max()) + 1
@@ -117,8 +117,8 @@ def counts_without_each_block(scores: Floats, labels: Labels, groups: Indices | 
         groups: None, or codes of shape (n,): groups are never divided.
 
     Returns:
-        Counts with arrays of shape (blocks,): :data:`FOLDS` times :data:`BLOCKS` blocks, or the number of pairs or
-        groups if smaller. A single NaN with too few pairs or groups for thresholds.
+        Counts with arrays of shape (blocks,). There are :data:`FOLDS` times :data:`BLOCKS` blocks, or as many as pairs
+        or groups if these are fewer. With too few of them for thresholds, each array is a single NaN.
     """
     unit_ranks = _random_unit_ranks(len(scores), groups)
     if unit_ranks is None:
@@ -154,8 +154,15 @@ def counts_without_each_block(scores: Floats, labels: Labels, groups: Indices | 
 class CalibratedCounts:
     """The counts for rank coefficients with small differences as ties, per resample; all arrays have shape (b,).
 
-    The attributes have the meaning of the same attributes of :class:`~assay.statistics.cells.RankCounts`. The centred
-    mid-rank of a pair is half the sum of the signs of its differences to all others, and the sign of a tie is 0.
+    The centred mid-rank of a pair is half the sum of the signs of its differences from all others; a tie has the sign
+    0.
+
+    Attributes:
+        score: the ties of the score.
+        label: the ties of the label.
+        balance: the number of concordant less discordant comparisons.
+        rank_product: the sum of products of the centred mid-ranks of score and label.
+        tied_in_both: the number of comparisons that are ties in both score and label.
     """
 
     score: Ties
@@ -172,16 +179,16 @@ class CalibratedCounts:
 
     @classmethod
     def concatenated(cls, parts: Sequence[CalibratedCounts]) -> CalibratedCounts:
-        """Return the counts of all parts' resamples, concatenated."""
+        """Return the counts of the resamples of all parts, in the order of *parts*."""
 
         def join(arrays: Iterable[Floats]) -> Floats:
             return np.concatenate(list(arrays))
 
         def join_ties(ties: Sequence[Ties]) -> Ties:
             return Ties(
-                join(of_part.total for of_part in ties),
-                join(of_part.tied for of_part in ties),
-                join(of_part.rank_variation for of_part in ties),
+                join(part_ties.total for part_ties in ties),
+                join(part_ties.tied for part_ties in ties),
+                join(part_ties.rank_variation for part_ties in ties),
             )
 
         return cls(
@@ -236,7 +243,11 @@ class _Neighbours:
         return cls(members[order], starts, ends)
 
     def running_counts(self, counts: Floats) -> Floats:
-        """Return the running counts of the member cells, shape (m + 1, b), from the counts of all cells, (k, b)."""
+        """Return the number of pairs before each position of *order*, shape (m + 1, b).
+
+        Args:
+            counts: the number of pairs in each of all cells, shape (cells, b).
+        """
         sums = np.zeros((len(self.order) + 1, counts.shape[1]))
         np.cumsum(counts.take(self.order, axis=0), axis=0, out=sums[1:])
         return sums
@@ -252,7 +263,7 @@ class _Layout:
         labels: the code of each cell's label, shape (k,).
         folds: the fold of each cell, shape (k,).
         lowest_tied: the code of the lowest score that a cell ties with in each fold, shape (FOLDS, k).
-        first_above: the code of the lowest higher score that is no tie, shape (FOLDS, k).
+        first_above: the code of the lowest higher score that is not a tie, shape (FOLDS, k).
     """
 
     values: Floats
@@ -329,12 +340,12 @@ class CalibratedCells:
         cells = self._cell_sums(labels.weights)
         ranks = self._signed_sums(cells) / 2
         ranked = ranks * cells
-        of_label = np.add.reduceat(ranked, self.label_starts, axis=0)
+        rank_sums = np.add.reduceat(ranked, self.label_starts, axis=0)
         return CalibratedCounts(
             Ties(labels.ties.total, self._tied_comparisons(self.in_all, cells), np.einsum("kb,kb->b", ranked, ranks)),
             labels.ties,
             sum((bit.balance(cells) for bit in self.bits), np.zeros(cells.shape[1])),
-            np.einsum("lb,lb->b", of_label, labels.ranks),
+            np.einsum("lb,lb->b", rank_sums, labels.ranks),
             self._tied_comparisons(self.in_label, cells),
         )
 
@@ -359,12 +370,21 @@ class CalibratedCells:
         return np.searchsorted(folds, np.arange(FOLDS)).astype(np.intp)
 
     def _pairs_before_folds(self, running: Floats) -> Floats:
-        """Return the number of pairs before the start of each fold, summed over the folds, shape (b,)."""
+        """Return the number of pairs before the start of each fold, summed over the folds, shape (b,).
+
+        Args:
+            running: the running counts of the cells in the order of *in_all*, shape (k + 1, b).
+        """
         before: Floats = running[self._fold_starts].sum(axis=0)
         return before
 
     def _tied_comparisons(self, neighbours: _Neighbours, cells: Floats) -> Floats:
-        """Return the number of comparisons that are ties, among the cells of *neighbours*, shape (b,)."""
+        """Return the number of comparisons that are ties, among the cells of *neighbours*, shape (b,).
+
+        Args:
+            neighbours: the ranges of tied cells.
+            cells: the number of pairs in each cell, shape (k, b).
+        """
         tied_with = self._tied_pairs(neighbours, cells)
         tied: Floats = (np.einsum("kb,kb->b", cells, tied_with) - cells.sum(axis=0)) / 2
         return tied
@@ -429,10 +449,10 @@ class _Bit:
             starts_and_ends += running.take(self.neighbours.starts[fold], axis=0)
             starts_and_ends += running.take(self.neighbours.ends[fold], axis=0)
         readers = cells.take(self.readers, axis=0)
-        of_node = np.add.reduceat(readers, self.nodes, axis=0)
+        node_counts = np.add.reduceat(readers, self.nodes, axis=0)
         # lower + not higher - all; subtracts the running counts before each fold, since they start at the first cell
         bounds = running[self.bounds]
         constant = 2 * bounds[:-1].sum(axis=0) + bounds[-1] - bounds[0]
         balance: Floats = np.einsum("kb,kb->b", readers, starts_and_ends)
-        balance -= np.einsum("kb,kb->b", of_node, constant)
+        balance -= np.einsum("kb,kb->b", node_counts, constant)
         return balance

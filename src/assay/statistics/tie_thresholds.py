@@ -153,7 +153,7 @@ class _Cells:
         return np.searchsorted(self.scores, self.scores - distance, side="left").astype(np.intp)
 
     def count(self, threshold: float) -> tuple[Floats, Floats]:
-        """Return numbers of comparisons that are no ties in the score, by fold of the higher and of the lower score.
+        """Return numbers of comparisons that are not ties in the score, by fold of the higher and of the lower score.
 
         Returns:
             The number of comparisons that have the order of the labels, and the number of those that are ties in the
@@ -212,7 +212,11 @@ class _DifferenceRange:
     total: int
 
     def cells(self, numbers: Indices) -> tuple[Indices, Indices]:
-        """Return the higher and the lower cell of differences, which are numbered 0 to total - 1."""
+        """Return the indices of the higher and of the lower cell of differences, each in the shape of *numbers*.
+
+        Args:
+            numbers: the numbers of the differences, from 0 to *total* - 1.
+        """
         ends = np.cumsum(self.sizes)
         higher = np.searchsorted(ends, numbers, side="right").astype(np.intp)
         return higher, self.starts[higher] + numbers - (ends - self.sizes)[higher]
@@ -283,7 +287,7 @@ class _Search:
         self.best_thresholds[subsets[is_better]] = thresholds[is_better]
 
     def _improvable_subsets(self, low: _Point, high: _Point) -> Indices:
-        """Return the subsets whose best threshold may be between two thresholds."""
+        """Return the indices of the subsets whose best threshold may be strictly between two thresholds."""
         bound = low.ordered + high.tied
         as_good_and_smaller = (bound == self.most_agreements) & (low.threshold < self.best_thresholds)
         return np.flatnonzero((bound > self.most_agreements) | as_good_and_smaller)
@@ -308,7 +312,13 @@ class _Search:
         return distinct
 
     def _try_each(self, low: _Point, inner: _DifferenceRange, subsets: Indices) -> None:
-        """Try each difference of an interval, which begins at *low*, as the threshold of *subsets*."""
+        """Try each difference of an interval as the threshold of *subsets*, and keep those that are better so far.
+
+        Args:
+            low: the threshold at which the interval begins, with the agreements under it.
+            inner: the differences inside the interval.
+            subsets: the indices of the subsets.
+        """
         if not inner.total:
             return
         cells = self._cells

@@ -49,7 +49,7 @@ class Trees:
         return values
 
     def contributions(self, inputs: Floats) -> Floats:
-        """Return each input's contribution to the margin, and the mean margin last, shape (n, columns + 1).
+        """Return the contribution of each input that the trees read, and the mean margin last, shape (n, columns + 1).
 
         Source: Lundberg, Erion & Lee, Consistent individualized feature attribution for tree ensembles (2018).
         """
@@ -154,7 +154,13 @@ def _check_head(head: str, blocks: Sequence[str], inputs: int) -> None:
 
 
 def _check_tree(block: str, number: int, inputs: int) -> None:
-    """Raise ValueError, or KeyError for a missing line, unless the text of the tree *number* is valid."""
+    """Raise ValueError, or KeyError for a missing line, unless the text of a tree is valid.
+
+    Args:
+        block: the text of the tree.
+        number: the position of the tree, from 0, which its first line states.
+        inputs: the number of inputs that the tree may read.
+    """
     lines = _fields_of_text(block)
     leaves = int(lines["num_leaves"])
     if not 1 <= leaves <= MOST_LEAVES:
@@ -183,7 +189,7 @@ def _check_tree(block: str, number: int, inputs: int) -> None:
     for side in ("left_child", "right_child"):
         children_follow &= all(child < 0 or child > node for node, child in enumerate(integers[side]))
     if children != expected or not children_follow:
-        raise ValueError("its nodes are no tree")
+        raise ValueError("its nodes are not a tree")
 
 
 def _parse_numbers(text: str, size: int) -> list[float]:

@@ -45,7 +45,7 @@ class NewSample:
     high: float
 
 
-def highest_on_new_sample(
+def winner_on_new_sample(
     values: Mapping[str, float], resampled: Mapping[str, Floats], *, lowest: float, units: int, confidence: float
 ) -> NewSample | None:
     """Return an estimate of the highest metric's value on a new sample, corrected for its choice, with an interval.
@@ -72,7 +72,7 @@ def highest_on_new_sample(
     return _new_sample(z_values, covariances, lowest, confidence)
 
 
-def highest_on_new_sample_by_influence(
+def winner_on_new_sample_by_influence(
     values: Mapping[str, float],
     covariances: Mapping[tuple[str, str], float],
     *,
@@ -80,7 +80,7 @@ def highest_on_new_sample_by_influence(
     units: int,
     confidence: float,
 ) -> NewSample | None:
-    """Return the estimate of :func:`highest_on_new_sample`, from covariances instead of resamples.
+    """Return the estimate of :func:`winner_on_new_sample`, from covariances instead of resamples.
 
     Args:
         values: the observed values of the metrics to choose from, by name, each between *lowest* and 1.
@@ -125,7 +125,10 @@ def _new_sample(z_values: Floats, covariances: Floats, lowest: float, confidence
 
 
 def _fisher_z(values: Floats, lowest: float) -> Floats:
-    """Return values between *lowest* and 1 on the scale where the spread of a correlation does not depend on it."""
+    """Return values between *lowest* and 1 on Fisher's scale, on which their spread hardly depends on the value.
+
+    Values near the ends, where the scale is infinite, are first moved inwards; see :data:`MIN_DISTANCE_FROM_END`.
+    """
     middle, half = (1 + lowest) / 2, (1 - lowest) / 2
     result: Floats = np.arctanh(np.clip((values - middle) / half, MIN_DISTANCE_FROM_END - 1, 1 - MIN_DISTANCE_FROM_END))
     return result
@@ -164,10 +167,10 @@ def _truncation_bounds(values: Floats, covariances: Floats, highest: int) -> tup
 def _hybrid_interval(
     value: float, deviation: float, bounds: tuple[float, float], metrics: int, confidence: float
 ) -> tuple[float, float, float]:
-    """Return the median unbiased estimate and the equal-tailed bounds of the mean of a truncated normal variable.
+    """Return the median unbiased estimate of the mean of a truncated normal variable, and its lower and upper bound.
 
-    The mean lies within bounds that hold for all metrics at once with nearly certainty, so that a value just above its
-    truncation does not make the interval endless.
+    The interval has equal tails. The mean is taken to lie within bounds that hold for all metrics at once almost
+    certainly, so that a value just above its truncation does not make the interval endless.
 
     Args:
         value: the observed value of the variable.
@@ -269,6 +272,10 @@ def confidence_set_of_best(
 class _Tests:
     """The pairwise tests of metrics, and draws of the tests under the hypothesis of no true differences.
 
+    Args:
+        names: the metrics to choose from; those without a test are left out.
+        differences: the pairwise differences, the first metric less the second, each pair in one of both orders.
+
     Attributes:
         names: the k metrics that have tests.
         p: the two-sided p-value of each pair of names, the metric with the higher value first.
@@ -276,14 +283,14 @@ class _Tests:
 
     def __init__(self, names: Sequence[str], differences: Mapping[MetricPair, Difference]) -> None:
         # an undefined test is one metric's, which has no value without some pair: such a metric has no test at all
-        known = {}
+        tested = {}
         for pair, difference in differences.items():
             if difference.p_jackknife is not None and pair[0] in names and pair[1] in names:
-                known[pair] = difference
-        self.names = [name for name in names if any(name in pair for pair in known)]
+                tested[pair] = difference
+        self.names = [name for name in names if any(name in pair for pair in tested)]
         self.p: dict[MetricPair, float] = {}
         squared = np.zeros((len(self.names), len(self.names)))
-        for pair, difference in known.items():
+        for pair, difference in tested.items():
             winner, loser = pair if (difference.value or 0.0) >= 0 else pair[::-1]
             self.p[winner, loser] = 1.0 if difference.p_jackknife is None else difference.p_jackknife
             i, j = self.names.index(winner), self.names.index(loser)

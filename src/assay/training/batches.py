@@ -1,5 +1,6 @@
-"""Batches and small training subsets chosen by the annotation graph of the training pairs (Waldis, Beck and
-Gurevych 2022).
+"""Batches and small training subsets that are chosen by the annotation graph of the training pairs.
+
+Source: Waldis, Beck and Gurevych 2022.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class Batch:
 
 
 def compose_batches(strategy: str, graph: AnnotationGraph, batch_size: int, rng: np.random.Generator) -> list[Batch]:
-    """Return the batches of one epoch; the draws of *rng* make every epoch different.
+    """Return the batches of one epoch, none for a graph without rows; the draws of *rng* make every epoch different.
 
     ``base``: rows in random order, each row twice per epoch and never twice in a batch. The loss of a batch is the mean
     over its rows.
@@ -122,13 +123,20 @@ def _edge_2_batches(graph: AnnotationGraph, batch_size: int, rng: np.random.Gene
 
 
 def _random_batch_numbers(count: int, batch_size: int, rng: np.random.Generator) -> Rows:
-    """Return a random batch number for each of *count* nodes or rows; every batch but the last gets *batch_size*."""
+    """Return a random batch number, from 0, for each of *count* nodes or rows, shape (count,).
+
+    Every batch gets *batch_size* of them, except the last one, which gets the rest.
+    """
     order: Rows = rng.permutation(count)
     return order // batch_size
 
 
 def _mean_weights(groups: Rows) -> Weights:
-    """Return weights that turn a sum over a group into its mean: 1 over the size of each row's group, shape (k,)."""
+    """Return weights that turn a sum over a group into its mean: 1 over the size of each row's group, shape (k,).
+
+    Args:
+        groups: the group number of each row, shape (k,).
+    """
     weights: Weights = 1 / np.bincount(groups)[groups]
     return weights
 
@@ -272,7 +280,10 @@ def _check_size(size: int, available: int, unit: str) -> None:
 
 
 def _grow_subset(subset: _GrowingSubset, size: int, rng: np.random.Generator) -> None:
-    """Add *size* edges, then exchange single edges until the degrees are near the targets or a round gains nothing."""
+    """Add *size* edges to an empty subset, in place, then exchange single edges.
+
+    The exchanges end once the degrees are near the targets, or after a round that gains nothing.
+    """
     subset.add(int(rng.integers(len(subset.chosen))))
     for _ in range(size - 1):
         subset.add(subset.nearest_edge(rng)[0])

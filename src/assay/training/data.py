@@ -220,7 +220,10 @@ def load_examples(
 
 
 def _batch_of_pairs(pairs: Pairs) -> Batch:
-    """Return the texts and questions of pairs, with one reference each; the questions are None if there are none."""
+    """Return the texts and questions of pairs; the questions are None without a column of questions.
+
+    Of several gold answers of a pair, the one with the highest token F1 to the candidate is its reference.
+    """
     columns = pairs.table.column_names
     candidates = pairs.column("candidate").to_pylist()
     questions = [text or "" for text in pairs.column("question").to_pylist()] if "question" in columns else None
@@ -318,7 +321,7 @@ def split_off_held_out(examples: Examples, seed: int) -> tuple[Examples, Example
 
 
 def groups_note(groups: NDArray[np.integer]) -> str:
-    """Return a note on the groups of n rows for a message; empty if every row is its own group.
+    """Return a note for a message on the groups of n rows, with a space before it; empty if every row is its own group.
 
     Args:
         groups: the group number of each row, shape (n,).
@@ -328,7 +331,7 @@ def groups_note(groups: NDArray[np.integer]) -> str:
 
 
 def hold_out_rows(groups: NDArray[np.integer], seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Split n rows into kept and held-out ones, and return the numbers of both, each in ascending order.
+    """Split n rows into kept and held-out ones.
 
     Groups are never split. They are visited in random order, and each is held out if the held-out rows stay within a
     tenth of all rows and within 2,500. If every group is too large, the smallest one is held out; a single group is
@@ -337,21 +340,25 @@ def hold_out_rows(groups: NDArray[np.integer], seed: int) -> tuple[NDArray[np.in
     Args:
         groups: the group number of each row, shape (n,).
         seed: the seed of the random order.
+
+    Returns:
+        The row numbers of the kept rows and those of the held-out rows, each in ascending order.
     """
     group_of_row, sizes = np.unique(groups, return_inverse=True, return_counts=True)[1:]
     order = np.random.default_rng(seed).permutation(len(sizes))
-    remaining = min(MOST_HELD_OUT, int(HELD_OUT_SHARE * len(group_of_row)))
-    held_out = np.zeros(len(sizes), dtype=bool)  # of each group
+    rows_left = min(MOST_HELD_OUT, int(HELD_OUT_SHARE * len(group_of_row)))
+    group_is_held_out = np.zeros(len(sizes), dtype=bool)
     for group in order:
-        if remaining == 0:
+        if rows_left == 0:
             break
-        if sizes[group] <= remaining:
-            held_out[group] = True
-            remaining -= sizes[group]
-    if not held_out.any() and len(sizes) > 1:
-        held_out[order[np.argmin(sizes[order])]] = True
-    is_held_out = held_out[group_of_row]
-    return np.flatnonzero(~is_held_out), np.flatnonzero(is_held_out)
+        if sizes[group] <= rows_left:
+            group_is_held_out[group] = True
+            rows_left -= sizes[group]
+    if not group_is_held_out.any() and len(sizes) > 1:
+        # of several smallest groups, the first in the random order
+        group_is_held_out[order[np.argmin(sizes[order])]] = True
+    row_is_held_out = group_is_held_out[group_of_row]
+    return np.flatnonzero(~row_is_held_out), np.flatnonzero(row_is_held_out)
 
 
 # Training, development and test sets that share no pairs.
@@ -378,7 +385,7 @@ def load_sets(
             *test*, a share of the remaining ones; see :func:`~assay.training.data.hold_out_rows`.
         seed: the seed of the choice of held-out pairs.
         limit, graphs, classes, columns, question: see :func:`~assay.training.data.load_examples`.
-        say: receives a line on each removal, and on texts that sets share.
+        say: receives a line on each set that is held out, on each removal, and on pairs and texts that occur again.
         drop_shared: whether to remove training pairs that share a text with a held-out set.
 
     Returns:
@@ -430,14 +437,14 @@ def _drop_pairs_with_texts(examples: Examples, keys: set[str]) -> Examples:
 def separate_sets(
     train: Examples, dev: Examples, test: Examples, say: Callable[[str], None], *, drop_shared: bool = False
 ) -> tuple[Examples, Examples, dict[str, int]]:
-    """Remove test pairs from the training and development pairs, and development pairs from the training pairs.
+    """Return the training pairs that are in no held-out set, and the development pairs that are not in the test set.
 
     Two texts are the same if they differ only in case or punctuation, see :mod:`assay.lexicon.texts`. Two pairs are the
     same if their texts are, in either order, or if they have the same two graphs.
 
     Args:
-        train, dev, test: the loaded sets.
-        say: receives a line on each removal, and on texts that sets share.
+        train, dev, test: the loaded sets, which stay as they are.
+        say: receives a line on each removal, and on pairs and texts that occur again.
         drop_shared: whether to remove training pairs that share a text with a held-out set.
 
     Returns:
@@ -473,7 +480,7 @@ def separate_sets(
 
 
 def count_repetitions(sets: Mapping[str, Examples], say: Callable[[str], None]) -> dict[str, int]:
-    """Count repeated pairs within each set, and texts of held-out sets that also occur in training pairs.
+    """Return counts of repeated pairs within each set, and of texts of held-out sets that occur in training pairs.
 
     Args:
         sets: the set ``train`` and the held-out sets, by name.

@@ -23,14 +23,15 @@ def agreement_before_and_after(
 ) -> list[dict[str, Any]]:
     """Return the agreement with the labels before and after training, and its gain, per test dataset and statistic.
 
-    The interval of the gain is from a paired bootstrap over pairs, or over whole groups if the data has groups; p is
-    from a two-sided jackknife t-test over the same units.
+    If the labels are numbers, the statistics are Pearson, Spearman and Kendall. The interval of the gain is from a
+    paired bootstrap over pairs, or over whole groups if a group has several pairs; p is from a two-sided jackknife
+    t-test over the same units. If the labels are classes, the only statistic is the accuracy after training.
 
     Args:
         test: the n test pairs.
-        labels: numbers (for Pearson, Spearman and Kendall) or int64 class numbers (for the accuracy), shape (n,).
-        before: the base model's scores, shape (n,), or None if it returns none.
-        after: the trained model's scores, shape (n,).
+        labels: the label of each pair, shape (n,): numbers of type float64, or class numbers of type int64.
+        before: the base model's scores, shape (n,), or None if it gives none; not used if the labels are classes.
+        after: the trained model's scores, shape (n,), or the class numbers it predicts if the labels are classes.
         seed: the seed of the resamples.
 
     Returns:
@@ -40,11 +41,13 @@ def agreement_before_and_after(
     records = []
     for origin, source in enumerate(test.sources):
         rows = np.flatnonzero(test.origins == origin)
+        # int64 marks class numbers; labels that are numbers are float64
         if labels.dtype == np.int64:
             dataset_records = _accuracy_records(labels[rows], after[rows])
         else:
             base_scores = None if before is None else before[rows]
             group_codes = np.unique(test.groups[rows], return_inverse=True)[1].astype(np.intp)
+            # if every pair is a group of its own, single pairs are resampled
             has_groups = group_codes.max() + 1 < len(rows)
             groups = group_codes if has_groups else None
             dataset_records = _coefficient_records(labels[rows], base_scores, after[rows], groups, seed)
@@ -98,7 +101,9 @@ def _coefficient_records(
 
 
 def _accuracy_records(labels: NDArray[np.int64], after: Floats) -> list[dict[str, Any]]:
-    """Return the record of a dataset with classes; it has no gain, since a base model does not know the classes.
+    """Return the only record of a dataset with classes, its accuracy, in a list, without ``dataset`` and ``n``.
+
+    It has no gain, since a base model does not know the classes.
 
     Args:
         labels: the class numbers of n pairs, shape (n,).
@@ -122,14 +127,17 @@ def comparable_scores(records: Sequence[Mapping[str, Any]]) -> list[dict[str, An
 
 
 def agreement_over_seeds(runs: Sequence[Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
-    """Combine the records of two or more seeds: means, the standard deviation ``sd`` over the seeds, and two tests.
+    """Return the records of two or more seeds merged into one record per dataset and statistic.
+
+    ``before``, ``after`` and ``gain`` are means over the seeds; ``sd`` is the standard deviation of ``after``. A value
+    is None if it is None for one of the seeds.
 
     All seeds have the same test pairs. ``p_seeds``, from :func:`p_value_of_gains`, therefore reflects only the
     randomness of batches and of a new head, not the sampling of pairs. The sampling of pairs is covered by ``low`` and
     ``high``, the outermost bounds of the seeds' intervals, and by ``p``, the largest p of the seeds.
 
     Args:
-        runs: for each seed, its records from :func:`agreement_before_and_after`.
+        runs: for each seed, its records from :func:`agreement_before_and_after`, in the same order for all seeds.
     """
     records = []
     for seed_records in zip(*runs, strict=True):
@@ -154,7 +162,7 @@ _MERGES: dict[str, Callable[[Sequence[float]], Any]] = {
 
 
 def merged_values(values: Sequence[float | None], merge: Callable[[Sequence[float]], Any]) -> float | None:
-    """Return the values of several seeds merged into one, such as their mean; None if any value is None."""
+    """Return the values of several seeds merged into one by *merge*, such as their mean; None if any value is None."""
     defined = [value for value in values if value is not None]
     return float(merge(defined)) if len(defined) == len(values) else None
 
@@ -167,7 +175,7 @@ def standard_deviation(values: Sequence[float | None]) -> float | None:
 def p_value_of_gains(gains: Sequence[float | None]) -> float | None:
     """Return p of Student's one-sample, two-sided t-test of the hypothesis that the mean gain over seeds is 0.
 
-    None if a gain is None or all gains are equal, so that the test is undefined.
+    The result is None if a gain is None, or if all gains are equal, for which the test is undefined.
     """
     spread = merged_values(gains, np.ptp)
     if not spread:

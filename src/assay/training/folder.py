@@ -1,5 +1,6 @@
-"""The output folder of a training: hidden until it is complete, with one subfolder per seed, and the cached scores with
-which an interrupted training resumes.
+"""The output folder of a training, which is hidden until it is complete, and the scores that a training caches.
+
+Several seeds have one subfolder each. An interrupted training resumes from the hidden folder and the cached scores.
 """
 
 from __future__ import annotations
@@ -22,18 +23,21 @@ from numpy.typing import NDArray
 from assay.errors import InputError
 from assay.metrics.models.files import read_json
 from assay.output import remove_leftovers
-from assay.paths import cache_dir, private_folder, user_path
+from assay.paths import cache_dir, make_private_folder, user_path
 from assay.training.ranks import is_follower, wait_for
 from assay.training.settings import TrainingSettings
 
 
 @contextmanager
 def lock_file(path: Path, on_busy: Callable[[], None]) -> Iterator[None]:
-    """Lock a file inside the block; the lock also ends with the process. Systems without file locks run without one.
+    """Hold an exclusive lock on a file while the block runs; it is also released if the process dies.
+
+    Where the system or the file system cannot lock files, nothing is locked and the block runs all the same.
 
     Args:
-        path: the file, created if missing, in an existing folder.
-        on_busy: called if another process holds the lock; if it returns, the block waits until that lock is released.
+        path: the file to lock, in an existing folder; it is created if missing.
+        on_busy: called once if another process holds the lock. It may raise to give up; otherwise the block waits until
+            that lock is released.
 
     Raises:
         OSError: the file cannot be opened.
@@ -44,7 +48,10 @@ def lock_file(path: Path, on_busy: Callable[[], None]) -> Iterator[None]:
 
 
 def _lock_stream(stream: IO[bytes], on_busy: Callable[[], None]) -> None:
-    """Lock an open file, see :func:`lock_file`; does nothing if the system or the file system has no locks."""
+    """Lock an open file until it is closed; do nothing if the system or the file system has no locks.
+
+    If another process holds the lock, *on_busy* is called, and may raise; then the lock is waited for.
+    """
     try:
         import fcntl
     except ImportError:  # Windows
@@ -97,7 +104,9 @@ class WorkFolder:
 def open_work_folder(out: str | Path, request: Mapping[str, Any]) -> Iterator[WorkFolder]:
     """Yield the folders of a training, created if missing and locked against all processes but its followers.
 
-    If the block ends without an error, the result is renamed to *out* and the working folder is removed.
+    If the block ends without an error, the result is renamed to *out* and the working folder is removed. After an error
+    the working folder stays, so that the training can resume. A follower waits until the leader has stored an equal
+    request, and leaves creation, locking and renaming to it.
 
     Args:
         out: the folder of the result; it must be missing or empty.
@@ -107,6 +116,7 @@ def open_work_folder(out: str | Path, request: Mapping[str, Any]) -> Iterator[Wo
     Raises:
         InputError: *out* is not empty, cannot be written, or was created meanwhile; another training writes to it; an
             unfinished training of another request is there; or the disk is full.
+        UnavailableError: the leader of this follower does not store the request in time.
     """
     out = user_path(out).absolute()
     work = WorkFolder(out, out.with_name(f".{out.name}.training"))
@@ -136,7 +146,10 @@ def open_work_folder(out: str | Path, request: Mapping[str, Any]) -> Iterator[Wo
 
 
 def _remove_folder(folder: Path) -> None:
-    """Remove a working folder; it is renamed first, so that the next command sweeps up what a kill leaves of it."""
+    """Remove a working folder, as far as possible; errors are ignored.
+
+    It is renamed first, so that a later command removes what is left of it if this process is killed meanwhile.
+    """
     with suppress(OSError):  # another process removed it, or its parent is read-only
         shutil.rmtree(folder.replace(folder.with_name(f".{uuid.uuid4().hex}.part")), ignore_errors=True)
 
@@ -219,7 +232,7 @@ def _finish_folder(work: WorkFolder) -> None:
 
 
 def _read_request(path: Path) -> Any:
-    """Return the request in a file; an empty dict if the file is missing or broken."""
+    """Return the request in a file: any JSON value; an empty dict if the file is missing or not JSON."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError, RecursionError):
@@ -254,12 +267,12 @@ PAIRS_PER_CHUNK = 1024
 def cached_scores(
     signature: str, texts: Iterable[str], compute: Callable[[], NDArray[np.float64]]
 ) -> NDArray[np.float64]:
-    """Return the scores of a chunk from the cache; if they are missing, compute and cache them.
+    """Return the scores of a chunk of pairs, shape (n,), from the cache; if they are missing, compute and cache them.
 
     Args:
         signature: the identity of the metrics that compute the scores; it changes whenever the scores may change.
         texts: all texts that the scores depend on, in order.
-        compute: returns the scores.
+        compute: returns the scores; called only if the cache lacks them.
 
     Raises:
         InputError: the disk is full.
@@ -276,20 +289,20 @@ def cached_scores(
 
 
 def load_scores(path: Path) -> NDArray[np.float64]:
-    """Return the scores in a ``.npy`` file of :func:`save_scores`."""
+    """Return the scores in a ``.npy`` file that :func:`save_scores` wrote."""
     scores: NDArray[np.float64] = np.load(path, allow_pickle=False)
     return scores
 
 
 def save_scores(path: Path, scores: NDArray[np.float64]) -> None:
-    """Write scores to a ``.npy`` file atomically; if that fails, no file is left.
+    """Write scores to a ``.npy`` file atomically, and create its folder if missing; if that fails, no file is left.
 
     Raises:
         InputError: the disk is full.
     """
     scratch = path.with_suffix(f".{uuid.uuid4().hex[:8]}.npy")  # np.save would append a missing .npy
     with report_full_disk(path.parent):
-        private_folder(path.parent)
+        make_private_folder(path.parent)
         try:
             np.save(scratch, scores)
             scratch.replace(path)
@@ -316,16 +329,20 @@ def make_models(
     summarise: Callable[[list[Results]], Results],
     render: Render,
 ) -> Results:
-    """Make the models that do not exist yet, and return the results; for several seeds, a summary with ``seeds``.
+    """Make the models that do not exist yet, and return the results of the training.
 
-    A process that follows another one exits after the last model, by SystemExit.
+    Without the setting ``seeds`` these are the results of the only model. With it, each model has a folder ``seed-N``;
+    the summary of their results, or the results of a single seed, are written beside these folders and returned.
 
     Args:
-        work: the folders of the training; for several seeds, they get a folder ``seed-N`` for each model and a summary.
+        work: the folders of the training.
         settings: the settings, with the seeds.
         make: trains, evaluates and writes one model.
-        summarise: combines the results of several models into one summary.
+        summarise: combines the results of several models into one summary, to which the list ``seeds`` is added.
         render: returns results as Markdown.
+
+    Raises:
+        SystemExit: the last model is made, and this process follows another one, which has the results.
     """
     has_seed_folders = settings.seeds is not None
     seeds = list(range(settings.seed, settings.seed + (settings.seeds or 1)))
@@ -344,7 +361,10 @@ def make_models(
 
 
 def _make_model(work: WorkFolder, seed: int, make: MakeModel, model_folder: Path) -> None:
-    """Make a model in a temporary folder, which is renamed to *model_folder* once it is complete."""
+    """Make a model in a temporary folder, rename that to *model_folder*, and remove the checkpoints of the seed.
+
+    A process that follows another one only takes part in making the model.
+    """
     unfinished = work.folder / f"new-{seed}"
     checkpoints = work.checkpoints_folder(seed)
     if is_follower():
@@ -364,7 +384,7 @@ def _read_results(model_folder: Path) -> Results:
 
 
 def write_results(results: Mapping[str, Any], folder: Path, render: Render) -> None:
-    """Write results as JSON and, by *render*, as Markdown."""
-    # The Markdown comes first, because the JSON file marks a model as complete.
+    """Write results into a folder as JSON and, by *render*, as Markdown; the JSON file marks a model as complete."""
+    # The Markdown comes first, so that a model that counts as complete has both.
     (folder / RESULTS).with_suffix(".md").write_text(render(dict(results)), encoding="utf-8")
     write_json(folder / RESULTS, results)

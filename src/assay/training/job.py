@@ -45,12 +45,12 @@ class Card:
 
 
 def best_line(facts: Mapping[str, Any]) -> str:
-    """Return the results on the development set at the best step as words for a card."""
+    """Return the results on the development set at the best step, as in ``dev loss 0.0123``, for a card."""
     return ", ".join(f"{name.replace('_', ' ')} {value:.4f}" for name, value in facts["best"].items())
 
 
 def layers_line(settings: Mapping[str, Any]) -> str:
-    """Return the part of a model that was trained as words for a card."""
+    """Return the part of a model that was trained, as in ``its last 2 layers`` or ``all of it``, for a card."""
     return f"its last {settings['layers']} layers" if settings["layers"] else "all of it"
 
 
@@ -70,7 +70,7 @@ def write_card(
 
 
 def _card_text(card: Card, facts: Mapping[str, Any], data: Mapping[str, Sequence[Source]], results: str) -> str:
-    """Return a model's card in Markdown; see :func:`write_card`."""
+    """Return a model's card in Markdown with its front matter; the arguments are those of :func:`write_card`."""
     base = facts["base"]["name"]
     languages = sorted({source.language for sources in data.values() for source in sources if source.language})
     made_with = {
@@ -122,12 +122,14 @@ def _table_cell(text: str) -> str:
 
 #: The file with the curves, in a model's folder.
 CURVES = "curves.csv"
-#: Parts of the names of logged values that are no curves.
+#: Parts of the names of logged values that are not curves.
 _UNPLOTTED_PARTS = ("runtime", "per_second", "total_flos", "epoch", "grad_norm")
 
 
 def write_curves(history: Sequence[Mapping[str, float]], folder: Path) -> None:
-    """Write a trainer's log as CSV, one row per step; columns of the development set begin with ``dev_``.
+    """Write a trainer's log as :data:`CURVES`, one row per step; columns of the development set begin with ``dev_``.
+
+    Totals of the whole training and logged values that are not curves, such as run times, are left out.
 
     Args:
         history: records with ``step``, as the transformers trainer logs them.
@@ -175,7 +177,7 @@ class Job(ABC):
     @property
     @abstractmethod
     def sources(self) -> Mapping[str, Sequence[Source]]:
-        """The datasets, by use."""
+        """The datasets by use, such as ``train``; the uses appear in the card and in ``training.json``."""
 
     @property
     def digests(self) -> dict[str, list[str]]:
@@ -238,7 +240,7 @@ class PairsJob(Job):
 
 
 def prepare_device(runtime: Runtime) -> tuple[str, int]:
-    """Set torch's number of CPU threads; return the name of the device that this process trains on, and the number."""
+    """Set torch's number of CPU threads; return torch's name of the device of this process, and that number."""
     return own_device(devices_of(runtime)[0]), set_threads(runtime.threads)
 
 

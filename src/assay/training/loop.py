@@ -130,10 +130,13 @@ class ResumableTrainer:
     _weight: int = 1
 
     def add_model_card_callback(self, default_args_dict: dict[str, Any]) -> None:
-        """Write no card: assay writes its own."""
+        """Do nothing, so that the trainer writes no card: assay writes one of its own."""
 
     def get_batch_sampler(self, dataset: Any, batch_size: int, drop_last: bool, **settings: Any) -> Any:
-        """Return a sampler whose order depends on seed and epoch alone, also when the training resumes."""
+        """Return a sampler of batches whose order depends on seed and epoch alone, also when the training resumes.
+
+        Rows with the same ``unit`` in the dataset stay together. The other *settings* of the trainer have no effect.
+        """
         return _ShuffledBatches(dataset, batch_size=batch_size, drop_last=drop_last, seed=self.args.seed)
 
     def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:
@@ -146,7 +149,7 @@ class ResumableTrainer:
 
     def _load_from_checkpoint(self, checkpoint_path: str) -> None:
         """Load the model of a checkpoint and the loss's own parameters, in place."""
-        super()._load_from_checkpoint(checkpoint_path)  # type: ignore[misc]  # of the trainer
+        super()._load_from_checkpoint(checkpoint_path)  # type: ignore[misc]  # a method of the trainer
         parameters = load_file(Path(checkpoint_path) / LOSS_FILE)
         with torch.no_grad():
             for name, value in self._loss_parameters():
@@ -173,26 +176,32 @@ class ResumableTrainer:
         In an evaluation this is its number of pairs, because the last batch may be smaller; in a training it is 1.
         """
         self._weight = 1 if self.model.training else len(inputs["label"])
-        return super().compute_loss(model, inputs, *args, **settings)  # type: ignore[misc]  # of the trainer
+        return super().compute_loss(model, inputs, *args, **settings)  # type: ignore[misc]  # a method of the trainer
 
     def track_loss_components(self, loss: dict[str, Any]) -> None:
-        """Add the components of a batch's loss to the running sums, times the weight of the batch."""
+        """Add the components of a batch's loss to the running sums, times the weight of the batch.
+
+        The sum named ``steps`` adds up the weights.
+        """
         sums = self.accum_loss_components["train" if self.model.training else "eval"]
         for name, value in (loss | {"steps": torch.ones(())}).items():
             sums[name] = sums.get(name, 0.0) + self._weight * value.detach()
 
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
-        """Log the mean components of the loss with all their digits; sentence-transformers would round them to four."""
+        """Log the mean components of the loss with all their digits, and extra curves at an evaluation.
+
+        sentence-transformers would round the components to four digits.
+        """
         if "loss" in logs:
             logs = logs | self._pop_mean_components("train")
         elif "eval_loss" in logs:
             logs = logs | self._pop_mean_components("eval")
-        super().log(logs, start_time)  # type: ignore[misc]  # of the trainer
+        super().log(logs, start_time)  # type: ignore[misc]  # a method of the trainer
 
     def _pop_mean_components(self, kind: str) -> dict[str, float]:
         """Return the mean components of the loss since the last log, and reset their sums.
 
-        An evaluation also has the extra curves. A loss without components has neither.
+        For an evaluation the extra curves are added. For a loss without components the result is empty.
 
         Args:
             kind: ``train`` or ``eval``.
@@ -210,7 +219,10 @@ class ResumableTrainer:
         return means
 
     def extra_curves(self) -> dict[str, float]:
-        """Return further values for the curves at an evaluation, by name; none by default."""
+        """Return further values for the curves at an evaluation, by name; none unless a subclass has some.
+
+        It is called only for a loss with components.
+        """
         return {}
 
 
@@ -224,6 +236,7 @@ class _ShuffledBatches(DefaultBatchSampler):  # type: ignore[misc]  # sentence-t
         self.units = torch.unique(torch.tensor(units), return_inverse=True)[1]
 
     def __iter__(self) -> Iterator[list[int]]:
+        """Yield the row numbers of each batch of the current epoch; a smaller last one only without ``drop_last``."""
         # The factor exceeds any number of epochs, so that different seeds never share the order of an epoch.
         rng = torch.Generator().manual_seed(1_000_003 * self.seed + self.epoch)
         unit_ranks = torch.randperm(int(self.units.max()) + 1, generator=rng)
@@ -241,7 +254,12 @@ class _LastStepEvaluator(TrainerCallback):  # type: ignore[misc]  # transformers
 
 
 class _ProgressReporter(TrainerCallback):  # type: ignore[misc]  # transformers has no types here
-    """Reports the steps of a training and its results on the development set."""
+    """Reports the steps of a training and its results on the development set.
+
+    Args:
+        progress: receives each step, and a line at each evaluation.
+        title: the name of the training in these lines.
+    """
 
     def __init__(self, progress: Progress, title: str) -> None:
         self._progress, self._title = progress, title
@@ -275,7 +293,7 @@ def trainer_arguments(
 ) -> Any:
     """Return the arguments of a trainer that keeps its last checkpoint and the best one.
 
-    Makes an indexed GPU, such as ``cuda:1``, torch's current device.
+    As a side effect, an indexed GPU such as ``cuda:1`` becomes torch's current device.
 
     Args:
         folder: the folder for checkpoints.
@@ -322,9 +340,9 @@ def trainer_arguments(
 def run_trainer(
     trainer: Any, folder: Path, progress: Progress, title: str, *, measure: str = "loss", callbacks: Sequence[Any] = ()
 ) -> TrainingCourse:
-    """Run a trainer from its last undamaged checkpoint, or from the start; afterwards its model is the best one.
+    """Run a trainer from its last undamaged checkpoint, or from the start, and return the course of the training.
 
-    Damaged checkpoints after that one are reported and removed.
+    Damaged checkpoints after that one are reported and removed. Afterwards the trainer's model is the best one.
 
     Args:
         trainer: a trainer whose arguments come from :func:`trainer_arguments`.
@@ -333,6 +351,9 @@ def run_trainer(
         title: the name of the training in messages to the user.
         measure: what is compared on the development set, as given to :func:`trainer_arguments`.
         callbacks: further transformers callbacks.
+
+    Raises:
+        InputError: the checkpoint of the best model is damaged at the end of the training.
     """
     trainer.remove_callback(PrinterCallback)  # it prints to stdout, which is for data
     for callback in (_LastStepEvaluator(), _ProgressReporter(progress, title), *callbacks):

@@ -1,5 +1,6 @@
-"""Loads the models that are trained (in single precision, without code from the model's folder) and tokenizes each
-distinct text once.
+"""Loads the models that are trained, and tokenizes each distinct text once.
+
+Models are loaded in single precision and without code from their folders.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ def length_groups(lengths: torch.Tensor, budget: int, spare: int) -> Iterator[to
 
 
 def table_of_texts(model: Any, texts: Sequence[str]) -> TokenTable:
-    """Return the tokens of n texts as a bi-encoder reads them: after its default prompt, truncated to its length.
+    """Return the tokens of n texts as a bi-encoder reads them: after its default prompt, cut to its maximum length.
 
     Args:
         model: a sentence-transformers model.
@@ -95,12 +96,19 @@ def table_of_texts(model: Any, texts: Sequence[str]) -> TokenTable:
 
 
 def table_of_pairs(model: Any, firsts: Sequence[str], seconds: Sequence[str]) -> TokenTable:
-    """Return the tokens of n pairs of texts as a cross-encoder reads them: one input per pair, cut to its length."""
+    """Return the tokens of n pairs of texts as a cross-encoder reads them: as one input per pair.
+
+    Inputs are cut to the model's maximum length.
+
+    Args:
+        model: a sentence-transformers model.
+        firsts, seconds: the texts of the pairs.
+    """
     return _token_table(model, firsts, seconds)
 
 
 def _token_table(model: Any, firsts: Sequence[str], seconds: Sequence[str] | None) -> TokenTable:
-    """Return the tokens of n texts, or, with *seconds*, of n pairs of texts, truncated to the model's length."""
+    """Return the tokens of n texts, or, with *seconds*, of n pairs of texts, cut to the model's maximum length."""
     tokenizer = model.tokenizer
     reads_types = "token_type_ids" in tokenizer.model_input_names
     max_tokens = int(model.max_seq_length or tokenizer.model_max_length)
@@ -199,7 +207,7 @@ def has_trained_head(folder: Path, outputs: int) -> bool:
 def load_cross_encoder(folder: Path, device: str, *, outputs: int, activation: Any, seed: int) -> Any:
     """Return the cross-encoder in a checked folder; if it has no head with this many outputs, a new one is initialised.
 
-    Seeds torch's global random generator.
+    As a side effect, torch's global random generator is seeded.
 
     Args:
         folder: the folder of a cross-encoder, or of an encoder of single texts that becomes one.

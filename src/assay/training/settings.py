@@ -105,6 +105,7 @@ class OwnColumns(Limited):
     )
 
     def __post_init__(self) -> None:
+        # always as text, so that columns given as a mapping equal the same columns given as text; the class is frozen
         object.__setattr__(self, "columns", columns_text(self.columns))
         super().__post_init__()
 
@@ -114,7 +115,9 @@ class OwnColumns(Limited):
         return columns_text(self.columns)
 
     def check_columns(self, *specs: str) -> None:
-        """Check that the named columns can be parsed and have a file to apply to; without named columns all is well.
+        """Check that the named columns can be parsed and that one of the datasets is a file that they apply to.
+
+        Without named columns there is nothing to check.
 
         Args:
             *specs: the datasets.
@@ -196,7 +199,7 @@ def check_packages() -> None:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions that can change the result of a training, by name: of packages, Python and assay."""
+    """Return the versions of packages, Python and assay that can change the result of a training, by name."""
     return {
         "assay": own_version(),
         "python": platform.python_version(),

@@ -36,7 +36,7 @@ def corpus(tmp_path: Path) -> str:
 
 
 def test_the_lines_of_a_corpus(tmp_path: Path) -> None:
-    # a byte order mark and Windows' line ends go; a form feed and U+2028 are no ends of a line
+    # a byte order mark and Windows' line ends go; a form feed and U+2028 are not ends of a line
     path = write(tmp_path / "c.txt", "\ufeff a b \r\n\r\n \t \nc\x0cd\u2028e\n".encode())
     assert read_corpus(path) == ["a b", "c\x0cd\u2028e"]
 

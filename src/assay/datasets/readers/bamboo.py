@@ -20,7 +20,9 @@ _SICK_ENTAILMENT_COLUMN = 4
 
 @takes(corpus=TEXT, reference=FILE, candidate=FILE, label=FILE, texts=FILE)
 def read_bamboo(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
-    """Read the sentences, labels in [0, 1] and AMR graphs of one corpus of BAMBOO.
+    """Return the pairs of sentences of one corpus of BAMBOO, with labels in [0, 1] and AMR graphs.
+
+    In STS the genre is the subset; in SICK the entailment label is the column ``entailment``.
 
     Options: ``corpus`` (``sts``, ``sick`` or ``para``), and the names of the files: ``reference`` and ``candidate``
     (graphs), ``label`` and ``texts``. The files of graphs and labels end with a row that belongs to no pair. In SICK
@@ -86,7 +88,7 @@ def _check_sentences(sentences: list[str], blocks: list[GraphBlock]) -> None:
 
 @takes(reference=FILE, candidate=FILE)
 def read_bamboo_role(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
-    """Read the pairs of graphs that test semantic roles, alternately a foil with exchanged roles and a paraphrase.
+    """Return the pairs of graphs that test semantic roles, alternately a foil with exchanged roles and a paraphrase.
 
     Options: the files ``reference`` and ``candidate``. The label is 0 for a foil and 1 for a paraphrase. A foil and the
     paraphrase after it form a group, numbered from 1. There are no sentences, so the texts are empty.

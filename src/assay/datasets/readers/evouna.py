@@ -33,11 +33,12 @@ def gold_answers(text: str) -> list[str]:
 
 @takes()
 def read_evouna(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
-    """Read a JSON list of questions with ``golden_answer`` and, for every system, ``answer_NAME`` and ``judge_NAME``.
+    """Return one pair per answer of a system: the gold answers, the answer, and the label 1 for right and 0 for wrong.
 
-    Each answer is a pair with the system as subset, the question as group, and the question's number as the column
-    ``item``. Questions marked ``improper`` are left out as in the paper, and so are answers that are missing or were
-    not judged.
+    The file is a JSON list of questions with ``golden_answer`` and, for every system, ``answer_NAME`` and
+    ``judge_NAME``. The system is the subset, the question is the group, and its number is the column ``item``.
+    Questions marked ``improper`` are left out as in the paper, and so are answers that are missing or were not judged;
+    notes give their numbers.
 
     Raises:
         InputError: the file does not have this form.
@@ -102,7 +103,7 @@ def _records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _systems(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the key and the name of every system that answered a question."""
+    """Yield the key and the name of every system in a question's record, whether or not it gave an answer."""
     for name in record:
         key = name.removeprefix("answer_")
         if key != name:

@@ -19,10 +19,10 @@ LABEL_BY_VERDICT = {"Yes": 1.0, "No": 0.0}
 
 @takes()
 def read_nq301(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
-    """Read distinct answers with verdicts from a .tsv file, and the gold answers of each question from a .jsonl file.
+    """Return one pair per distinct answer in a .tsv file, with the gold answers of its question from a .jsonl file.
 
-    The label is the verdict agreed upon; the annotations are the verdicts of the two or three annotators. The answers
-    of all systems to a question are in one group; the file does not name the systems.
+    The label is the verdict agreed upon, 1 for Yes and 0 for No; the annotations are the verdicts of the two or three
+    annotators. The answers of all systems to a question are in one group; the file does not name the systems.
 
     Raises:
         InputError: a file has other columns, a question has no gold answer, or a verdict is neither Yes nor No.

@@ -117,6 +117,8 @@ def _local_opener(path: Path) -> Callable[[], BinaryIO]:
 
 
 def _remote_opener(file_system: Any, file: str) -> Callable[[], BinaryIO]:
+    """Return a function that opens a file of an fsspec file system as a binary stream."""
+
     def open_file() -> BinaryIO:
         stream: BinaryIO = file_system.open(file, "rb")
         return stream
@@ -185,6 +187,8 @@ def _resolve_address(address: str, address_text: str, *, offline: bool) -> tuple
 def _translated_errors(name: str) -> Iterator[None]:
     """Turn exceptions raised while a part is read into errors with one line that begins with its name.
 
+    A FileNotFoundError or PermissionError of a file on a disk passes unchanged.
+
     Raises:
         InputError: the part is not a readable Parquet file.
         UnavailableError: the address cannot be read.
@@ -251,7 +255,7 @@ def _common_schema(parts: list[_ParquetFile]) -> tuple[pa.Schema, list[int]]:
 
 
 def _iterate_batches(parts: list[_ParquetFile], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of all parts with the types of *schema*.
+    """Yield the rows of all parts in order, as batches with the columns and types of *schema*.
 
     Raises:
         InputError: a part is damaged.

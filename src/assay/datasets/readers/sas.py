@@ -22,9 +22,10 @@ def _read_columns(path: Path, names: tuple[str, ...]) -> dict[str, list[str]]:
 
 @takes(questions=OPTIONAL_FILE)
 def read_sas(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
-    """Read the columns answer1 (the gold answer), answer2 and label; rows without a label are left out and noted.
+    """Return the pairs of a CSV file: answer1, the gold answer, is the reference, and answer2 is the candidate.
 
-    The option ``questions`` names the file with the question of each pair, if there is one.
+    Rows without a label are left out, and a note lists them. The option ``questions`` names a file with the questions
+    of the pairs; if it is there, the question of a pair is also its group, and a pair without one is its own group.
 
     Raises:
         InputError: a column is missing, or a label is not a number.
@@ -51,12 +52,12 @@ def read_sas(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderRes
 
 @takes(texts=FILE, labels=FILE, questions=FILE)
 def read_nq_relabelled(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
-    """Read NQ-open with corrected labels.
+    """Return the pairs of NQ-open with corrected labels, and the columns ``label_first`` and ``label_checked``.
 
     The texts come from the first publication, since a spreadsheet changed texts of the relabelled file (``October
     2018`` to ``Oct-18``, ``036`` to ``36``). Its rows are in the same order, which is checked by the old labels.
     ``label_1`` is the corrected label. It exists only for the part that was checked again; the other rows keep their
-    first label.
+    first label. A pair with one known question has it as its question and its group.
 
     Raises:
         InputError: a column is missing, the rows of the two files differ, or a label is not a number.

@@ -12,10 +12,10 @@ from assay.errors import InputError
 
 @takes()
 def read_sts(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
-    """Read each ``….input.SOURCE.txt`` with its ``….gs.SOURCE.txt``; the subset is SOURCE.
+    """Return the pairs of each ``….input.SOURCE.txt`` with the labels in ``….gs.SOURCE.txt``; the subset is SOURCE.
 
-    A blank gold line is a pair that nobody scored: it is left out, and the lines stay aligned. Cells are separated by
-    tabs without quoting; the third and fourth cells of 2016 are attributions.
+    A blank gold line is a pair that nobody scored: it is left out with a note, and the lines stay aligned. Cells are
+    separated by tabs without quoting; the third and fourth cells of 2016 are attributions and are not read.
 
     Raises:
         InputError: the two files differ in their numbers of lines, a line has a single cell, or a score is not a

@@ -13,9 +13,10 @@ from assay.errors import InputError, unknown_name
 
 @takes(part=TEXT)
 def read_sick(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
-    """Read the columns ``pair_ID, sentence_A, sentence_B, relatedness_score`` and the entailment label by name.
+    """Return the pairs of a file of SICK: sentence A is the reference, sentence B the candidate.
 
-    If one file holds all splits, the option ``part`` selects the rows with this value of ``SemEval_set``.
+    The label is the relatedness score, and the column ``entailment`` has the entailment label. If one file holds all
+    splits, the option ``part`` selects the rows with this value of ``SemEval_set``.
 
     Raises:
         InputError: a column is missing, or a score is not a number.

@@ -13,9 +13,10 @@ from assay.errors import InputError, unknown_name
 
 @takes()
 def read_str(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
-    """Read the columns PairID, Text (two sentences separated by a newline) and Score; SourceID is the subset.
+    """Return the pairs of a CSV file with the columns PairID, Text (two sentences separated by a newline) and Score.
 
-    Further columns keep their names.
+    The first sentence is the reference. If there is a column SourceID, it is the subset. Further columns keep their
+    names.
 
     Raises:
         InputError: a column is missing, a text does not have two sentences, or a score is not a number.

@@ -32,10 +32,13 @@ def genre_of(text: str) -> str:
 
 @takes()
 def read_stsb(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
-    """Read the columns genre, file, year, sid, score, sentence 1 and sentence 2 (2016 also has attribution).
+    """Return the pairs of a file of the STS benchmark: sentence 1 is the reference, sentence 2 the candidate.
+
+    The label is the score from 0 to 5, and the genre is the subset. A line has the cells genre, file, year, sid, score,
+    sentence 1 and sentence 2, which the sources of the two sentences may follow.
 
     Raises:
-        InputError: a line has another number of cells, or a score is not a number.
+        InputError: a line does not have 7 or 9 cells, or a score is not a number.
     """
     (path,) = files.values()
     rows = _read_cells(path)
@@ -57,7 +60,10 @@ def read_stsb(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderRe
 
 @takes(genre_from=OPTIONAL_FILE)
 def read_stsb_de(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
-    """Read the translation: sentence 1, sentence 2, score; the genre is joined by row if the English file is present.
+    """Return the pairs of the translation, a CSV file of sentence 1, sentence 2 and score without a header.
+
+    The option ``genre_from`` names the English file. If it is there, the genre of its row is the subset; else a note
+    says that there is none.
 
     Raises:
         InputError: a row does not have 3 cells, a score is not a number, or the English file has other scores.

@@ -19,7 +19,10 @@ LABEL_BY_CLASS = {"DTORCD": 0.0, "NS": 0.0, "SS": 1.0, "HS": 2.0}
 
 @takes(reference_graph=OPTIONAL_FILE, candidate_graph=OPTIONAL_FILE)
 def read_ukp_aspect(files: Mapping[str, Path], options: Mapping[str, Any]) -> ReaderResult:
-    """Read the columns topic, sentence_1, sentence_2 and label; the topic is the subset, the class a further column.
+    """Return the pairs of a file with the columns topic, sentence_1, sentence_2 and label, which holds a class.
+
+    The label of a pair is the number of its class, see :data:`LABEL_BY_CLASS`. The topic is the subset, and the class a
+    further column.
 
     The options ``reference_graph`` and ``candidate_graph`` name files of AMR graphs, whose first and last graph do not
     belong to a pair.

@@ -75,7 +75,7 @@ class Problem:
         return float(self.unary.ravel()[is_aligned].sum() + matches)
 
     def aligned_pairs(self, mapping: NDArray[np.intp]) -> NDArray[np.bool_]:
-        """Return whether an alignment has each pair of nodes, shape (n * m,).
+        """Return for each pair of nodes whether an alignment has it, shape (n * m,).
 
         Args:
             mapping: the partner of each of the n nodes, -1 for none, shape (n,).
@@ -213,9 +213,9 @@ def hill_climbing(problem: Problem, *, restarts: int = 4, seed: int = 0) -> Alig
 
 
 def climb(problem: Problem, start: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return the partners that are reached by exchanges of the partners of two nodes, until no exchange gains.
+    """Return the partners of the nodes, as in *start*, after exchanges of two nodes' partners until no exchange gains.
 
-    Each step computes the gain of every exchange, and makes the best one.
+    Each step computes the gain of every exchange, and makes the best one. The array *start* is not changed.
 
     Args:
         problem: the problem of aligning n nodes with m nodes.

@@ -215,15 +215,15 @@ class PreparedGraph:
         return self._compute_once(("form", standardize), lambda: transform(self._parsed_graph))
 
     def labels(self, aspect: str, *, standardize: bool) -> frozenset[str]:
-        """Return the labels that an aspect of sets, such as ``frames``, compares."""
+        """Return the labels that an aspect of sets, such as ``frames``, compares in one :meth:`form` of the graph."""
         return self._compute_once((aspect, standardize), lambda: LABEL_SETS[aspect](self.form(standardize=standardize)))
 
     def triples(self, aspect: str, *, standardize: bool) -> Triples:
-        """Return the triples that an aspect of aligned graphs, such as ``smatch``, compares."""
+        """Return the triples that an aspect such as ``smatch`` aligns and compares in one :meth:`form` of the graph."""
         return self._compute_once((aspect, standardize), lambda: PARTS[aspect](self.form(standardize=standardize)))
 
     def surroundings(self, iterations: int) -> Surroundings:
-        """Return the label sets that the Weisfeiler-Leman kernel compares."""
+        """Return the sets that the Weisfeiler-Leman kernel compares, one per iteration from 0."""
         return self._compute_once(("wlk", iterations), lambda: surroundings(self.normalized_graph, iterations))
 
     def embeddings(self, vectors: NodeVectors, iterations: int) -> NodeEmbeddings:
@@ -242,7 +242,11 @@ class PreparedGraph:
 
 
 def align(problem: Problem, settings: AspectSettings) -> Alignment:
-    """Return the alignment that the solver of the settings finds, ``exact`` or hill climbing."""
+    """Return the alignment that the solver of the settings finds: an optimal one, or the best of several climbs.
+
+    Raises:
+        AssayError: the solver is ``exact``, and no optimum was found.
+    """
     if settings.solver == "exact":
         return optimal_alignment(problem)
     return hill_climbing(problem, seed=settings.seed)
@@ -273,6 +277,7 @@ class Comparer:
 
         Raises:
             InputError: a text is not a graph, or the word vectors are missing or broken.
+            AssayError: no optimal alignment of a pair was found, or POT is not installed and ``wwlk`` needs it.
         """
         scores = np.empty((len(pairs), len(aspects)))
         seconds = np.zeros(len(aspects))
@@ -318,7 +323,7 @@ class Comparer:
         return bag_of_nodes(left.normalized_graph, right.normalized_graph)
 
     def _aligned_f1(self, settings: AspectSettings, left: PreparedGraph, right: PreparedGraph) -> float:
-        """Return the F1 of aligned triples, from 0 to 1.
+        """Return the F1 of aligned triples, from 0 to 1; without triples, 1 if both sides have none, else 0.
 
         S2match aligns the triples of Smatch, with graded matches of concepts.
         """

@@ -124,7 +124,10 @@ class Bound:
         self._compute_bound()
 
     def step(self, known_value: float) -> bool:
-        """Take one subgradient step; return False if every match is counted at both ends or at none.
+        """Take one subgradient step, and return True.
+
+        If every match is counted at both ends or at none, no step lowers the bound: none is taken, and the result is
+        False.
 
         Args:
             known_value: the value of a known alignment; its gap to the bound decides the length of the step.
@@ -145,7 +148,10 @@ class Bound:
         return True
 
     def _compute_bound(self) -> None:
-        """Compute the bound under the current shares; halve the stride after :data:`_PATIENCE` steps in vain."""
+        """Set ``partners`` by the current shares, and ``value`` if their bound is lower than all before.
+
+        After :data:`_PATIENCE` steps in vain, the stride is halved.
+        """
         unary = self._problem.unary
         # padded to a square, so that each node has a partner
         values = np.zeros((max(unary.shape),) * 2)
@@ -166,7 +172,7 @@ class Bound:
         """Return the most that the matches at each pair of nodes can add, shape (pairs of nodes,).
 
         They are counted by the relations of the first graph and by those of the second. Both sums are bounds, and the
-        lower one is used.
+        lower one is used; ``_counts_by_first`` records where it is that of the first graph, also in a tie.
         """
         pair_count = self._problem.unary.size
         gains = []
@@ -208,8 +214,8 @@ def optimal_alignment(problem: Problem) -> Alignment:
             return Alignment(tuple(best_mapping.tolist()), best_value, optimal=True)
         if not bound.step(best_value):
             break
-    known = Alignment(tuple(best_mapping.tolist()), best_value, optimal=False)
-    return solve_integer_program(problem, known, bound.value)
+    known_alignment = Alignment(tuple(best_mapping.tolist()), best_value, optimal=False)
+    return solve_integer_program(problem, known_alignment, bound.value)
 
 
 def _best_assignment(problem: Problem) -> Alignment:
@@ -225,14 +231,18 @@ def _best_assignment(problem: Problem) -> Alignment:
 
 
 def _highest_possible_value(problem: Problem, bound: float) -> float:
-    """Return the highest value that an alignment can have under a bound: the bound, rounded down to the unit."""
-    # without a unit, values are no multiples of anything
+    """Return the highest value that an alignment can have under a bound.
+
+    It is the bound, rounded down to a multiple of the problem's unit, or without a unit the bound itself.
+    """
     if not problem.unit:
         return bound
     return float(np.floor(bound / problem.unit + _VALUE_TOLERANCE)) * problem.unit
 
 
-def solve_integer_program(problem: Problem, known: Alignment | None = None, bound: float = np.inf) -> Alignment:
+def solve_integer_program(
+    problem: Problem, known_alignment: Alignment | None = None, bound: float = np.inf
+) -> Alignment:
     """Return an optimal alignment, found by HiGHS as the solution of an integer program.
 
     The program has one variable per pair of nodes and one per match. Of the matches of one relation at one pair of
@@ -241,11 +251,11 @@ def solve_integer_program(problem: Problem, known: Alignment | None = None, boun
 
     If every value is a multiple of a unit, HiGHS is asked for an alignment worth at least one unit more than the known
     one, and may stop when the gap between its solution and its bound is below a unit. This proves optimality too, and
-    is faster.
+    is faster. If there is no such alignment, the known one is returned as optimal.
 
     Args:
         problem: the problem, with at least one match.
-        known: a good alignment; None if there is none.
+        known_alignment: a good alignment; None if there is none.
         bound: an upper bound of the value of every alignment.
 
     Raises:
@@ -258,8 +268,8 @@ def solve_integer_program(problem: Problem, known: Alignment | None = None, boun
     gain = np.concatenate([unary[pairs], np.ones(match_count)])
     constraints = [_alignment_constraint(problem, pairs)]
     gap = 0.0
-    if known is not None and problem.unit:
-        least_value = known.value + (1 - _SLACK) * problem.unit
+    if known_alignment is not None and problem.unit:
+        least_value = known_alignment.value + (1 - _SLACK) * problem.unit
         constraints.append(LinearConstraint(csr_array(gain[None]), least_value, np.inf))
         gap = (1 - _SLACK) * problem.unit / bound
     with _stdout_to_stderr():
@@ -271,9 +281,9 @@ def solve_integer_program(problem: Problem, known: Alignment | None = None, boun
             constraints=constraints,
             options={"mip_rel_gap": gap},
         )
-    if known is not None and solution.status == _INFEASIBLE:
+    if known_alignment is not None and solution.status == _INFEASIBLE:
         # no alignment is worth a unit more than the known one
-        return replace(known, optimal=True)
+        return replace(known_alignment, optimal=True)
     if solution.x is None or solution.status != 0:
         raise AssayError(f"no optimal alignment was found: {solution.message}")
     mapping = np.full(rows, -1, dtype=np.intp)

@@ -49,9 +49,14 @@ def unfold_constants(graph: Graph) -> tuple[list[str], list[tuple[int, str, int]
 
 
 def surroundings(graph: Graph, iterations: int = 2) -> Surroundings:
-    """Return the sets of labels and triples of a graph that :func:`wlk` compares, one set per iteration from 0.
+    """Return the *iterations* + 1 sets of a graph that :func:`wlk` compares.
 
-    Compute them only once for a graph that occurs in several pairs.
+    The first has the labels and triples, each other one the labels after one more round of contextualisation. Compute
+    them only once for a graph that occurs in several pairs.
+
+    Args:
+        graph: a graph as :func:`assay.amr.normalized` returns it.
+        iterations: the number of rounds of contextualisation.
     """
     node_labels, edges = unfold_constants(graph)
     labels: list[Any] = list(node_labels)
@@ -78,7 +83,8 @@ def _digest_label(label: Hashable, adjacent: list[tuple[str, Any]]) -> bytes:
 def compare_surroundings(first: Surroundings, second: Surroundings) -> float:
     """Return the Weisfeiler-Leman kernel of two graphs, from 0 to 1, from their :func:`surroundings`.
 
-    Both must have the same number of iterations. See :func:`wlk` for the kernel.
+    Both must have the same number of iterations. The kernel, which :func:`wlk` describes, is 1 for two graphs without
+    nodes, and 0 if only one has none.
     """
     shared = first_total = second_total = 0.0
     for iteration, (left, right) in enumerate(zip(first, second, strict=True)):
@@ -86,7 +92,6 @@ def compare_surroundings(first: Surroundings, second: Surroundings) -> float:
         shared += weight * len(left & right)
         first_total += weight * len(left)
         second_total += weight * len(right)
-    # a graph without a node is like another one without a node, and unlike any other
     if not first_total or not second_total:
         return float(first_total == second_total)
     return shared / math.sqrt(first_total * second_total)
@@ -111,7 +116,8 @@ def wlk(first: Graph, second: Graph, *, iterations: int = 2) -> float:
 def bag_of_nodes(first: Graph, second: Graph) -> float:
     """Return the cosine of the counts of node labels, constants among them, from 0 to 1.
 
-    The baseline of Opitz and Frank 2022 (S3BERT), table 2; the paper states only its name.
+    It is 1 for two graphs without nodes, and 0 if only one has none. This is the baseline of Opitz and Frank 2022
+    (S3BERT), table 2; the paper states only its name.
 
     Args:
         first: a graph as :func:`assay.amr.normalized` returns it.
@@ -147,9 +153,14 @@ class NodeEmbeddings:
 
 
 def embed_nodes(graph: Graph, vectors: NodeVectors, *, iterations: int = 2) -> NodeEmbeddings:
-    """Return the node embeddings of a graph that :func:`wwlk` compares, in 128 bytes per pair of nodes.
+    """Return the node embeddings of a graph that :func:`wwlk` compares.
 
-    Compute them only once for a graph that occurs in several pairs.
+    Compute them only once for a graph that occurs in several pairs. They take 128 bytes per pair of its nodes.
+
+    Args:
+        graph: a graph as :func:`assay.amr.normalized` returns it.
+        vectors: the vectors of node labels.
+        iterations: the number of rounds of contextualisation.
     """
     labels, edges = unfold_constants(graph)
     node_count = len(labels)
@@ -200,7 +211,8 @@ def _feature_products(
 def compare_embeddings(first: NodeEmbeddings, second: NodeEmbeddings) -> float:
     """Return 1 minus the Wasserstein distance of two graphs, or 0 if that is negative, from their node embeddings.
 
-    Both must have been made with the same vectors and number of iterations. See :func:`wwlk` for the distance.
+    Both must have been made with the same vectors and number of iterations. The distance, which :func:`wwlk` describes,
+    is rounded to twelve digits.
 
     Raises:
         MissingExtraError: POT is not installed.

@@ -61,7 +61,7 @@ class Amr(Metric):
     )
     vectors: str | None = option(None, "FILE of word vectors (word2vec, GloVe, fastText .vec), or a folder")
     iterations: int = option(2, "rounds of the Weisfeiler-Leman kernels", minimum=0)
-    cutoff: float = option(0.95, "cosines of word vectors up to it are no match", minimum=0, maximum=1)
+    cutoff: float = option(0.95, "cosines of word vectors up to it are not a match", minimum=0, maximum=1)
     diffsense: float = option(0.5, "factor of a match of other senses", minimum=0, maximum=1)
     concept_weight: float = option(1.0, "what a match of concepts is worth; 3 focuses on concepts", minimum=1)
     engine: Literal["assay", "smatchpp"] = option("assay", "smatchpp runs the package itself, pair by pair")
@@ -98,14 +98,15 @@ class Amr(Metric):
         """Check that the aspect exists and that the options fit it.
 
         Raises:
-            InputError: it does not, one does not, or the aspect needs word vectors and none are given.
+            InputError: there is no such aspect, it does not take an option, it needs word vectors and none are given,
+                or the engine does not offer the solver or the form of the graphs.
         """
         if self.subject not in _NAMES:
             raise InputError(unknown_name("metric 'amr' has no aspect", self.subject, (*_NAMES, _ALL)))
-        for name, _ in self._changed_options():
-            if not self.takes(name):
-                aspects = ", ".join(_ASPECTS_WITH[name])
-                raise InputError(f"metric 'amr:{self.subject}' does not take {name}; {aspects} do")
+        for key, _ in self._changed_options():
+            if not self.takes(key):
+                aspects = ", ".join(_ASPECTS_WITH[key])
+                raise InputError(f"metric 'amr:{self.subject}' does not take {key}; {aspects} do")
         if self.subject in WITH_VECTORS and not self.vectors:
             raise InputError(f"metric 'amr:{self.subject}' needs word vectors: write amr:{self.subject},vectors=FILE")
         if self.engine == "smatchpp" and (self.solver != "exact" or not self.standardize):
@@ -132,10 +133,10 @@ class Amr(Metric):
             return (self,)
         if not self.vectors:
             raise InputError(f"metric {str(self)!r} needs word vectors for some aspects: write amr:all,vectors=FILE")
-        changed = {name: getattr(self, name) for name, _ in self._changed_options()}
+        changed = {key: getattr(self, key) for key, _ in self._changed_options()}
         metrics = []
         for aspect in ASPECTS:
-            options = {name: value for name, value in changed.items() if aspect in _ASPECTS_WITH.get(name, _NAMES)}
+            options = {key: value for key, value in changed.items() if aspect in _ASPECTS_WITH.get(key, _NAMES)}
             metrics.append(type(self)(aspect, **options))
         return tuple(metrics)
 
@@ -184,14 +185,14 @@ class Amr(Metric):
         return self.parser or ""
 
     def files(self) -> tuple[str, ...]:
-        """Return the paths of the word vectors and of the parser's folder, if there are any."""
+        """Return the paths of the word vectors and of the parser's folder, as the user typed them, if there are any."""
         from assay.metrics.amr.parsing import PARSER
 
         parser_folder = (self.parser or "").removeprefix(PARSER)
         return tuple(path for path in (self.vectors, parser_folder) if path)
 
     def needs(self) -> Engine:
-        """Return the engine that compares graphs, which all aspects share."""
+        """Return assay's engine that compares graphs, which all aspects share, or that of ``engine=smatchpp``."""
         from assay.metrics.neural.runtime import current_runtime, free_cores
 
         if self.engine == "smatchpp":
@@ -205,9 +206,13 @@ class Amr(Metric):
     def score(self, batch: Batch) -> NDArray[np.float64]:
         """Return one score per pair, float64, shape ``(len(batch),)``.
 
+        After an error or an interruption, all open sessions are closed.
+
         Raises:
             InputError: the metric is ``amr:all``, or a text has no graph or an unreadable one.
-            UnavailableError: a package is missing, or a process ended.
+            UnavailableError: a package is missing.
+            WorkerDiedError: some pairs ended two processes, for example because memory ran out.
+            AssayError: no optimal alignment of a pair was found.
         """
         from assay.metrics.work import open_session, release_sessions
 
@@ -242,7 +247,10 @@ class Amr(Metric):
         return signature
 
     def signature(self) -> dict[str, str]:
-        """Return everything that changes the score, in a fixed order, without the options that the aspect refuses."""
+        """Return everything that changes the score, as texts by name in a fixed order.
+
+        The options that the aspect does not accept are left out.
+        """
         return {key: value for key, value in super().signature().items() if self.takes(key)}
 
     def _refuse_all(self) -> None:

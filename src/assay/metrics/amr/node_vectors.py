@@ -51,7 +51,7 @@ class NodeVectors:
         return self._table.digest
 
     def word_vector(self, word: str) -> NDArray[np.float64] | None:
-        """Return the vector of a word as written, shape ``(dimensions,)``, or None if it is unknown."""
+        """Return the vector of a word as written, float64, shape ``(dimensions,)``, or None if the word is unknown."""
         if word not in self._word_vectors:
             rows = self._table.find_rows([word])
             is_known = rows[0] >= 0
@@ -61,8 +61,8 @@ class NodeVectors:
     def known_vector(self, label: str) -> NDArray[np.float64] | None:
         """Return the vector of a node label, shape ``(dimensions,)``, or None if none of its words is known.
 
-        It is the mean of the vectors of the known words of :func:`label_words`. For a number that is no known word, it
-        is the mean of the vectors of its digits, each divided by the digit's position from 1, so that leading digits
+        It is the mean of the vectors of the known words of :func:`label_words`. For a number that is not a known word,
+        it is the mean of the vectors of its digits, each divided by the digit's position from 1, so that leading digits
         count most (as in the program of Opitz, Daza and Frank 2021).
         """
         if label not in self._known_vectors:
@@ -147,8 +147,8 @@ def root_similarity(first: Graph, second: Graph, vectors: NodeVectors) -> float:
 def best_connected_node(graph: Graph, direction: Direction) -> int:
     """Return the node with the most edges in a direction (Opitz and Frank 2022, section 4.2).
 
-    An attribute counts as an outgoing edge of its node; its constant is no candidate. The paper does not say how ties
-    are broken. Here the node nearest to the root wins (over edges in either direction), then that with most edges,
+    An attribute counts as an outgoing edge of its node; its constant is not a candidate. The paper does not say how
+    ties are broken. Here the node nearest to the root wins (over edges in either direction), then that with most edges,
     then the first concept in alphabetical order, so that neither the names nor the order of variables matter.
 
     Args:

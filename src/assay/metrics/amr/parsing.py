@@ -59,7 +59,7 @@ def parser_digest(parser: str) -> str:
 
 
 def load_parser(parser: str) -> Any:
-    """Return the model of a parser; the last one stays in memory.
+    """Return the amrlib model of a parser; the last one stays in memory, and what loading prints is dropped.
 
     Raises:
         InputError: the parser is no ``amrlib:FOLDER`` with an existing folder.
@@ -72,7 +72,11 @@ def load_parser(parser: str) -> Any:
 
 
 def parse_texts(parser: str, texts: Sequence[str]) -> dict[str, str]:
-    """Return the graph of each text in Penman notation.
+    """Return the graph of each text, in Penman notation, by text; what the parser prints is dropped.
+
+    Args:
+        parser: the parser, ``amrlib:FOLDER``.
+        texts: the texts, which need not be distinct.
 
     Raises:
         InputError: there is no such parser, or it returns no graph for a text.
@@ -97,10 +101,15 @@ def _load_model(folder: str) -> Any:
 
 
 def load_parser_for(batch: Batch, parser: str) -> float:
-    """Load the parser if a text of the batch needs it, and return the seconds that this took.
+    """Load the parser if a text of the batch has no graph, and return the seconds that this took, else 0.
+
+    Args:
+        batch: the pairs.
+        parser: the parser, ``amrlib:FOLDER``; empty for none.
 
     Raises:
-        UnavailableError: the parser is unavailable.
+        InputError: the parser is no ``amrlib:FOLDER`` with an existing folder.
+        UnavailableError: amrlib is not installed.
     """
     first, second = _graphs_in_data(batch)
     if not parser or all(graph.strip() for graph in (*first, *second)):
@@ -117,11 +126,15 @@ def _graphs_in_data(batch: Batch) -> tuple[list[str], list[str]]:
 
 
 def graphs_of(batch: Batch, parser: str = "") -> tuple[Sequence[str], Sequence[str]]:
-    """Return the graphs of the references and of the candidates; the parser, if any, supplies missing ones.
+    """Return the graphs of the references and those of the candidates, in Penman notation; missing ones are parsed.
+
+    Args:
+        batch: the pairs.
+        parser: the parser of the texts without a graph, ``amrlib:FOLDER``; empty for none.
 
     Raises:
-        InputError: a text has no graph, and there is no parser.
-        UnavailableError: the parser is unavailable.
+        InputError: a text has no graph, and there is no such parser or it returns none.
+        UnavailableError: amrlib is not installed.
     """
     first, second = _graphs_in_data(batch)
     missing = {
@@ -143,5 +156,11 @@ def _texts_without_graph(texts: Sequence[str], graphs: Sequence[str]) -> list[st
 
 
 def _fill_missing_graphs(texts: Sequence[str], graphs: Sequence[str], parsed: dict[str, str]) -> list[str]:
-    """Return the graphs with each missing one replaced by the parsed graph of its text."""
+    """Return the graph of each text: the given one or, if it is blank, the parsed one.
+
+    Args:
+        texts: the texts.
+        graphs: the given graph of each text.
+        parsed: the parsed graphs by text, one for each text whose given graph is blank.
+    """
     return [graph if graph.strip() else parsed[text] for text, graph in zip(texts, graphs, strict=True)]

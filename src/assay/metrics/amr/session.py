@@ -60,6 +60,7 @@ class Workers:
         Raises:
             InputError: a text is not a graph, or the word vectors are missing or broken.
             WorkerDiedError: some pairs ended two processes, for example because memory ran out.
+            AssayError: no optimal alignment of a pair was found, or POT is not installed and ``wwlk`` needs it.
         """
         if self._processes == 1 or (self._crew is None and len(pairs) < MIN_PAIRS_FOR_PROCESSES):
             return self._comparer.compare(aspects, pairs)
@@ -86,7 +87,7 @@ class Workers:
         return scores, seconds
 
     def close(self) -> None:
-        """End the processes, and release graphs and word vectors."""
+        """End the processes, and release graphs and word vectors; a later comparison starts anew."""
         if self._crew is not None:
             self._crew.close()
             self._crew = None
@@ -122,7 +123,7 @@ class AmrEngine:
 
     @property
     def pairs(self) -> int:
-        """The number of pairs in a unit of work."""
+        """The number of pairs in a unit of work: enough chunks to occupy all processes."""
         return 1024
 
     def open(self) -> AmrSession:
@@ -157,6 +158,8 @@ class AmrSession:
 
         Raises:
             InputError: a pair has no graph, or one that cannot be read.
+            WorkerDiedError: some pairs ended two processes, for example because memory ran out.
+            AssayError: no optimal alignment of a pair was found, or a package is missing.
         """
         aspects = [cast("Amr", metric).settings() for metric in metrics]
         self._load_seconds += load_parser_for(batch, self._parser)
@@ -214,7 +217,7 @@ class SmatchppEngine:
 
     @property
     def pairs(self) -> int:
-        """The number of pairs in a unit of work."""
+        """The number of pairs in a unit of work, which are the most that an interrupted run loses."""
         return 256
 
     @property
@@ -250,7 +253,9 @@ class SmatchppSession:
         self._load_seconds = 0.0
 
     def score(self, metrics: Sequence[Metric], batch: Batch, again: Collection[str] = ()) -> Scores:
-        """Return the scores of a batch, the same for each metric, without flags, and the seconds that they took.
+        """Return the scores of a batch, the same for each metric, without flags.
+
+        Each metric's seconds are those of the whole batch, without loading the parser.
 
         Args:
             metrics: the metrics, all of them Smatch.

@@ -78,23 +78,23 @@ def set_f1(first: frozenset[str], second: frozenset[str]) -> float:
 
 
 def concepts(graph: Graph) -> frozenset[str]:
-    """Return the concepts of a graph."""
+    """Return the distinct concepts of the nodes of a graph."""
     return frozenset(graph.concepts)
 
 
 def frames(graph: Graph) -> frozenset[str]:
-    """Return the PropBank frames of a graph, with their senses, such as ``want-01``."""
+    """Return the distinct PropBank frames of a graph, with their senses, such as ``want-01``."""
     return frozenset(concept for concept in graph.concepts if _FRAME_SENSE.search(concept))
 
 
 def named_entities(graph: Graph) -> frozenset[str]:
-    """Return the concepts of nodes that have a name."""
+    """Return the distinct concepts of the nodes that have a name (``:name``)."""
     named_nodes = [source for source, role, _ in (*graph.relations, *graph.attributes) if role == "name"]
     return frozenset(graph.concepts[node] for node in named_nodes)
 
 
 def negated_concepts(graph: Graph) -> frozenset[str]:
-    """Return the concepts that are negated.
+    """Return the distinct concepts of the nodes that are negated.
 
     Only ``:polarity -`` negates; ``:polarity (a / amr-unknown)`` is a question (AMR guidelines 1.2.6). The scripts of
     the paper count both.
@@ -105,7 +105,10 @@ def negated_concepts(graph: Graph) -> frozenset[str]:
 
 
 def unlabeled_triples(graph: Graph) -> Triples:
-    """Return the triples of a graph without the labels of its relations and attributes."""
+    """Return the triples of a graph with the same label for all relations and attributes, except that of the root.
+
+    Triples that become equal count once.
+    """
     triples = triples_of(graph)
     relations = [(source, _ANY_LABEL, target) for source, _, target in triples.relations]
     attributes = []
@@ -131,7 +134,10 @@ def srl_triples(graph: Graph) -> Triples:
 def _triples_with_concepts(
     graph: Graph, relations: list[tuple[int, str, int]], attributes: list[tuple[int, str, str]]
 ) -> Triples:
-    """Return the triples of some relations and attributes with the concepts at their ends; nodes are renumbered."""
+    """Return some relations and attributes of a graph, and the concepts at their ends, as triples.
+
+    The nodes are renumbered, since the others are left out; duplicates are removed.
+    """
     nodes = {source for source, _, _ in (*relations, *attributes)}
     nodes.update(target for _, _, target in relations)
     kept_nodes = sorted(nodes)
@@ -214,7 +220,7 @@ def _is_role_of_amount(concept: str, role: str) -> bool:
 
 
 def _normalised_number(constant: str) -> str:
-    """Return the form of a constant that is compared: ``2`` for ``2.0`` and ``"2"``."""
+    """Return a constant without quotes and in lower case; a number in one form: ``2`` for ``2.0`` and ``"2"``."""
     unquoted = constant.strip('"').lower()
     try:
         return f"{float(unquoted.replace(',', '')):.15g}"
@@ -242,7 +248,7 @@ class ConceptSimilarity:
     _similarity_of: dict[tuple[str, str], float] = field(default_factory=dict, repr=False)
 
     def __call__(self, first: str, second: str) -> float:
-        """Return the similarity of two concepts; the order does not matter."""
+        """Return the similarity of two concepts, from 0 to 1, whatever their order; it is computed only once."""
         key = (first, second) if first <= second else (second, first)
         similarity = self._similarity_of.get(key)
         if similarity is None:

@@ -93,7 +93,7 @@ class Layout:
         """Check that the names of the aspects are valid and distinct.
 
         Raises:
-            InputError: a name is not.
+            InputError: a name is invalid or occurs twice.
         """
         names = self.names
         for name in names:
@@ -135,7 +135,7 @@ class Layout:
 
     @property
     def digest(self) -> str:
-        """A digest of the layout, twelve hexadecimal digits."""
+        """The first twelve hexadecimal digits of a SHA-256 digest of the ranges and the number of dimensions."""
         return hashlib.sha256(repr((self.aspects, self.dimensions)).encode()).hexdigest()[:12]
 
 
@@ -375,7 +375,7 @@ def _layout_from_json(value: Any, path: Path, dimensions: int) -> Layout:
 
 
 def write_layout(layout: Layout, folder: Path) -> None:
-    """Write a layout into a model's folder, where :func:`read_layout` reads it."""
+    """Write a layout into a model's folder, where :func:`read_layout` reads it; an older one is replaced."""
     # one range per line, so that the file is easy to read and edit
     ranges = ",\n".join(f'  "{name}": [{first}, {stop}]' for name, first, stop in layout.aspects)
     text = f'{{\n "schema": {SCHEMA},\n "dimensions": {layout.dimensions},\n "aspects": {{\n{ranges}\n }}\n}}\n'

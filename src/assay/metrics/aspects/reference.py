@@ -59,7 +59,7 @@ class Reference:
 def write_reference(
     folder: Path, names: Sequence[str], scores: NDArray[np.float32], layout: Layout | None = None
 ) -> None:
-    """Write a reference set into a model's folder, where :func:`read_reference` reads it.
+    """Write a reference set into a model's folder, where :func:`read_reference` reads it; an older one is replaced.
 
     Args:
         folder: the folder of the model.
@@ -68,7 +68,7 @@ def write_reference(
         layout: the layout of the aspects; by default the layout in the folder.
 
     Raises:
-        InputError: the names and scores are no valid :class:`Reference`.
+        InputError: the names and scores are not valid :class:`Reference`.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -127,7 +127,7 @@ class Neighbours:
 
     Attributes:
         names: the names of the columns, ``overall`` first.
-        scores: the scores of n neighbours, float64, shape (n, len(names)).
+        scores: the scores of n neighbours, the nearest first, float64, shape (n, len(names)).
         total: the number of pairs in the reference set.
     """
 
@@ -141,11 +141,14 @@ class Neighbours:
         return float(self.scores[:, 0].min()), float(self.scores[:, 0].max())
 
     def usual_scores(self, name: str, score: float) -> UsualScores:
-        """Return what is usual in a column, and whether a score is.
+        """Return the median and the usual range of a column, and where a score lies relative to them.
 
         Args:
             name: the name of the column.
             score: the score of a pair in this column.
+
+        Raises:
+            ValueError: there is no such column.
         """
         column = self.scores[:, self.names.index(name)]
         low, high = map(float, np.quantile(column, USUAL_QUANTILES))
@@ -159,7 +162,7 @@ class Neighbours:
 
 
 def find_neighbours(reference: Reference, overall: float, count: int = NEIGHBOUR_COUNT) -> Neighbours:
-    """Return the reference pairs nearest in overall score; ties go to the first in the set.
+    """Return the reference pairs nearest in overall score, the nearest first; ties keep the order of the set.
 
     Args:
         reference: the reference set.
@@ -167,6 +170,5 @@ def find_neighbours(reference: Reference, overall: float, count: int = NEIGHBOUR
         count: the number of neighbours; all pairs are returned if there are fewer.
     """
     distances = np.abs(reference.scores[:, 0].astype(np.float64) - overall)
-    # a stable sort, so that ties keep the order of the set
     nearest = np.argsort(distances, kind="stable")[:count]
     return Neighbours(reference.names, reference.scores[nearest].astype(np.float64), len(reference.scores))

@@ -47,9 +47,9 @@ class ComparedPairs:
     """The reference pairs that a pair is compared with.
 
     Attributes:
-        pairs: their number.
-        total: the number of pairs in the set.
-        low, high: their lowest and highest overall score.
+        pairs: the number of these pairs.
+        total: the number of all pairs in the reference set.
+        low, high: the lowest and the highest overall score of these pairs.
     """
 
     pairs: int
@@ -75,6 +75,8 @@ class AspectExplanation(Explanation):
 
 def explain_aspects(metric: S3Bert, batch: Batch) -> list[AspectExplanation]:
     """Return the score of each aspect of each pair under an S3BERT model, and what is usual for the overall score.
+
+    If the model has no usable reference set, what is usual is None, and a note gives the reason.
 
     Raises:
         InputError: the metric is a single aspect, or the reference set lacks an aspect of the layout.

@@ -59,15 +59,15 @@ def _json_value(value: Any) -> Any:
 
 
 def score_together(metrics: Sequence[Metric], batch: Batch) -> Scores:
-    """Return the scores of each pair under metrics that share one engine.
+    """Return the scores of each pair under metrics with equal engines, in one pass.
 
-    The model of the engine stays in memory until another one is needed.
+    The engine's session stays open, so that its model is in memory; sessions of other engines are closed first.
     """
     return open_session(metrics[0].needs()).score(metrics, batch)
 
 
 def notes_of(flags: np.uint8) -> tuple[str, ...]:
-    """Return one phrase for each flag of a score, such as that a text was truncated."""
+    """Return one phrase for each flag that a score has, in the order of :class:`~assay.metrics.work.Flag`."""
     return tuple(flag.phrase for flag in Flag if int(flags) & flag)
 
 
@@ -75,7 +75,7 @@ def check_explainable(metric: Metric) -> None:
     """Check that the scores of a metric can be explained.
 
     Raises:
-        InputError: they cannot; the message lists the metrics whose scores can.
+        InputError: its scores have no parts to show; the message lists the metrics that can be explained.
     """
     explainable = S3Bert | BertScore | CrossEncoder | Judge | Combined
     if not (isinstance(metric, explainable) or (isinstance(metric, Amr) and metric.subject == "smatch")):

@@ -50,9 +50,13 @@ class MembersExplanation(Explanation):
 
 
 def explain_members(metric: Combined, batch: Batch) -> list[MembersExplanation]:
-    """Return the contributions of the members to the score of each pair under a combination.
+    """Return the contributions of the members and of the properties of the texts to the score of each pair.
 
     A pair that lacks the score of a member has neither a score nor contributions, and a note that says so.
+
+    Raises:
+        InputError: the folder of the combination cannot be used.
+        UnavailableError: a member differs from the one that the combination was learned from.
     """
     combination = metric.file
     scores = metric.scores_of_members(batch)

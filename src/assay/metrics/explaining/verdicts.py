@@ -54,7 +54,11 @@ class VerdictExplanation(Explanation):
 
 
 def explain_verdicts(metric: Judge, batch: Batch) -> list[VerdictExplanation]:
-    """Return the replies on each pair under a judge; kept replies are reused instead of asking again."""
+    """Return the replies of a judge on each pair, and the score that they yield.
+
+    Replies that were kept earlier are reused, so only the others are asked for. The score is None if the replies in one
+    order of the texts have no verdict; a note then gives the reason.
+    """
     # the sessions of a judge's two engines also return replies
     session = cast("EndpointSession | CausalSession", open_session(metric.needs()))
     replies_by_pair = session.replies(metric, batch)

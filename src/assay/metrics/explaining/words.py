@@ -103,12 +103,16 @@ def _explain_pair(metric: CrossEncoder, first: str, second: str) -> WordExplanat
 def _scores_and_flags(
     metric: CrossEncoder, references: list[str], candidates: list[str], *, with_pairs: bool
 ) -> tuple[NDArray[np.float64], np.uint8]:
-    """Return the score of reference i and candidate j, NaN for pairs not scored, and the flags of the whole texts.
+    """Return the scores of a pair with and without its words, and the flags of the score with all words.
 
     Args:
         metric: the metric.
-        references, candidates: the whole text, then the text without each word.
+        references, candidates: the n and m forms of the two texts: the whole text, then the text without each word.
         with_pairs: whether to score pairs in which both texts lack a word.
+
+    Returns:
+        The score of reference i and candidate j, float64, shape (n, m), NaN if not computed; and the flags of the whole
+        texts.
     """
     import numpy as np
 
@@ -131,7 +135,7 @@ def _interacting_word(
     """Return the partner of a word, its index and the interaction; three times None if no interaction is above 0.
 
     Args:
-        interactions: the interactions of the word with each word of the other text; NaN if not computed.
+        interactions: the interaction of the word with each word of the other text, shape (n,); NaN if not computed.
         others: the words of the other text.
     """
     best = int(interactions.argmax()) if len(interactions) else None

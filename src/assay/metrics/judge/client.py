@@ -50,7 +50,7 @@ class RefusedRequestError(Exception):
             self.flag = int(Flag.REFUSED)
 
     def reply(self) -> Reply:
-        """Return the refusal as a reply, which has a flag and no verdict."""
+        """Return the refusal as a reply: its text is the stated reason, its flag is TOO_LONG or else REFUSED."""
         return Reply(self.text, flag=self.flag or int(Flag.REFUSED))
 
 
@@ -78,7 +78,9 @@ class EndpointClient:
         )
 
     async def call(self, body: dict[str, Any]) -> tuple[bytes, str, int]:
-        """Return the body of an answer, its content type, and the number of retries.
+        """Send a request, and return the body of the answer, its content type and the number of retries.
+
+        The content type is that in the header of the answer, empty if there is none.
 
         The client retries after status 408, 409, 429 (when Retry-After allows) and 5xx, after a time-out, and after a
         broken connection.
@@ -87,9 +89,9 @@ class EndpointClient:
             body: the JSON body of the request.
 
         Raises:
-            UnusableReplyError: the answer is incomplete or too large.
+            UnusableReplyError: the answer is incomplete or too large; the error has the number of retries.
             RefusedRequestError: the server refuses the request.
-            AssayError: the server cannot be used.
+            AssayError: the server cannot be reached, refuses the key, has no such model, or fails despite the retries.
         """
         reason: AssayError | RefusedRequestError
         try:
@@ -115,7 +117,8 @@ class EndpointClient:
         """Return the body of an answer, read in chunks.
 
         Raises:
-            UnusableReplyError: it exceeds :data:`MAX_BYTES` bytes, does not end in time, or the connection breaks.
+            UnusableReplyError: the body exceeds :data:`MAX_BYTES` bytes or does not end in time, or the connection
+                breaks.
         """
         content = bytearray()
         try:
@@ -126,7 +129,7 @@ class EndpointClient:
                         raise UnusableReplyError(f"its answer is longer than {MAX_BYTES:,} bytes")
         except TimeoutError:
             raise UnusableReplyError(f"its answer did not end in {self._engine.timeout:g} s") from None
-        except _transport_error(type(response.http_response).__module__) as error:
+        except _transport_error_class(type(response.http_response).__module__) as error:
             raise UnusableReplyError(f"its answer was cut ({type(error).__name__})") from None
         return bytes(content)
 
@@ -149,11 +152,19 @@ class EndpointClient:
                 f"{url} has no model {self._engine.model!r}, or no chat completions at that address: it often ends in "
                 f"/v1 ({status}: {reason})"
             )
-        tried = _after_retries_text(self._engine.retries) if status in (408, 409, 429) or status >= 500 else "at once"
-        return AssayError(f"{url} answers {status} {tried}: {reason}; {REPLIES_ARE_KEPT}")
+        is_retried = status in (408, 409, 429) or status >= 500
+        when = _after_retries_text(self._engine.retries) if is_retried else "at once"
+        return AssayError(f"{url} answers {status} {when}: {reason}; {REPLIES_ARE_KEPT}")
 
     def _stated_reason(self, error: Any) -> str:
-        """Return the reason that a server states, on one line and without the key, which some servers repeat."""
+        """Return the reason that a server states for an error status, for a message.
+
+        It is on one line, has at most :data:`LONGEST_REASON` characters and no backticks, and does not show the key,
+        which some servers repeat.
+
+        Args:
+            error: the APIStatusError of the client.
+        """
         content = error.body
         if isinstance(content, dict):
             code = content.get("code")
@@ -173,14 +184,14 @@ class EndpointClient:
 
 
 def api_key(url: str, variable: str | None) -> str:
-    """Return the API key for an endpoint; ``"none"`` if the server needs no key, or is local and there is none.
+    """Return the API key for an endpoint; ``"none"`` if it needs no key, or if it is local and the variable is not set.
 
     Args:
         url: the address of the endpoint.
         variable: the environment variable that holds the key; None for a server that needs no key.
 
     Raises:
-        UnavailableError: the variable is not set.
+        UnavailableError: the variable is not set or empty, and the server is not on this machine.
     """
     key = os.environ.get(variable, "").strip() if variable else ""
     if key:
@@ -198,7 +209,7 @@ def _after_retries_text(retries: int) -> str:
 
 
 @functools.cache
-def _transport_error(module: str) -> type[Exception]:
+def _transport_error_class(module: str) -> type[Exception]:
     """Return the class of the errors that an HTTP library raises when a connection breaks.
 
     Args:
@@ -210,7 +221,7 @@ def _transport_error(module: str) -> type[Exception]:
 
 
 def _cause_text(error: BaseException) -> str:
-    """Return in words why a server cannot be reached, judged by an error and all errors behind it."""
+    """Return in words why a server cannot be reached, from an error and the chain of its causes."""
     texts = []
     cause: BaseException | None = error
     while cause is not None:

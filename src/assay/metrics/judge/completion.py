@@ -13,7 +13,7 @@ from assay.visible import brief_text
 
 
 class UnusableReplyError(Exception):
-    """An answer is not a chat completion, or one of another model; the call is retried.
+    """An answer is incomplete, too large, not a chat completion, or from another model; the call is retried.
 
     Attributes:
         retries: the number of retries by the client before this answer that are not counted elsewhere.
@@ -83,7 +83,7 @@ class Completion(_Part):
     system_fingerprint: str | None = None
 
     def reply(self, seconds: float) -> Reply:
-        """Return the first choice as a reply.
+        """Return the first choice as a reply; a refusal by the model or by the server's filter has a flag.
 
         Args:
             seconds: the time that the call took.

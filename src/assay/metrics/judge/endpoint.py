@@ -90,7 +90,12 @@ class Endpoint:
         return 4096
 
     def open(self) -> EndpointSession:
-        """Return a session; the server is not called yet. See :class:`EndpointSession` for the errors."""
+        """Open the store of replies, and return a session; the server is not called yet.
+
+        Raises:
+            InputError: there is a budget without prices, or the store of replies cannot be used.
+            UnavailableError: openai is not installed, or there is no key.
+        """
         return EndpointSession(self)
 
     def token_price(self, purse: Purse) -> Price | None:
@@ -109,7 +114,9 @@ class Endpoint:
 
 
 class EndpointSession:
-    """A session that sends requests to an endpoint; see :class:`assay.metrics.work.Session`.
+    """A session that sends requests to an endpoint and stores the replies; see :class:`assay.metrics.work.Session`.
+
+    Its budget is that of the purse that is current when the session is created.
 
     Args:
         engine: the endpoint and the settings of its calls.
@@ -141,16 +148,19 @@ class EndpointSession:
         self._most_tokens_per_byte = measured * SAFETY_FACTOR or 1.0
 
     def score(self, metrics: Sequence[Metric], batch: Batch, again: Collection[str] = ()) -> Scores:
-        """Return the scores of n pairs under m judges, one judge after the other; *again* is not used.
+        """Return the scores of n pairs under m judges, which are asked one after the other; *again* is not used.
+
+        A pair without a verdict has NaN and a flag with the reason.
 
         Raises:
+            InputError: a prompt shows the question, and the batch has none; or a prompt cannot be filled in.
             BudgetError: the budget does not cover another call.
-            AssayError: the server sent no usable reply, despite all retries.
+            AssayError: the server cannot be used, or sent no usable reply despite all retries.
         """
         return Scores.concatenate([self._score_batch(cast("Judge", metric), batch) for metric in metrics])
 
     def _score_batch(self, judge: Judge, batch: Batch) -> Scores:
-        """Return the scores of a batch by one judge, and count its replies."""
+        """Return the scores of n pairs under one judge, and count its pairs and replies in the tally."""
         started, calls_before = time.perf_counter(), self._tally.calls
         replies_by_pair = self.replies(judge, batch)
         seconds, calls = time.perf_counter() - started, self._tally.calls - calls_before
@@ -164,14 +174,14 @@ class EndpointSession:
         return judge.scores_of(batch, replies_by_pair, scaled_seconds)
 
     def replies(self, judge: Judge, batch: Batch) -> list[list[list[Reply]]]:
-        """Return the replies to a batch, from the store or else from the server.
+        """Return the replies of a judge on a batch, from the store or else from the server; new replies are stored.
 
         Returns:
-            ``[pair][order of its texts][sample]``.
+            The replies as nested lists, with the indices ``[pair][order of its texts][sample]``.
 
         Raises:
             BudgetError: the budget does not cover another call.
-            AssayError: the server sent no usable reply, despite all retries.
+            AssayError: the server cannot be used, or sent no usable reply despite all retries.
         """
         samples, orders = judge.samples, judge.orders
         replies = self._replies_of_batch(judge, batch)
@@ -179,7 +189,11 @@ class EndpointSession:
         return [by_order[start : start + orders] for start in range(0, len(by_order), orders)]
 
     def _replies_of_batch(self, judge: Judge, batch: Batch) -> list[Reply]:
-        """Return the reply to each request: pair by pair, order by order, sample by sample."""
+        """Return the reply to each request of a judge on a batch: pair by pair, order by order, sample by sample.
+
+        Replies that are not stored are requested, and stored as they arrive. The first requests of the session are sent
+        one at a time, until one has confirmed what the server supports.
+        """
         requests = list(judge_requests(judge, batch, self._server))
         replies = self._stored_replies(requests)
         self._done, self._total = sum(reply is not None for reply in replies), len(replies)
@@ -204,22 +218,26 @@ class EndpointSession:
         return cast("list[Reply]", replies)
 
     def _stored_replies(self, requests: Sequence[Request]) -> list[Reply | None]:
-        """Return the stored reply to each request, None if it has none or the user asked for fresh replies."""
+        """Return the stored reply to each request; None where there is none, or if the user asked for fresh replies."""
         if self._purse.fresh:
             return [None] * len(requests)
         return [self._store.get(request.digest) for request in requests]
 
     def _store_reply(self, request: Request, reply: Reply | None) -> None:
-        """Store a reply, unless the request was refused or its text is too long: such a request is sent again."""
+        """Store a reply; one to a refused or too long request is not stored, so that a later run asks again."""
         # the reply of a refused request has no seconds
         if reply is not None and reply.flag != Flag.TOO_LONG and reply.seconds:
             self._store.put(request.digest, reply)
 
     def _run_in_loop(self, work: Callable[..., Any], *arguments: Any) -> Any:
-        """Run a coroutine function in the event loop, report progress, and return its result.
+        """Run a coroutine function in the event loop of the session, report progress meanwhile, and return its result.
 
-        An exception here, such as KeyboardInterrupt, cancels the coroutine. The error that ended earlier calls of the
-        session is raised again.
+        An exception in this thread, such as KeyboardInterrupt, cancels the coroutine. If an error has ended earlier
+        calls of the session, it is raised again and nothing runs.
+
+        Args:
+            work: the coroutine function.
+            arguments: its arguments.
         """
         if self._failure is not None:
             raise self._failure
@@ -246,7 +264,7 @@ class EndpointSession:
         url = self._engine.url
         assumed = self._server or Server("", "", "probability")
         accepted_names = {self._engine.model, assumed.served}
-        new_names: list[str] = []
+        unexpected_names: list[str] = []
         while True:
             try:
                 completion, reply = await self._ask(request, assumed, None)
@@ -263,9 +281,9 @@ class EndpointSession:
             if completion.model not in accepted_names:
                 # a router may answer once from another model: an unexpected name must come twice before it is accepted
                 accepted_names.add(completion.model)
-                new_names.append(completion.model)
-                if len(new_names) == MOST_NEW_NAMES:
-                    examples = ", ".join(repr(brief_text(name)) for name in new_names[:3])
+                unexpected_names.append(completion.model)
+                if len(unexpected_names) == MOST_NEW_NAMES:
+                    examples = ", ".join(repr(brief_text(name)) for name in unexpected_names[:3])
                     raise AssayError(
                         f"{url} reports another model name with each reply ({examples}, …): nobody can "
                         "tell which model answers; name one model of the server, or let it report a fixed name"
@@ -289,7 +307,7 @@ class EndpointSession:
     async def _ask_all(
         self, requests: Sequence[Request], replies: list[Reply | None], missing: Iterator[int], count: int
     ) -> None:
-        """Fill in the missing replies, several calls at a time.
+        """Request the missing replies, several at a time, fill them in, and store them.
 
         Args:
             requests: n requests.
@@ -298,7 +316,8 @@ class EndpointSession:
             count: the number of these indices.
 
         Raises:
-            AssayError: a call failed in a way that concerns all calls.
+            BudgetError: the budget does not cover another call.
+            AssayError: the server cannot be used, or sent no usable reply despite all retries.
         """
         async with asyncio.TaskGroup() as group:
             for _ in range(min(self._engine.concurrency, count)):
@@ -309,9 +328,10 @@ class EndpointSession:
     async def _ask_missing(
         self, requests: Sequence[Request], replies: list[Reply | None], missing: Iterator[int]
     ) -> None:
-        """Send one request after the other until none is left, or an error concerns all calls.
+        """Request one missing reply after the other until none is left, or an error concerns all calls.
 
-        Several of these run at a time and share the iterator, so that each index is handled by one of them.
+        Several of these run at a time and share the iterator *missing*, so that each index is handled by one of them. A
+        refused request gets a reply with a flag. An error that concerns all calls is recorded, not raised.
         """
         server = cast("Server", self._server)
         for index in missing:
@@ -328,9 +348,9 @@ class EndpointSession:
             self._done += 1
 
     async def _ask(self, request: Request, server: Server, served: str | None) -> tuple[Completion, Reply]:
-        """Return the completion that the server sends, and the reply read from it; unusable ones are requested again.
+        """Send a request, and return the completion and the reply read from it; an unusable one is requested again.
 
-        The price of each attempt is settled with the purse.
+        The reply and all retries are counted in the tally, and the price of each attempt is settled with the purse.
 
         Args:
             request: the request to send.
@@ -340,7 +360,7 @@ class EndpointSession:
         Raises:
             RefusedRequestError: the server refuses this request.
             BudgetError: the budget does not cover it.
-            AssayError: the server cannot be used.
+            AssayError: the server cannot be used, or sent no usable reply despite all retries.
         """
         body = request.body(self._engine.model, server)
         for attempt in range(self._engine.retries + 1):
@@ -399,7 +419,13 @@ class EndpointSession:
             await asyncio.sleep(0.01)
 
     def _count_reply(self, request: Request, reply: Reply, reserved: float) -> float:
-        """Count a new reply, and return its price: the *reserved* one if the server reports no token counts."""
+        """Count a new reply and return its price, 0.0 without prices; its tokens per byte adjust the bound for prompts.
+
+        Args:
+            request: the request that was sent.
+            reply: the reply to it.
+            reserved: the price reserved for the call, which is returned if the server reports no token counts.
+        """
         self._tally.calls += 1
         self._tally.new_tokens_in += reply.tokens_in
         self._tally.new_tokens_out += reply.tokens_out
@@ -412,11 +438,11 @@ class EndpointSession:
         return 0.0 if self._price is None else self._price.of_tokens(reply.tokens_in, reply.tokens_out)
 
     def cost(self) -> dict[str, Any]:
-        """Return the counts and the price of the session so far, see :meth:`Tally.cost`."""
+        """Return the counts and the price of the session so far, as plain values by name; see :meth:`Tally.cost`."""
         return self._tally.cost(self._server, self._price)
 
     def close(self) -> None:
-        """Close the connections and the store, and end the thread."""
+        """Close the connections and the store of replies, and end the thread of the event loop."""
         asyncio.run_coroutine_threadsafe(self._client.close(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()

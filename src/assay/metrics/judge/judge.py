@@ -153,7 +153,11 @@ class Judge(ModelMetric):
         return 2 if self.order == "mean" else 1
 
     def takes(self, name: str) -> bool:
-        """Tell whether an option changes the replies; others say how they are obtained, or are for the other engine."""
+        """Tell whether an option changes the replies of this judge.
+
+        The other options say how replies are obtained, are only for judges of the other kind (at an endpoint or in this
+        process), or are used by no judge.
+        """
         other_engine = frozenset({"endpoint"}) if self.endpoint is None else _LOCAL_OPTIONS
         return name not in _UNUSED_OPTIONS | _DELIVERY_OPTIONS | other_engine
 
@@ -161,7 +165,8 @@ class Judge(ModelMetric):
         """Download a local model that is missing, or check that an endpoint has a key; the endpoint is not called.
 
         Raises:
-            UnavailableError: there is no API key, or *offline* forbids calls to an endpoint.
+            UnavailableError: the local model cannot be downloaded, there is no API key, or *offline* forbids calls to
+                an endpoint.
         """
         if self.endpoint is None:
             super().obtain(offline=offline)
@@ -214,10 +219,10 @@ class Judge(ModelMetric):
         return Endpoint.of_judge(self)
 
     def conversations(self, batch: Batch) -> list[tuple[Conversation, ...]]:
-        """Return the conversations for each pair, one per order of its texts.
+        """Return the conversations for each pair, one per order of its texts, with the texts cut if the user asked.
 
         Raises:
-            InputError: the prompt shows the question, and the data has none.
+            InputError: the prompt shows the question and the data has none, or a template cannot be filled in.
         """
         prompt, scale = self.loaded_prompt, self.scale_used
         if batch.questions is None and "question" in prompt.fields - prompt.optional:
@@ -241,11 +246,15 @@ class Judge(ModelMetric):
         return text if self.cut is None else text[: self.cut]
 
     def worth(self, reply: Reply) -> float | None:
-        """Return the score of a reply on the scale; None if it has no verdict, or was refused or too long."""
+        """Return the score of a reply on the scale; None if it has no verdict or has a flag (refused, too long).
+
+        The probabilities of the first token are read first, and then the text; the option *verdict* may restrict this
+        to one of them.
+        """
         if reply.flag:
             return None
         if self.verdict in ("auto", "probability"):
-            # None if the first token is no verdict: then the text may state one later
+            # None if the first token is not a verdict: then the text may state one later
             expected = self.scale_used.expected_score(reply.first)
             if expected is not None or self.verdict == "probability":
                 return expected
@@ -306,7 +315,10 @@ class Judge(ModelMetric):
         return {name: value for name, value in parts.items() if name not in options or self.takes(name)}
 
     def data_signature(self) -> dict[str, str]:
-        """Return the digest of the prompt, the version of the parser, and what is known of the model."""
+        """Return what changes scores beyond the options: the prompt and its digest, the scale, the parser, the model.
+
+        For a model at an endpoint, these are the facts that the last session learned from the server.
+        """
         prompt = self.loaded_prompt
         signature = {"prompt": prompt.name, "scale": self.scale_used.name, "prompt_digest": prompt.digest[:16]}
         signature["parser"] = PARSER
@@ -326,7 +338,10 @@ Conversation = tuple[Message, ...]
 
 @functools.lru_cache(maxsize=32)
 def _load_prompt(name: str, stamp: tuple[int, int] | None) -> Prompt:
-    """Return the prompt with a name; *stamp* (size and time of its file) is only a part of the cache's key."""
+    """Return the prompt with a name, from the cache or else from its file.
+
+    *stamp*, the size and the time of the file, is only a part of the cache's key, so that a changed file is read again.
+    """
     return Prompt.load(name)
 
 

@@ -28,7 +28,7 @@ _LABELS = ("label", "labels", "score", "human", "annotations", "gold_label")
 
 @dataclass(frozen=True)
 class Message:
-    """One message of a conversation: ``system`` or ``user``, and its text."""
+    """One message of a conversation with a model: the role of its sender, and its text."""
 
     role: Literal["system", "user"]
     content: str
@@ -190,7 +190,9 @@ def _read_prompt(path: Path) -> bytes:
 
 @functools.cache
 def _template_environment() -> Any:
-    """Return Jinja's sandboxed environment: a template may come from a stranger, and must reach only the texts.
+    """Return the environment of all templates, sandboxed: a stranger's template must reach only the given texts.
+
+    A field without a value is an error when a template is filled in.
 
     Raises:
         MissingExtraError: Jinja is not installed.
@@ -212,6 +214,7 @@ def _compile_template(name: str, text: str) -> tuple[Any, set[str]]:
 
     Raises:
         InputError: the template has an error or shows an unknown field.
+        MissingExtraError: Jinja is not installed.
     """
     environment = _template_environment()
     from jinja2 import meta

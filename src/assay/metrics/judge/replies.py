@@ -76,7 +76,7 @@ class ReplyStore(Database):
     """
 
     def get(self, request: bytes) -> Reply | None:
-        """Return the stored reply to a request, or None.
+        """Return the stored reply to a request; None if none is stored.
 
         Args:
             request: the digest of the request, see :func:`request_digest`.
@@ -139,7 +139,10 @@ def reply_store_path() -> Path:
 def known_server(endpoint: str, model: str) -> Server:
     """Return what the last session learned of a model at an endpoint; the server is not called.
 
-    Before the first session this is a placeholder, which says ``not asked yet``.
+    Before the first session this is a placeholder, whose model name is ``not asked yet``.
+
+    Raises:
+        StoreError: the store of replies is damaged or unreadable.
     """
     with ReplyStore(reply_store_path()) as store:
         return store.server(endpoint.rstrip("/"), model) or Server("not asked yet", "", "text")

@@ -29,7 +29,16 @@ def address_of(judge: Judge) -> tuple[str, str]:
 
 
 def judge_requests(judge: Judge, batch: Batch, server: Server | None) -> Iterator[Request]:
-    """Yield the requests of a judge for some pairs: pair by pair, order by order, sample by sample."""
+    """Yield the requests of a judge for some pairs: pair by pair, order by order, sample by sample.
+
+    Args:
+        judge: the metric.
+        batch: the pairs.
+        server: what is known of the server, which is a part of each digest; None if it was never called.
+
+    Raises:
+        InputError: the prompt shows the question and the data has none, or a template cannot be filled in.
+    """
     for orders in judge.conversations(batch):
         for conversation in orders:
             for sample in range(judge.samples):
@@ -91,11 +100,16 @@ class Request:
 
     @property
     def size(self) -> int:
-        """The size of the conversation in bytes."""
+        """The size of the texts of the conversation in bytes, as UTF-8."""
         return sum(len(message["content"].encode()) for message in self.messages)
 
     def body(self, model: str, server: Server) -> dict[str, Any]:
-        """Return the JSON body of the request, limited to what the server is known to support."""
+        """Return the JSON body of the request, limited to what the server is known to support.
+
+        Args:
+            model: the name of the model, for the server.
+            server: what is known of the server.
+        """
         body: dict[str, Any] = {"model": model, "messages": list(self.messages)} | dict(self.settings)
         tokens = self.tokens
         verdict = server.gives if self.verdict == "auto" else self.verdict
@@ -135,7 +149,9 @@ class CostEstimate:
 
 
 def estimate_cost(judge: Judge, batches: Iterable[Batch], price: Price | None) -> CostEstimate:
-    """Return the estimated cost of a judge on some pairs, in bounded memory; the server is not called.
+    """Return the estimated cost of a judge on some pairs, less the replies that are stored already.
+
+    The server is not called. One batch at a time is in memory.
 
     Args:
         judge: the metric.

@@ -81,7 +81,7 @@ def current_purse() -> Purse:
 
 @contextmanager
 def use_purse(purse: Purse) -> Iterator[None]:
-    """Make *purse* the current one in the block."""
+    """Make *purse* the current one within the block; afterwards the one before is current again."""
     token = _current.set(purse)
     try:
         yield
@@ -94,7 +94,7 @@ class BudgetError(AssayError):
 
 
 def read_prices(path: str | Path) -> dict[str, Price]:
-    """Return the prices of each model from a TOML file.
+    """Return the prices in a TOML file, by the name of the model.
 
     The file has one table per model: ``["gpt-x"]``, ``input = 0.15``, ``output = 0.6``.
 
@@ -167,7 +167,10 @@ class Tally:
                 self.unreadable_examples.append(reply.text[:MAX_EXAMPLE_LENGTH])
 
     def cost(self, server: Server | None, price: Price | None) -> dict[str, Any]:
-        """Return the counts and prices as values for JSON; the price of 1,000 pairs includes stored replies.
+        """Return the counts and prices as values for JSON, by name.
+
+        The entries of new replies are ``calls``, ``tokens_in``, ``tokens_out``, ``price`` and ``retries``; the price
+        of 1,000 pairs includes stored replies. Entries without a value, such as prices that are unknown, are left out.
 
         Args:
             server: what is known of the server; None if it was never called.

@@ -43,7 +43,10 @@ class VerdictScale:
         return max(self.values.values())
 
     def probabilities(self, tokens: Mapping[str, float]) -> dict[str, float]:
-        """Return the probability of each verdict: the sum over the tokens that equal it, or that begin it alone.
+        """Return the probability of each verdict, by its word.
+
+        It is the sum of the probabilities of the tokens that equal the verdict, or that begin this verdict and no other
+        one; 0.0 if there are no such tokens.
 
         Args:
             tokens: the probability of each first token of a reply, in [0, 1], with tokens as the model writes them
@@ -71,9 +74,10 @@ class VerdictScale:
         return total / mass if mass >= MIN_MASS else None
 
     def verdict_begun_by(self, token: str) -> str | None:
-        """Return the verdict that equals a token, or the only one that begins with it; None if there is none.
+        """Return the verdict that equals a token, or else the only verdict that begins with it.
 
-        Case and spaces around the token do not matter.
+        Case and spaces around the token do not matter. The result is None if no verdict begins with the token, or
+        several do.
         """
         # "▁" and "Ġ" are the spaces of SentencePiece and of byte-level BPE
         token = token.strip(" ▁Ġ\n").lower()
@@ -83,17 +87,18 @@ class VerdictScale:
         return matches[0] if len(matches) == 1 else None
 
     def score_in(self, reply: str) -> float | None:
-        """Return the score of the verdict that a reply states; None if the reply has no verdict, or several.
+        """Return the score of the verdict that a reply states; None if it states none.
 
-        The verdict is the first of these that the reply has: that of a JSON object with the key ``verdict``; a verdict
-        at the beginning; the last verdict after "verdict:" ("answer:", "score:", "grade:", "rating:"); the only verdict
-        that occurs.
+        The verdict is looked for in this order: the value of ``verdict`` in a reply that is a JSON object, which states
+        no verdict if that value is not on the scale; a verdict at the beginning of the reply; the last verdict after a
+        label ("verdict:", "answer:", "score:", "grade:", "rating:"); the only verdict that occurs in the reply. If
+        several occur, none of them at the beginning or after a label, the reply states none.
         """
         stated = _json_verdict(reply)
         if stated is not None:
             return self.values.get(stated.strip().lower())
         words = "|".join(re.escape(word) for word in self.values)
-        # 4 is no verdict in 4.5, 14 or 4/10, but is one in 4/5 if 5 is the highest; "no" is none in "no-one"
+        # 4 is not a verdict in 4.5, 14 or 4/10, but is one in 4/5 if 5 is the highest; "no" is none in "no-one"
         pattern = re.compile(rf"(?<![\w.])({words})(?:/{self.high:g})?(?![\w-]|[./]\d)", re.IGNORECASE)
         first = pattern.match(reply.lstrip(_WRAPPING))
         if first is not None:
@@ -110,7 +115,10 @@ class VerdictScale:
 
 
 def _json_verdict(reply: str) -> str | None:
-    """Return the value of ``verdict`` in a reply that is a JSON object or a code block with one; None otherwise."""
+    """Return the value of ``verdict`` in a reply that is a JSON object or a code block with one, as text.
+
+    It is None if the reply is nothing of the kind, or if the value is missing or neither a string nor a number.
+    """
     text = reply.strip().removeprefix("```json").removeprefix("```").removesuffix("```").strip()
     if not text.startswith("{"):
         return None

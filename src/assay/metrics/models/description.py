@@ -58,7 +58,7 @@ def describe(folder: Path) -> ModelDescription:
     """Return the description of a model folder.
 
     Raises:
-        InputError: a JSON file of the folder cannot be parsed.
+        InputError: a JSON file of the folder cannot be parsed, or modules.json is malformed.
     """
     classes: list[str] = []
     # by class, the folder of its first module
@@ -100,7 +100,10 @@ def _string_or_none(value: object) -> str | None:
 
 
 def _first_integer(config: dict[str, Any], *names: str) -> int | None:
-    """Return the integer under the first of these names that has one, or None; the names differ by model family."""
+    """Return the value of the first of these names that has an integer; None if none has.
+
+    Several names are tried, since they differ by model family.
+    """
     for name in names:
         value = config.get(name)
         if isinstance(value, int) and not isinstance(value, bool):
@@ -114,7 +117,10 @@ def _label_count(config: dict[str, Any]) -> int | None:
 
 
 def _pooling_name(config: dict[str, Any]) -> str | None:
-    """Return the pooling that the configuration of a Pooling module declares, in its newer or older form, or None."""
+    """Return the pooling that the configuration of a Pooling module declares; None if it declares none.
+
+    The newer and the older form of the configuration are read; several kinds of pooling are joined with ``+``.
+    """
     mode = config.get("pooling_mode")  # the newer form: a word or a list of words
     if isinstance(mode, str):
         return mode
@@ -152,4 +158,4 @@ def _languages_in_card(card: Path) -> tuple[str, ...] | None:
             language = word.split(" #")[0].strip().strip("'\"")
             if language:
                 languages.append(language)
-    return None  # without an end it is no front matter
+    return None  # without an end it is not front matter

@@ -194,7 +194,11 @@ def check_code(folder: Path, *, where: str) -> None:
 
 
 def _check_router(config: dict[str, Any], where: str) -> None:
-    """Refuse a router, a module that chooses among other modules, if one of these is not of sentence_transformers."""
+    """Check the configuration of a router, a module that chooses among other modules.
+
+    Raises:
+        UnsafeModelError: one of these modules is not of sentence_transformers.
+    """
     classes = config.get("types")
     if not isinstance(classes, dict):
         return
@@ -204,12 +208,15 @@ def _check_router(config: dict[str, Any], where: str) -> None:
 
 
 def _check_config(config: dict[str, Any], name: str, where: str) -> None:
-    """Refuse a configuration that refers to code of the model, or to an activation outside torch.
+    """Check that a configuration refers to no code outside the installed libraries.
 
     Args:
         config: the configuration.
         name: its relative path, for messages.
         where: the name of the model, for messages.
+
+    Raises:
+        UnsafeModelError: it refers to code of the model, or to an activation that is not of torch.nn.
     """
     if config.get("auto_map"):
         raise UnsafeModelError(
@@ -228,14 +235,22 @@ def _check_config(config: dict[str, Any], name: str, where: str) -> None:
 
 
 def _check_layers(config: dict[str, Any], where: str) -> None:
-    """Refuse a configuration that asks for more layers than any model has, at any level of nesting."""
+    """Check that a configuration does not ask for more layers than any model has, at any level of nesting.
+
+    Raises:
+        InputError: it asks for more than :data:`MAX_LAYERS` layers, layer groups or experts.
+    """
     for key, value in _config_entries(config):
         if _LAYER_KEY.fullmatch(key) and isinstance(value, int | float) and value > MAX_LAYERS:
             raise InputError(f"model {where}: config.json has {key} {value}; at most {MAX_LAYERS:,} are loaded")
 
 
 def _refuse_outside_files(config: dict[str, Any], name: str, where: str) -> None:
-    """Refuse settings of a module that name another model or tokenizer, whose files the digest would not cover."""
+    """Check that the settings of a module name no other model or tokenizer, whose files the digest would not cover.
+
+    Raises:
+        InputError: they name one.
+    """
     for key, value in _config_entries(config):
         if isinstance(value, str) and key.endswith(("name_or_path", "processor_name", "subfolder", "gguf_file")):
             raise InputError(
@@ -245,7 +260,7 @@ def _refuse_outside_files(config: dict[str, Any], name: str, where: str) -> None
 
 
 def _config_entries(config: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the keys and values of a JSON object and of all objects nested in it (but not in lists)."""
+    """Yield each key and its value in a JSON object, and in all objects nested in it, but not in its lists."""
     pending = [config]
     while pending:
         for key, value in pending.pop().items():
@@ -255,7 +270,11 @@ def _config_entries(config: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _refuse_adapter(folder: Path, where: str) -> None:
-    """Refuse an adapter, since its base model would be loaded from outside the folder."""
+    """Check that the model is not an adapter, whose base model would be loaded from outside the folder.
+
+    Raises:
+        InputError: it is an adapter.
+    """
     if (folder / "adapter_config.json").is_file():
         base = read_json(folder / "adapter_config.json").get("base_model_name_or_path")
         raise InputError(
@@ -265,7 +284,13 @@ def _refuse_adapter(folder: Path, where: str) -> None:
 
 
 def module_folders(folder: Path, where: str) -> list[tuple[str, str | None]]:
-    """Return (relative folder, class) of each sentence-transformers module; ``[("", None)]`` if there are none.
+    """Return the relative folder and the class of each sentence-transformers module, in order.
+
+    A folder without such modules counts as one module: the result is ``[("", None)]``.
+
+    Args:
+        folder: the model's folder.
+        where: the name of the model, for messages.
 
     Raises:
         InputError: modules.json is malformed, or names a path outside the folder.
@@ -283,14 +308,18 @@ def module_folders(folder: Path, where: str) -> list[tuple[str, str | None]]:
 
 
 def _check_weights(folder: Path, relative: str, module_class: str | None, names: Collection[str], where: str) -> None:
-    """Check the weights of one module; only a transformer must have weights.
+    """Check that the weights of one module are complete safetensors files; only a transformer must have weights.
 
     Args:
         folder: the model's folder.
         relative: the folder of the module in it.
-        module_class: the class of the module, or None without sentence-transformers modules.
+        module_class: the class of the module; None for a model without sentence-transformers modules.
         names: the relative names of all files of the model, downloaded or not.
         where: the name of the model in messages.
+
+    Raises:
+        UnsafeModelError: the module has only pickled weights.
+        InputError: a transformer lacks its configuration or its weights, or a file is incomplete.
     """
     siblings = _file_names_in(relative, names)
     needs_weights = _is_transformer(module_class)
@@ -335,13 +364,16 @@ def _shard_names(index: dict[str, Any], where: str) -> list[str]:
 
 
 def _check_tokenizer(folder: Path, relative: str, names: Collection[str], where: str) -> None:
-    """Refuse a transformer without the files of its tokenizer.
+    """Check that a transformer has the files of its tokenizer.
 
     Args:
         folder: the model's folder.
         relative: the folder of the transformer in it.
         names: the relative names of all files of the model.
         where: the name of the model, for messages.
+
+    Raises:
+        InputError: it lacks them.
     """
     siblings = _file_names_in(relative, names)
     for vocabulary in _VOCABULARIES:
@@ -355,13 +387,13 @@ def _check_tokenizer(folder: Path, relative: str, names: Collection[str], where:
 
 
 def _file_names_in(relative: str, names: Iterable[str]) -> set[str]:
-    """Return the names of the files directly in one folder of the model."""
+    """Return the names, without folder, of those files in *names* that are directly in the folder *relative*."""
     paths = map(PurePosixPath, names)
     return {path.name for path in paths if path.parent == PurePosixPath(relative)}
 
 
 def _is_transformer(module_class: str | None) -> bool:
-    """Tell whether the class of a module is Transformer; a folder without modules (None) counts as one."""
+    """Tell whether the class of a module is Transformer; None, for a folder without modules, counts as one."""
     return module_class is None or module_class.rpartition(".")[2] == "Transformer"
 
 
@@ -395,7 +427,7 @@ def _is_pickle(name: str) -> bool:
 
 
 def _is_lfs_pointer(path: Path) -> bool:
-    """Tell whether Git LFS has left a pointer in place of the file."""
+    """Tell whether a file is a pointer of Git LFS in place of the actual file."""
     # a pointer has about 130 bytes: larger files are not opened
     if path.stat().st_size > 1024:
         return False

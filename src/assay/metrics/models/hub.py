@@ -28,7 +28,7 @@ from assay.metrics.models.files import (
 from assay.metrics.models.reference import ModelReference
 from assay.metrics.provenance import file_digest
 from assay.output import atomic_write
-from assay.paths import cache_dir, private_folder
+from assay.paths import cache_dir, make_private_folder
 from assay.transfer import disk_errors
 
 #: Attempts to download the weights of a model.
@@ -150,13 +150,20 @@ def _is_possibly_transient(error: Exception) -> bool:
 
 
 def _http_status(error: BaseException) -> int | None:
-    """Return the HTTP status of an error of huggingface_hub, or None if it has none."""
+    """Return the HTTP status of the response that an error of huggingface_hub is about; None if there is none."""
     status = getattr(getattr(error, "response", None), "status_code", None)
     return status if isinstance(status, int) else None
 
 
 def _verify_checksum(folder: Path, sibling: Any, where: str) -> None:
-    """Compare a file with the checksum that the hub lists; a mismatching file is deleted.
+    """Compare a downloaded file with the checksum that the hub lists; a mismatching file is deleted.
+
+    A file for which the hub lists no checksum only has to exist.
+
+    Args:
+        folder: the folder of the model.
+        sibling: the hub's entry for the file, an object of huggingface_hub.
+        where: the name of the model, for messages.
 
     Raises:
         UnavailableError: the file is missing.
@@ -202,7 +209,7 @@ def _hub_errors(reference: ModelReference) -> Iterator[None]:
             "if it is private: hf auth login",
         ) from None
     except Exception as error:
-        reason = _first_cause(error)
+        reason = _root_cause(error)
         status = _http_status(reason)
         if status in (401, 403):
             raise UnavailableError(
@@ -215,8 +222,11 @@ def _hub_errors(reference: ModelReference) -> Iterator[None]:
         ) from error
 
 
-def _first_cause(error: BaseException) -> BaseException:
-    """Return the error of the hub or the connection behind an error of huggingface_hub about its cache."""
+def _root_cause(error: BaseException) -> BaseException:
+    """Return the first error with an HTTP status in the chain of an error's causes, or else the last of the chain.
+
+    huggingface_hub reports some failed requests as errors about its cache, with the error of the request as the cause.
+    """
     while error.__cause__ is not None and _http_status(error) is None:
         error = error.__cause__
     return error
@@ -231,19 +241,23 @@ def _completion_note_path(reference: ModelReference, revision: str) -> Path:
 def _mark_complete(reference: ModelReference, folder: Path, commit: str, files: list[str]) -> None:
     """Record that all *files*, paths relative to *folder*, were downloaded and verified.
 
-    The hub's own cache does not distinguish a complete model from a partial one.
+    A note is written for the revision in the reference and for the commit. It is needed because the cache of
+    huggingface_hub does not distinguish a complete model from a partial one.
     """
     text = json.dumps({"commit": commit, "folder": str(folder.absolute()), "files": files}, indent=1)
     for revision in {reference.revision or "main", commit}:
         note = _completion_note_path(reference, revision)
         with disk_errors(note):
-            private_folder(note.parent)
+            make_private_folder(note.parent)
             with atomic_write(note) as scratch:
                 scratch.write_text(text, encoding="utf-8")
 
 
 def _completed_model(reference: ModelReference) -> tuple[Path, str] | None:
-    """Return the folder and the commit of a model that was marked as complete and whose files all exist, or None."""
+    """Return the folder and the commit of a model that is marked as complete and whose files all exist.
+
+    It is None if the model is not marked, the note cannot be read, or a file is missing.
+    """
     try:
         note = json.loads(_completion_note_path(reference, reference.revision or "main").read_text(encoding="utf-8"))
         folder, commit = Path(note["folder"]), str(note["commit"])

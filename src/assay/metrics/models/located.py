@@ -77,7 +77,8 @@ def locate(text: str, *, offline: bool = False) -> LocatedModel:
 
     Raises:
         InputError: the text is not a name of a model, or a file of the model is missing or invalid.
-        UnavailableError: the model is refused as unsafe, is not on this machine, or could not be downloaded.
+        OfflineError: the model is not on this machine, and the network is forbidden.
+        UnavailableError: the model is refused as unsafe, or could not be downloaded.
     """
     if text in _registered_models:
         return _registered_models[text]
@@ -100,9 +101,9 @@ class ListedModel:
 
 
 def list_models() -> list[ListedModel]:
-    """Return the models with a short name, cached or not, then the other models in the cache.
+    """Return the models with a short name, cached or not, and after them the other models in the cache.
 
-    Model folders of the user are not listed.
+    The other models from wheels come before those from the hub. Model folders of the user are not listed.
     """
     models = []
     named_folders = set()

@@ -26,13 +26,17 @@ _PYPI_NAME = re.compile(
 
 @functools.cache
 def known_wheels() -> dict[str, dict[str, Any]]:
-    """Return the bundled manifest of wheels: by ``package==version``, an entry with name, title, path and SHA-256."""
+    """Return the manifest of wheels that comes with assay.
+
+    It has a table for each ``package==version``: the short name (``name``), the ``title``, the ``path`` of the model's
+    folder in the wheel, and the SHA-256 of the wheel (``sha256``).
+    """
     return tomllib.loads((resources.files("assay.metrics.models") / "wheels.toml").read_text(encoding="utf-8"))
 
 
 @functools.cache
 def short_names() -> dict[str, str]:
-    """Return the ``pypi:`` reference of each short name."""
+    """Return the ``pypi:`` reference of each short name in the manifest, by the short name."""
     return {str(entry["name"]): f"pypi:{pinned}#{entry['path']}" for pinned, entry in known_wheels().items()}
 
 

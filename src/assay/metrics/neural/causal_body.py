@@ -146,7 +146,7 @@ class CausalBody:
     def generate_replies(
         self, batch: Packed, rows: Sequence[TokenTree], max_tokens: int, ends: frozenset[int], sampling: Sampling
     ) -> dict[ReplyKey, list[int]]:
-        """Generate the replies to the inputs of a batch, and return the token numbers of each.
+        """Generate the replies to the inputs of a batch, and return the token numbers of each reply, by its key.
 
         The rows are computed once. Then the keys and values of each input are copied out of its row, and the replies
         are continued token by token. The model must be able to share rows.
@@ -209,15 +209,15 @@ class CausalBody:
         ends: frozenset[int],
         sampling: Sampling,
     ) -> dict[ReplyKey, list[int]]:
-        """Generate b replies whose inputs the model has read, and return the tokens of each.
+        """Generate b replies whose inputs the model has read, and return the token numbers of each, by its key.
 
         Args:
             states: keys and values of the inputs, see :meth:`_copy_states`.
             lengths: the length of each input, shape (b,).
             logits: the logits of the first token of each reply, shape (b, v).
-            keys: the keys of the replies.
+            keys: the keys of the b replies.
             max_tokens: the length at which a reply is cut.
-            ends: the tokens that end a reply.
+            ends: the tokens that end a reply; the reply includes its end token.
             sampling: the choice of tokens.
         """
         from transformers import DynamicCache
@@ -277,7 +277,10 @@ class CausalBody:
             self._selected = None
 
     def _select_states(self, layer: Any, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Replace the inputs of the output layer by those of the selected tokens: a hook that runs before the layer."""
+        """Return the inputs of the output layer, limited to the selected tokens if there are any.
+
+        This is a hook of torch, which runs before the layer.
+        """
         if self._selected is None:
             return inputs
         states, *others = inputs

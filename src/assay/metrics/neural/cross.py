@@ -42,7 +42,13 @@ class CrossEngine(ModelEngine):
         return 512 if self.devices == ("cpu",) else 16384
 
     def open(self) -> CrossSession:
-        """Load the model and return its session; see :class:`CrossSession` for the errors."""
+        """Load the model and return its session.
+
+        Raises:
+            MissingExtraError: a package is not installed.
+            UnavailableError: the model cannot be loaded, is not a sequence classifier, or has several outputs.
+            InputError: the backend does not support the precision.
+        """
         return CrossSession(self)
 
 
@@ -53,7 +59,9 @@ class CrossSession(ModelSession[LoadedScorer, ScorerBody]):
         engine: the settings.
 
     Raises:
-        UnavailableError: the model is not a sequence classifier, or its number of outputs is not one.
+        MissingExtraError: a package is not installed.
+        UnavailableError: the model cannot be loaded, is not a sequence classifier, or has several outputs.
+        InputError: the backend does not support the precision.
     """
 
     def __init__(self, engine: CrossEngine) -> None:
@@ -105,9 +113,10 @@ class CrossSession(ModelSession[LoadedScorer, ScorerBody]):
     def _compute_outputs(
         self, metrics: Sequence[CrossEncoder], batch: Batch, limit: int
     ) -> dict[CrossEncoder, tuple[NDArray[np.float64], NDArray[np.bool_]]]:
-        """Return for each metric the logits of n pairs in its k orders, shape (n, k), and which were cut, shape (n,).
+        """Return for each metric the logits of n pairs, shape (n, k), and whether each pair was cut, shape (n,).
 
-        All these metrics cut pairs at the same limit, so that they share the pairs that they read in the same order.
+        The metric reads each pair in k orders, one or two. All these metrics cut pairs at the same *limit*, so that
+        they share the pairs that they read in the same order.
         """
         pairs_read: dict[CrossEncoder, list[_OrderedPair]] = {}
         row_of: dict[_OrderedPair, int] = {}
@@ -127,7 +136,7 @@ class CrossSession(ModelSession[LoadedScorer, ScorerBody]):
     def _logits_of_pairs(
         self, pairs: Sequence[_OrderedPair], limit: int
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Return the logit of each pair, and whether the pair was cut at *limit* tokens, both of shape (n,)."""
+        """Return the logit of each of n pairs, and whether the pair was cut at *limit* tokens, both of shape (n,)."""
         torch = import_torch()
         preparation = Preparation(limit)
         first = [preparation.apply(text) for text, _ in pairs]
@@ -156,9 +165,9 @@ class CrossSession(ModelSession[LoadedScorer, ScorerBody]):
 
 
 def _flags_of_batch(batch: Batch, cut: NDArray[np.bool_]) -> NDArray[np.uint8]:
-    """Return :class:`Flag` bits of n pairs, shape (n,): the blank texts, and the longer text of each pair in *cut*.
+    """Return :class:`Flag` bits of n pairs, uint8, shape (n,), for texts that are blank and texts that were cut.
 
-    *cut* tells which pairs were cut, shape (n,). The longer text is flagged, since it is cut first.
+    *cut* tells which pairs were cut, shape (n,). Of such a pair the longer text is flagged, since it is cut first.
     """
     references_longer = np.array([len(left) >= len(right) for left, right in batch.pairs()], dtype=np.bool_)
     return flags_of(batch, cut & references_longer, cut & ~references_longer)

@@ -107,7 +107,7 @@ class EmbeddingCache:
         return len(self._in_memory) + len(self._in_file)
 
     def put(self, key: Hashable, array: NDArray[np.float32]) -> None:
-        """Keep a copy of an array; a key that already has an array keeps the old one."""
+        """Keep a copy of an array, in memory or in the file; a key that already has an array keeps the old one."""
         if key in self:
             return
         if self._bytes_in_memory + array.nbytes <= self._max_bytes:
@@ -183,18 +183,31 @@ class BatchEmbeddings:
         return np.fromiter((self._index_of[key] for key in keys), dtype=np.intp, count=len(keys))
 
     def put_vectors(self, indices: NDArray[np.intp], vectors: torch.Tensor, device: str) -> None:
-        """Store one vector per text, shape (k, d), on *device*."""
+        """Store the vectors of k texts on *device*.
+
+        Args:
+            indices: the indices of the texts, shape (k,).
+            vectors: one vector per text, shape (k, d).
+            device: torch's name of the device.
+        """
         self._write_rows(indices, vectors, device)
 
     def put_tokens(self, indices: NDArray[np.intp], hidden: torch.Tensor, batch: Packed, device: str) -> None:
-        """Store the token embeddings of a batch, shape (k, l, d), on *device*, without the padding."""
+        """Store the token embeddings of k texts on *device*, without the padding.
+
+        Args:
+            indices: the indices of the texts, shape (k,).
+            hidden: the embeddings of their tokens, shape (k, l, d).
+            batch: the batch of these texts, which tells where the padding is.
+            device: torch's name of the device.
+        """
         flat = hidden.reshape(-1, hidden.shape[-1])
         if not batch.unpadded:
             flat = flat[to_device(np.flatnonzero(batch.token_mask), str(hidden.device))]
         self._write_rows(self._row_numbers(indices), flat, device)
 
     def load_from(self, cache: EmbeddingCache, device: str) -> set[Key]:
-        """Store the embeddings of the texts that are in the cache, on *device*, and return the keys of these texts."""
+        """Store the embeddings of those texts that are in the cache on *device*, and return the keys of these texts."""
         cached = [key for key in self.tokens if (key, self.output) in cache] if cache else []
         if cached:
             values = np.concatenate([cache.get((key, self.output)) for key in cached])
@@ -216,7 +229,7 @@ class BatchEmbeddings:
             cache.put((key, self.output), array)
 
     def embeddings(self) -> TextEmbeddings:
-        """Return the embeddings; texts for which none was stored have zeros."""
+        """Return the embeddings of all n texts; those of a text for which none was stored are zeros."""
         values = self._values
         if values is None:
             values = import_torch().zeros((int(self._sizes.sum()), 1))
@@ -236,8 +249,12 @@ class BatchEmbeddings:
         return grid[token_mask_of(sizes)]
 
     def _write_rows(self, rows: NDArray[np.intp], values: torch.Tensor, device: str) -> None:
-        """Write one row of *values*, shape (r, d), per row number; the first call allocates all rows on *device*."""
-        with self._allocating:  # several devices store their results, a thread each
+        """Write the rows *values*, shape (r, d), to the row numbers *rows*, shape (r,).
+
+        The first call allocates all rows, of zeros, on *device*.
+        """
+        # several devices store their results at the same time, each in a thread of its own
+        with self._allocating:
             if self._values is None:
                 torch = import_torch()
                 shape = (int(self._sizes.sum()), values.shape[-1])

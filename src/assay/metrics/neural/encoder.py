@@ -56,10 +56,15 @@ class EncoderEngine(ModelEngine):
 
 
 class EncoderSession(ModelSession[LoadedEncoder, Body]):
-    """An encoder in memory.
+    """An encoder in memory, with a cache of the embeddings of texts that later batches have as well.
 
     Args:
         engine: the settings.
+
+    Raises:
+        MissingExtraError: a package is not installed.
+        UnavailableError: the model cannot be loaded.
+        InputError: the backend does not support the precision.
     """
 
     def __init__(self, engine: EncoderEngine) -> None:
@@ -76,7 +81,7 @@ class EncoderSession(ModelSession[LoadedEncoder, Body]):
 
     @property
     def _collecting_device(self) -> str:
-        """The device on which the embeddings of a batch are collected."""
+        """The device on which the embeddings of a batch are collected: that of a single body, or else the CPU."""
         return self._bodies[0].device if len(self._bodies) == 1 else "cpu"
 
     def score(self, metrics: Sequence[Metric], batch: Batch, again: Collection[str] = ()) -> Scores:
@@ -130,9 +135,10 @@ class EncoderSession(ModelSession[LoadedEncoder, Body]):
         self._meter.add_load_seconds(time.perf_counter() - started)
 
     def _tokenize(self, preparation: Preparation, batch: Batch) -> dict[str, tuple[Key, Tokens]]:
-        """Return for each text of a batch the key under which its embeddings are cached, and its tokens.
+        """Return, by text, the key under which the embeddings of each text of a batch are cached, and its tokens.
 
-        The key is the prepared text, and the limit only if it cut the text: preparations with the same tokens share it.
+        The key is the prepared text and, only if the text was cut, the limit, so that preparations that lead to the
+        same tokens share it.
         """
         texts = list(dict.fromkeys([*batch.references, *batch.candidates]))
         prepared = [preparation.apply(text) for text in texts]
@@ -148,7 +154,8 @@ class EncoderSession(ModelSession[LoadedEncoder, Body]):
     ) -> dict[View, tuple[TextEmbeddings, NDArray[np.intp], NDArray[np.intp]]]:
         """Return for each view the embeddings of the batch's texts, and the indices of references and candidates.
 
-        Only what is not in the cache goes through the model; texts that lack the same outputs share a pass.
+        The indices are two arrays of shape (n,). Only what is not in the cache goes through the model; texts that lack
+        the same outputs share a pass.
 
         Args:
             batch: the pairs, n of them.
@@ -214,7 +221,7 @@ class EncoderSession(ModelSession[LoadedEncoder, Body]):
 
 
 def _keys_by_outputs(outputs_missing: dict[Key, tuple[Output, ...]]) -> dict[tuple[Output, ...], list[Key]]:
-    """Group the keys by the outputs that they lack; each group is one pass through the model."""
+    """Return the keys grouped by the outputs that they lack; each group is one pass through the model."""
     keys_by_outputs: dict[tuple[Output, ...], list[Key]] = {}
     for key, outputs in outputs_missing.items():
         keys_by_outputs.setdefault(outputs, []).append(key)
@@ -222,14 +229,14 @@ def _keys_by_outputs(outputs_missing: dict[Key, tuple[Output, ...]]) -> dict[tup
 
 
 def _flags_of_batch(batch: Batch, tokenized: dict[str, tuple[Key, Tokens]]) -> NDArray[np.uint8]:
-    """Return :class:`Flag` bits of n pairs, shape (n,): which texts are empty and which were cut."""
+    """Return :class:`Flag` bits of n pairs, uint8, shape (n,), for texts that are blank and texts that were cut."""
     references_cut = [tokenized[text][1].cut for text in batch.references]
     candidates_cut = [tokenized[text][1].cut for text in batch.candidates]
     return flags_of(batch, references_cut, candidates_cut)
 
 
 def _preparations_by_output(views: Sequence[View]) -> dict[Output, list[Preparation]]:
-    """Return the preparations under which the views read each output."""
+    """Return the outputs that the views read, each with the preparations of the views that read it."""
     preparations: dict[Output, list[Preparation]] = {}
     for view in dict.fromkeys(views):
         preparations.setdefault(Output(view.kind, view.layer), []).append(view.preparation)
@@ -237,7 +244,7 @@ def _preparations_by_output(views: Sequence[View]) -> dict[Output, list[Preparat
 
 
 def _sentence_embeddings(hidden: torch.Tensor, batch: Packed, tail: Sequence[Any]) -> torch.Tensor:
-    """Return the sentence embeddings, shape (b, d).
+    """Return the embeddings of b texts, shape (b, d), computed from hidden states by the model's own modules.
 
     Args:
         hidden: the hidden states of the last layer, shape (b, l, d).
@@ -260,8 +267,8 @@ def _cut_into_slices(
 ) -> Iterator[slice]:
     """Yield consecutive slices of a batch such that the token embeddings of each slice take at most *max_bytes*.
 
-    A text counts once per slice and preparation. A slice has at least one pair, even if its texts take more. Without a
-    view that reads tokens, the whole batch is one slice.
+    A text counts once per slice and preparation. A slice has at least one pair, even if its texts take more. If no view
+    reads tokens, the whole batch is one slice.
 
     Args:
         batch: the pairs.

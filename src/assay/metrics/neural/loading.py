@@ -152,14 +152,16 @@ def _break_card_cycle(model: Any) -> None:
 
 
 def _loading_arguments(precision: str, device: str) -> dict[str, Any]:
-    """Return the arguments with which sentence-transformers loads a model."""
+    """Return the arguments, by name, with which sentence-transformers loads a model: safetensors, no remote code."""
     model_kwargs = {"use_safetensors": True, "dtype": dtype_of(precision)}
     return {"device": device, "trust_remote_code": False, "local_files_only": True, "model_kwargs": model_kwargs}
 
 
 @contextmanager
 def silence_libraries() -> Iterator[None]:
-    """Silence the progress bars, messages and warnings of the libraries within the block.
+    """Silence the progress bars, messages and warnings of transformers within the block, and all Python warnings.
+
+    The settings of transformers are restored at the end of the block.
 
     Raises:
         MissingExtraError: transformers is not installed.
@@ -256,7 +258,7 @@ def require_all_weights(folder: Path, use: Use) -> Iterator[None]:
     with _load_reports() as reports:
         yield
     for model, report in reports:
-        # an entry of a mismatch is the key, followed by the shapes
+        # an entry of mismatched_keys is the key, followed by the shapes
         without_values = [*report["missing_keys"], *(key for key, *_ in report["mismatched_keys"])]
         absent = [key for key in without_values if not _may_be_absent(key, model, use)]
         misplaced = [key for key in report["unexpected_keys"] if _is_misplaced(key, model)]
@@ -271,9 +273,10 @@ def require_all_weights(folder: Path, use: Use) -> Iterator[None]:
 
 @contextmanager
 def _load_reports() -> Iterator[list[tuple[Any, dict[str, Any]]]]:
-    """Collect (model, load report) of every model that transformers loads within the block.
+    """Yield a list that collects every model that transformers loads within the block, with its load report.
 
-    This replaces ``from_pretrained``, because sentence-transformers and bert-score call it and drop its report.
+    Within the block ``from_pretrained`` is replaced, because sentence-transformers and bert-score call it and drop its
+    report. Such blocks in several threads run one after the other.
     """
     from transformers import PreTrainedModel
 

@@ -73,13 +73,13 @@ class ModelMetric(Metric):
         super().for_language(language)
         if self.subject is not None or language is None:
             return
-        known = preset_languages(self.declaration.name)
+        languages = preset_languages(self.declaration.name)
         # "*" stands for every language
-        if "*" in known or _primary_language(language) in known:
+        if "*" in languages or _primary_language(language) in languages:
             return
         raise UnavailableError(
             f"the preset {self.declaration.name} has no model for {language}",
-            f"name one: {self.declaration.name}:MODEL; it has one for {', '.join(sorted(known))}",
+            f"name one: {self.declaration.name}:MODEL; it has one for {', '.join(sorted(languages))}",
         )
 
     def bind(self, context: Context) -> Self:
@@ -120,6 +120,8 @@ class ModelMetric(Metric):
     def located(self) -> LocatedModel:
         """Return the checked model on this machine; nothing is downloaded.
 
+        For a preset without a model it is the one for English.
+
         Raises:
             UnavailableError: the model is not on this machine; the remedy is the command that downloads it.
         """
@@ -132,14 +134,20 @@ class ModelMetric(Metric):
             raise UnavailableError(f"model {self.subject} is not on this machine", command) from error
 
     def description(self) -> ModelDescription:
-        """Return what the files of the model declare about it."""
+        """Return what the files of the model declare about it.
+
+        Raises:
+            UnavailableError: the model is not on this machine.
+        """
         return describe(self.located().folder)
 
     def obtain(self, *, offline: bool = False) -> None:
         """Download the model unless it is on this machine; a preset without a model has nothing to download.
 
         Raises:
-            UnavailableError: the model is not on this machine, and the network is forbidden.
+            UnavailableError: the model is not on this machine and the network is forbidden, or the model could not be
+                downloaded or is refused as unsafe.
+            InputError: a file of the model is missing or invalid.
         """
         if self.subject is None:
             return
@@ -166,9 +174,12 @@ class ModelMetric(Metric):
     def limit(self) -> int:
         """Return the number of tokens at which a text is cut, special ones included.
 
-        The first of these that is known: the option ``max_length``, the limit for sentences, the lower limit of
-        tokenizer and model, 512. The result never exceeds the number of positions, or, if the model declares none, the
-        limit of the tokenizer.
+        It is the option ``max_length`` if that is set, or else the limit in the files of sentence-transformers if it
+        applies (:attr:`reads_sentences`), or else the lower one of the limits of tokenizer and model, or else 512. It
+        never exceeds the number of the model's positions or, if the model declares none, the limit of the tokenizer.
+
+        Raises:
+            UnavailableError: the model is not on this machine.
         """
         folder = self.located().folder
         described = describe(folder)
@@ -203,6 +214,10 @@ class ModelMetric(Metric):
 
         It has the name, commit and digest of the model, the precision and the length limit in effect, and the version
         of a backend other than torch.
+
+        Raises:
+            UnavailableError: the model is not on this machine.
+            InputError: this machine has no such device.
         """
         model = self.located()
         precision: str = self.precision
@@ -252,9 +267,12 @@ class ModelMetric(Metric):
         )
 
     def score(self, batch: Batch) -> NDArray[np.float64]:
-        """Return one score per pair, shape (n,); the model stays in memory until another one is used.
+        """Return one score per pair, float64, shape (n,); the model stays in memory until another one is used.
 
         A preset without a model uses the one for English. The model is downloaded if need be.
+
+        Raises:
+            AssayError: the model cannot be loaded, or the scores cannot be computed; all open sessions are then closed.
         """
         from assay.metrics.work import open_session, release_sessions
 
@@ -273,7 +291,12 @@ class EncoderBased(ModelMetric):
     """A metric that compares the embeddings of two texts; metrics of the same model share its passes."""
 
     def needs(self) -> Engine:
-        """Return the engine of the encoder; metrics of the same model with the same settings have equal ones."""
+        """Return the engine of the encoder; metrics of the same model with the same settings have equal engines.
+
+        Raises:
+            UnavailableError: the model is not on this machine.
+            InputError: this machine has no such device, or the device does not support the precision.
+        """
         # imported late: a listing of the metrics imports every class, but needs no model
         from assay.metrics.neural.encoder import EncoderEngine
 

@@ -32,7 +32,13 @@ class TokenTree:
     shared: list[int] = field(default_factory=list)
 
     def add(self, item: int, ids: Sequence[int], shared: int) -> None:
-        """Append an input whose first *shared* tokens equal those of the input before it."""
+        """Append an input to the row.
+
+        Args:
+            item: the number of the input.
+            ids: its token numbers.
+            shared: the number of tokens at its beginning that equal those of the input before it; 0 for the first.
+        """
         start = len(self.ids)
         self.ids.extend(ids[shared:])
         self.positions.extend(range(shared, len(ids)))
@@ -63,7 +69,7 @@ class TokenTree:
 
 
 def pack_rows(inputs: Mapping[int, Sequence[int]], size: int) -> list[TokenTree]:
-    """Return the inputs packed into rows; neighbours in sorted order share a row.
+    """Return the inputs packed into rows; inputs whose tokens are neighbours in sorted order share a row.
 
     Args:
         inputs: the token numbers of each input, at least one, by the number of the input.

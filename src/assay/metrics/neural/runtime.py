@@ -68,7 +68,7 @@ class Runtime:
             raise InputError(f"tokens {self.tokens}: a batch must have at least 1")
 
     def for_this_process(self) -> Runtime:
-        """Return the settings for models that this process runs itself."""
+        """Return the settings for models that this process runs itself, even if others run on a cluster."""
         if self.remote is None:
             return self
         return replace(self, threads=self.remote.threads_here, remote=None)
@@ -82,13 +82,13 @@ _current: ContextVar[Runtime] = ContextVar("assay runtime", default=Runtime())  
 
 
 def current_runtime() -> Runtime:
-    """Return the current settings."""
+    """Return the settings that :func:`use_runtime` has made current, or else the default ones."""
     return _current.get()
 
 
 @contextmanager
 def use_runtime(runtime: Runtime) -> Iterator[None]:
-    """Make these the current settings within the block."""
+    """Make these the current settings within the block; afterwards those before are current again."""
     token = _current.set(runtime)
     try:
         yield
@@ -111,6 +111,8 @@ def import_torch() -> Any:
 
 def devices_of(runtime: Runtime) -> tuple[str, ...]:
     """Return torch's names of the devices that the settings select; more than one only for ``all``.
+
+    ``auto`` selects the first CUDA GPU, or else ``mps``, or else the CPU. With remote machines it is the device there.
 
     Raises:
         InputError: this machine has no such device.
@@ -172,7 +174,7 @@ def free_cores() -> int:
 
 
 def _core_quota() -> float | None:
-    """Return the number of cores that the control group allows, or None if it sets no limit."""
+    """Return the number of cores that the control group allows, maybe a fraction; None if it sets no limit."""
     try:
         quota, period = Path("/sys/fs/cgroup/cpu.max").read_text(encoding="ascii").split()
         return float(quota) / float(period)

@@ -86,7 +86,10 @@ class Meter:
         self._tokens += tokens
 
     def cost(self) -> dict[str, Any]:
-        """Return the counts as values for JSON; memory in MB (10⁶ bytes), time in seconds."""
+        """Return the counts so far as values for JSON, by name; memory is in MB (10⁶ bytes), time in seconds.
+
+        The name and the peak memory of the GPU are left out if none is in use.
+        """
         torch = import_torch()
         counts: dict[str, Any] = {
             "load_seconds": round(self._load_seconds, 3),
@@ -164,12 +167,16 @@ class ModelSession(Generic[LoadedT, BodyT]):
         )
 
     def _keep_parts(self, copies: Sequence[LoadedT]) -> None:
-        """Keep the parts of the loaded models that the subclass needs besides the bodies."""
+        """Keep the parts of the loaded models that the subclass needs besides the bodies; by default none.
+
+        It is called once, before the bodies are opened. The models themselves must not be kept: a backend other than
+        torch frees their memory.
+        """
 
     def _run(
         self, inputs: Sequence[Tokens], step: Callable[[int, BodyT, Packed], None], texts: int | None = None
     ) -> None:
-        """Run inputs through the model in batches.
+        """Run inputs through the model in batches, and add them to the counts of the session.
 
         Args:
             inputs: the tokens of each input.
@@ -188,11 +195,11 @@ class ModelSession(Generic[LoadedT, BodyT]):
         self._meter.add_texts(len(inputs) if texts is None else texts, sum(len(tokens.ids) for tokens in inputs))
 
     def cost(self) -> dict[str, Any]:
-        """Return the counts of :meth:`Meter.cost`, the session's threads, and how often its batches were halved."""
+        """Return the counts of :meth:`Meter.cost`, the session's threads, and how often the batch size was halved."""
         return self._meter.cost() | {"threads": self._threads, "batches_halved": self._packer.halvings}
 
     def close(self) -> None:
-        """Free the memory of the model."""
+        """Free the memory of the model, including what torch keeps on a GPU for reuse."""
         self._bodies.clear()
         self._meter.close()
 
@@ -200,13 +207,15 @@ class ModelSession(Generic[LoadedT, BodyT]):
 def add_questions(metrics: Sequence[Metric], batch: Batch) -> Batch:
     """Return the batch as the models read it: with the question before each text if the metrics read the question.
 
+    The batch is returned unchanged if the metrics do not read the question, or the data has none.
+
     All *metrics*, which are those of one unit of work, have the same value of the option ``question``.
     """
     return batch.asked() if any(metric.declaration.reads_question for metric in metrics) else batch
 
 
 def flags_of(batch: Batch, references_cut: Iterable[bool], candidates_cut: Iterable[bool]) -> NDArray[np.uint8]:
-    """Return :class:`Flag` bits of n pairs, shape (n,): the empty or blank texts, and those that were cut.
+    """Return :class:`Flag` bits of n pairs, uint8, shape (n,), for texts that are blank and texts that were cut.
 
     Args:
         batch: the pairs.
@@ -219,7 +228,7 @@ def flags_of(batch: Batch, references_cut: Iterable[bool], candidates_cut: Itera
 
 
 def blank_flags(batch: Batch) -> NDArray[np.uint8]:
-    """Return :class:`Flag` bits of n pairs, shape (n,), for texts that are empty or blank."""
+    """Return :class:`Flag` bits of n pairs, uint8, shape (n,), for texts that are empty or blank."""
     references_blank = (not text.strip() for text in batch.references)
     candidates_blank = (not text.strip() for text in batch.candidates)
     flags = _flag_bits(Flag.REFERENCE_EMPTY, references_blank, len(batch))
@@ -227,5 +236,5 @@ def blank_flags(batch: Batch) -> NDArray[np.uint8]:
 
 
 def _flag_bits(flag: Flag, is_flagged: Iterable[bool], n: int) -> NDArray[np.uint8]:
-    """Return the bit of *flag* for each of n pairs that is flagged and 0 for the others, shape (n,)."""
+    """Return the bit of *flag* for each of n pairs that is flagged and 0 for the others, uint8, shape (n,)."""
     return np.fromiter(is_flagged, dtype=np.bool_, count=n) * np.uint8(flag)

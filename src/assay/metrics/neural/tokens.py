@@ -92,7 +92,8 @@ def _encode_truncated(
 def _encode(tokenizer: Any, texts: list[str], seconds: list[str] | None, *, with_types: bool) -> list[Tokens]:
     """Return all tokens of texts, or of pairs, without truncation.
 
-    A fast tokenizer is called directly, without the overhead of transformers' wrapper.
+    A fast tokenizer is called directly, without the overhead of transformers' wrapper. Its settings for padding and
+    truncation are switched off for good.
     """
     fast_tokenizer = getattr(tokenizer, "backend_tokenizer", None)
     if fast_tokenizer is None:
@@ -136,7 +137,7 @@ class Packed:
 
     @property
     def token_mask(self) -> NDArray[np.bool_]:
-        """Which positions have a token, shape (b, l), as a NumPy array, so that reading it waits for no device."""
+        """Whether each position has a token, shape (b, l), as a NumPy array, so that reading it waits for no device."""
         return token_mask_of(self.sizes)
 
 
@@ -186,9 +187,10 @@ class Packer:
         self.halvings = 0
 
     def run(self, inputs: Sequence[Tokens], workers: Sequence[tuple[str, Callable[[Packed], None]]]) -> None:
-        """Hand every input to a worker, in batches; each of several workers has a thread and takes the next batch.
+        """Compute all inputs in batches by the workers, and report progress; inputs without tokens are left out.
 
-        If a device has no memory for a batch, the batch is halved, and so is the budget for all later batches.
+        Each of several workers has a thread of its own, and takes the next batch as soon as it is free. If a device has
+        no memory for a batch, the batch is halved, and so is the budget for all later batches.
 
         Args:
             inputs: the tokens of each input.
@@ -217,12 +219,25 @@ class Packer:
         device: str,
         step: Callable[[Packed], None],
     ) -> None:
-        """Compute batches until none is left; a batch that does not fit in memory is put back and split."""
+        """Compute batches until none is left, and report progress; a batch that does not fit in memory is split.
+
+        Args:
+            inputs: the tokens of each of n inputs.
+            lengths: the number of tokens of each input, shape (n,).
+            waiting: the indices of the inputs of each batch that is left; the next one is last. All workers share this
+                list and remove their batches from it.
+            device: torch's name of the device.
+            step: the function that computes a batch.
+
+        Raises:
+            torch.OutOfMemoryError: a single input does not fit.
+        """
         torch = import_torch()
         while waiting:
             try:
                 items = waiting.pop()
-            except IndexError:  # another worker took the last one
+            except IndexError:
+                # another worker has taken the last one
                 return
             if len(items) > 1 and len(items) * int(lengths[items].max()) > self.budget:
                 # planned before the budget was halved: plan again
@@ -260,7 +275,7 @@ class Packer:
 
 
 def token_mask_of(sizes: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Return which positions of a padded batch have a token, shape (b, l).
+    """Return whether each position of a padded batch has a token, shape (b, l).
 
     Args:
         sizes: the number of tokens of each input, shape (b,); the highest is l.

@@ -30,7 +30,7 @@ class Preparation:
     leading_space: bool = False
 
     def apply(self, text: str) -> str:
-        """Return the text as the tokenizer receives it."""
+        """Return the text as the tokenizer receives it: prepared, and with ``?`` in place of unpaired surrogates."""
         if not text.isascii():
             # tokenizers reject lone surrogates
             text = text.encode("utf-8", "replace").decode("utf-8")

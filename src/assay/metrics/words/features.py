@@ -151,23 +151,25 @@ def word_kind_features(
 def _kinds_of_words(roles: bool) -> Iterator[tuple[str, str, Callable[[Word], bool]]]:
     """Yield each kind of word: the question of the paper, the name, and a test of a word for it."""
     for part in PARTS:
-        yield "Q3a", part, partial(_has_part_of, (part,))
+        yield "Q3a", part, partial(_has_any_part, (part,))
     for name, parts in GROUPS.items():
-        yield "Q3b", name, partial(_has_part_of, parts)
+        yield "Q3b", name, partial(_has_any_part, parts)
     if roles:
         yield "Q4", "subject", lambda word: word.role in SUBJECTS
         # "dative" labels an indirect object, and also the preposition of one ("to her")
         yield "Q4", "object", lambda word: word.role in OBJECTS and word.part != "ADP"
 
 
-def _has_part_of(parts: tuple[str, ...], word: Word) -> bool:
+def _has_any_part(parts: tuple[str, ...], word: Word) -> bool:
     return word.part in parts
 
 
 def _mean_vectors(
     vectors: WordVectors, rows: NDArray[np.intp], sentence_of: NDArray[np.intp], sentence_count: int
 ) -> Floats:
-    """Return the mean vector of the known words of each sentence, shape (sentences, dimensions); NaN without any.
+    """Return the mean vector of the known words of each sentence, shape (sentence_count, dimensions).
+
+    The row of a sentence without a known word is NaN.
 
     Args:
         vectors: the word vectors.
@@ -177,14 +179,15 @@ def _mean_vectors(
     """
     from scipy.sparse import csr_array
 
-    known = rows >= 0
-    distinct, columns = np.unique(rows[known], return_inverse=True)
+    is_known = rows >= 0
+    distinct, columns = np.unique(rows[is_known], return_inverse=True)
+    sentences = sentence_of[is_known]
     # the number of times that each sentence has each known word
-    counts = csr_array((np.ones(len(columns)), (sentence_of[known], columns)), shape=(sentence_count, len(distinct)))
-    word_counts: Floats = np.asarray(counts.sum(axis=1))[:, None]
+    counts = csr_array((np.ones(len(columns)), (sentences, columns)), shape=(sentence_count, len(distinct)))
+    word_counts = np.bincount(sentences, minlength=sentence_count)[:, None]
     # double precision has 29 more bits than float32, so that sums of numbers of similar magnitude are exact: repeating
     # all words then leaves the mean unchanged
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore"):  # 0 / 0 for a sentence without a known word
         means: Floats = (counts @ vectors.vectors_at(distinct).astype(np.float64)) / word_counts
     return means
 

@@ -135,6 +135,7 @@ def _read_text(path: Path, stream: BufferedIOBase) -> Iterator[Block]:
         InputError: the file is broken, or its number of rows is not the declared one.
     """
     lines = _read_lines(path, stream)
+    # find_format has refused an empty file
     first = next(lines)
     header = _parse_header(first)
     if header is None:
@@ -172,7 +173,7 @@ def _parse_line(path: Path, line_number: int, line: bytes, dimensions: int) -> t
     """Return the word of a line and the numbers after it, one per dimension.
 
     Raises:
-        InputError: the line has too few or too many fields, or one that is no number.
+        InputError: the line has too few or too many fields, or one that is not a number.
     """
     # split from the right, since a few words of GloVe's 840B file contain spaces
     fields = line.rsplit(None, dimensions)
@@ -217,6 +218,7 @@ def _read_binary(path: Path, stream: BufferedIOBase) -> Iterator[Block]:
     Raises:
         InputError: the file is truncated or broken, or does not end after the declared number of words.
     """
+    # find_format has read the header; it is absent only if the file changed since
     word_count, dimensions = _parse_header(stream.readline(_MAX_LINE_BYTES)) or (0, 0)
     vector_bytes = 4 * dimensions
     buffer, position = b"", 0

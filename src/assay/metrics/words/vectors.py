@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from assay.errors import InputError
 from assay.metrics.provenance import file_digest
 from assay.metrics.words.formats import check_finite, find_format, read_blocks, read_words
-from assay.paths import cache_dir, private_folder
+from assay.paths import cache_dir, make_private_folder
 
 _TABLE_FILE, _WORDS_FILE = "vectors.npy", "words.txt"
 _INDEX_FILES = ("ends.npy", "keys.npy", "rows.npy")
@@ -150,7 +150,7 @@ def source_digest(path: Path) -> str:
 
 
 def open_vectors(path: Path) -> WordVectors:
-    """Open the word vectors of a file or folder; on first use they are converted into the cache.
+    """Return the word vectors of a file or folder, memory-mapped; on first use they are converted into the cache.
 
     Formats: word2vec, text and binary; GloVe; fastText's .vec; any of them compressed with gzip; a folder with
     ``vectors.npy`` (floating point, two axes) and ``words.txt`` (one word per line).
@@ -170,7 +170,12 @@ def open_vectors(path: Path) -> WordVectors:
 
 @functools.lru_cache(maxsize=4)
 def _map_into_memory(table_folder: Path, digest: str, target: Path) -> WordVectors:
-    """Return word vectors with the table in *table_folder* and the index in *target*, both memory-mapped.
+    """Return word vectors with the table in *table_folder* and the index in *target*, both memory-mapped; cached.
+
+    Args:
+        table_folder: the folder of the table.
+        digest: the digest of the source, which the result has as an attribute.
+        target: the folder of the index.
 
     Raises:
         InputError: the files are damaged.
@@ -186,6 +191,8 @@ def _map_into_memory(table_folder: Path, digest: str, target: Path) -> WordVecto
 def _convert_into(path: Path, digest: str, target: Path) -> None:
     """Convert a source into the folder *target*, which gets its name only when it is complete.
 
+    If another process has created the folder meanwhile, that one stays and this conversion is dropped.
+
     Args:
         path: the source, a file or folder.
         digest: the digest of the source before the conversion.
@@ -194,7 +201,7 @@ def _convert_into(path: Path, digest: str, target: Path) -> None:
     Raises:
         InputError: the source is broken, or changed during the conversion.
     """
-    private_folder(target.parent)
+    make_private_folder(target.parent)
     with tempfile.TemporaryDirectory(prefix=".making-", dir=target.parent, ignore_cleanup_errors=True) as parent:
         new_folder = Path(parent) / digest
         new_folder.mkdir()
@@ -207,7 +214,7 @@ def _convert_into(path: Path, digest: str, target: Path) -> None:
         try:
             new_folder.rename(target)
         except OSError:
-            # another process has converted the same content meanwhile, and its folder serves as well
+            # the folder of another process has the same content; any other error is a real one
             if not target.is_dir():
                 raise
 
@@ -305,7 +312,7 @@ class _IndexWriter:
             stream.write(b"".join(words))
 
     def save(self) -> None:
-        """Write the three arrays; nothing if there are no words."""
+        """Write the ends, the keys and the rows of the words to their files; without words, write nothing."""
         if not self.ends:
             return
         keys = np.frombuffer(self.keys, dtype=np.uint64)

@@ -152,7 +152,10 @@ def _time_words(folded: str, moments: list[Moment]) -> Iterator[Moment]:
 
 
 def _matched_moment(kind: str, match: re.Match[str]) -> Moment | None:
-    """Return the time of a match of a pattern; None for an impossible date, or for a number that counts things.
+    """Return the time of a match of a pattern; None if the match is not a time after all.
+
+    It is not a time if the date or time of day is impossible, if the number counts things ("1945 people"), or if an
+    ambiguous month such as "may" has neither day nor year and is not the whole text.
 
     Args:
         kind: the kind of the pattern, see :data:`_PATTERNS`.
@@ -204,14 +207,17 @@ def _year_of_match(kind: str, groups: Mapping[str, str | None]) -> int | None:
 
 
 def _month_and_day(kind: str, groups: Mapping[str, str | None]) -> tuple[int | None, int | None]:
-    """Return the month and the day of a match, each None if absent; they are unchecked, so a day may be 45."""
-    name, month_number, day_number = groups.get("n"), groups.get("m"), groups.get("d")
+    """Return the month and the day of a match, each None if absent.
+
+    They are not validated: a day may be 45. In a US date whose first number cannot be a month, such as 25/12/2020, the
+    first number is taken as the day.
+    """
+    month_name, month_number, day_number = groups.get("n"), groups.get("m"), groups.get("d")
     month = int(month_number) if month_number else None
-    if name:
-        month = _MONTHS[name]
+    if month_name:
+        month = _MONTHS[month_name]
     day = int(day_number) if day_number else None
     if kind == "us" and month is not None and day is not None and month > 12:
-        # a date such as 25/12/2020 has the day first after all
         return day, month
     return month, day
 
@@ -295,6 +301,7 @@ def tag_quantities(pair: Pair) -> Iterator[Tag]:
 
 
 def _moments_of_texts(pair: Pair) -> tuple[tuple[Moment, ...], tuple[Moment, ...]]:
+    """Return the dates, times of day and words for times of the reference, and those of the candidate."""
     return (
         find_moments(words_to_digits(pair.reference.clean, pair.language)),
         find_moments(words_to_digits(pair.candidate.clean, pair.language)),
@@ -302,6 +309,7 @@ def _moments_of_texts(pair: Pair) -> tuple[tuple[Moment, ...], tuple[Moment, ...
 
 
 def _numbers_of_texts(pair: Pair) -> tuple[tuple[Number, ...], tuple[Number, ...]]:
+    """Return the numbers of the reference, and those of the candidate, without parts of dates and times of day."""
     return (
         _numbers_outside_dates(pair.reference.clean, pair.language),
         _numbers_outside_dates(pair.candidate.clean, pair.language),
@@ -320,6 +328,7 @@ def _numbers_outside_dates(text: str, language: str) -> tuple[Number, ...]:
 
 
 def _quantities_of_texts(pair: Pair) -> tuple[tuple[Quantity, ...], tuple[Quantity, ...]]:
+    """Return the numbers with units of the reference, and those of the candidate."""
     return (
         find_quantities(words_to_digits(pair.reference.clean, pair.language), pair.language),
         find_quantities(words_to_digits(pair.candidate.clean, pair.language), pair.language),

@@ -80,7 +80,9 @@ def words_to_digits(text: str, language: str) -> str:
 
 @functools.lru_cache(maxsize=1 << 15)
 def find_numbers(text: str, language: str) -> tuple[Number, ...]:
-    """Return the numbers of a text with digits (see :func:`words_to_digits`), in order.
+    """Return the numbers of a text whose number words were replaced by digits, in order.
+
+    They are written in digits, as fractions in words such as "half", or as Roman numerals.
 
     >>> [number.value for number in find_numbers("8,849 m, 1.5 million, half, XIV", "en")]
     [8849.0, 1500000.0, 0.5, 14.0]
@@ -127,7 +129,12 @@ def _value_of_digits(match: re.Match[str], language: str) -> float:
 
 
 def _scale_factor(scale: str, value: float) -> float | None:
-    """Return the factor of the word after a number, such as "million" or "half"; None if it is part of no number."""
+    """Return the factor of the word or digits after a number, such as "million"; None if they are not a factor.
+
+    Args:
+        scale: the word or digits; empty if the number is followed by neither.
+        value: the number.
+    """
     if scale.isdigit():
         # text2num turns "2 million" into "2 1000000"; after a number from 1000 on, digits are a number of their own
         return float(scale) if value < 1000 else None

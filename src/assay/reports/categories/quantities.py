@@ -127,7 +127,9 @@ _UNIT = re.compile(
 
 @functools.lru_cache(maxsize=1 << 14)
 def find_quantities(text: str, language: str) -> tuple[Quantity, ...]:
-    """Return the numbers with units in a text whose number words were replaced by digits.
+    """Return the numbers with units in a text whose number words were replaced by digits, in order.
+
+    After them come the quantities with an article that stands for the number 1, such as "a fortnight".
 
     >>> [(quantity.dimension, quantity.amount) for quantity in find_quantities("5 km in 2 hours", "en")]
     [('length', 5000.0), ('time', 7200.0)]

@@ -24,10 +24,18 @@ _HOW_MANY = re.compile(r"\b(how|number|wie|anzahl|zahl)\b", re.IGNORECASE)
 
 
 def kind_of_answer(text: Text, question: Text, language: str) -> str:
-    """Return the kind of an answer: ``time``, ``number``, ``place``, ``person``, or an empty string."""
+    """Return the kind of an answer: ``time``, ``number``, ``place``, ``person``, or an empty string for any other.
+
+    A time or number must take up more than half of the answer, and a place all of it.
+
+    Args:
+        text: the answer.
+        question: the question, which may ask for a person or a place; empty if unknown.
+        language: the language of the answer.
+    """
     with_digits = words_to_digits(text.clean, language)
     if moments := [moment for moment in find_moments(with_digits) if moment.kind in ("date", "clock")]:
-        # a time or number in less than half of a text is only a detail of the answer
+        # a shorter time or number is only a detail of the answer
         dated_characters = sum(moment.span[1] - moment.span[0] for moment in moments)
         return "time" if 2 * dated_characters > len(text.clean) else ""
     if numbers := find_numbers(with_digits, language):
@@ -48,7 +56,10 @@ def expected_kind_of_answer(question: str) -> str:
 
 
 def tag_questions(pair: Pair) -> Iterator[Tag]:
-    """Tag a question whose answer depends on when it is asked, or whose two answers are of different kinds."""
+    """Tag a question whose answer depends on when it is asked, or whose two answers are of different kinds.
+
+    A pair gets at most one tag, and none if its question is unknown or its texts have a content word in common.
+    """
     if pair.has_same_words or not pair.question.clean or pair.shared_words:
         return
     kinds = [kind_of_answer(text, pair.question, pair.language) for text, _ in pair.sides]
@@ -125,8 +136,10 @@ def _asks_one_of_several(question: Text) -> bool:
 
 
 def _plural_asked_for(question: Text) -> str:
-    """Return the plural noun that follows the first "which" or "what" of a question; empty if there is none."""
-    # the parts of speech are empty if no pipeline read the question
+    """Return the plural noun that follows the first "which" or "what" of a question; empty if there is none.
+
+    It is empty as well if no pipeline read the question, which then has no parts of speech.
+    """
     for position, (word, part) in enumerate(zip(question.folded, question.parts, strict=False)):
         if word not in ("which", "what") or part != "DET":
             continue
@@ -157,7 +170,12 @@ def _list_difference(reference_items: list[str], candidate_items: list[str], are
 
 
 def _list_members(text: Text, separator: re.Pattern[str]) -> list[str]:
-    """Return the members of a list, split at a separator such as "and"; the text itself if it is not a list."""
+    """Return the members of a list as folded phrases, in order; the phrase of the whole text if it is not a list.
+
+    Args:
+        text: the text that may be a list.
+        separator: the pattern of what separates two members, such as "and".
+    """
     return [parse_text(part).phrase for part in separator.split(text.clean) if part.strip()] or [text.phrase]
 
 
@@ -169,7 +187,10 @@ def _is_one_thing(text: Text) -> bool:
 
 
 def _tag_contained_text(pair: Pair) -> Iterator[Tag]:
-    """Tag a text whose content words are all in the other one, unless the difference is a name, number or time."""
+    """Tag a text whose content words are all in the other one, unless what the other one adds is a number or a time.
+
+    Two names of persons are not tagged either.
+    """
     for text, other in pair.sides:
         own_words = set(text.content)
         if own_words < set(other.content):

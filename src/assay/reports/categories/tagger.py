@@ -51,14 +51,14 @@ class PartsOfSpeech:
         self._cached_texts: dict[str, Text] = {}
 
     def read_ahead(self, raws: Iterable[str]) -> None:
-        """Read many texts in batches and cache them until the next call."""
+        """Read many texts in batches and cache them until the next call; texts already in the cache are not reread."""
         unique_raws = list(dict.fromkeys(raws))
         new_raws = [raw for raw in unique_raws if raw not in self._cached_texts]
         texts = self._cached_texts | dict(zip(new_raws, self._read_batch(new_raws), strict=True))
         self._cached_texts = {raw: texts[raw] for raw in unique_raws}
 
     def read(self, raw: str) -> Text:
-        """Return a text with the parts of speech of its words."""
+        """Return a text with the parts of speech of its words, from the cache if :meth:`read_ahead` has read it."""
         return self._cached_texts.get(raw) or self._read_batch([raw])[0]
 
     def _read_batch(self, raws: Sequence[str]) -> list[Text]:
@@ -69,7 +69,7 @@ class PartsOfSpeech:
 
 
 def _add_parts_of_speech(text: Text, doc: Doc) -> Text:
-    """Return a text with the part of speech of every word: that of the last token of the word.
+    """Return a text with the part of speech of every word, that of its last token, and with whether it is a plural.
 
     The pipeline splits words such as ``France's`` into several tokens; particles and punctuation are skipped.
     """

@@ -115,7 +115,10 @@ def repair_characters(text: str) -> str:
 
 
 def _undo_wrong_encoding(text: str) -> str:
-    """Return text that was encoded in UTF-8 and decoded by an 8-bit code page, up to twice, decoded correctly."""
+    """Return text that was encoded in UTF-8 and decoded by an 8-bit code page, up to twice, decoded correctly.
+
+    Any other text is returned unchanged.
+    """
     for _ in range(2):
         if not _LEADS.search(text):
             break
@@ -130,6 +133,7 @@ def _undo_wrong_encoding(text: str) -> str:
 
 
 def _encoded_byte(character: str, page: str) -> bytes:
+    """Return the byte of a character in a code page or else in Latin-1; raises UnicodeEncodeError if neither has it."""
     try:
         return character.encode(page)
     except UnicodeEncodeError:
@@ -247,7 +251,7 @@ class Pair:
 
     @cached_property
     def has_same_words(self) -> bool:
-        """Whether the texts have the same content words in any order."""
+        """Whether the texts have the same content words, each equally often, in any order."""
         return sorted(self.reference.content) == sorted(self.candidate.content)
 
     @property

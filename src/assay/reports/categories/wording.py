@@ -155,7 +155,10 @@ def tag_translations(pair: Pair) -> Iterator[Tag]:
 
 
 def _script(text: Text) -> str:
-    """Return the script of a text in capitals, such as ``CYRILLIC``; an empty string if it has no letters."""
+    """Return the name of the script of a text, such as ``CYRILLIC``; an empty string if the text has no letters.
+
+    A script other than ``LATIN`` is returned only if its letters make up much of the text.
+    """
     letters = [letter for letter in text.clean if letter.isalpha() and not letter.isascii()]
     # the Unicode name of a letter begins with its script: CYRILLIC SMALL LETTER A
     scripts = {unicodedata.name(letter, "").split()[0] for letter in letters}

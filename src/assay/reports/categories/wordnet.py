@@ -34,6 +34,11 @@ class Lexicon:
 
     Args:
         reader: NLTK's reader of WordNet.
+
+    Attributes:
+        senses: returns the commonest synsets of a phrase, grouped by part of speech.
+        more_general_senses: returns the synsets that are up to ``_MAX_STEPS`` steps more general than a synset.
+        all_more_general_names: returns the names of a synset and of all more general ones.
     """
 
     def __init__(self, reader: Any) -> None:
@@ -44,13 +49,18 @@ class Lexicon:
         self.all_more_general_names = functools.lru_cache(maxsize=1 << 16)(self._find_all_more_general_names)
 
     def _senses(self, phrase: str) -> tuple[Any, ...]:
-        """Return the commonest senses of each part of speech; satellite adjectives count as adjectives."""
-        by_part: dict[str, list[Any]] = {}
+        """Return the commonest synsets of a phrase, at most ``_COMMON_SENSES`` for each part of speech.
+
+        The synsets of one part of speech follow each other, the commonest first; satellite adjectives count as
+        adjectives. The result is empty if WordNet does not contain the phrase.
+        """
+        senses_of_part: dict[str, list[Any]] = {}
         for synset in self._all_senses(phrase):
-            senses = by_part.setdefault(synset.pos().replace("s", "a"), [])
+            part = "a" if synset.pos() == "s" else synset.pos()
+            senses = senses_of_part.setdefault(part, [])
             if len(senses) < _COMMON_SENSES:
                 senses.append(synset)
-        return tuple(synset for senses in by_part.values() for synset in senses)
+        return tuple(synset for senses in senses_of_part.values() for synset in senses)
 
     @functools.cached_property
     def _beginnings(self) -> frozenset[str]:
@@ -58,7 +68,7 @@ class Lexicon:
         return frozenset(name.split("_", 1)[0].lower() for name in self._reader.all_lemma_names() if "_" in name)
 
     def _all_senses(self, phrase: str) -> list[Any]:
-        """Return all senses of a phrase, including rare ones, commonest first."""
+        """Return all senses of a phrase, including rare ones, commonest first; none if it is not in ASCII."""
         if " " in phrase and phrase.split(" ", 1)[0] not in self._beginnings:
             return []
         return list(self._reader.synsets(phrase.replace(" ", "_"))) if phrase.isascii() else []
@@ -117,7 +127,10 @@ class Lexicon:
         return None
 
     def is_kind_of(self, narrow: str, wide: str, parts: str = PARTS) -> bool:
-        """Return whether a sense of *wide* is more general than one of *narrow*, by at most ``_MAX_STEPS`` steps."""
+        """Return whether a sense of *wide* is more general than one of *narrow*, by at most ``_MAX_STEPS`` steps.
+
+        Only senses of *wide* that are of one of the *parts* of speech count.
+        """
         targets = {synset for synset in self.senses(wide) if synset.pos() in parts}
         return bool(targets) and any(
             not targets.isdisjoint(self.more_general_senses(synset)) for synset in self.senses(narrow)
@@ -225,7 +238,7 @@ def _part_letters(text: Text, phrase: str, lexicon: Lexicon) -> str:
         letters = _VERB
     elif is_verb == {False}:
         letters = _NOT_VERB
-    # WordNet corrects the tagger: a bicarbonate is no verb
+    # WordNet corrects the tagger: a bicarbonate is not a verb
     return letters if lexicon.contains_as_part_of_speech(phrase, letters) else PARTS
 
 
@@ -305,7 +318,10 @@ _BINOMIAL = re.compile(r"\b[A-Z][a-z]{3,} [a-z]{3,}(?:us|is|um|ens|ii|ae|ata|ica
 
 
 def first_terms_by_field(text: Text) -> dict[str, str]:
-    """Return the first term of each field that a text has terms of; long phrases are tried before short ones."""
+    """Return the first term of each field that a text has terms of, by field.
+
+    Formulas and species names are tried first, then phrases of words, long ones before short ones.
+    """
     terms: dict[str, str] = {}
     for word in text.words:
         if _is_formula(word):
@@ -337,12 +353,15 @@ def _fields_of_phrase(phrase: str) -> tuple[str, ...]:
 
 
 def _is_no_noun(text: Text, phrase: str) -> bool:
-    """Return whether a phrase that may be a noun is another part of speech in a text ("behind" the sofa)."""
+    """Return whether a phrase that may be a noun is another part of speech in a text ("behind" the sofa).
+
+    False if the parts of speech are unknown or WordNet is not installed.
+    """
     lexicon = open_lexicon()
     letters = {_LETTERS_OF_NO_NOUNS.get(part, "n") for part in text.parts_of(phrase)}
     if lexicon is None or not letters or "n" in letters:
         return False
-    # WordNet corrects the tagger: a bicarbonate is no verb
+    # WordNet corrects the tagger: a bicarbonate is not a verb
     return all(lexicon.contains_as_part_of_speech(phrase, letter) for letter in letters)
 
 

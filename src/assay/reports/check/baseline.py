@@ -168,8 +168,8 @@ def continue_chain(baseline: Baseline, old: Baseline) -> Baseline:
             firsts.update(old.origin.datasets[name].metrics)
         changed = {}
         for metric, first in firsts.items():
-            new = dataset.metrics.get(metric)
-            if new is not None and not np.array_equal(new.scores, first.scores, equal_nan=True):
+            new_metric = dataset.metrics.get(metric)
+            if new_metric is not None and not np.array_equal(new_metric.scores, first.scores, equal_nan=True):
                 changed[metric] = first
         if changed:
             origins[name] = replace(before, metrics=changed)
@@ -185,7 +185,7 @@ def has_other_pairs(dataset: BaselineDataset, before: BaselineDataset) -> bool:
 
 
 def _baseline_dataset(data: ScoredDataset) -> BaselineDataset:
-    """Return what a baseline keeps of one dataset of a run, with all its metrics that have scores."""
+    """Return the entry of one dataset of a run in its baseline, with all metrics that have scores."""
     metrics = {}
     for name, record in data.metrics.items():
         speed = record.cost.pairs_per_second
@@ -201,7 +201,10 @@ def _baseline_dataset(data: ScoredDataset) -> BaselineDataset:
 
 
 def _estimates_by_bucket(data: ScoredDataset, metric: str) -> dict[str, dict[str, list[float]]]:
-    """Return ``[value, low, high]``, or ``[value]`` without an interval, of a metric by bucket and statistic."""
+    """Return ``[value, low, high]``, or ``[value]`` without an interval, of a metric by bucket and statistic.
+
+    The numbers are rounded to :data:`DECIMALS` decimals; undefined coefficients are left out.
+    """
     by_bucket: dict[str, dict[str, list[float]]] = {}
     for row in data.run.agreement:
         if (row.dataset, row.split, row.metric) == (data.name, data.facts.split, metric) and row.value is not None:
@@ -212,7 +215,10 @@ def _estimates_by_bucket(data: ScoredDataset, metric: str) -> dict[str, dict[str
 
 
 def to_text(baseline: Baseline) -> str:
-    """Return the content of a baseline file. It depends on no time and, speeds of one digit apart, on no machine."""
+    """Return the content of a baseline file.
+
+    It depends only on the run: it holds no time, and of the machine only speeds, which are rounded to one digit.
+    """
     value: dict[str, Any] = {"schema": BASELINE_SCHEMA, **_plain_values(baseline)}
     if baseline.origin is not None:
         value["origin"] = _plain_values(baseline.origin)
@@ -220,7 +226,7 @@ def to_text(baseline: Baseline) -> str:
 
 
 def _plain_values(baseline: Baseline) -> dict[str, Any]:
-    """Return a baseline without its origin as values for JSON, sorted by name."""
+    """Return a baseline without its origin as values for JSON; datasets and metrics are sorted by name."""
     datasets = {}
     for name, dataset in sorted(baseline.datasets.items()):
         metrics = {}
@@ -257,9 +263,13 @@ def values_without_speeds(text: str) -> dict[str, Any]:
 
 
 def _json_in_lines(value: Any, depth: int) -> str:
-    """Return JSON with one line per value that fits a line and holds no nested objects; other objects are broken up.
+    """Return a value as JSON in which each object that fits a line and holds no other object is one line.
 
-    *depth* is the number of spaces that the value is indented by.
+    Other objects have one entry per line, indented by one space; a value that is not an object is always one line.
+
+    Args:
+        value: the value.
+        depth: the number of spaces by which the value is indented.
     """
     line = json.dumps(value, ensure_ascii=False, allow_nan=False)
     if not isinstance(value, dict) or (len(line) + depth <= WIDTH and not _holds_objects(value)):
@@ -300,7 +310,7 @@ def read_baseline(path: Path) -> Baseline:
             f"{path}: was written by a newer assay (schema {schema}, this one reads up to {BASELINE_SCHEMA}); "
             "update assay"
         )
-    return _BaselineReader(path).baseline(value)
+    return _BaselineReader(path).parse_baseline(value)
 
 
 class _BaselineReader:
@@ -323,7 +333,7 @@ class _BaselineReader:
             raise self.failure(location, f"has another kind of {key!r} than a baseline")
         return record[key]
 
-    def baseline(self, value: dict[str, Any], location: str = "") -> Baseline:
+    def parse_baseline(self, value: dict[str, Any], location: str = "") -> Baseline:
         """Return a baseline, or the origin of one if *location* says so; raise InputError if it is invalid."""
         datasets = self.required_value(value, "datasets", dict, location)
         confidence = self.required_value(value, "confidence", (int, float), location)
@@ -331,11 +341,12 @@ class _BaselineReader:
             raise self.failure(location, f"has the confidence {confidence}, which is not between 0 and 1")
         origin = None
         if "origin" in value and not location:
-            origin = self.baseline(self.required_value(value, "origin", dict, ""), "origin")
+            origin = self.parse_baseline(self.required_value(value, "origin", dict, ""), "origin")
         prefix = f"{location}: " if location else ""
         parsed = {}
         for name in datasets:
-            parsed[name] = self.dataset(self.required_value(datasets, name, dict, prefix + name), prefix + name)
+            record = self.required_value(datasets, name, dict, prefix + name)
+            parsed[name] = self.parse_dataset(record, prefix + name)
         return Baseline(
             assay=self.required_value(value, "assay", str, location),
             run=self.required_value(value, "run", str, location),
@@ -344,8 +355,13 @@ class _BaselineReader:
             origin=origin,
         )
 
-    def dataset(self, record: dict[str, Any], location: str) -> BaselineDataset:
-        """Return one dataset of the file; raise InputError if it is invalid."""
+    def parse_dataset(self, record: dict[str, Any], location: str) -> BaselineDataset:
+        """Return the dataset of a parsed record with its metrics; raise InputError if the record is invalid.
+
+        Args:
+            record: the parsed JSON object of the dataset.
+            location: the name of the dataset for messages, with the prefix ``origin:`` if it is in the origin.
+        """
         metrics = self.required_value(record, "metrics", dict, location)
         n = self.required_value(record, "n", int, location)
         # an arbitrary limit, so that the size of the unpacked scores stays a number that the decompressor accepts
@@ -357,20 +373,26 @@ class _BaselineReader:
             n=n,
             digest=self.required_value(record, "digest", str, location),
             metrics={
-                name: self.metric(self.required_value(metrics, name, dict, location), n, f"{name} on {location}")
+                name: self.parse_metric(self.required_value(metrics, name, dict, location), n, f"{name} on {location}")
                 for name in metrics
             },
         )
 
-    def metric(self, record: dict[str, Any], n: int, location: str) -> BaselineMetric:
-        """Return one metric on n pairs; raise InputError if it is invalid or does not match its digest."""
+    def parse_metric(self, record: dict[str, Any], n: int, location: str) -> BaselineMetric:
+        """Return the metric of a parsed record; raise InputError if it is invalid or does not match its digest.
+
+        Args:
+            record: the parsed JSON object of the metric.
+            n: the number of pairs of the dataset.
+            location: the names of metric and dataset, for messages.
+        """
         speed = None
         if "pairs_per_second" in record:
             speed = self.required_value(record, "pairs_per_second", (int, float), location)
         signature = self.required_value(record, "signature", dict, location)
         agreement = self.required_value(record, "agreement", dict, location)
         if not all(isinstance(part, str) for part in signature.values()):
-            raise self.failure(location, "has a signature that is no list of texts")
+            raise self.failure(location, "has a signature that is not a list of texts")
         if not all(isinstance(entry, dict) and all(map(_is_estimate, entry.values())) for entry in agreement.values()):
             raise self.failure(location, "has an agreement that is no [value] or [value, low, high]")
         if speed is not None and not 0 < speed <= sys.float_info.max:

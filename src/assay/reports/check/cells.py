@@ -20,7 +20,17 @@ from assay.statistics.concordance import Floats
 
 
 class Verdict(StrEnum):
-    """The outcome for a coefficient, by the interval of the difference (now minus before) and a margin."""
+    """The outcome for a coefficient, by the interval of the difference (now minus before) and a margin.
+
+    Attributes:
+        unchanged: no score changed.
+        better: the interval is above 0.
+        no_worse: the interval is at or above minus the margin.
+        too_little: the interval extends below minus the margin but not only there, or there is no interval.
+        worse: the interval is below minus the margin.
+        lost: the coefficient was defined before and is undefined now.
+        undefined: the coefficient was undefined before and is undefined now.
+    """
 
     unchanged = "unchanged"
     better = "better"
@@ -123,7 +133,7 @@ POWER = 0.8
 
 
 def detectable_loss(low: float | None, high: float | None, confidence: float, margin: float) -> float | None:
-    """Return the loss that a check fails with probability :data:`POWER`; None if there is no interval.
+    """Return the smallest loss that a check fails with probability :data:`POWER`; None if there is no interval.
 
     A check fails if the whole interval is below minus the margin. Half of the width of the interval is a normal
     quantile times the standard error. The detectable loss is the sum of the margin, this half width, and the normal
@@ -164,7 +174,7 @@ def pairs_needed(n: int, detectable: float | None, margin: float) -> int | None:
 def unpaired_interval(
     before: tuple[float, float, float], now: tuple[float, float, float], widening: float = 1.0
 ) -> tuple[float, float]:
-    """Return the interval of *now* minus *before* from the intervals of two independent samples.
+    """Return the bounds (low, high) of *now* minus *before* from the intervals of two independent samples.
 
     Source: Zou, Toward Using Confidence Intervals to Compare Correlations (2007), equation 15.
 
@@ -240,7 +250,7 @@ class _BucketStatistics:
 
 
 def judge_pairing(pairing: Pairing, settings: CheckSettings, family: int) -> Iterator[Cell]:
-    """Compare one metric on one dataset, and yield its cells bucket by bucket, in each the judged ones first.
+    """Compare one metric on one dataset, and yield its cells bucket by bucket, the judged ones of a bucket first.
 
     Args:
         pairing: the metric in the run and in the baseline.
@@ -335,7 +345,7 @@ def _unpaired_changes(pairing: Pairing, settings: CheckSettings, selection: _Buc
 
 
 def _paired_changes(pairing: Pairing, settings: CheckSettings, selection: _BucketStatistics) -> Iterator[_Change]:
-    """Yield the coefficients on the same pairs, with intervals from paired resamples."""
+    """Yield the coefficients on the same pairs with changed scores, with intervals of the paired difference."""
     # the seed is that of the bucket: all metrics see the same resamples
     pairs = pairing.data.pairs_in_bucket(selection.bucket, settings.seed)
     for difference in compare(
@@ -364,7 +374,7 @@ def _paired_changes(pairing: Pairing, settings: CheckSettings, selection: _Bucke
 def _current_agreement(
     pairing: Pairing, settings: CheckSettings, selection: _BucketStatistics, resamples: int
 ) -> list[Estimate]:
-    """Return the selected coefficients of the run alone, in one bucket."""
+    """Return the selected coefficients of the run alone, in one bucket; without intervals if *resamples* is 0."""
     pairs = pairing.data.pairs_in_bucket(selection.bucket, settings.seed)
     return agreement(
         {pairing.metric: pairs.take(pairing.current_scores)},
@@ -381,7 +391,7 @@ def _current_agreement(
 def _independent_interval(
     before: Sequence[float], now: tuple[float | None, float | None, float | None], level: float, wanted_level: float
 ) -> tuple[float | None, float | None]:
-    """Return the interval of the difference of two independent samples; (None, None) if a number is missing.
+    """Return the bounds (low, high) of the difference of two independent samples; (None, None) if a number is missing.
 
     Args:
         before: value, lower and upper bound in the baseline; empty or the value alone if it has no more.

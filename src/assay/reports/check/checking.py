@@ -53,14 +53,24 @@ class CheckFinding:
 
 
 def _changed_settings_findings(signature: str, baseline: Baseline) -> Iterator[CheckFinding]:
-    """Yield a finding if two runs differ in their settings; versions of assay count with each metric instead."""
+    """Yield a finding if the settings of a run differ from those of the baseline; yield nothing if they are the same.
+
+    The version of assay is not compared here, but in the signature of each metric.
+
+    Args:
+        signature: the signature of the run.
+        baseline: the baseline.
+    """
     parts = _changed_signature_parts(_settings_in_signature(baseline.run), _settings_in_signature(signature))
     if parts:
         yield CheckFinding("changed settings", "", "", parts)
 
 
 def _settings_in_signature(signature: str) -> dict[str, str]:
-    """Return the settings in the signature of a run but for its resampling, since the gate resamples by itself."""
+    """Return the settings in the signature of a run, by name.
+
+    The version of assay is left out, and so are the settings of resampling, since the gate draws its own resamples.
+    """
     settings = {}
     for part in signature.split("|"):
         name, _, value = part.partition(":")
@@ -70,12 +80,15 @@ def _settings_in_signature(signature: str) -> dict[str, str]:
 
 
 def _describe_changed_pairs(data: ScoredDataset, old: BaselineDataset) -> str:
-    """Return how the pairs differ, in words; empty if they are the same, whatever the dataset is called."""
+    """Return in words how the pairs of a dataset differ from those of a baseline; empty if they are the same.
+
+    Only the number of pairs and their digest are compared, so the datasets may have different names.
+    """
     if old.n != len(data):
         return f"{old.n:,} -> {len(data):,} pairs"
-    new = data.facts.digest
-    if old.digest != new:
-        return f"texts, labels or groups of the {old.n:,} pairs (digest {old.digest[:8]} -> {new[:8]})"
+    new_digest = data.facts.digest
+    if old.digest != new_digest:
+        return f"texts, labels or groups of the {old.n:,} pairs (digest {old.digest[:8]} -> {new_digest[:8]})"
     return ""
 
 
@@ -91,7 +104,10 @@ def _baseline_signatures(old: BaselineDataset) -> dict[str, dict[str, str]]:
 
 
 def _reason_for_absence(data: ScoredDataset, old: BaselineMetric) -> str:
-    """Return in words why the run lacks a metric; the words name a metric that differs from it in its weights only."""
+    """Return in words why the run lacks a metric of the baseline.
+
+    If the run has a metric that differs from it in its weights only, the text names that metric.
+    """
     identity = identity_of(old.signature, weights=False)
     for name, record in data.metrics.items():
         if identity_of(record.signature, weights=False) == identity:
@@ -189,7 +205,7 @@ class GateReport:
 def check_run(
     run: RunFolder, baseline: Baseline, settings: CheckSettings, advance: Callable[[int], None] | None = None
 ) -> GateReport:
-    """Compare a run with a baseline.
+    """Return the comparison of a run with a baseline.
 
     Coefficients of unchanged scores are unchanged without a test; the level of the intervals is corrected for all other
     judged coefficients.
@@ -198,7 +214,7 @@ def check_run(
         run: the run to judge.
         baseline: the baseline to compare it with.
         settings: the coefficients to judge, and how strictly.
-        advance: called with 1 after each metric, to show progress; None for no progress.
+        advance: a progress callback that is called with 1 after each metric on each dataset; None for no progress.
 
     Raises:
         InputError: the run folder is broken, neither run nor baseline has a name in the settings, the pairs differ and
@@ -245,7 +261,11 @@ def _check_known(setting: str, wanted: Sequence[str], known: Iterable[str]) -> N
 def _pair_datasets(
     run: RunFolder, datasets: Mapping[str, ScoredDataset], baseline: Baseline, settings: CheckSettings
 ) -> tuple[list[Pairing], list[CheckFinding]]:
-    """Return the metrics that run and baseline share, and the findings, dataset by dataset."""
+    """Return the metrics that run and baseline share, and the findings, both dataset by dataset.
+
+    Raises:
+        InputError: the pairs of a dataset differ, and the settings do not allow it.
+    """
     pairings: list[Pairing] = []
     findings = list(_changed_settings_findings(run.manifest.signature, baseline))
     for name in settings.datasets or dict.fromkeys([*datasets, *baseline.datasets]):
@@ -264,7 +284,10 @@ def _pair_datasets(
 
 
 def _hint_to_rename(name: str, datasets: Mapping[str, ScoredDataset], baseline: Baseline) -> str:
-    """Return in words why a dataset is not in the run, and the option that would give its pairs the expected name."""
+    """Return in words why a dataset of the baseline is not in the run, with the option that gives it the expected name.
+
+    If a dataset of the run has the same pairs under another name, the text says so.
+    """
     for data in datasets.values():
         if data.name not in baseline.datasets and not _describe_changed_pairs(data, baseline.datasets[name]):
             file = shlex.quote(f"{name}={data.facts.source}")
@@ -348,7 +371,10 @@ def _default_statistics(data: ScoredDataset, old: BaselineDataset) -> tuple[str,
 
 
 def _first_of_chain(data: ScoredDataset, metric: str, baseline: Baseline) -> BaselineMetric | None:
-    """Return a metric in the first baseline of the chain; None if there is no chain, or if the pairs differ."""
+    """Return a metric in the first baseline of the chain.
+
+    It is None if there is no chain, if the pairs differ, or if the scores of the metric have not changed since then.
+    """
     if baseline.origin is None or data.name not in baseline.origin.datasets:
         return None
     origin = baseline.origin.datasets[data.name]

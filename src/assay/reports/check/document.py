@@ -45,7 +45,11 @@ def headline(report: GateReport) -> str:
 
 
 def to_document(report: GateReport) -> Document:
-    """Return the report as tables: judged coefficients by dataset, what else differs, and other ones that moved."""
+    """Return the report as tables below the headline of the gate.
+
+    They are the judged coefficients of each dataset, the other differences between run and baseline, and those
+    coefficients that are not judged but moved. There is one record per coefficient, judged or not.
+    """
     settings = report.settings
     sheets = [Sheet(f"Gate {headline(report)}", (), (), facts=_facts_of_check(report))]
     for dataset in dict.fromkeys(cell.dataset for cell in report.cells):
@@ -109,7 +113,10 @@ def _facts_of_check(report: GateReport) -> list[str]:
 
 
 def missed_loss_line(report: GateReport) -> str:
-    """Return one line on the loss that this check could have missed: the largest detectable loss of a judged cell."""
+    """Return one line on the largest detectable loss of a judged cell; this check could have missed a smaller one.
+
+    For a strict check, which misses none, the line has the number of pairs with which it would pass instead.
+    """
     cell = max(report.judged, key=lambda cell: cell.detectable or 0.0)
     loss = short(cell.detectable or 0.0, 3)
     where = f"{cell.metric} on {cell.dataset}, {cell.bucket} (n = {cell.n:,})"
@@ -181,30 +188,39 @@ def _row_of_cell(cell: Cell) -> tuple[str, ...]:
 
 
 def difference_text(cell: Cell) -> str:
-    """Return the difference with its interval, such as ``-.020 [-.031, -.011]``, or a dash."""
+    """Return the difference with its interval, such as ``-.020 [-.031, -.011]``.
+
+    It is ``0`` if no score changed, a dash if the difference is undefined, and the difference alone if there is no
+    interval. A difference that three decimals would round to 0 has up to six, or is in scientific notation.
+    """
     if cell.verdict is Verdict.unchanged:
         return "0"
     if cell.difference is None:
         return "–"
-    shown = [cell.difference]
+    values = [cell.difference]
     if cell.low is not None and cell.high is not None:
-        shown += [cell.low, cell.high]
+        values += [cell.low, cell.high]
     # three decimals may round the difference, or the bound that decides the verdict, to 0: show up to six
     not_zero = [cell.difference]
     if cell.verdict is Verdict.better and cell.low:
         not_zero.append(cell.low)
     digits = next((digits for digits in range(3, 7) if all(round(value, digits) for value in not_zero)), None)
-    first, *bounds = (_tiny_number(value) if digits is None else signed(value, digits) for value in shown)
+    first, *bounds = (_tiny_number(value) if digits is None else signed(value, digits) for value in values)
     return f"{first} [{', '.join(bounds)}]" if bounds else first
 
 
 def _tiny_number(value: float) -> str:
-    """Return a number that is 0 to six decimals in scientific notation; zero itself without a sign."""
+    """Return a number, which six decimals would round to 0, in scientific notation; zero itself without a sign."""
     return f"{value:+.1g}" if value else "0"
 
 
 def _record_of_cell(cell: Cell, margin: float) -> dict[str, Any]:
-    """Return the record of a cell for JSON and CSV; *margin* is the loss that is tolerated."""
+    """Return the flat record of a cell for JSON and CSV; undefined values are None.
+
+    Args:
+        cell: the cell.
+        margin: the loss that is tolerated, which the number of needed pairs depends on.
+    """
     return {
         "dataset": cell.dataset,
         "bucket": cell.bucket,
@@ -228,7 +244,7 @@ def _record_of_cell(cell: Cell, margin: float) -> dict[str, Any]:
 
 
 def _json_object(report: GateReport) -> dict[str, Any]:
-    """Return the whole report as an object for JSON."""
+    """Return the whole report as an object for JSON: the result, the settings, and lists of cells and findings."""
     settings = report.settings
     return {
         "passed": report.passed,
@@ -278,7 +294,13 @@ def to_junit(report: GateReport) -> str:
 
 
 def _add_test_case(suite: ET.Element, cell: Cell, margin: float) -> None:
-    """Add the test case of a judged cell to a JUnit test suite."""
+    """Add the test case of a judged cell to a JUnit test suite.
+
+    Args:
+        suite: the element of the suite, which is changed.
+        cell: the judged cell.
+        margin: the loss that is tolerated, for the message.
+    """
     name = f"{cell.metric}: {cell.statistic} in {cell.bucket}"
     if cell.first:
         name += ", against the first baseline"
@@ -375,7 +397,9 @@ def _is_step_summary(path: Path) -> bool:
 
 
 def _write_bytes(path: Path, content: bytes, *, append: bool) -> None:
-    """Write bytes to a file atomically, or append them; a path that is no regular file, such as a pipe, is appended to.
+    """Write bytes to a file atomically, or append them.
+
+    To a path that is not a regular file, such as a pipe, they are always appended.
 
     Raises:
         InputError: the file cannot be written.

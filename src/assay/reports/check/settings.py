@@ -25,7 +25,7 @@ class CheckSettings(MetricsOfRun, DatasetsOfRun, NeededResampling, WithProgress)
 
     margin: float = setting("The loss of a coefficient that is tolerated, 0 or more.", 0.01)
     strict: bool = setting(
-        "Also fail coefficients that are not shown to be no worse: too little data is no pass.", False
+        "Also fail coefficients that are not shown to be no worse: too little data is not a pass.", False
     )
     buckets: Sequence[str] = setting(
         "A bucket to judge; repeatable [default: the one named all].", (), flags=("--bucket", "-b"), metavar="BUCKET"

@@ -50,21 +50,21 @@ def match_pairs(first: ScoredDataset, second: ScoredDataset) -> Match:
         InputError: the datasets have no pair in common.
     """
     if first.facts.digest == second.facts.digest and len(first) == len(second):
-        rows = np.arange(len(first))
-        return Match(rows, rows, relabelled=0, is_identical=True, difference="")
+        first_rows = np.arange(len(first))
+        return Match(first_rows, first_rows, relabelled=0, is_identical=True, difference="")
     row_in_second = {key: row for row, key in enumerate(_pair_keys(second))}
     row_in_first = {key: row for row, key in enumerate(_pair_keys(first)) if key in row_in_second}
     if not row_in_first:
         raise InputError(f"{first.run.title} and {second.run.title}: {first.name} has no pair in common")
-    rows = np.array(list(row_in_first.values()), dtype=np.intp)
-    others = np.array([row_in_second[key] for key in row_in_first], dtype=np.intp)
-    relabelled = int((first.labels[rows] != second.labels[others]).sum())
-    difference = _describe_difference(first, second, len(rows), relabelled)
-    return Match(rows, others, relabelled, is_identical=False, difference=difference)
+    first_rows = np.array(list(row_in_first.values()), dtype=np.intp)
+    second_rows = np.array([row_in_second[key] for key in row_in_first], dtype=np.intp)
+    relabelled = int((first.labels[first_rows] != second.labels[second_rows]).sum())
+    difference = _describe_difference(first, second, len(first_rows), relabelled)
+    return Match(first_rows, second_rows, relabelled, is_identical=False, difference=difference)
 
 
 def _pair_keys(data: ScoredDataset) -> list[tuple[str, int]]:
-    """Return a unique key per pair: its texts, and the number of earlier pairs with the same texts."""
+    """Return a unique key per pair: its texts as JSON, and the number of earlier pairs with the same texts."""
     columns = [name for name in ("question", "reference", "candidate") if name in data.table.column_names]
     seen: Counter[str] = Counter()
     keys = []
@@ -79,7 +79,13 @@ def _pair_keys(data: ScoredDataset) -> list[tuple[str, int]]:
 
 
 def _describe_difference(first: ScoredDataset, second: ScoredDataset, shared: int, relabelled: int) -> str:
-    """Return the difference between two datasets of one name, in words."""
+    """Return the difference between two datasets of one name, in words.
+
+    Args:
+        first, second: the datasets.
+        shared: the number of pairs that both have.
+        relabelled: the number of these with different labels.
+    """
     sizes = f"{len(first):,}" if len(first) == len(second) else f"{len(first):,} against {len(second):,}"
     parts = [f"{sizes} pairs", f"{shared:,} of them with the same texts"]
     if relabelled:
@@ -162,7 +168,11 @@ def contests(runs: Sequence[RunFolder], metrics: Sequence[str] = (), *, force: b
 
 
 def _contests_within_run(run: RunFolder, metrics: Sequence[str]) -> list[Contest]:
-    """Return the metrics of one run as contests, one per dataset with at least two of them."""
+    """Return the metrics of one run as contests, one per dataset with at least two of them.
+
+    Raises:
+        InputError: no dataset has scores of a metric, or none has two metrics to compare.
+    """
     datasets = read_datasets(run)
     _check_known(metrics, datasets, run.title)
     compared = []
@@ -179,15 +189,20 @@ def _contests_within_run(run: RunFolder, metrics: Sequence[str]) -> list[Contest
 
 
 def _contests_between_runs(first: RunFolder, second: RunFolder, metrics: Sequence[str], force: bool) -> list[Contest]:
-    """Return the metrics of two runs as contests, one per dataset that both runs have."""
+    """Return the metrics of two runs as contests, one per dataset that both runs have.
+
+    Raises:
+        InputError: a metric is unknown, the runs have no dataset or no metric in common, or a dataset differs between
+            them and *force* is False.
+    """
     datasets = read_datasets(first)
-    others = {(data.name, data.facts.split): data for data in read_datasets(second)}
+    second_datasets_by_key = {(data.name, data.facts.split): data for data in read_datasets(second)}
     titles = f"{first.title} and {second.title}"
-    _check_known(metrics, [*datasets, *others.values()], titles)
+    _check_known(metrics, [*datasets, *second_datasets_by_key.values()], titles)
     titles_of_runs = run_titles([first, second])
     compared = []
     for data in datasets:
-        other = others.get((data.name, data.facts.split))
+        other = second_datasets_by_key.get((data.name, data.facts.split))
         if other is None:
             continue
         other = other.with_metric_names_from({name: record.signature for name, record in data.metrics.items()})
@@ -200,7 +215,7 @@ def _contests_between_runs(first: RunFolder, second: RunFolder, metrics: Sequenc
         compared.append(_contest_on_common_pairs(data, other, matched, metrics, titles_of_runs))
     if not compared:
         first_datasets = ", ".join(data.title for data in datasets)
-        second_datasets = ", ".join(data.title for data in others.values())
+        second_datasets = ", ".join(data.title for data in second_datasets_by_key.values())
         raise InputError(f"{titles}: have no dataset in common ({first_datasets} against {second_datasets})")
     if not any(contest.metrics for contest in compared):
         raise InputError(f"{titles}: have no metric in common")
@@ -240,10 +255,10 @@ def _contest_on_common_pairs(
 
 def _check_known(metrics: Sequence[str], datasets: Sequence[ScoredDataset], where: str) -> None:
     """Raise InputError for a metric without scores on any dataset; *where* is the name of the runs in the message."""
-    known = list(dict.fromkeys(name for data in datasets for name in data.scores))
+    known_metrics = list(dict.fromkeys(name for data in datasets for name in data.scores))
     for name in metrics:
-        if name not in known:
-            raise InputError(unknown_name(f"{where}: has no scores of", name, known))
+        if name not in known_metrics:
+            raise InputError(unknown_name(f"{where}: has no scores of", name, known_metrics))
 
 
 def compare_metrics(
@@ -253,7 +268,7 @@ def compare_metrics(
     buckets: Sequence[str] = (),
     advance: Callable[[int], None] | None = None,
 ) -> list[ComparedMetrics]:
-    """Compare every metric pair in every bucket that has pairs, by every statistic of the settings.
+    """Return the comparison of every metric pair, by bucket and statistic; buckets without pairs are left out.
 
     The p-values of one statistic in one bucket are corrected as one family.
 
@@ -261,7 +276,8 @@ def compare_metrics(
         contest: the scores to compare.
         settings: the settings of intervals and tests.
         buckets: the names of the buckets; all by default.
-        advance: a progress callback that receives the number of permutations drawn since its last call.
+        advance: a progress callback that receives the number of permutations drawn since its last call; None for no
+            progress.
     """
     data = contest.data
     compared: list[ComparedMetrics] = []
@@ -280,10 +296,10 @@ def compare_metrics(
             metric_pairs=contest.metric_pairs,
             advance=advance,
         )
-        place = (data.name, data.facts.split, bucket)
+        location = (data.name, data.facts.split, bucket)
         for index, _ in enumerate(settings.statistics):
-            of_statistic = {names: by_statistic[index] for names, by_statistic in differences.items()}
-            compared += _corrected_differences(place, of_statistic, settings)
+            differences_in_statistic = {names: by_statistic[index] for names, by_statistic in differences.items()}
+            compared += _corrected_differences(location, differences_in_statistic, settings)
     return compared
 
 
@@ -294,23 +310,23 @@ def used_buckets(data: ScoredDataset, buckets: Sequence[str] = ()) -> list[str]:
 
 def check_buckets(datasets: Sequence[ScoredDataset], buckets: Sequence[str]) -> None:
     """Raise InputError for a bucket that no dataset has."""
-    known = list(dict.fromkeys(bucket for data in datasets for bucket in data.buckets))
+    known_buckets = list(dict.fromkeys(bucket for data in datasets for bucket in data.buckets))
     for bucket in buckets:
-        if bucket not in known:
-            raise InputError(f"`buckets={bucket}`: no run has it; the runs have {', '.join(known)}")
+        if bucket not in known_buckets:
+            raise InputError(f"`buckets={bucket}`: no run has it; the runs have {', '.join(known_buckets)}")
 
 
 def _corrected_differences(
-    place: tuple[str, str, str], differences: Mapping[MetricPair, Difference], settings: PermutationTests
+    location: tuple[str, str, str], differences: Mapping[MetricPair, Difference], settings: PermutationTests
 ) -> Iterator[ComparedMetrics]:
     """Yield the comparison of each metric pair of a bucket by one coefficient, with corrected p-values and verdict.
 
     Args:
-        place: the names of dataset, split and bucket.
+        location: the names of dataset, split and bucket.
         differences: the differences in the coefficient, by metric pair.
         settings: the settings of the tests.
     """
-    dataset, split, bucket = place
+    dataset, split, bucket = location
     family = list(differences.values())
     jackknife = _corrected_p_values([difference.p_jackknife for difference in family], settings)
     permutation = _corrected_p_values([difference.p_permutation for difference in family], settings)
@@ -333,13 +349,19 @@ def _corrected_differences(
 
 
 def _corrected_p_values(p_values: Sequence[float | None], settings: PermutationTests) -> list[float | None]:
-    """Return p-values corrected for their number; None for a test that was not made."""
+    """Return p-values corrected for the number of tests that were made; None for a test that was not made."""
     numbers = np.array([np.nan if p is None else p for p in p_values])
     return [None if np.isnan(p) else float(p) for p in adjust_p_values(numbers, settings.correction)]
 
 
 def _verdict(value: float | None, p: float | None, settings: PermutationTests) -> Verdict:
-    """Return which score is better by a difference, first minus second, and its corrected p-value."""
+    """Return which of two scores is better, if either is.
+
+    Args:
+        value: the difference, first minus second; None if undefined.
+        p: its corrected p-value; None without a test.
+        settings: the settings of the tests, with their level.
+    """
     if value is None:
         return "undefined"
     if value == 0 or not settings.rejects(p):

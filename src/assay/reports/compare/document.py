@@ -137,7 +137,16 @@ def _label_units(contest: Contest, bucket: str) -> LabelUnits:
 
 
 def _notes_on_difference(contest: Contest, row: ComparedMetrics, letters: Mapping[str, str]) -> list[str]:
-    """Return the notes on one difference: caveats, the reason why it is undefined, or that all scores are equal."""
+    """Return the notes on one difference; empty if there is nothing to say.
+
+    They are the reason why each score's coefficient is undefined, or a caveat on the difference, and whether all scores
+    of both are equal. For a difference without pairs, the note is that there are none.
+
+    Args:
+        contest: the scores that were compared.
+        row: the comparison.
+        letters: the letter of each score in the table, by name.
+    """
     difference, names = row.difference, (row.first, row.second)
     pair = f"{letters[row.first]}, {letters[row.second]}"
     # without pairs there is nothing else to say
@@ -145,24 +154,24 @@ def _notes_on_difference(contest: Contest, row: ComparedMetrics, letters: Mappin
         return [f"{pair}: {difference.note}"]
     in_bucket, groups = contest.data.buckets[row.bucket], contest.data.groups
     scores = np.where(in_bucket, [contest.scores[name] for name in names], np.nan)
-    known = np.isfinite(scores).all(axis=0)
+    has_both_scores = np.isfinite(scores).all(axis=0)
     lines = []
     if difference.value is None:
         # compute the agreement once more for the notes that say why a coefficient is undefined
         estimates = agreement(
-            {name: values[known] for name, values in zip(names, scores, strict=True)},
-            contest.data.labels[known],
+            {name: values[has_both_scores] for name, values in zip(names, scores, strict=True)},
+            contest.data.labels[has_both_scores],
             statistics=(difference.statistic,),
             resamples=0,
             confidence=0.95,
             seed=(0,),
-            groups=None if groups is None else np.unique(groups[known], return_inverse=True)[1],
+            groups=None if groups is None else np.unique(groups[has_both_scores], return_inverse=True)[1],
         )
         undefined = [estimate for estimate in estimates if estimate.value is None]
         lines += [f"{letters[estimate.metric]}: undefined, {estimate.note}" for estimate in undefined]
     elif difference.note:
         lines.append(f"{pair}: {difference.note}")
-    if np.array_equal(scores[0, known], scores[1, known]):
+    if np.array_equal(scores[0, has_both_scores], scores[1, has_both_scores]):
         lines.append(f"{pair}: the same scores on all pairs")
     return lines
 
@@ -197,10 +206,12 @@ def to_document(
 ) -> Document:
     """Return comparisons as a document: one sheet per bucket, and one per metric pair with pairs of texts.
 
+    There is one record per comparison; the JSON has these, the records of the pairs of texts, and notes on the data.
+
     Args:
         compared: the contests and their comparisons.
         settings: the settings of intervals and tests.
-        pairs: the number of text pairs to show per metric pair, those with the largest rank differences.
+        pairs: the number of text pairs to show per metric pair, those with the largest rank differences; 0 for none.
     """
     sheets: list[Sheet] = []
     records: list[dict[str, Any]] = []
@@ -209,22 +220,22 @@ def to_document(
         letters = _letters_of_scores(contest)
         buckets = list(dict.fromkeys(row.bucket for row in rows))
         for bucket in buckets:
-            of_bucket = [row for row in rows if row.bucket == bucket]
+            bucket_rows = [row for row in rows if row.bucket == bucket]
             notes = list(contest.notes) if bucket == buckets[0] else []
-            notes += _bucket_notes(contest, bucket, of_bucket, letters, settings)
-            sheets.append(_bucket_sheet(contest, bucket, of_bucket, letters, notes))
+            notes += _bucket_notes(contest, bucket, bucket_rows, letters, settings)
+            sheets.append(_bucket_sheet(contest, bucket, bucket_rows, letters, notes))
         records += [_record_of_comparison(row) for row in rows]
         if not pairs:
             continue
         for names in contest.metric_pairs:
-            shown = disagreements(contest, names, pairs, buckets)
-            sheets.append(_pairs_sheet(contest, names, shown))
-            farthest += [_pair_record(contest, names, disagreement) for disagreement in shown]
-    most = max((len(contest.metric_pairs) for contest, _ in compared), default=0)
+            differing_pairs = disagreements(contest, names, pairs, buckets)
+            sheets.append(_pairs_sheet(contest, names, differing_pairs))
+            farthest += [_pair_record(contest, names, disagreement) for disagreement in differing_pairs]
+    metric_pair_count = max((len(contest.metric_pairs) for contest, _ in compared), default=0)
     notes = [f"{contest.data.title}: {note}" for contest, _ in compared for note in contest.notes]
     value = {"comparisons": records, "pairs": farthest, "notes": notes}
     sizes = [row.difference.n for _, rows in compared for row in rows]
-    return Document(sheets, records, _method_notes(settings, most, sizes), value)
+    return Document(sheets, records, _method_notes(settings, metric_pair_count, sizes), value)
 
 
 def _method_notes(settings: PermutationTests, metric_pairs: int, sizes: Sequence[int]) -> list[str]:
@@ -271,7 +282,10 @@ def _method_notes(settings: PermutationTests, metric_pairs: int, sizes: Sequence
 
 
 def _letters_of_scores(contest: Contest) -> dict[str, str]:
-    """Return a letter for each score, since names are too long for a table of metric pairs."""
+    """Return a letter for each score by its name, since names are too long for a table of metric pairs.
+
+    The scores after the twenty-sixth are called ``M27`` and so on.
+    """
     letters = {}
     for index, name in enumerate(contest.scores):
         letters[name] = chr(ord("A") + index) if index < 26 else f"M{index + 1}"
@@ -294,7 +308,7 @@ def _bucket_sheet(
 
 
 def _cells_of_row(row: ComparedMetrics, letters: dict[str, str]) -> list[str]:
-    """Return the texts of one comparison in the order of the columns."""
+    """Return the cells of one comparison in the order of the columns; undefined numbers are dashes."""
     difference = row.difference
     value = "–" if difference.value is None else short(difference.value, 3)
     if difference.low is not None and difference.high is not None:
@@ -319,7 +333,7 @@ def _number_text(value: float | None) -> str:
 
 
 def _record_of_comparison(row: ComparedMetrics) -> dict[str, Any]:
-    """Return the flat record of one comparison, with the p-values as computed and as corrected."""
+    """Return the flat record of one comparison, with the p-values as computed and as corrected; None if undefined."""
     difference = row.difference
     return {
         "dataset": row.dataset,
@@ -348,7 +362,10 @@ def _record_of_comparison(row: ComparedMetrics) -> dict[str, Any]:
 
 
 def _pairs_sheet(contest: Contest, names: MetricPair, shown: Sequence[Disagreement]) -> Sheet:
-    """Return the table of the pairs of texts that two metrics rank most differently, with questions if any."""
+    """Return the table of the pairs of texts that two metrics rank most differently, with questions if any.
+
+    Without such pairs, the sheet has a line that says so instead of a table.
+    """
     title = f"{contest.data.title}: where {names[0]} and {names[1]} differ most"
     if not shown:
         return Sheet(title, (), (), facts=("nowhere: every pair that has both scores has the same rank under both",))

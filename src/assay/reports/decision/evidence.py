@@ -244,16 +244,17 @@ def _only_dataset(run: RunFolder, settings: PageSettings) -> JoinedDataset:
 
 
 def _share_in_order(data: ScoredDataset, metric: str, tests: PairedTests) -> Value:
-    """Return the share of pairs with different labels that a score orders as people do; a tied score counts half.
+    """Return the share of comparisons of two pairs with different labels in which a score orders them as people do.
 
-    It is (1 + D) / 2 with Somers' D, which is the AUC if labels have two values.
+    Two equal scores count as half. The share is (1 + D) / 2 with Somers' D, which is the AUC if labels have two values.
+    It and its bounds are None if undefined.
     """
     pairs = data.pairs_in_bucket(ALL, tests.seed)
-    two_values = have_two_values(pairs.labels)
+    has_two_values = have_two_values(pairs.labels)
     (estimate,) = agreement(
         {metric: data.oriented_scores(metric)},
         pairs.labels,
-        statistics=("auc" if two_values else "somers-d",),
+        statistics=("auc" if has_two_values else "somers-d",),
         resamples=tests.resamples,
         confidence=tests.confidence,
         seed=pairs.seed,
@@ -261,7 +262,7 @@ def _share_in_order(data: ScoredDataset, metric: str, tests: PairedTests) -> Val
         interval=tests.interval,
     )
     numbers = (estimate.value, estimate.low, estimate.high)
-    if two_values:
+    if has_two_values:
         return Value(*numbers)
     return Value(*(None if number is None else (1 + number) / 2 for number in numbers))
 
@@ -299,7 +300,10 @@ def _decisions_by_threshold(
 
 
 def _error_shares_by_category(data: ScoredDataset, yes_no: YesNoDecisions, tests: PairedTests) -> list[Part]:
-    """Return the share of wrong decisions in each error category with tested pairs, but for the last resorts."""
+    """Return the share of wrong decisions in each error category with tested pairs.
+
+    The categories of last resort are left out: the rules read them from the label, which also makes a decision wrong.
+    """
     tagged = categorise_pairs(data)
     masks = {tagged.labels[name]: mask for name, mask in tagged.masks.items() if name not in LAST_RESORTS}
     sources = {category.source for categories in tagged.categories for category in categories}
@@ -314,7 +318,7 @@ def _error_shares_by_part(
     tests: PairedTests,
     found_by: str = "",
 ) -> list[Part]:
-    """Return the share of wrong decisions on each part with tested pairs.
+    """Return the share of wrong decisions on each part with tested pairs, in the order of *masks*.
 
     Args:
         data: the dataset.

@@ -40,24 +40,24 @@ class Judgement:
 def judgements(data: ScoredDataset, choice: Choice) -> dict[str, list[Judgement]]:
     """Return examples of right and wrong judgements by heading, no two from one group or with the same candidate.
 
-    Empty if the data has no texts. With a threshold, examples of yes and no alternate. Without one, a judgement is
-    wrong if ``assay errors`` finds the ranks of score and label far apart, and right if they differ by less than
-    :data:`NEAR`.
+    The result is empty if the data has no texts. With a threshold, examples of yes and no alternate. Without one, a
+    judgement is wrong if ``assay errors`` finds the ranks of score and label far apart, and right if they differ by
+    less than :data:`NEAR`.
     """
     metric, yes_no = choice.line.metric, choice.yes_no
     scores = data.oriented_scores(metric)
-    known = np.isfinite(scores)
+    has_score = np.isfinite(scores)
     if yes_no is None:
         verb = "Ranked"
-        right = [known & ~find_divergence(data, metric, Rule(by="rank", residual=NEAR)).mask]
+        right = [has_score & ~find_divergence(data, metric, Rule(by="rank", residual=NEAR)).mask]
         wrong = [find_divergence(data, metric, Rule(by="rank")).mask]
     else:
         verb = "Judged"
         _, positive = positive_labels_of(data, yes_no.settings.positive)
         called_yes = decide(scores, yes_no.decision.deployed)
         as_people = called_yes == positive
-        right = [known & as_people & called_yes, known & as_people & ~called_yes]
-        wrong = [known & ~as_people & called_yes, known & ~as_people & ~called_yes]
+        right = [has_score & as_people & called_yes, has_score & as_people & ~called_yes]
+        wrong = [has_score & ~as_people & called_yes, has_score & ~as_people & ~called_yes]
     seen: set[object] = set()
     examples = {}
     for title, masks in ((f"{verb} as people do", right), (f"{verb} otherwise than by people", wrong)):
@@ -67,9 +67,13 @@ def judgements(data: ScoredDataset, choice: Choice) -> dict[str, list[Judgement]
 
 
 def _draw_examples(data: ScoredDataset, masks: Sequence[NDArray[np.bool_]], seen: set[object]) -> list[int]:
-    """Return random row indices, up to :data:`EXAMPLES`, taken from the masks in turn.
+    """Return at most :data:`EXAMPLES` random row indices, taken from the masks in turn; the draw has a fixed seed.
 
-    Pairs whose candidate or group is in *seen* are skipped; those of the returned rows are added to it.
+    Args:
+        data: n pairs.
+        masks: the masks of the pairs to draw from, each of shape (n,).
+        seen: the candidates and groups of earlier examples. Pairs with one of them are skipped, and those of the
+            returned rows are added.
     """
     rng = np.random.default_rng(seed_of(0, data.name, data.facts.split, ALL))
     queues = [list(rng.permutation(np.flatnonzero(mask))) for mask in masks]
@@ -92,7 +96,7 @@ def _draw_examples(data: ScoredDataset, masks: Sequence[NDArray[np.bool_]], seen
 
 
 def _judgement(data: ScoredDataset, choice: Choice, row: int) -> Judgement:
-    """Return the example of the pair at index *row*."""
+    """Return the example of the pair at index *row*: its texts, the label, and the score or the decision."""
     metric, yes_no = choice.line.metric, choice.yes_no
     texts = data.texts(row)
     label, score = float(data.labels[row]), float(data.scores[metric][row])
@@ -116,7 +120,10 @@ def _judgement(data: ScoredDataset, choice: Choice, row: int) -> Judgement:
 
 
 def one_line_excerpt(text: str, max_length: int) -> str:
-    """Return a text on one line, cut to *max_length* characters, with invisible characters as their code points."""
+    """Return a text on one line, cut to *max_length* characters with an ellipsis as the last if needed.
+
+    Its invisible characters are then replaced by their code points, as in ``[U+200B]``.
+    """
     line = " ".join(text.split())
     cut = line if len(line) <= max_length else f"{line[: max_length - 1].rstrip()}…"
     return "".join(f"[U+{ord(character):04X}]" if _is_invisible(character) else character for character in cut)

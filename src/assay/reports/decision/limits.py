@@ -44,26 +44,32 @@ def sentences_on_certainty(evidence: Evidence, settings: PageSettings, names: Ma
 
 
 def _comparison_sentences(evidence: Evidence, names: Mapping[str, str]) -> Iterator[str]:
-    """Yield sentences on whether the recommended metric is better than others by more than chance."""
+    """Yield sentences on whether the recommended metric is better than others by more than chance.
+
+    There are none if no metric is recommended, or if there is nothing to say on the other metrics.
+    """
     advice = evidence.advice
-    use, highest = advice.recommended, advice.highest
+    recommended, highest = advice.recommended, advice.highest
     if evidence.compared == 1:
         yield "There was nothing to choose from: the run has one metric. Whether another one does better is not known."
-    elif use is not None and highest is not None:
-        name = names[use.metric]
-        if use is not highest:
-            first, by = names[highest.metric], evidence.by
-            values = f"{title_of(by)} {short(highest.values[by][0], 3)} against {short(use.values[by][0], 3)}"
+    elif recommended is not None and highest is not None:
+        name = names[recommended.metric]
+        if recommended is not highest:
+            highest_name, by = names[highest.metric], evidence.by
+            values = f"{title_of(by)} {short(highest.values[by][0], 3)} against {short(recommended.values[by][0], 3)}"
             yield (
-                f"{first} has the higher value on these pairs ({values}), but the difference may be chance, and "
-                f"{_advantage_over_highest(name, use, first, highest)}, take {first}."
+                f"{highest_name} has the higher value on these pairs ({values}), but the difference may be chance, "
+                f"and {_advantage_over_highest(name, recommended, highest_name, highest)}, take {highest_name}."
             )
-        others = [names[line.metric] for line in advice.contenders if line is not use and line is not highest]
-        if others:
-            some = join_names(others if len(others) < 6 else [*others[:5], f"{len(others) - 5} others"])
-            either = " either" if use is not highest else ""
-            yield f"These pairs cannot tell {name} from {some}{either}."
-        elif use is highest and not (advice.too_slow or advice.too_expensive or advice.unknown):
+        contender_names = [
+            names[line.metric] for line in advice.contenders if line is not recommended and line is not highest
+        ]
+        if contender_names:
+            if len(contender_names) > 5:
+                contender_names[5:] = [f"{len(contender_names) - 5} others"]
+            either = " either" if recommended is not highest else ""
+            yield f"These pairs cannot tell {name} from {join_names(contender_names)}{either}."
+        elif recommended is highest and not (advice.too_slow or advice.too_expensive or advice.unknown):
             others_text = _other_metrics(evidence.compared - 1)
             yield f"It agrees with people better than {others_text}, by more than chance explains."
 
@@ -84,34 +90,42 @@ def _limit_sentences(evidence: Evidence, settings: PageSettings, names: Mapping[
             yield f"Higher, but {why} the limit of {limit}: {join_names([names[line.metric] for line in lines])}."
 
 
-def _advantage_over_highest(name: str, use: Line, first: str, highest: Line) -> str:
-    """Return a clause on what *use* saves over *highest*, and the start of one on when that does not matter."""
-    price, highest_price = use.price_per_1000, highest.price_per_1000
+def _advantage_over_highest(name: str, recommended: Line, highest_name: str, highest: Line) -> str:
+    """Return a clause on what the recommended metric saves, and the start of one on when that does not matter.
+
+    Args:
+        name: the short name of the recommended metric.
+        recommended: the recommended metric, which is cheaper or faster than *highest*.
+        highest_name: the short name of *highest*.
+        highest: the metric with the highest agreement.
+    """
+    price, highest_price = recommended.price_per_1000, highest.price_per_1000
     if price is None or highest_price is None or price >= highest_price:
-        times = two_digit_text((use.pairs_per_second or 0.0) / (highest.pairs_per_second or math.inf))
+        times = two_digit_text((recommended.pairs_per_second or 0.0) / (highest.pairs_per_second or math.inf))
         return f"{name} is about {times} times as fast. Where speed does not matter"
     cost = f"costs {money(price)}" if price else "is free"
-    return f"{name} {cost}, where 1,000 pairs cost {money(highest_price)} with {first}. Where money does not matter"
+    highest_cost = f"1,000 pairs cost {money(highest_price)} with {highest_name}"
+    return f"{name} {cost}, where {highest_cost}. Where money does not matter"
 
 
 def _other_metrics(count: int) -> str:
     return "the other metric" if count == 1 else f"each of the other {count} metrics"
 
 
-def labels_needed_sentence(size: PlannedComparison, names: Mapping[str, str], n: int) -> str:
+def labels_needed_sentence(planned: PlannedComparison, names: Mapping[str, str], n: int) -> str:
     """Return a sentence on the number of labelled pairs that would tell the two best metrics apart.
 
     Args:
-        size: the planned comparison.
+        planned: the planned comparison of the two metrics.
         names: the short names of metrics.
         n: the number of pairs now.
     """
-    both = f"{names.get(size.first, size.first)} from {names.get(size.second, size.second)}"
-    if size.pilot is None or size.plan is None:
+    both = f"{names.get(planned.first, planned.first)} from {names.get(planned.second, planned.second)}"
+    if planned.pilot is None or planned.plan is None:
         return f"These pairs are too few, or too much alike, to say how many it takes to tell {both}."
-    if size.plan.needed is None:
+    if planned.plan.needed is None:
         return f"The difference is so small that no number of pairs is known to tell {both}."
-    pairs = size.pair_count(size.plan.needed)
+    pairs = planned.pair_count(planned.plan.needed)
     if pairs is None or pairs > MAX_REALISTIC_PAIRS:
         return (
             f"The difference is so small that it would take more than {MAX_REALISTIC_PAIRS:,} labelled pairs "
@@ -164,19 +178,26 @@ def sentences_on_weaknesses(evidence: Evidence, choice: Choice, names: Mapping[s
 
 
 def _alpha_of_annotators(evidence: Evidence) -> float | None:
-    """Return Krippendorff's alpha of the annotators, at most 1, at the ordinal level if known; None if undefined."""
+    """Return Krippendorff's alpha of the annotators, at most 1.
+
+    It is the ordinal alpha if that is defined, else the first level of measurement at which alpha is defined; None if
+    there is none.
+    """
     bucket = evidence.all_pairs_bucket
     if bucket is None or bucket.reliability is None:
         return None
     # labels are ordered, but nominal alpha treats all disagreements alike; with two labels all levels are equal
     alphas = bucket.reliability.alpha
-    known = [alpha for alpha in (alphas.get("ordinal"), *alphas.values()) if alpha is not None]
-    return known[0] if known else None
+    defined_alphas = [alpha for alpha in (alphas.get("ordinal"), *alphas.values()) if alpha is not None]
+    return defined_alphas[0] if defined_alphas else None
 
 
 def _no_common_word_sentences(evidence: Evidence, choice: Choice, names: Mapping[str, str]) -> str:
-    """Return sentences on the metric's errors and agreement where reference and candidate share no word."""
-    use, advice, part = choice.line, evidence.advice_without_common_word, choice.without_common_word
+    """Return sentences on the metric's errors and agreement on pairs whose reference and candidate share no word.
+
+    If there are no such pairs, or if the run did not separate them, a sentence says so.
+    """
+    chosen_line, advice, part = choice.line, evidence.advice_without_common_word, choice.without_common_word
     if advice is None:
         reason = "there are none" if NO_COMMON_WORD in evidence.data.buckets else "the run did not separate them"
         return f"How it does on pairs without a word in common is not known: {reason}."
@@ -184,19 +205,19 @@ def _no_common_word_sentences(evidence: Evidence, choice: Choice, names: Mapping
     text = f"{n:,} pairs have no word in common"
     if part is not None:
         text += f": {percent_text(part.wrong.value or 0.0)} of the decisions on them are wrong"
-    line = next(line for line in advice.board.lines if line.metric == use.metric)
+    line = next(line for line in advice.board.lines if line.metric == chosen_line.metric)
     value, low, _ = line.values[evidence.by]
     if value is None:
         text += ". No agreement with people can be computed there"
     else:
         chance = line.chance[evidence.by]
-        on_all_pairs, there = (Cell(*item.values[evidence.by], note="").text for item in (use, line))
+        on_all_pairs, there = (Cell(*item.values[evidence.by], note="").text for item in (chosen_line, line))
         text += f". Its agreement with people there is {there}, against {on_all_pairs} on all pairs "
         text += f"({title_of(evidence.by)}; "
         text += f"{short(chance, 2)} would be chance)"
         if low is None or low <= chance:
             text += ": there it may do no better than guessing"
-    if advice.recommended is not None and advice.recommended.metric != use.metric:
+    if advice.recommended is not None and advice.recommended.metric != chosen_line.metric:
         text += f". For such pairs alone, {names[advice.recommended.metric]} would be recommended"
     return f"{text}."
 

@@ -29,7 +29,7 @@ def metric_count_text(count: int) -> str:
 
 
 def join_names(names: Sequence[str]) -> str:
-    """Return names joined for a sentence: ``a, b and c``."""
+    """Return one or more names joined for a sentence: ``a, b and c``."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 

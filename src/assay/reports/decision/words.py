@@ -97,7 +97,10 @@ class DecisionPage:
 
 
 def decision_page(evidence: Evidence, settings: PageSettings) -> DecisionPage:
-    """Return the texts of the page, from the evidence for a decision."""
+    """Return the texts of the page, from the evidence for a decision.
+
+    If no metric can be recommended, the page says why, and has no examples and no section on weaknesses.
+    """
     names = short_names(evidence.data.metrics)
     choice, facts = evidence.choice, evidence.data.facts
     examples = {} if choice is None else judgements(evidence.data, choice)
@@ -139,7 +142,7 @@ def _answers(evidence: Evidence, names: Mapping[str, str]) -> Iterator[Answer]:
     if choice is None:
         yield Answer("Metric", _reason_for_no_metric(evidence, names))
     else:
-        yield Answer("Metric", _metric_answer(choice, names, two_values=evidence.by == OF_TWO_LABELS))
+        yield Answer("Metric", _metric_answer(choice, names, has_two_labels=evidence.by == OF_TWO_LABELS))
         if choice.yes_no is None:
             yield Answer("Threshold", f"None yet. {choice.why_no_threshold}")
         else:
@@ -174,8 +177,14 @@ def _reason_for_no_metric(evidence: Evidence, names: Mapping[str, str]) -> str:
     return f"None can be recommended. {names[highest.metric]} has the highest value, with a reservation: {reason}."
 
 
-def _metric_answer(choice: Choice, names: Mapping[str, str], *, two_values: bool) -> str:
-    """Return a description of the recommended metric, and how often it orders two pairs as people do."""
+def _metric_answer(choice: Choice, names: Mapping[str, str], *, has_two_labels: bool) -> str:
+    """Return a description of the recommended metric, and how often it orders two pairs as people do if that is known.
+
+    Args:
+        choice: the recommended metric.
+        names: the short names of metrics.
+        has_two_labels: whether the labels have two values, which are called yes and no.
+    """
     record, order = choice.record, choice.order
     description = _METRIC_DESCRIPTIONS.get(record.signature.get("metric", "")) or _KIND_DESCRIPTIONS.get(
         record.declared.kind
@@ -184,7 +193,7 @@ def _metric_answer(choice: Choice, names: Mapping[str, str], *, two_values: bool
     if order.value is None:
         return text
     two_pairs = "two that people label differently"
-    if two_values:
+    if has_two_labels:
         two_pairs = "one that people call yes and one that they call no"
     frequency = natural_frequency(order.value)
     text += f" Of two pairs, {two_pairs}, it gives the better one the higher score in {frequency} cases"
@@ -225,7 +234,11 @@ def _aim_of_threshold(yes_no: YesNoDecisions) -> str:
 
 
 def _error_answer(yes_no: YesNoDecisions) -> str:
-    """Return the expected share of wrong decisions, its kinds, and the share if the answer were constant."""
+    """Return sentences on the errors to expect; ``Unknown.`` if the share of wrong decisions is undefined.
+
+    They have the share of wrong decisions on held-out pairs, the shares of false negatives and false positives, and the
+    share of errors of a constant answer; then the target that was missed and the mean cost, if there are any.
+    """
     share = yes_no.share_wrong
     decision = yes_no.decision
     if share.value is None:
@@ -260,7 +273,10 @@ def _error_answer(yes_no: YesNoDecisions) -> str:
 
 
 def _cost_answer(choice: Choice, names: Mapping[str, str]) -> str:
-    """Return sentences on the computing time of the metric, or on why it is unknown."""
+    """Return sentences on the computing time of the metric, or on why it is unknown.
+
+    The time of metrics that share an engine is one number, so the others are named.
+    """
     record, speed = choice.record, choice.line.pairs_per_second
     if not speed:
         if record.declared.kind == "recorded":
@@ -288,7 +304,7 @@ def _price_sentences(line: Line, evidence: Evidence) -> Iterator[str]:
 
 
 def _duration_words(seconds: float) -> str:
-    """Return a duration with two significant digits in a natural unit."""
+    """Return a duration with at least two significant digits, in the largest unit of which it has 2 or more."""
     # from 100 on, the format .2g would write an exponent
     for unit, size in (("hours", 3600.0), ("minutes", 60.0)):
         if seconds >= 2 * size:

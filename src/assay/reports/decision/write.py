@@ -72,7 +72,10 @@ def _is_page(path: Path) -> bool:
 
 
 def decision_html(page: DecisionPage) -> str:
-    """Return a page as HTML that needs no other file, no network and no script."""
+    """Return a page as HTML that needs no other file, no network and no script.
+
+    It has a picture of the kinds of decisions if there are decisions.
+    """
     text: str = (
         template_environment()
         .get_template("decision.html")
@@ -104,7 +107,11 @@ def decision_markdown(page: DecisionPage) -> str:
 
 
 def draw_counts(counts: Mapping[str, int]) -> Markup:
-    """Return a picture of a hundred marks in proportion to the kinds of decisions: discs are right, squares wrong."""
+    """Return a picture of a hundred marks in proportion to the kinds of decisions: discs are right, squares wrong.
+
+    Args:
+        counts: the number of decisions by kind, a key of :data:`KINDS`; at least one decision.
+    """
     shares = whole_percentages(counts)
     listed = ", ".join(f"{shares[kind]} {meaning}" for kind, meaning in KINDS.items())
     parts = []
@@ -126,7 +133,10 @@ def draw_mark(kind: str, x: float, y: float) -> Markup:
 
 
 def whole_percentages(counts: Mapping[str, int]) -> dict[str, int]:
-    """Return counts as whole percentages that sum to 100, by the largest-remainder method."""
+    """Return counts, of which at least one is positive, as whole percentages that sum to 100, with the same keys.
+
+    They are rounded by the largest-remainder method; of equal remainders, the first ones are rounded up.
+    """
     total = sum(counts.values())
     shares = {kind: _MARKS * count // total for kind, count in counts.items()}
     by_remainder = sorted(counts, key=lambda kind: -(_MARKS * counts[kind] % total))

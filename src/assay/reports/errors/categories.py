@@ -176,7 +176,10 @@ def categorise_pairs(
 
 
 def long_answer_mask(data: ScoredDataset) -> NDArray[np.bool_]:
-    """Return which pairs have an answer that is too long for the rules, and no category by people, shape (n,)."""
+    """Return the mask of the pairs with an answer of more than :data:`MAX_WORDS` words and no category by people.
+
+    The mask has shape (n,).
+    """
     mask = np.zeros(len(data), dtype=bool)
     for row, (pair, category) in enumerate(zip(_pair_texts(data), categories_of_people(data), strict=True)):
         reference, candidate, _ = pair.texts
@@ -327,10 +330,10 @@ def ratio_intervals(
     drawing: Resampling,
     seed: Sequence[int],
 ) -> dict[str, tuple[float, float]]:
-    """Return the interval of the ratio of each category with at least :data:`MIN_DIVERGING_PAIRS` diverging pairs.
+    """Return the bounds (low, high) of the ratio of :class:`Frequency` by category.
 
-    The considered pairs are resampled. A category without an interval, such as one of too few resampled units, is left
-    out.
+    The considered pairs are resampled. A category without an interval is left out: one with fewer diverging pairs than
+    :data:`MIN_DIVERGING_PAIRS`, or of too few resampled units.
 
     Args:
         masks: by category, which of n pairs have it, shape (n,).

@@ -280,10 +280,10 @@ def _saved_threshold(path: Path, data: ScoredDataset, metric: str) -> _SavedThre
         ) from error
     saved_dataset = next((saved for saved in datasets if saved.dataset == data.name), None)
     if saved_dataset is None:
-        others = ", ".join(saved.dataset for saved in datasets) or "nothing"
+        saved_names = ", ".join(saved.dataset for saved in datasets) or "nothing"
         raise InputError(
-            f"`threshold={path}`: has thresholds learned on {others}, none for {data.name}; give the number if it is "
-            "meant for other data"
+            f"`threshold={path}`: has thresholds learned on {saved_names}, none for {data.name}; give the number if it "
+            "is meant for other data"
         )
     return _threshold_of_metric(path, saved_dataset, data.metrics[metric])
 

@@ -40,7 +40,7 @@ def error_document(reports: Sequence[ErrorReport], *, top: int = 10, limit: int 
 
 
 def _sheets_of_report(report: ErrorReport, top: int) -> Iterator[Sheet]:
-    """Yield the tables of a dataset: three per metric, then those on numbers and on corrected labels."""
+    """Yield the tables of a dataset: three per metric, then those on numbers, and one on corrected labels if any."""
     for metric in report.divergences:
         yield _frequency_sheet(report, metric)
         yield _worst_pairs_sheet(report, metric, top)
@@ -55,7 +55,10 @@ def _dataset_title(report: ErrorReport) -> str:
 
 
 def _frequency_sheet(report: ErrorReport, metric: str) -> Sheet:
-    """Return the table of the frequency of each category among the pairs on which a metric and people diverge."""
+    """Return the table of the frequency of each category among the pairs on which a metric and people diverge.
+
+    Its categories without a diverging pair are spare rows, which a terminal leaves out.
+    """
     divergence = report.divergences[metric]
     diverging_count, too_low_count = len(divergence.rows), int(divergence.too_low.sum())
     rows = [
@@ -98,7 +101,10 @@ def _frequency_sheet(report: ErrorReport, metric: str) -> Sheet:
 
 
 def _count_trailing_rows_without_divergence(frequencies: Sequence[Frequency]) -> int:
-    """Return the number of rows at the end without a diverging pair; 0 if no row has one."""
+    """Return the number of rows at the end without a diverging pair.
+
+    It is 0 if no row has one, so that the table does not become empty without its spare rows.
+    """
     for count, row in enumerate(reversed(frequencies)):
         if row.too_low or row.too_high:
             return count
@@ -162,7 +168,10 @@ def _category_label(category: dict[str, str]) -> str:
 
 
 def _agreement_by_category_sheet(report: ErrorReport, metric: str) -> Sheet:
-    """Return the table of the agreement on the pairs with each category, beside that on all other pairs."""
+    """Return the table of the agreement on the pairs with each category, beside that on all other pairs.
+
+    The first row is the agreement on all pairs of the bucket.
+    """
     heads: list[str] = []
     first_row = ["all pairs", f"{report.everywhere.n:,}"]
     for name in report.statistics:
@@ -210,7 +219,7 @@ def _agreement_by_number_sheets(report: ErrorReport) -> Iterator[Sheet]:
 
 
 def _cleaning_sheet(report: ErrorReport, cleaning: Cleaning) -> Sheet:
-    """Return the table of the agreement with the first and with the corrected labels."""
+    """Return the table of the agreement with the first and with the corrected labels, and on the unchanged pairs."""
     rows = [
         [metric, title_of(name)]
         + [_estimate_text(subset, metric, name) for subset in (cleaning.first, cleaning.corrected, cleaning.unchanged)]
@@ -242,6 +251,7 @@ def _share_text(share: Share) -> str:
 
 
 def _ratio_text(row: Frequency) -> str:
+    """Return the ratio of a category with its interval; with ``few`` if it has none for lack of pairs or groups."""
     if row.ratio is None:
         return "–"
     if row.low is None or row.high is None:

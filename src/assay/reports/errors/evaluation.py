@@ -164,7 +164,7 @@ _NUMBER_HEADS = ("people", "rules", "both", "precision", "recall", "F1", "kappa"
 
 
 def _evaluation_sheet(data: ScoredDataset, evaluation: Evaluation) -> Sheet:
-    """Return the table of one dataset: the categories, then the groups as marked rows."""
+    """Return the table of one dataset, with one row per category, then the groups as marked rows."""
     rows = [*evaluation.categories, *evaluation.groups]
     n = evaluation.n
     return Sheet(

@@ -314,7 +314,7 @@ def analyse_dataset(
 
 
 def records(report: ErrorReport, limit: int | None = None) -> Iterator[dict[str, Any]]:
-    """Yield one JSON object per diverging pair and metric, worst first.
+    """Yield one JSON object per metric and diverging pair: metric by metric, and the worst pairs of each first.
 
     Args:
         report: the errors of a dataset.

@@ -39,7 +39,7 @@ class Rule(LabelScale):
     A *threshold* decides between two classes, and the pairs that it decides wrongly diverge.
 
     Raises:
-        InputError: a number that cannot be, or one that *by* does not look at.
+        InputError: a number is out of its range, or a setting has no effect under the criterion or beside another one.
     """
 
     by: By | None = setting(
@@ -63,7 +63,7 @@ class Rule(LabelScale):
     residual: float = setting("By rank: how far the ranks of score and label are apart, as a share of the pairs.", 0.5)
 
     def check(self) -> None:
-        """Raise InputError for numbers outside their range, or without effect under *by*."""
+        """Raise InputError for a number outside its range, or a setting without effect under *by* or *threshold*."""
         for name, value in (("low", self.low), ("high", self.high)):
             if not math.isfinite(value):
                 raise InputError(f"`{name}={value:g}`: must be a finite number")

@@ -13,10 +13,10 @@ ExplanationValues = Mapping[str, Any]
 
 
 def to_document(explanations: Sequence[ExplanationValues]) -> Document:
-    """Return one sheet per explanation; the records have one row per item, such as an aspect, token, word or triple.
+    """Return a document with one sheet per explanation and one record per item, such as an aspect, token or triple.
 
     Args:
-        explanations: the explanations, all of the same kind.
+        explanations: the explanations of one metric, and hence of one kind; as JSON they are written as they are.
     """
     sheets = [_SHEETS_BY_KIND[explanation["kind"]](explanation) for explanation in explanations]
     records = []
@@ -52,7 +52,10 @@ def _explanation_sheet(
 
 
 def _aspects_sheet(explanation: ExplanationValues) -> Sheet:
-    """Return the table of aspects, in which unusual aspects are marked; the first note names them."""
+    """Return the table of aspects, in which unusual aspects are marked; the first note names them.
+
+    Without reference pairs to compare with, the table has only the aspects and their scores.
+    """
     items = explanation["aspects"]
     if explanation["compared"] is None:
         rows = [[item["aspect"], short(item["score"], 2)] for item in items]
@@ -70,7 +73,11 @@ def _aspects_sheet(explanation: ExplanationValues) -> Sheet:
 
 
 def unusual_aspects_line(explanation: ExplanationValues) -> str:
-    """Return a line that names the aspects outside their usual range, low ones first, the farthest outside first."""
+    """Return a line that names the aspects outside their usual range, or says that there are none.
+
+    Low aspects come before high ones; among each, the one farthest outside its range comes first. The explanation must
+    have been compared with reference pairs.
+    """
     phrases = []
     for direction in ("low", "high"):
         unusual = [item for item in explanation["aspects"] if item["usual"]["unusual"] == direction]
@@ -110,7 +117,7 @@ def _usual_note(explanation: ExplanationValues) -> str:
 
 
 def _tokens_sheet(explanation: ExplanationValues) -> Sheet:
-    """Return the table of tokens of both texts, each with its most similar partner, as BERTScore matches them."""
+    """Return the table of the tokens of both texts, each with its partner in BERTScore, their cosine and its weight."""
     rows = []
     for item in explanation["tokens"]:
         similarity, weight = short(item["similarity"], 2), f"{item['weight']:.2f}"
@@ -122,7 +129,10 @@ def _tokens_sheet(explanation: ExplanationValues) -> Sheet:
 
 
 def _words_sheet(explanation: ExplanationValues) -> Sheet:
-    """Return the table of words, each with the change of the score if it is left out, and the word it goes with."""
+    """Return the table of words, each with what it adds to the score, and the word of the other text it goes with.
+
+    The last two cells of a word that goes with none are empty.
+    """
     rows = []
     for item in explanation["words"]:
         together = "" if item["together"] is None else signed(item["together"])
@@ -142,7 +152,7 @@ def _words_sheet(explanation: ExplanationValues) -> Sheet:
 
 
 def _graphs_sheet(explanation: ExplanationValues) -> Sheet:
-    """Return the table of the triples of both graphs, with matching triples in one row."""
+    """Return the table of the triples of both graphs: matching triples share a row, any other has a row of its own."""
     rows = []
     for triple in explanation["triples"]:
         reference, candidate = triple["reference"], triple["candidate"]
@@ -161,7 +171,10 @@ def _graphs_sheet(explanation: ExplanationValues) -> Sheet:
 
 
 def _verdicts_sheet(explanation: ExplanationValues) -> Sheet:
-    """Return the table of a judge's replies, each with the probability of every verdict; the notes are the prompt."""
+    """Return the table of a judge's replies, each with the probability of every verdict and the value of the reply.
+
+    Unknown numbers are dashes; the notes are the prompt.
+    """
     verdicts = explanation["verdicts"]
     rows = []
     for item in explanation["replies"]:
@@ -173,7 +186,10 @@ def _verdicts_sheet(explanation: ExplanationValues) -> Sheet:
 
 
 def _members_sheet(explanation: ExplanationValues) -> Sheet:
-    """Return the table of a combination's inputs: value, mean and effect on the score; the first row is the mean."""
+    """Return the table of a combination's inputs: value, mean and effect on the score.
+
+    The first row has the score of mean inputs; the effects add up to the difference between it and the score.
+    """
     unit = explanation["unit"]
     rows = [["mean inputs", "", "", short(explanation["base"], 2)]]
     for item in explanation["members"]:
@@ -209,12 +225,15 @@ _NESTED_KEYS = ("usual", "probabilities")
 
 
 def _verdict_probabilities(item: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the probability of each verdict under the key ``p_VERDICT``; empty for items without verdicts."""
+    """Return the probability of each verdict under the key ``p_VERDICT``; the dict is empty if there are none."""
     return {f"p_{verdict}": probability for verdict, probability in item.get("probabilities", {}).items()}
 
 
 def _item_records(number: int, explanation: ExplanationValues) -> list[dict[str, Any]]:
-    """Return one flat record per item of an explanation; *number* is the number of the pair, from 1."""
+    """Return one flat record per item of an explanation, with the fields of the pair before those of the item.
+
+    *number* is the number of the pair, from 1.
+    """
     names = ("pair_id", "metric", "reference", "candidate", "score")
     pair_fields = {"pair": number} | {name: explanation[name] for name in names if name in explanation}
     records = []

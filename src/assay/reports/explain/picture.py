@@ -42,7 +42,7 @@ class Geometry:
     small_character_width: float = 6.9
 
     def characters_per_line(self, character_width: float) -> int:
-        """Return the number of characters of this width that fit in a line."""
+        """Return the number of characters of this width in pixels that fit in a line between the margins."""
         return int((self.width - 2 * self.margin) / character_width)
 
 
@@ -81,7 +81,7 @@ class Panel:
 
 
 def to_svg(explanations: Sequence[ExplanationValues]) -> str:
-    """Return the picture of explanations as the text of an SVG file; all text is escaped.
+    """Return the picture of explanations as the text of an SVG file, one panel below another; all text is escaped.
 
     Raises:
         InputError: there are more than :data:`MAX_PAIRS` explanations, or their kind has no picture.
@@ -148,7 +148,7 @@ def _draw_lines(lines_with_class: Sequence[tuple[str, str]], top: float) -> tupl
 
 
 def _truncate_text(content: str, max_characters: int) -> str:
-    """Return a text truncated to *max_characters* characters, with an ellipsis if needed."""
+    """Return a text of at most *max_characters* characters; a longer one is truncated and ends in an ellipsis."""
     return content if len(content) <= max_characters else content[: max_characters - 1] + "…"
 
 
@@ -187,7 +187,10 @@ class _Link:
 
 
 def _tokens_panel(explanation: ExplanationValues) -> Panel:
-    """Return the panel of BERTScore: lines from each token to its best partner, thicker for a higher cosine."""
+    """Return the panel of BERTScore: a line from each token to its best partner, thicker for a higher cosine.
+
+    A token whose partner is a special token has no line.
+    """
     sides = _items_by_side(explanation["tokens"])
     row_by_position = [{item["position"]: row for row, item in enumerate(side)} for side in sides]
     columns, links = [], []
@@ -204,7 +207,10 @@ def _tokens_panel(explanation: ExplanationValues) -> Panel:
 
 
 def _words_panel(explanation: ExplanationValues) -> Panel:
-    """Return the panel of a cross-encoder: lines from each word to the word that it goes with."""
+    """Return the panel of a cross-encoder: a line from each word to the word that it goes with, if there is one.
+
+    The line is thicker for a larger interaction of the two words.
+    """
     # strengths are relative to the highest; 1 avoids a division by 0
     highest_together = max((item["together"] or 0.0 for item in explanation["words"]), default=0.0) or 1.0
     columns, links = [], []
@@ -272,7 +278,10 @@ def _matches_panel(
 
 
 def _draw_item(item: _Item, column: int, y: float) -> Iterator[Markup]:
-    """Yield the name of an item next to the links, and its number at the outer edge of the picture."""
+    """Yield the name of an item next to the links, and its number, if it has one, at the outer edge of the picture.
+
+    *column* is 0 for the left column and 1 for the right one; *y* is the coordinate of the baseline.
+    """
     x, anchor = (LEFT, "end") if column == 0 else (RIGHT, "start")
     yield text(x, y, _truncate_text(item.name, MAX_PART_CHARACTERS), element("title", item.name), anchor=anchor)
     if item.number:
@@ -313,7 +322,10 @@ def _aspects_panel(explanation: ExplanationValues) -> Panel:
 
 
 def _draw_aspect(item: Mapping[str, Any], scale: Scale, y: float) -> Iterator[Markup]:
-    """Yield the parts of an aspect: its name, the bar with the median, the dot, and the number."""
+    """Yield the parts of an aspect: its name, the dot and number of its score, and the bar of its usual range.
+
+    The bar, with a line at the median, is left out if there is no usual range. *y* is the coordinate of the middle.
+    """
     usual = item["usual"]
     is_unusual = bool(usual and usual["unusual"])
     yield text(

@@ -37,7 +37,7 @@ class ExplainSettings(OwnData, Graphs, Limited, Hardware, Offline):
     )
 
     def check(self) -> None:
-        """Raise InputError for one text alone, for texts beside data, and for neither."""
+        """Raise InputError unless either two texts or some data are given."""
         texts = [text for text in (self.reference, self.candidate) if text is not None]
         expected_count = 2 if self.pairs is None else 0
         if len(texts) != expected_count:

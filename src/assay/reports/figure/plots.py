@@ -64,7 +64,7 @@ class ForestGeometry:
     max_names_share: float = 0.4
 
     def height(self, labels: Sequence[str]) -> float:
-        """Return the height of a panel with these labels, which may have several lines each."""
+        """Return the height in inches of a panel whose rows have these labels, of one or more lines each."""
         return self.margin + self.line_height * sum(1 + label.count("\n") for label in labels)
 
 
@@ -89,7 +89,9 @@ class _PanelRow:
 
 
 def draw_agreement(chosen_datasets: Sequence[ChosenDataset], statistic: str, width: float) -> Figure:
-    """Return the forest plot, with the metrics of a dataset in descending order of the value over all pairs.
+    """Return the forest plot of agreement, with one panel per dataset and bucket, and one row per metric.
+
+    The metrics of a dataset are in descending order of the value over all pairs.
 
     Args:
         chosen_datasets: the datasets, each with one or more rows of panels.
@@ -139,7 +141,10 @@ def _column_count(panel_count: int, width: float, min_panel_width: float) -> int
 
 
 def _draw_forest_panel(panel: Axes, content: ForestPanel) -> None:
-    """Draw lines at chance and ceiling, and for each metric a dot and a bar, or a word if its value is undefined."""
+    """Draw a dot and a bar for each metric, and lines at chance and ceiling if they are known.
+
+    A metric whose value is undefined has the word "undefined" in place of the dot.
+    """
     panel.grid(False, axis="y")
     panel.tick_params(axis="y", length=0)
     panel.tick_params(axis="x", labelbottom=True)
@@ -166,7 +171,7 @@ MIN_LAYERS_WIDTH, LAYERS_HEIGHT = 2.0, 2.4
 
 
 def draw_layers(chosen_datasets: Sequence[ChosenDataset], statistic: str, width: float) -> Figure:
-    """Return the plot of agreement by layer, with intervals as bands.
+    """Return the plot of agreement by layer: one panel per dataset and model, and one line with a band per bucket.
 
     Args:
         chosen_datasets: the datasets, each with its buckets and metrics.
@@ -238,7 +243,10 @@ def _draw_curve(panel: Axes, curve: LayerCurve, layers: list[int], style: dict[s
 
 
 def _bucket_labels(buckets: Sequence[str], datasets: Sequence[ChosenDataset]) -> dict[str, str]:
-    """Return the label of each bucket; it includes the number of pairs if that is equal in all datasets."""
+    """Return the label of each bucket, by its name.
+
+    The label includes the number of pairs if that is equal in all datasets that have the bucket.
+    """
     labels = {}
     for bucket in buckets:
         pair_counts = {block.facts[0] for chosen in datasets for block in chosen.blocks if block.bucket == bucket}
@@ -320,7 +328,10 @@ def draw_scores(chosen_datasets: Sequence[ChosenDataset], width: float) -> Figur
 
 
 def _scores_title(content: _ScoresPanel, title_width: float, *, with_dataset: bool) -> str:
-    """Return the title of a panel: the metric, and below it the dataset and the bucket if there are several."""
+    """Return the title of a panel: the metric and, if lower scores are better, a note on that.
+
+    A second line names the dataset if *with_dataset* is true, and the bucket if the dataset has several chosen ones.
+    """
     unit = content.chosen.unit
     direction_note = "" if unit.data.metrics[content.metric].declared.higher_is_better else " (lower is better)"
     name_width = title_width - CHARACTER_WIDTH * len(direction_note)
@@ -334,7 +345,10 @@ def _scores_title(content: _ScoresPanel, title_width: float, *, with_dataset: bo
 
 
 def _draw_scores_panel(panel: Axes, axis: HistogramAxis, strips: Sequence[Strip]) -> None:
-    """Draw the histograms of one metric above each other, each with a line at its median."""
+    """Draw the histograms of one metric above each other, each with a line at its median.
+
+    A strip without scores has a label but no bars.
+    """
     panel.grid(False, axis="y")
     panel.tick_params(axis="y", length=0)
     for number, strip in enumerate(strips):
@@ -362,7 +376,7 @@ class ChosenDataset:
     metrics: list[str]
 
     def defined_cells(self, statistic: str) -> list[Cell]:
-        """Return the defined numbers of a statistic for the chosen buckets and metrics."""
+        """Return the cells of a statistic for the chosen buckets and metrics, without those of undefined value."""
         cells = [self.unit.cell(block, metric, statistic) for block in self.blocks for metric in self.metrics]
         return [cell for cell in cells if cell is not None and cell.value is not None]
 
@@ -372,10 +386,11 @@ def choose_datasets(
 ) -> list[ChosenDataset]:
     """Return the chosen datasets with their chosen metrics and buckets; an empty choice means all.
 
-    A dataset need not have all of the metrics and buckets, but one without any of them is left out.
+    A dataset need not have all of the chosen metrics and buckets; it is left out if it has none of the metrics, or none
+    of the buckets.
 
     Raises:
-        InputError: no dataset of the run has the chosen names, or the run folder is incomplete.
+        InputError: a name exists in no dataset, no dataset is left, the run has no scores, or its folder is incomplete.
     """
     units = [unit for unit in read_units([run]) if unit.blocks]
     if not units:

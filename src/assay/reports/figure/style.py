@@ -101,7 +101,10 @@ def create_panels(
 
 
 def line_style(number: int) -> dict[str, Any]:
-    """Return the style of line *number*: the first 28 differ, the first seven both in colour and in marker."""
+    """Return the style of a line as arguments of ``Axes.plot``.
+
+    The first 28 styles, counted from 0, all differ; the first seven differ both in colour and in marker.
+    """
     return {
         "color": _LINE_COLOURS[number % len(_LINE_COLOURS)],
         "marker": _MARKER_SHAPES[number % len(_MARKER_SHAPES)],
@@ -124,7 +127,10 @@ def fit_in_inches(text: str, inches: float) -> str:
 
 
 def metric_labels(names: Sequence[str], inches: float) -> list[str]:
-    """Return axis labels for metrics, elided to a width in inches; names that would look alike are wrapped instead."""
+    """Return an axis label for each metric: its name, elided to a width in inches.
+
+    Names that would look alike when elided are wrapped over several lines instead.
+    """
     elided_names = [fit_in_inches(name, inches) for name in names]
     counts = Counter(elided_names)
     characters_per_line = max(8, int(inches / CHARACTER_WIDTH))
@@ -137,7 +143,10 @@ def metric_labels(names: Sequence[str], inches: float) -> list[str]:
 
 
 def add_caption(figure: Figure, parts: Sequence[str]) -> float:
-    """Write the legend text under the panels, wrapped to the figure's width, and return its height in inches."""
+    """Write the parts of a legend under the panels, and return the height of the text in inches.
+
+    The parts are joined by semicolons, and the text is wrapped to the width of the figure.
+    """
     characters_per_line = int(figure.get_size_inches()[0] / CHARACTER_WIDTH)
     lines = textwrap.wrap("; ".join(parts), characters_per_line)
     figure.supxlabel("\n".join(lines), fontsize=8)
@@ -170,7 +179,7 @@ def check_figure_target(out: Path) -> None:
 
 
 def save_figure(figure: Figure, out: Path) -> None:
-    """Write a figure atomically, in the format of the file extension.
+    """Write a figure atomically, in the format of the file extension; the folder is created if needed.
 
     Raises:
         InputError: the file cannot be written, the panels do not fit, or no installed font has some of the characters.
@@ -191,7 +200,10 @@ def save_figure(figure: Figure, out: Path) -> None:
 
 
 def _check_drawing_warnings(messages: list[str], extension: str) -> None:
-    """Raise InputError if a warning of matplotlib means that the figure would be unreadable."""
+    """Raise InputError if a warning of matplotlib means that the figure would be unreadable.
+
+    The warnings concern the room for the panels and, except for SVG, characters that no installed font has.
+    """
     # matplotlib has no class for these warnings: their texts tell
     if any("constrained_layout not applied" in message for message in messages):
         raise InputError("there is too little room for the panels; take a larger `width`, or fewer of `buckets`")

@@ -20,7 +20,7 @@ def write_figure(run: RunFolder, out: Path, settings: FigureSettings) -> None:
         settings: the kind of figure and the choice of datasets, metrics and buckets.
 
     Raises:
-        InputError: the run lacks a chosen name, or the figure cannot be written to *out*.
+        InputError: the run lacks a chosen name or has nothing to draw, or the figure cannot be written to *out*.
         MissingExtraError: matplotlib is not installed.
     """
     check_figure_target(out)

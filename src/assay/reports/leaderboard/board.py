@@ -79,10 +79,12 @@ def join_runs(runs: Sequence[RunFolder], filters: Filters) -> list[JoinedDataset
 
     Two datasets are the same if both title and digest are equal; if only the titles are equal, each title is extended
     by that of its run. A metric with several signatures on one dataset is listed once per signature, with the title of
-    the run added to its name.
+    the run added to its name. Of several runs with the same metric on a dataset, the scores of the first are kept. A
+    dataset on which no wanted metric has scores is left out.
 
     Raises:
-        InputError: the filters leave no dataset or no metric, or name a metric that no run has scores of.
+        InputError: the filters leave no dataset or no metric, or name a metric that no run has scores of; or a run is
+            incomplete or occurs twice.
     """
     datasets = _datasets_under_shared_names(runs)
     chosen = [data for data in datasets if _is_wanted(data, filters)]
@@ -120,7 +122,7 @@ def _datasets_under_shared_names(runs: Sequence[RunFolder]) -> list[ScoredDatase
 
 
 def _check_metrics(chosen: Sequence[ScoredDataset], filters: Filters, scored: Sequence[JoinedDataset]) -> None:
-    """Raise InputError if a wanted metric is in no run, or if the filters leave no metric at all."""
+    """Raise InputError if no dataset has scores of a wanted metric, or if the filters leave no metric at all."""
     names = list(dict.fromkeys(name for data in chosen for name in data.scores))
     # without any metric left, only the first name is looked at: the others are as likely removed by another filter
     for name in filters.metrics if scored else filters.metrics[:1]:
@@ -131,7 +133,10 @@ def _check_metrics(chosen: Sequence[ScoredDataset], filters: Filters, scored: Se
 
 
 def missing_metrics(runs: Sequence[RunFolder]) -> list[str]:
-    """Return one line, with reason and remedy, per metric that was requested from a run but has no scores."""
+    """Return a line, with reason and remedy, for each metric that was requested from a run but has no scores.
+
+    The lines are in the order of the runs; equal lines are listed once.
+    """
     lines = []
     for run in runs:
         for metric in run.manifest.metrics:
@@ -254,8 +259,8 @@ class Board:
             empty.
         resampled: the ranking coefficient of each ranked metric on the same resamples, shape (resamples,) each; empty
             if intervals come from influence values.
-        covariances: the covariance of the ranking coefficients of every two ranked metrics, from influence values;
-            empty if there are resamples.
+        covariances: the covariance of the ranking coefficients of every two ranked metrics, and the variance of each
+            under the pair of the metric with itself, from influence values; empty if there are resamples.
         units: the number of pairs, or groups of pairs, that the resamples or covariances rest on.
         sizes: the number of pairs of each dataset.
         differences: the difference in the ranking coefficient between every two ranked metrics.
@@ -317,7 +322,7 @@ def boards(
     buckets: Sequence[str] = (),
     advance: Callable[[int], None] | None = None,
 ) -> list[Board]:
-    """Rank the metrics on every dataset and bucket, and on the mean over datasets if there are several.
+    """Return one board per dataset and bucket, and then one per bucket on the mean over datasets if there are several.
 
     Metrics are not ranked by labels that people did not give, such as those of the probe set; such datasets do not
     enter the mean either. In the mean every dataset has the same weight. A metric without scores on one of the datasets
@@ -354,7 +359,8 @@ def boards(
 def _measurements_to_average(measurements: Sequence[_BucketMeasurement]) -> list[_BucketMeasurement]:
     """Return the measurements that enter a mean: those on datasets with human labels.
 
-    Of several datasets with one name and split, such as versions of one dataset, only the largest is kept.
+    Of several datasets with one name and split, such as versions of one dataset, only the largest is kept, and of
+    equally large ones the first.
     """
     largest_by_dataset: dict[tuple[str, str], _BucketMeasurement] = {}
     for measurement in measurements:
@@ -372,7 +378,7 @@ def _measure_bucket(
 ) -> _BucketMeasurement:
     """Return the coefficients of every metric on a bucket, with resamples, and the pairwise comparisons of metrics.
 
-    Nothing is compared if the metrics are not ranked by the labels of the dataset.
+    Nothing is compared or calibrated if the metrics are not ranked by the labels of the dataset.
 
     Args:
         joined: the dataset.
@@ -401,7 +407,10 @@ def _measure_bucket(
 
 
 def _board_of_bucket(measurement: _BucketMeasurement, settings: PairedTests, by: str) -> Board:
-    """Return the board of one bucket of one dataset."""
+    """Return the board of one bucket of one dataset.
+
+    If metrics are not ranked by its labels, the lines stay in the order of the run, and no metrics are compared.
+    """
     joined = measurement.joined
     lines = []
     for name, coefficients in measurement.coefficients.items():
@@ -417,7 +426,10 @@ def _board_of_bucket(measurement: _BucketMeasurement, settings: PairedTests, by:
 
 
 def _board_of_means(bucket: str, measurements: Sequence[_BucketMeasurement], settings: PairedTests, by: str) -> Board:
-    """Return the board of means over datasets; a metric without scores on one of them comes last, without a value."""
+    """Return the board of the fixed means over datasets, with the random-effects mean of each metric.
+
+    A metric without scores on one of the datasets comes last, without a value.
+    """
     names = list(dict.fromkeys(name for measurement in measurements for name in measurement.coefficients))
     complete_names = [name for name in names if all(name in measurement.coefficients for measurement in measurements)]
     lines, means = [], {}
@@ -454,7 +466,7 @@ def _random_effects_means(
 
 
 def _incomplete_line(name: str, measurements: Sequence[_BucketMeasurement], settings: PairedTests) -> Line:
-    """Return the line of a metric that lacks one of the datasets and hence has no mean."""
+    """Return the line of a metric that lacks some of the datasets: without values, and with the titles of these."""
     record = next(measurement.joined.records[name] for measurement in measurements if name in measurement.coefficients)
     undefined = dict.fromkeys(settings.statistics, (None, None, None))
     missing = tuple(measurement.joined.title for measurement in measurements if name not in measurement.coefficients)
@@ -507,16 +519,19 @@ def _unranked_line(
     )
 
 
-def _mean_speed(name: str, measurements: Sequence[_BucketMeasurement]) -> float | None:
-    """Return the mean pairs per second over equally weighted datasets; None if it is unknown on one of them."""
-    speeds = [measurement.joined.records[name].cost.pairs_per_second for measurement in measurements]
+def _mean_speed(metric: str, measurements: Sequence[_BucketMeasurement]) -> float | None:
+    """Return the harmonic mean of a metric's pairs per second; None if the speed is unknown for a dataset.
+
+    It is the speed on equally many pairs of each dataset, since the times add up, not the speeds.
+    """
+    speeds = [measurement.joined.records[metric].cost.pairs_per_second for measurement in measurements]
     known_speeds = [speed for speed in speeds if speed is not None]
     return harmonic_mean(known_speeds) if len(known_speeds) == len(speeds) else None
 
 
-def _mean_price(name: str, measurements: Sequence[_BucketMeasurement]) -> float | None:
-    """Return the mean price of 1,000 pairs over equally weighted datasets; None if it is unknown on one of them."""
-    prices = [measurement.joined.records[name].price_per_1000 for measurement in measurements]
+def _mean_price(metric: str, measurements: Sequence[_BucketMeasurement]) -> float | None:
+    """Return a metric's mean price of 1,000 pairs over equally weighted datasets; None if it is unknown for one."""
+    prices = [measurement.joined.records[metric].price_per_1000 for measurement in measurements]
     known_prices = [price for price in prices if price is not None]
     return fmean(known_prices) if len(known_prices) == len(prices) else None
 
@@ -635,7 +650,7 @@ def _covariances(
 def comparison_outcomes(differences: Mapping[MetricPair, Difference], settings: PairedTests) -> dict[MetricPair, int]:
     """Return the outcome of the corrected jackknife t-test for each metric pair.
 
-    1 means that the first metric is better, -1 that the second is, and 0 that the test cannot tell.
+    1 means that the first metric is better, -1 that the second is, and 0 that the test cannot tell or is undefined.
     """
     p_values = np.array([np.nan if item.p_jackknife is None else item.p_jackknife for item in differences.values()])
     adjusted = adjust_p_values(p_values, settings.correction)

@@ -22,7 +22,9 @@ PRICE_HEAD = "price per 1,000"
 def to_document(boards: Sequence[Board], settings: PairedTests, by: str, absent: Sequence[str] = ()) -> Document:
     """Return a leaderboard as a document: one sheet per board on which some metric has a value.
 
-    Metrics that could be the best are marked. Speed, price and the Pareto front have columns if they are known.
+    A board with random-effects means has a second sheet for them; a board without any value becomes a warning. Metrics
+    that could be the best are marked. Speed and price have a column if they are known for some metric, and the Pareto
+    front has one if either of them has.
 
     Args:
         boards: the boards.
@@ -110,7 +112,7 @@ def _line_cells(line: Line, alike: str, settings: PairedTests, shown: Container[
 
     Args:
         line: the metric.
-        alike: the letters of the metrics that tests cannot distinguish.
+        alike: the letters that the metric shares with those that tests cannot distinguish from it.
         settings: the settings, whose statistics have a column each.
         shown: the heads of the columns; cost columns that are not among them are left out.
     """
@@ -127,7 +129,10 @@ def _line_cells(line: Line, alike: str, settings: PairedTests, shown: Container[
 
 
 def _random_sheet(board: Board, by: str) -> Sheet:
-    """Return a sheet of random-effects means of the ranking coefficient over datasets, in the order of the board."""
+    """Return a sheet of random-effects means of the ranking coefficient over datasets, in the order of the board.
+
+    A metric without such a mean has a dash.
+    """
     heads = [Column("metric"), *number_columns([title_of(by), "new dataset", "deviation (z)"])]
     rows = []
     dataset_count = 0

@@ -34,7 +34,8 @@ class CalibratedValue:
 def has_influential_ties(ties: Mapping[str, float], by: str) -> bool:
     """Return whether the metrics differ so much in their shares of ties that ties influence the ranking.
 
-    Always False for coefficients that ties neither raise nor lower, and for those that calibrate ties.
+    The result is False for coefficients that ties neither raise nor lower, for those that calibrate ties, and if fewer
+    than two shares are known.
 
     Args:
         ties: the share of tied comparisons by metric; NaN if unknown.
@@ -57,10 +58,10 @@ def calibrated_values(
     uncalibrated: Mapping[str, Coefficients],
     by: str,
 ) -> dict[str, CalibratedValue]:
-    """Return every metric under the calibrated form of a coefficient.
+    """Return every metric under the calibrated form of a coefficient, by metric.
 
-    Empty if ties do not influence the ranking, see :func:`has_influential_ties`, or if there are more pairs than
-    :data:`MAX_CALIBRATED_PAIRS`.
+    The result is empty if ties do not influence the ranking, see :func:`has_influential_ties`, or if there are more
+    pairs than :data:`MAX_CALIBRATED_PAIRS`.
 
     Args:
         scores: the scores by metric, each of shape (n,).
@@ -73,6 +74,7 @@ def calibrated_values(
     ties = {name: coefficients.ties for name, coefficients in uncalibrated.items()}
     if calibrated_name is None or len(labels) > MAX_CALIBRATED_PAIRS or not has_influential_ties(ties, by):
         return {}
+    # without resamples nothing is drawn, so any seed will do
     measured = measure_all(scores, labels, statistics=(calibrated_name,), resamples=0, seed=(0,), groups=groups)
     values = {}
     for name, coefficients in measured.items():
@@ -84,7 +86,11 @@ def calibrated_values(
 def mean_calibrated_values(by_dataset: Sequence[Mapping[str, CalibratedValue]]) -> dict[str, CalibratedValue]:
     """Return the calibrated coefficient of each metric, averaged over datasets.
 
-    A mean is None if the value on some dataset is undefined. The result is empty unless every dataset has values.
+    A mean is None if the metric lacks a defined value on some dataset. The result is empty unless every dataset has
+    calibrated coefficients.
+
+    Args:
+        by_dataset: the calibrated coefficients of each dataset, by metric.
     """
     if not all(by_dataset):
         return {}

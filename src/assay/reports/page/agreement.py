@@ -56,9 +56,9 @@ class AgreementTable:
     """The agreement of all metrics on a dataset under one statistic.
 
     Attributes:
-        buckets: the name and the short facts of each column.
+        buckets: the name of the bucket of each column, with its facts as short phrases.
         rows: the metric and the cells of each row, from the highest value over all pairs to the lowest.
-        ceiling: the last row, with the ceiling of each bucket by the reliability of the labels.
+        ceiling: the last row, with the ceiling of each bucket as text, see :class:`~assay.reports.layout.Block`.
         has_ceiling: whether any bucket has a ceiling.
         notes: the text of each note by its letter.
     """
@@ -177,7 +177,7 @@ class ForestGeometry:
 
 
 def draw_agreement_forest(unit: Unit, statistic: str) -> Figure:
-    """Return the forest plot of a statistic on a dataset, with the same numbers as a table.
+    """Return the forest plot of a statistic on a dataset, with one panel per bucket, and its numbers as a table.
 
     The metrics are in descending order of the value over all pairs.
     """
@@ -201,7 +201,7 @@ def draw_agreement_forest(unit: Unit, statistic: str) -> Figure:
 
 
 def draw_forest(key: str, plot: Forest, title: str, about: str, *, can_filter: bool) -> Markup:
-    """Return a forest plot as SVG.
+    """Return a forest plot as SVG, with at most :data:`MAX_PANELS_PER_ROW` panels side by side.
 
     Args:
         key: the identifier of the plot on the page.
@@ -223,7 +223,10 @@ def draw_forest(key: str, plot: Forest, title: str, about: str, *, can_filter: b
 
 
 def _draw_row_names(rows: Sequence[ForestRow], geometry: ForestGeometry, top: float, can_filter: bool) -> Markup:
-    """Return the names of the metrics at the left of a row of panels; each has its full name as tooltip."""
+    """Return the names of the metrics at the left of a row of panels that begins at *top*.
+
+    Each has its full name as tooltip, and is hidden by the filters of the page if *can_filter* is true.
+    """
     names = []
     for number, row in enumerate(rows):
         y = geometry.row_middle(top, number) + 4
@@ -244,7 +247,7 @@ def _draw_forest_panel(
     top: float,
     can_filter: bool,
 ) -> Markup:
-    """Return one panel of a forest plot: title, axis, reference line and values.
+    """Return one panel of a forest plot: title, axis, values, and the reference line if there is one.
 
     Args:
         rows, panel: the names of the rows, and the contents of the panel.
@@ -324,7 +327,10 @@ LAYERS = LayerGeometry()
 
 
 def draw_layers(unit: Unit, model: LayeredModel, statistic: str) -> Figure:
-    """Return the figure of value and interval over the layers, one panel per bucket, with the best layer marked."""
+    """Return the figure of a statistic with its interval over the layers of a model, one panel per bucket.
+
+    The layer with the highest value in each bucket is marked.
+    """
     curves = layer_curves(unit, statistic, unit.blocks, model)
     value_range = range_of_cells(cell for curve in curves for cell in curve.cells.values())
     marks = ticks(*value_range, 5) if value_range else [0.0, 1.0]
@@ -351,7 +357,10 @@ def draw_layers(unit: Unit, model: LayeredModel, statistic: str) -> Figure:
 
 
 def _draw_layers_panel(curve: LayerCurve, layers: list[int], marks: list[float], left: float, top: float) -> Markup:
-    """Return the panel of one bucket, whose upper left corner is at (left, top): axes, band, curve and points."""
+    """Return the panel of one bucket, whose upper left corner is at (left, top): axes, band, curve and points.
+
+    The axes cover all *layers* of the model and the values from the first to the last of *marks*, which have ticks.
+    """
     x_scale = Scale(layers[0], layers[-1], left + LAYERS.left, left + LAYERS.width - LAYERS.right)
     y_scale = Scale(marks[0], marks[-1], top + LAYERS.head + LAYERS.height, top + LAYERS.head)
     parts = [text(x_scale.start, top + 16, elide_middle(curve.bucket, 34), class_="strong")]

@@ -56,7 +56,7 @@ class AspectModel:
 
 
 def aspect_models(units: Sequence[Unit]) -> list[AspectModel]:
-    """Return the models with scores of at least two aspects on some dataset."""
+    """Return the models with scores of at least two aspects on some dataset, in the order of the datasets."""
     metrics_by_whole: dict[str, dict[str, str]] = {}
     units_by_whole: dict[str, list[Unit]] = {}
     for unit in units:
@@ -77,7 +77,10 @@ def aspect_models(units: Sequence[Unit]) -> list[AspectModel]:
 
 
 def _aspects_by_whole(unit: Unit) -> dict[str, dict[str, str]]:
-    """Return the aspect that each metric of a dataset scores, by metric, and by the metric of the overall score."""
+    """Return the aspects of each overall score: by the metric of that score, the aspect that each other metric scores.
+
+    Metrics that score no aspect are left out. The dataset may lack the metric of the overall score.
+    """
     aspects_by_whole: dict[str, dict[str, str]] = {}
     for metric, record in unit.data.metrics.items():
         if record.declared.aspect and record.declared.whole:
@@ -108,7 +111,10 @@ def draw_aspects(model: AspectModel, statistic: str) -> Figure | None:
 
 
 def _dataset_panel(model: AspectModel, unit: Unit, statistic: str) -> ForestPanel:
-    """Return the panel of a dataset; its reference line is the value of the overall score."""
+    """Return the panel of a dataset, whose reference line is at the value of the overall score.
+
+    Without a value of the overall score, the panel has no reference line.
+    """
     cells = [_aspect_cell(unit, metric, statistic) or NOT_COMPUTED for metric in model.aspects.values()]
     whole = _aspect_cell(unit, model.whole_metric, statistic)
     fact = f"n = {len(unit.data):,}"
@@ -126,7 +132,7 @@ def _aspect_cell(unit: Unit, metric: str, statistic: str) -> Cell | None:
 
 
 def _aspects_sheet(model: AspectModel, plot: Forest, statistic_title: str) -> Sheet:
-    """Return the table behind the forest plot: the overall score on each dataset, then each aspect."""
+    """Return the table behind the forest plot: the overall score on each dataset that has it, then each aspect."""
     rows = []
     for panel in plot.panels:
         if panel.reference is not None:
@@ -190,7 +196,16 @@ class _CategoryRow:
 
 
 def draw_profile(unit: Unit, model: AspectModel, tagged: TagColumns) -> Profile | None:
-    """Return the mean aspect scores on the diverging pairs of each category; None if no category has enough pairs."""
+    """Return the mean aspect scores of the diverging pairs in each category, beside those of all pairs.
+
+    The result is None if the dataset has no scores of any aspect, or if no category has at least
+    :data:`MIN_PAIRS_PER_CATEGORY` such pairs.
+
+    Args:
+        unit: the dataset.
+        model: the model that scored the aspects.
+        tagged: the categories of the pairs of the dataset.
+    """
     aspects = {name: metric for name, metric in model.aspects.items() if metric in unit.data.scores}
     if not aspects:
         return None
@@ -210,9 +225,9 @@ def draw_profile(unit: Unit, model: AspectModel, tagged: TagColumns) -> Profile 
 
 
 def _standard_deviations(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the standard deviation of each aspect over its scores other than NaN, shape (aspects,); NaN without any.
+    """Return the standard deviation of each aspect over its scores other than NaN, shape (aspects,).
 
-    *scores* has shape (aspects, n).
+    It is NaN for an aspect whose scores are all NaN. *scores* has shape (aspects, n).
     """
     deviations = np.full(len(scores), np.nan)
     with np.errstate(invalid="ignore"):
@@ -236,7 +251,14 @@ def _category_masks(tagged: TagColumns, n: int) -> dict[str, NDArray[np.bool_]]:
 def _category_row(
     title: str, scores: NDArray[np.float64], divergence: Divergence, mask: NDArray[np.bool_]
 ) -> _CategoryRow:
-    """Return the row of the pairs in *mask*, shape (n,); *scores* has shape (aspects, n)."""
+    """Return the row of the heat map for some of n pairs.
+
+    Args:
+        title: the name of the category.
+        scores: the scores of the aspects, shape (aspects, n); NaN is left out of the means.
+        divergence: the diverging pairs, of which those scored too high are counted.
+        mask: which pairs the row is about, shape (n,).
+    """
     chosen_scores = scores[:, mask]
     is_finite = np.isfinite(chosen_scores)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -328,7 +350,7 @@ def _standardised_deviations(
 ) -> NDArray[np.float64]:
     """Return the deviation of each mean from the mean over all pairs, in standard deviations, shape (aspects,).
 
-    It is NaN for an aspect without scores, or with equal ones.
+    It is NaN for an aspect without scores, or whose scores are all equal.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         deviations: NDArray[np.float64] = np.where(
@@ -345,7 +367,11 @@ def _draw_category_row(
     left: float,
     top: float,
 ) -> Iterator[Markup]:
-    """Yield one row of the heat map: the title, and the coloured cell and mean of each aspect."""
+    """Yield one row of the heat map: the title, and the coloured cell and the mean of each aspect.
+
+    Cells are at the right of *left* and begin at *top*. A cell has no colour in the row of all pairs, and if the
+    deviation of its mean is undefined.
+    """
     css_class = "strong" if row is all_pairs else ""
     yield text(
         left - 10,
@@ -396,7 +422,10 @@ def _lowest_aspect_name(
 def _aspect_number_cells(
     row: _CategoryRow, all_pairs: _CategoryRow, standard_deviations: NDArray[np.float64]
 ) -> Iterator[list[str]]:
-    """Yield, per aspect, the mean, its difference from the mean over all pairs, and that in standard deviations."""
+    """Yield three cells per aspect: the mean, and its difference from the mean over all pairs.
+
+    The difference is first in the unit of the scores, then in standard deviations.
+    """
     deviations = _standardised_deviations(row, all_pairs, standard_deviations)
     for mean, mean_of_all, deviation in zip(row.means, all_pairs.means, deviations, strict=True):
         yield [_number_text(mean, 4), _number_text(mean - mean_of_all, 4), _number_text(deviation, 2)]

@@ -113,7 +113,8 @@ class _Point:
 def draw_cost(unit: Unit, statistic: str) -> CostFigure:
     """Return the figure of agreement over all pairs against pairs per second, with the Pareto front marked.
 
-    A metric is not marked if one of unknown cost has at least its agreement and so might beat it.
+    A metric is not marked if one of unknown cost has at least its agreement and so might beat it. Metrics of unknown
+    cost or undefined agreement are left out of the drawing and listed beside it.
     """
     return _draw_cost_figure(unit, statistic, _SPEED_AXIS)
 
@@ -121,7 +122,8 @@ def draw_cost(unit: Unit, statistic: str) -> CostFigure:
 def draw_price(unit: Unit, statistic: str) -> CostFigure | None:
     """Return the figure of agreement over all pairs against the price of 1,000 pairs; None if no metric has a price.
 
-    It is like :func:`draw_cost`. Free metrics are in a separate band at the left, since a logarithmic axis has no 0.
+    Metrics on the Pareto front are marked, unless one of unknown price might beat them. Free metrics are in a separate
+    band at the left, since a logarithmic axis has no 0.
     """
     if not any(record.price_per_1000 for record in unit.data.metrics.values()):
         return None
@@ -129,7 +131,7 @@ def draw_price(unit: Unit, statistic: str) -> CostFigure | None:
 
 
 def _draw_cost_figure(unit: Unit, statistic: str, axis: _CostAxis) -> CostFigure:
-    """Return the figure of agreement against the cost on *axis*, with its table."""
+    """Return the figure of agreement against the cost on *axis*, with its table and the metrics that it leaves out."""
     amounts = {metric: axis.cost_of(record) for metric, record in unit.data.metrics.items()}
     values = {metric: unit.statistic_value(metric, statistic) for metric in amounts}
     unknown = [metric for metric, amount in amounts.items() if amount is None]
@@ -213,12 +215,15 @@ class _CostScale:
         self.marks = {cost: self(cost) for cost in marked_costs}
 
     def __call__(self, amount: float) -> float:
-        """Return the horizontal coordinate of a cost."""
+        """Return the horizontal coordinate of a cost; 0 is in the middle of the band of free metrics."""
         return self._scale(math.log10(amount)) if amount else self._free_position
 
 
 def _draw_points(unit: Unit, points: list[_Point], axis: _CostAxis, statistic_title: str) -> list[Markup]:
-    """Return the elements of the figure: axes, the line of the Pareto front, points and names."""
+    """Return the elements of the figure: axes, the line of the Pareto front, points and names.
+
+    A point whose name finds no free place has its name in the tooltip only.
+    """
     x_scale = _CostScale([point.amount for point in points])
     values = [point.value for point in points]
     marks = ticks(min([0.0, *values]), max(values), 6)
@@ -281,9 +286,10 @@ _LABEL_POSITIONS = [
 
 
 def _place_label(name: str, point: _Point, x: float, y: float, taken_boxes: list[_Box]) -> Markup:
-    """Return the name of a metric near its point at (x, y); empty if every position overlaps with something.
+    """Return the name of a metric near its point at (x, y), at the first position that is free and inside the figure.
 
-    The rectangle of the name is added to *taken_boxes*, the rectangles of points and names that are placed already.
+    A name farther away has a line to its point. The markup is empty if no position is free. The rectangle of the name
+    is added to *taken_boxes*, the rectangles of all points and of the names that are placed already.
     """
     for anchor, dx, dy in _LABEL_POSITIONS:
         anchor_x, base = x + dx, y + dy

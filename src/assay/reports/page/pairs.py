@@ -93,7 +93,7 @@ def tag_pairs(data: ScoredDataset, max_tagged: int) -> TagColumns:
 
 
 def _annotation_lines(annotated_names: Sequence[str]) -> list[str]:
-    """Return a line on the number of pairs that people gave a category; no line if there are none."""
+    """Return a line, as a list, on the number of pairs that people gave a category; an empty list if there are none."""
     annotated_count = sum(map(bool, annotated_names))
     if not annotated_count:
         return []
@@ -101,7 +101,7 @@ def _annotation_lines(annotated_names: Sequence[str]) -> list[str]:
 
 
 def _rule_lines(annotated_names: Sequence[str], tagged_count: int) -> list[str]:
-    """Return a line on the number of pairs that the rules tagged; no line if people tagged every pair."""
+    """Return a line, as a list, on the pairs that the rules looked at; an empty list if people tagged every pair."""
     if all(annotated_names):
         return []
     pair_count = len(annotated_names)
@@ -189,7 +189,10 @@ def pack_pairs(unit: Unit, tagged: TagColumns) -> str:
 
 
 def _text_column(unit: Unit, name: str) -> Iterable[str]:
-    """Return the texts of a column, one per pair: gold answers joined by bars; empty texts if it is missing."""
+    """Return the texts of a column, one per pair, with several gold answers joined by bars.
+
+    A missing cell is an empty text, and so are all if the dataset lacks the column.
+    """
     if name not in unit.data.table.column_names:
         return [""] * len(unit.data)
     cells = unit.data.table.column(name).to_pylist()

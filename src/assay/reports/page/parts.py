@@ -37,9 +37,10 @@ _LABEL_KIND_WORDS = {"probe": "a probe set", "machine": "machine-made labels"}
 
 
 def findings_by_bucket(unit: Unit) -> Iterator[tuple[str, str]]:
-    """Yield a title and a sentence for each of the first buckets.
+    """Yield a title and a sentence for each of the first :data:`MAX_FINDINGS` buckets.
 
-    The sentence names the best metric with its value and interval, and the second best.
+    The sentence names the best metric with its value and interval, and the second best. It gives only the range of the
+    values if metrics are not ranked by the labels of the dataset.
     """
     statistic = unit.main_statistic
     for block in unit.blocks[:MAX_FINDINGS]:
@@ -65,7 +66,10 @@ def typographic_condition(bucket: str) -> str:
 
 
 def _finding_sentence(unit: Unit, block: Block, statistic: str) -> str:
-    """Return a sentence on the best metric of a bucket, or on the range of values if metrics are not ranked."""
+    """Return a sentence on the best metric of a bucket, or on the range of values if metrics are not ranked.
+
+    It also counts the metrics whose value is undefined, or says that no value is defined.
+    """
     statistic_title = title_of(statistic)
     ranked_cells = []
     for metric, _, _ in block.rows:
@@ -87,7 +91,9 @@ def _finding_sentence(unit: Unit, block: Block, statistic: str) -> str:
         return f"{statistic_title} {value_range}; metrics are not ranked by {label_kind}.{undefined_note}"
     value, best_metric, cell = ranked_cells[0]
     chance = block.chance[unit.section.statistics.index(statistic)] or 0.0
-    agrees = "agrees best with people" if value > chance else "has the highest value, which is no agreement with people"
+    agrees = (
+        "agrees best with people" if value > chance else "has the highest value, which is not agreement with people"
+    )
     sentence = f"{unit.names[best_metric]} {agrees}, {statistic_title} {_text_with_no_break_spaces(cell)}"
     if cell.low is None or cell.high is None:
         sentence += ", without an interval"
@@ -188,6 +194,14 @@ class UnitPart:
     Args:
         unit: the dataset of the run.
         max_tagged: the maximum number of pairs that the rules tag; 0 for none.
+
+    Attributes:
+        facts: short phrases on the data, and hints on settings that the user may not have intended.
+        remarks: remarks on metrics and buckets, and the metrics without scores, each with the reason.
+        has_numbers: whether the table of some bucket has a metric with scores.
+        findings: a title and a sentence for each of the first buckets.
+        tagged: the categories of the pairs.
+        embedded: the pairs with their scores and categories, packed for the browser.
     """
 
     def __init__(self, unit: Unit, max_tagged: int) -> None:
@@ -203,14 +217,15 @@ class UnitPart:
 
     @property
     def agreement(self) -> list[tuple[str, Figure, AgreementTable]]:
-        """Each statistic with its forest plot and its table."""
+        """For each statistic: its name, its forest plot, and its table."""
         return [
-            (name, draw_agreement_forest(self.unit, name), agreement_table(self.unit, name)) for name in self.statistics
+            (statistic, draw_agreement_forest(self.unit, statistic), agreement_table(self.unit, statistic))
+            for statistic in self.statistics
         ]
 
     @property
     def spreads(self) -> list[tuple[str, Spread]]:
-        """Each of the first buckets with its distributions of scores; empty without scores."""
+        """The name and the distributions of scores of each of the first non-empty buckets; empty without scores."""
         if not self.unit.data.scores:
             return []
         buckets = [name for name, mask in self.unit.data.buckets.items() if mask.any()]
@@ -224,21 +239,24 @@ class UnitPart:
 
     @property
     def cost(self) -> list[tuple[str, CostFigure, CostFigure | None]]:
-        """Each statistic with its figures of speed and of price; the latter is None if no metric has a price."""
-        return [(name, draw_cost(self.unit, name), draw_price(self.unit, name)) for name in self.statistics]
+        """For each statistic: its name, its figure of speed, and its figure of price, None if no metric has a price."""
+        return [
+            (statistic, draw_cost(self.unit, statistic), draw_price(self.unit, statistic))
+            for statistic in self.statistics
+        ]
 
     @property
     def is_priced(self) -> bool:
-        """Whether some metric has a price."""
+        """Whether some metric has a price above 0."""
         return any(record.price_per_1000 for record in self.unit.data.metrics.values())
 
     @cached_property
     def layers(self) -> list[tuple[str, str, Figure]]:
-        """The names of each layered model and statistic, with the figure of agreement by layer."""
+        """For each layered model and statistic: the names of both, and the figure of agreement by layer."""
         return [
-            (model.name, name, draw_layers(self.unit, model, name))
+            (model.name, statistic, draw_layers(self.unit, model, statistic))
             for model in layered_models(self.unit)
-            for name in self.statistics
+            for statistic in self.statistics
         ]
 
     @property
@@ -259,6 +277,11 @@ class AspectPart:
         model: the model with its aspects.
         parts: the parts of all datasets of the page.
         statistics: the names of the statistics; those that no dataset of the model has are left out.
+
+    Attributes:
+        has_whole: whether some dataset has scores of the metric of the overall score.
+        figures: the statistics, each with the forest plot of the aspects.
+        profiles: the parts of the datasets whose categories have enough pairs, each with its mean aspect scores.
     """
 
     def __init__(self, model: AspectModel, parts: Sequence[UnitPart], statistics: Sequence[str]) -> None:
@@ -283,7 +306,8 @@ MAX_RANKING_WORK = 1_500_000_000
 def rank_metrics(runs: Sequence[RunFolder], statistic: str) -> Document | str:
     """Return the leaderboard of some runs under one statistic, or a sentence on why there is none.
 
-    Ranks are based on pairwise tests of all metrics in the first three buckets of each dataset.
+    Ranks are based on pairwise tests of all metrics in the first :data:`MAX_RANKED_BUCKETS` buckets of each dataset.
+    The tables have the short names of the metrics.
     """
     has_scores = any(run.manifest.has_scores for run in runs)
     joined = join_runs(runs, Filters()) if has_scores else []

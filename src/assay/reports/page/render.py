@@ -46,7 +46,7 @@ def page_html(runs: Sequence[RunFolder], *, leaderboard: bool = True, categories
         categories: whether to tag the pairs by rules, which takes longer than all but the leaderboard.
 
     Raises:
-        InputError: there is no run, a run is incomplete, or a run occurs twice.
+        InputError: there is no run, a run or its stress test is damaged or incomplete, or a run occurs twice.
     """
     if not runs:
         raise InputError("no run: give one run folder or more")
@@ -92,7 +92,7 @@ def _main_statistic_of_runs(runs: Sequence[RunFolder], statistics: Sequence[str]
 
 
 def _stress_documents(runs: Sequence[RunFolder]) -> list[tuple[str, Document]]:
-    """Return the title and the tables of each run that has a result of ``assay stress``."""
+    """Return the title of each run that has a result of ``assay stress``, with the tables of that result."""
     documents = []
     for title, run in zip(run_titles(runs), runs, strict=True):
         study = None if run.path is None else read_study(run.path)
@@ -102,7 +102,10 @@ def _stress_documents(runs: Sequence[RunFolder]) -> list[tuple[str, Document]]:
 
 
 def _asset_texts(*, with_aspects: bool) -> dict[str, str]:
-    """Return the template values for style and scripts, and the digest by which the security policy allows them."""
+    """Return the template values for the style, the scripts and the generator, by the names in the template.
+
+    ``script_digest`` is the digest by which the security policy of the page allows the scripts.
+    """
     script = "\n".join(asset_text(name) for name in SCRIPTS)
     style = asset_text("page.css") + (asset_text("aspects.css") if with_aspects else "")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
@@ -144,7 +147,7 @@ def _breakable_signature(signature: str) -> Markup:
 
 
 def asset_text(name: str) -> str:
-    """Return the text of a style sheet or script of the page by file name."""
+    """Return the text of a style sheet or script of the page, given its file name in ``assets``."""
     return (resources.files("assay.reports.page") / "assets" / name).read_text(encoding="utf-8")
 
 
@@ -200,7 +203,7 @@ def check_page_target(out: Path) -> None:
     """Check that a page may be written to *out*: a folder that is absent, empty, or contains only an earlier page.
 
     Raises:
-        InputError: *out* is a file or a link, or contains anything else.
+        InputError: *out* is a file or a link, or contains anything else but unfinished files of assay.
     """
     if out.is_symlink() or (out.exists() and not out.is_dir()):
         raise InputError(f"{out}: is not a folder; give `out` the name of a folder")

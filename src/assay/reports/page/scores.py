@@ -65,7 +65,10 @@ class Spread:
 
 
 def spread_by_label(unit: Unit, bucket: str) -> Spread:
-    """Return the scores of each metric in a bucket, one strip per label; the axis covers the scores of all pairs."""
+    """Return the distributions of each metric's scores in a bucket, with one strip per class of labels.
+
+    The axis covers the scores of all pairs of the dataset.
+    """
     panels, rows = [], []
     for number, metric in enumerate(unit.data.scores):
         axis, strips = strips_by_label(unit, metric, bucket)
@@ -76,7 +79,7 @@ def spread_by_label(unit: Unit, bucket: str) -> Spread:
 
 
 def spread_by_dataset(units: Sequence[Unit]) -> Spread:
-    """Return the scores of each metric over all pairs, one strip per dataset."""
+    """Return the distributions of each metric's scores over all pairs, with one strip per dataset that has scores."""
     metrics = dict.fromkeys(metric for unit in units for metric in unit.data.scores)
     panels, rows = [], []
     for number, metric in enumerate(metrics):
@@ -91,7 +94,16 @@ def spread_by_dataset(units: Sequence[Unit]) -> Spread:
 def _draw_spread_panel(
     key: str, unit: Unit, metric: str, strips: Sequence[Strip], axis: HistogramAxis, strip_kind: str
 ) -> Markup:
-    """Return the panel of a metric; *strip_kind* says what the strips stand for, ``label`` or ``dataset``."""
+    """Return the panel of a metric, with its strips below each other on one axis.
+
+    Args:
+        key: the identifier of the panel on the page.
+        unit: a dataset with the metric, for its short name and direction.
+        metric: the name of the metric.
+        strips: the histograms.
+        axis: their axis.
+        strip_kind: what each strip stands for, ``label`` or ``dataset``.
+    """
     geometry = GEOMETRIES[strip_kind]
     scale = Scale(axis.marks[0], axis.marks[-1], geometry.gutter, geometry.width - 14)
     bottom = geometry.base_line(len(strips) - 1)
@@ -126,7 +138,7 @@ def _draw_strip_name(strip: Strip, geometry: SpreadGeometry, base_line: float) -
 
 
 def _draw_bars(strip: Strip, scale: Scale, base_line: float, bar_height: float) -> Iterator[Markup]:
-    """Yield the base line of a strip, its bars as one path, and a line at the median."""
+    """Yield the base line of a strip and, if it has scores, its bars as one path and a line at the median."""
     yield element("line", x1=scale.start, x2=scale.end, y1=base_line, y2=base_line, class_="axis")
     if strip.median is None:
         return
@@ -154,7 +166,7 @@ def _strip_row(metric: str, strip: Strip, axis: HistogramAxis) -> list[str]:
 
 
 def _strips_sheet(title: str, strip_kind: str, rows: list[list[str]]) -> Sheet:
-    """Return the table behind the histograms of a page."""
+    """Return the table behind some histograms, whose *rows* are those of :func:`_strip_row`."""
     numbers = ("n", "5%", "25%", "median", "75%", "95%", "from", "to")
     heads = [Column("metric"), Column(strip_kind), *number_columns(numbers)]
     return Sheet(

@@ -43,7 +43,11 @@ class PageSettings(DatasetsOfRun, Criterion):
     )
 
     def check(self) -> None:
-        """Raise InputError for settings of the other audience, or for a page for a decision without ranks."""
+        """Raise InputError for settings that contradict each other or are out of their range.
+
+        A page for a decision needs the leaderboard. On a page for an analysis, all settings other than ``leaderboard``
+        and ``categories`` must have their defaults.
+        """
         super().check()
         check_limits(self.budget, self.max_price)
         if self.audience == "decision":

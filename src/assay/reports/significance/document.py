@@ -38,13 +38,15 @@ def to_document(
     notes: Sequence[str],
     baseline: str | None,
 ) -> Document:
-    """Return, for each statistic, an overview, the tests on each dataset, and how many comparisons each system wins.
+    """Return a document with, for each statistic, an overview, the tests on each dataset, and the wins of each system.
+
+    The records are the comparisons; the JSON value also has the results, the wins and all notes.
 
     Args:
         samples: the results by dataset and statistic.
-        compared: the comparisons.
+        compared: the comparisons, at least one.
         settings: the settings of the tests.
-        notes: lines on results that were left out on reading.
+        notes: lines on results that were left out on reading, to be shown as warnings.
         baseline: the system that the others are compared with; None if all pairs are compared.
     """
     statistics = list(dict.fromkeys(group.statistic for group in samples))
@@ -87,9 +89,14 @@ def _mean_and_deviation(values: Floats) -> str:
 
 
 def _overview_sheet(samples: Sequence[Samples], rows: Sequence[ComparedSystems], baseline: str | None) -> Sheet:
-    """Return the table of Waldis et al. (2022): systems by datasets, with a number for each test and direction.
+    """Return the table of Waldis et al. (2022): the mean and standard deviation of each system on each dataset.
 
-    Without a baseline, it has the means and standard deviations alone.
+    Beside them are the numbers of the tests by which the system is better or worse than the baseline, if there is one.
+
+    Args:
+        samples: the results by one statistic, one group per dataset.
+        rows: the comparisons by that statistic.
+        baseline: the system that the others are compared with; None if all pairs are compared.
     """
     marks = {}
     if baseline is not None:
@@ -110,7 +117,7 @@ def _overview_sheet(samples: Sequence[Samples], rows: Sequence[ComparedSystems],
 
 
 def _numbered_tests(row: ComparedSystems) -> str:
-    """Return the numbers of the tests by which a system is better (odd) or worse (even), such as ``1,3``."""
+    """Return the numbers of the tests by which the first system is better (odd) or worse (even), such as ``1,3``."""
     numbers = []
     for index, test in enumerate(TESTS):
         if test in row.better:
@@ -140,7 +147,10 @@ def _tests_sheet(samples: Samples, rows: Sequence[ComparedSystems]) -> Sheet:
 
 
 def _count_wins(rows: Sequence[ComparedSystems], systems: Sequence[str]) -> list[dict[str, Any]]:
-    """Return one record per system: its numbers of wins and losses by each test, and by all tests together."""
+    """Return one record per system: its number of comparisons, and its [wins, losses] by each test.
+
+    Under the key ``all`` are the comparisons that it wins, or loses, by every test.
+    """
     records = []
     for system in systems:
         won, lost = [], []
@@ -173,7 +183,10 @@ def _counts_sheet(statistic: str, win_counts: Sequence[dict[str, Any]]) -> Sheet
 
 
 def _one_sided_text(p: OneSidedPValues) -> str:
-    """Return the smaller of two one-sided p-values, after + for better or − for worse; a dash if undefined."""
+    """Return the smaller of two one-sided p-values, after + for better or − for worse; + if they are equal.
+
+    A dash stands for a test that is undefined.
+    """
     if math.isnan(p.better):
         return "–"
     return f"+ {p_value(p.better)}" if p.better <= p.worse else f"− {p_value(p.worse)}"
@@ -230,7 +243,7 @@ def _test_record(row: ComparedSystems) -> dict[str, Any]:
 def _explanation_lines(
     samples: Sequence[Samples], compared: Sequence[ComparedSystems], settings: SignificanceSettings
 ) -> Iterator[str]:
-    """Yield the notes below the tables: meaning of columns, corrections, and warnings of too few draws or seeds."""
+    """Yield the lines on method: the meaning of columns, the corrections, too few draws or seeds, and the draws."""
     family = max(Counter(row.statistic for row in compared).values())
     level = corrected_confidence(settings.confidence, settings.comparisons_to_correct(family))
     level_note = ""

@@ -41,18 +41,18 @@ class Row:
 def read_results(results: Sequence[str | Path]) -> tuple[list[Row], list[str]]:
     """Read results from tables and folders.
 
-    A table is JSONL if its name ends so, else CSV. It has the columns system, dataset, seed, value and optionally
-    statistic. A folder holds ``seed-N/results.json`` files, or a single ``results.json``, which counts as one seed with
-    the name of the folder. Each is an object whose ``scores`` list objects with dataset, statistic and value.
-    ``NAME=FOLDER`` names the system, which otherwise has the name of the folder; folders with the same name are seeds
-    of one system.
+    A table is JSONL if its name ends in ``.jsonl`` or ``.ndjson``, else CSV. It has the columns system, dataset, seed,
+    value and optionally statistic. A folder holds ``seed-N/results.json`` files, or a single ``results.json``, which
+    counts as one seed with the name of the folder. Each is an object whose ``scores`` list objects with dataset,
+    statistic and value. ``NAME=FOLDER`` names the system, which otherwise has the name of the folder; folders with the
+    same name are seeds of one system.
 
     Returns:
         The results in the order of the files, and one note per seed folder without results.
 
     Raises:
-        InputError: a file or folder is missing or empty, a column is missing, a cell is empty or not a number, or a
-            result is duplicate.
+        InputError: a file or folder is missing or empty, a file is not in its format, a column is missing, a cell is
+            empty or not a number, or a result is duplicate.
     """
     rows: list[Row] = []
     notes: list[str] = []
@@ -84,7 +84,10 @@ def _check_duplicates(rows: Sequence[Row]) -> None:
 
 
 def _split_argument(argument: str) -> tuple[str, Path]:
-    """Return the name and the path of NAME=PATH; the name is empty if *argument* is a path itself."""
+    """Return the name and the path of NAME=PATH.
+
+    The name is empty if *argument* has none, or is itself the path of an existing file or folder.
+    """
     name, equals, path = argument.partition("=")
     if not equals or not name or path_exists(argument):
         return "", Path(argument)
@@ -106,9 +109,13 @@ def _read_table(path: Path) -> Iterator[Row]:
 
 
 def _read_csv(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the location of each row, for messages, and its cells by column; raise InputError if it is no such table.
+    """Yield the location of each row of a CSV file, for messages, and its cells by column.
 
     Rows are numbered as in the file: the head is row 1, and blank rows count although they are skipped.
+
+    Raises:
+        InputError: the file is not valid CSV, a column is missing or appears twice, or a row has too many or too few
+            cells.
     """
     with path.open(encoding="utf-8-sig", newline="") as lines:
         reader = csv.reader(lines, strict=True)
@@ -132,7 +139,11 @@ def _read_csv(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def _read_jsonl(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the location of each object, for messages, and its values; raise InputError for a line that is none."""
+    """Yield the location of each line of a JSONL file, for messages, and the object in it; blank lines are skipped.
+
+    Raises:
+        InputError: a line is not valid JSON, or not an object.
+    """
     with path.open(encoding="utf-8-sig", newline="\n") as lines:
         for number, line in enumerate(lines, start=1):
             where = f"{path}: line {number}"
@@ -148,7 +159,11 @@ def _read_jsonl(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def _read_run_folder(folder: Path, system: str, notes: list[str]) -> Iterator[Row]:
-    """Yield the results of all seeds of a system; append a note for each seed without results to *notes*."""
+    """Yield the results of all seeds of a system; append a note for each seed folder without results to *notes*.
+
+    Raises:
+        InputError: the folder has neither seed folders nor results of its own, or a file of results is invalid.
+    """
     # shorter names first, so that seed-10 comes after seed-9
     seeds = sorted(
         (path for path in folder.glob("seed-*") if path.is_dir()), key=lambda path: (len(path.name), path.name)
@@ -208,8 +223,8 @@ def _parse_name(cell: object) -> str:
 
 
 def _parse_number(where: str, cell: object) -> float:
-    """Return the cell as a finite number; raise InputError, with *where* as location, if it is none."""
-    # NaN stands for anything that is no number, so that one check below rejects all of them
+    """Return a cell as a finite number; raise InputError, with *where* as location, if it is not such a number."""
+    # NaN stands for anything that is not a number, so that one check below rejects all of them
     value = math.nan
     if isinstance(cell, str | int | float) and not isinstance(cell, bool):
         try:

@@ -19,7 +19,7 @@ MAX_RESAMPLES = 100_000
 class SignificanceSettings(Seeded, WithProgress):
     """Which systems are compared, and by what tests.
 
-    Almost stochastic order has no p-value to order, hence Bonferroni's level under both corrections.
+    Almost stochastic order has no p-values for Holm's method to sort, so that both corrections use Bonferroni's level.
 
     Raises:
         InputError: a value is out of its range, or both a baseline and all pairs are requested.
@@ -66,7 +66,8 @@ class SignificanceSettings(Seeded, WithProgress):
         """Return the number of resamples that a number of comparisons needs.
 
         The smallest p-value of r draws is 1 / (r + 1). Corrected for k comparisons it has to stay well below the level,
-        or nothing could be told apart: r is at least twice k / alpha, up to :data:`MAX_ADDED_RESAMPLES`.
+        or nothing could be told apart: r is at least twice k / alpha, up to :data:`MAX_ADDED_RESAMPLES`, and never less
+        than the requested number.
         """
         needed = math.ceil(2 * self.comparisons_to_correct(comparisons) / self.alpha)
         return max(self.resamples, min(needed, MAX_ADDED_RESAMPLES))

@@ -47,10 +47,10 @@ class Samples:
 
 
 def group_results(rows: Sequence[Row]) -> list[Samples]:
-    """Return one group of samples per statistic and dataset, in the order of first occurrence.
+    """Return one group of samples per statistic and dataset, by statistic, each in the order of first occurrence.
 
     Raises:
-        InputError: there are fewer than two systems, or fewer than :data:`MIN_SEEDS` seeds of one.
+        InputError: there are fewer than two systems, or a system has fewer than :data:`MIN_SEEDS` seeds on a dataset.
     """
     systems = list(dict.fromkeys(row.system for row in rows))
     if not systems:
@@ -159,7 +159,7 @@ def compare_samples(
     *,
     advance: Callable[[int], None] | None = None,
 ) -> list[ComparedSystems]:
-    """Compare pairs of systems on every dataset that has both.
+    """Compare pairs of systems on every dataset that has both; return the comparisons by statistic and dataset.
 
     The comparisons of one statistic on all datasets are corrected as one family, since wins are counted over datasets.
     Each direction of a test, and the test of spread, is a family of its own.
@@ -241,7 +241,7 @@ def _compare_family(
 
 
 class _ResampledSystem(NamedTuple):
-    """The results of one system on one dataset, shape (seeds,), and their resamples, one row each."""
+    """The results of one system on one dataset, shape (seeds,), and their resamples, shape (resamples, seeds)."""
 
     values: Floats
     drawn: Floats
@@ -250,7 +250,10 @@ class _ResampledSystem(NamedTuple):
 def _resample_systems(
     comparisons: Sequence[tuple[Samples, str, str]], resamples: int, seed: int
 ) -> dict[tuple[str, str], _ResampledSystem]:
-    """Return the results and resamples of every compared system, by names of dataset and system."""
+    """Return the results and resamples of every compared system, by the names of its dataset and of the system.
+
+    The comparisons, each a group with the names of two systems, are all by one statistic.
+    """
     resampled_systems: dict[tuple[str, str], _ResampledSystem] = {}
     for group, *systems in comparisons:
         for system in systems:
@@ -283,7 +286,10 @@ def _correct_p_values(raw: Sequence[OneSidedPValues], settings: SignificanceSett
 
 
 def _resampling_seed(seed: int, samples: Samples, system: str) -> tuple[int, int]:
-    """Return the seed for the resamples of one system; it does not depend on other systems and datasets."""
+    """Return the seed for the resamples of one system, as two integers.
+
+    It follows from *seed* and the names of dataset, statistic and system, and does not depend on other results.
+    """
     name = "|".join((samples.dataset, samples.statistic, system))
     # names may have lone surrogates, which strict UTF-8 refuses
     return seed, zlib.crc32(name.encode("utf-8", "surrogatepass"))

@@ -20,7 +20,9 @@ EXPECTED = {
 
 
 def to_document(study: StressStudy, *, examples: bool = False) -> Document:
-    """Return the tables of a study: one overview per dataset, then one table per metric.
+    """Return the tables of a study: for each dataset, an overview if it has several metrics, then a table per metric.
+
+    Tables without rows are left out.
 
     Args:
         study: the result of the stress test.
@@ -47,7 +49,10 @@ def to_document(study: StressStudy, *, examples: bool = False) -> Document:
 
 
 def _overview_sheet(subjects: Sequence[Subject]) -> Sheet:
-    """Return the table of the share of pairs on which each perturbation fools each metric."""
+    """Return the table of the share of pairs of one dataset on which each perturbation fools each metric.
+
+    A dash stands for a share that is undefined, or for a perturbation that has no effects on the metric.
+    """
     by_perturbation: dict[str, dict[str, Effect]] = {}
     for subject in subjects:
         for effect in subject.effects:
@@ -58,8 +63,8 @@ def _overview_sheet(subjects: Sequence[Subject]) -> Sheet:
     for any_effect, effects in zip(any_effects, by_perturbation.values(), strict=True):
         cells = []
         for subject in subjects:
-            known = effects.get(subject.metric)
-            cells.append("–" if known is None else short(known.fooled.value, 3))
+            effect_on_metric = effects.get(subject.metric)
+            cells.append("–" if effect_on_metric is None else short(effect_on_metric.fooled.value, 3))
         rows.append([EXPECTED[any_effect.expected][0], any_effect.perturbation, *cells])
     return Sheet(
         f"{subjects[0].title}: share of pairs on which each metric is fooled",
@@ -70,7 +75,7 @@ def _overview_sheet(subjects: Sequence[Subject]) -> Sheet:
 
 
 def _headings_by_effect(effects: Sequence[Effect]) -> dict[str, list[str]]:
-    """Return the heading of each expectation that occurs, with a line on what counts as fooled."""
+    """Return, by the heading of each expectation that occurs, a list of one line on what counts as fooled."""
     present = {effect.expected for effect in effects}
     return {title: [fact] for key, (title, fact) in EXPECTED.items() if key in present}
 
@@ -106,7 +111,7 @@ def _metric_sheet(subject: Subject, interval: str) -> Sheet:
 
 
 def _examples_sheet(subject: Subject) -> Sheet:
-    """Return a table with one example pair per perturbation that fooled the metric."""
+    """Return a table with one example pair per perturbation that fooled the metric; it may have no rows."""
     rows = []
     for effect in subject.effects:
         pair = effect.example
@@ -134,7 +139,7 @@ def _shift_text(estimate: Estimate) -> str:
 
 
 def _effect_record(subject: Subject, effect: Effect) -> dict[str, Any]:
-    """Return the flat record of one effect, with the bounds of each estimate."""
+    """Return the flat record of one effect, with the bounds of each estimate; undefined values are None."""
     record: dict[str, Any] = {
         "dataset": subject.dataset,
         "metric": subject.metric,

@@ -25,7 +25,13 @@ FOLDS = 5
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean over pairs with its interval; None if undefined or without an interval."""
+    """A mean over pairs with its interval.
+
+    Attributes:
+        value: the mean; None if it is undefined.
+        low, high: the bounds of the interval; None without one.
+        note: a caveat; may be empty.
+    """
 
     value: FiniteFloat | None = None
     low: FiniteFloat | None = None
@@ -35,7 +41,10 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Example:
-    """A pair on which the expectation is broken: the wrong verdict with the highest score, or the largest shift.
+    """A pair on which the expectation is broken.
+
+    Of all such pairs, it is the one with the highest score for similarity if its candidate must be judged wrong
+    (``negative``), else the one whose score changes most.
 
     Attributes:
         question, reference, candidate: the original texts; several gold answers are joined by `` | ``.
@@ -63,7 +72,7 @@ class Effect:
         unscored: the number of pairs that it applies to and that lack one of the two scores.
         fooled: the share of the n pairs on which the expectation is broken.
         flipped: the share of pairs whose verdict changes.
-        to_yes, to_no: the shares of pairs whose verdict changes in either direction.
+        to_yes, to_no: the shares of pairs whose verdict becomes yes, and whose verdict becomes no.
         moved: the share of pairs whose score changes by more than the metric's rounding.
         shift: the mean change of the score, with its sign reversed if lower scores mean more similar.
         example: a pair on which the expectation is broken; None without one.
@@ -86,7 +95,7 @@ class Effect:
 def learned_thresholds(
     name: str, scores: Floats, positive: NDArray[np.bool_], texts: Rows, groups: Rows | None, seed: int
 ) -> Floats:
-    """Return the threshold for each pair, shape (n,), learned by ``assay thresholds`` on the folds without it.
+    """Return the threshold for each pair, shape (n,), learned as by ``assay thresholds`` on the folds without the pair.
 
     Args:
         name: the names of metric and dataset, for messages.
@@ -126,14 +135,14 @@ def effects_and_violations(
         thresholds: the thresholds, shape (n,); NaN without one.
         tolerance: the largest difference between two computations of the same score.
     """
-    known = np.isfinite(thresholds)
+    has_verdict = np.isfinite(thresholds)
     was_yes, is_yes = before >= thresholds, after >= thresholds
-    # differences within the tolerance of the computation are no shift
+    # differences within the tolerance of the computation are not a shift
     shift = np.where(np.abs(after - before) > tolerance, after - before, 0.0)
     effects = {
-        "flipped": _values_where_known(known, was_yes != is_yes),
-        "to_yes": _values_where_known(known, ~was_yes & is_yes),
-        "to_no": _values_where_known(known, was_yes & ~is_yes),
+        "flipped": _values_where_known(has_verdict, was_yes != is_yes),
+        "to_yes": _values_where_known(has_verdict, ~was_yes & is_yes),
+        "to_no": _values_where_known(has_verdict, was_yes & ~is_yes),
         "moved": (shift != 0).astype(np.float64),
         "shift": shift,
     }
@@ -143,26 +152,26 @@ def effects_and_violations(
         return effects, effects["to_yes"]
     # a yes is a violation here whatever the verdict was before the perturbation
     if expected == "negative":
-        return effects, _values_where_known(known, is_yes)
+        return effects, _values_where_known(has_verdict, is_yes)
     return effects, (shift >= 0).astype(np.float64)
 
 
-def _values_where_known(known: NDArray[np.bool_], values: NDArray[np.bool_]) -> Floats:
-    """Return a mask as numbers of shape (n,), NaN for pairs whose threshold is not known."""
-    return np.where(known, values.astype(np.float64), np.nan)
+def _values_where_known(is_known: NDArray[np.bool_], values: NDArray[np.bool_]) -> Floats:
+    """Return a mask as numbers: 1 or 0 where *is_known* is true, and NaN elsewhere; all have shape (n,)."""
+    return np.where(is_known, values.astype(np.float64), np.nan)
 
 
 def mean_estimates(
     values: dict[str, Floats], drawing: Resampling, seed: tuple[int, ...], groups: Rows | None
 ) -> dict[str, Estimate]:
-    """Return the mean of each quantity over n pairs, with its interval from the same resamples.
+    """Return the mean of each quantity over n pairs, by name, with its interval from the same resamples.
 
     Groups are resampled as a whole. A share of 0 or 1 is the same in all resamples, so it has Wilson's interval (1927)
     instead, with the number of groups (or pairs) as sample size.
 
     Args:
-        values: the values by name, shape (n,); a quantity with NaN for any pair is undefined.
-        drawing: the settings of the resamples.
+        values: the values by name, shape (n,); a quantity is undefined if there are no pairs, or NaN for any of them.
+        drawing: the settings of the resamples; with 0 resamples, there are no intervals.
         seed: the seed of the resamples.
         groups: the group code of each pair, shape (n,), or None.
     """
@@ -192,7 +201,10 @@ def mean_estimates(
 
 
 def _wilson_interval(share: float, n: int, confidence: float) -> tuple[float | None, float | None]:
-    """Return Wilson's interval of a share that is 0 or 1, of n units; None if n is too small for any interval."""
+    """Return the bounds of Wilson's interval of a share that is 0 or 1, of n units.
+
+    Both are None if n is less than :data:`~assay.statistics.agreement.MIN_UNITS`, too small for any interval.
+    """
     if n < MIN_UNITS:
         return None, None
     squared_quantile = NormalDist().inv_cdf((1 + confidence) / 2) ** 2

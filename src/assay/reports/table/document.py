@@ -24,13 +24,15 @@ MARKS = {"tied": "†", "untested": "‡"}
 def to_document(
     tables: Sequence[PaperTable], settings: TableSettings, tests: PairedTests, notes: Sequence[str]
 ) -> Document:
-    """Return tables as sheets: the best value of a column is bold, and values not distinguishable from it are marked.
+    """Return a document with one sheet per table and one record per cell.
+
+    The best value of a column is bold, and values that the tests cannot distinguish from it are marked.
 
     Args:
         tables: the tables.
         settings: the settings of their appearance.
         tests: the settings of intervals and tests.
-        notes: lines on missing metrics.
+        notes: lines on missing metrics, to be shown as warnings.
     """
     sheets = [_paper_sheet(table, settings, tests) for table in tables]
     records = [record for table in tables for record in _table_records(table, settings.coefficient)]
@@ -144,7 +146,7 @@ def _table_records(table: PaperTable, by: str) -> Iterator[dict[str, Any]]:
 
 
 def _latex_table(table: PaperTable, settings: TableSettings, tests: PairedTests, label: str) -> str:
-    """Return a LaTeX table environment; *label* is the name for references to it."""
+    """Return a table as a LaTeX environment with its caption; *label* is the name for references to it."""
     caption = ". ".join(caption_sentences(table, settings, tests))
     shapes = [_siunitx_shape(column) if settings.siunitx else "r" for column in table.columns]
     heads = [escape_latex(column.head) for column in table.columns]
@@ -174,7 +176,7 @@ def _latex_table(table: PaperTable, settings: TableSettings, tests: PairedTests,
 
 
 def _plain_value(entry: Entry) -> str:
-    """Return a value in LaTeX; its mark has no width, so that digits stay aligned."""
+    """Return a value in LaTeX, bold if it is the best; its mark has no width, so that digits stay aligned."""
     if entry.value is None:
         return "--"
     text = escape_latex(short(entry.value, 3).replace("-", "−"))
@@ -192,7 +194,10 @@ def _siunitx_shape(column: PaperColumn) -> str:
 
 
 def _siunitx_value(entry: Entry) -> str:
-    """Return a value for siunitx: with the zero before the point, and with everything but numbers in braces."""
+    """Return a value for siunitx, bold if it is the best, with the zero before the point.
+
+    Everything but numbers, such as a mark or the dash for no value, is in braces.
+    """
     if entry.value is None:
         return "{--}"
     if entry.standing == "best":
@@ -361,18 +366,21 @@ def _short_titles(joined: Sequence[JoinedDataset], wanted: Sequence[str]) -> dic
 
 
 def _ordered_boards(boards: Sequence[Board], titles: Mapping[str, str]) -> list[Board]:
-    """Return the boards in the order of *titles*, means last."""
+    """Return the boards in the order in which their titles are keys of *titles*; boards of means come last."""
     positions = {title: position for position, title in enumerate(titles)}
     return sorted(boards, key=lambda board: positions.get(board.title, len(positions)))
 
 
 def _sort_by_wanted(names: Sequence[str], wanted: Sequence[str]) -> list[str]:
-    """Return names without duplicates, in the order of *wanted*, others last."""
+    """Return names without duplicates in the order of *wanted*; names that are not wanted come last, in their order."""
     return sorted(dict.fromkeys(names), key=lambda name: _find_position(name, wanted))
 
 
 def _find_position(name: str, wanted: Sequence[str]) -> int:
-    """Return the index of a name among the wanted ones; names may end in their run, as in ``f1 [runs/two]``."""
+    """Return the index of a name among the wanted ones, or their number if it is none of them.
+
+    A name may end in the title of its run, as in ``f1 [runs/two]``, which is ignored.
+    """
     for position, wanted_name in enumerate(wanted):
         if name == wanted_name or name.startswith(f"{wanted_name} ["):
             return position

@@ -59,5 +59,5 @@ class TableSettings(MetricsOfRun, DatasetsOfRun, BucketsOfRun, CorrectedTests, W
 
     @property
     def coefficient(self) -> str:
-        """The coefficient of the table; Spearman's before the data is known."""
+        """The name of the coefficient of the table; ``spearman`` if *by* is neither given nor set from the labels."""
         return self.by or "spearman"

@@ -48,7 +48,7 @@ class Calibration:
         error: the expected calibration error, in [0, 1]: the mean over bins, weighted by their pairs, of the distance
             between mean probability and share of positives.
         expected: the mean of this error for a correct model.
-        limit: the 95 % quantile of this error for a correct model; an error below it is no sign of bad calibration.
+        limit: the 95 % quantile of this error for a correct model; an error below it is not a sign of bad calibration.
         brier: the mean squared difference of probability and label (1 for positive, 0 for negative), in [0, 1].
     """
 
@@ -206,6 +206,7 @@ def calibrate(
     signs = None if groups is None else _Signs.from_groups(groups)
 
     def draw_error(rng: np.random.Generator) -> float:
+        """Return the error for one draw of the labels of a correct model."""
         if signs is None:
             return bins.error((rng.random(len(probabilities)) < probabilities).astype(np.float64))
         return bins.error(probabilities + signs.draw(rng) * label_residuals)
@@ -241,6 +242,7 @@ def calibrate_fitted(
     tuned_signs = _Signs.from_groups(np.arange(len(tuned_positive)) if tuned_groups is None else tuned_groups)
 
     def draw_error(rng: np.random.Generator) -> float:
+        """Return the error for one draw of the labels of a correct model, with the regression fitted to it."""
         signed_residuals = signs.draw(rng) * residuals
         if model.has_same_pairs:
             # the regression is fitted to the very labels that it is tested on, so both use one draw of signs
@@ -290,7 +292,7 @@ class _Bins:
 
     @classmethod
     def from_probabilities(cls, probabilities: Floats) -> _Bins:
-        """Sort probabilities of shape (n,) into bins, by the mean rank of each distinct probability."""
+        """Return probabilities of shape (n,), sorted into bins by the mean rank of each distinct probability."""
         _, codes, counts = np.unique(probabilities, return_inverse=True, return_counts=True)
         middle_ranks = np.cumsum(counts) - counts / 2
         bin_numbers = (middle_ranks * BIN_COUNT // len(codes)).astype(np.intp)
@@ -304,7 +306,7 @@ class _Bins:
         return float(np.abs(distances).sum()) / len(labels)
 
     def reliability_curve(self, labels: Floats) -> list[Bin]:
-        """Return the reliability curve for labels of shape (n,)."""
+        """Return the reliability curve for labels of shape (n,): the bins, by rising probability."""
         sizes = np.bincount(self.bin_of_pair)
         predicted = np.bincount(self.bin_of_pair, weights=self.probabilities) / sizes
         observed = np.bincount(self.bin_of_pair, weights=labels) / sizes

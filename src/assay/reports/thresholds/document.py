@@ -32,7 +32,11 @@ _NAMES = {
 
 
 def to_document(subjects: list[DatasetThresholds], settings: ThresholdSettings) -> Document:
-    """Return the tables of each dataset: decisions, agreement with people, means over parts, areas and calibration."""
+    """Return the document of all datasets: their tables, a flat record per metric, and a JSON object per dataset.
+
+    The tables of a dataset are decisions, agreement with the labels, agreement by the values of a column if one is
+    named, means over the parts if there are several, and areas with calibration.
+    """
     sheets = []
     for subject in subjects:
         sheets += [_decisions_sheet(subject, settings), _agreement_sheet(subject)]
@@ -372,4 +376,4 @@ def _curve_points(curve: dict[str, Any], rising: bool) -> dict[str, list[float]]
 
 
 def _calibration_record(calibration: Calibration) -> dict[str, Any]:
-    return vars(calibration) | {"bins": [vars(interval) for interval in calibration.bins]}
+    return vars(calibration) | {"bins": [vars(curve_bin) for curve_bin in calibration.bins]}

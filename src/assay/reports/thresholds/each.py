@@ -60,7 +60,7 @@ def agreement_by_value(
         decision: the decisions of one metric on all n pairs.
         pairs: scores that rise with similarity, and which pairs are positive, shape (n,) each.
         groups: codes of pairs that are resampled as a whole, shape (n,), or None.
-        objective: what thresholds were chosen by.
+        objective: what thresholds were chosen by, such as ``f1-macro``; a cost is a measure of its own.
         drawing: how intervals are drawn.
         seed: the seed of the resamples.
 

@@ -27,7 +27,7 @@ class Value:
 def decision_measures(
     decided: NDArray[np.bool_], positive: NDArray[np.bool_], objective: str, weights: Floats | None = None
 ) -> Floats:
-    """Return every measure of the decisions on n pairs, in the order of the functions of all measures.
+    """Return every measure of the decisions on n pairs, in the order of :func:`measure_functions`.
 
     Args:
         decided: which of n pairs are decided positive, shape (n, repeats).
@@ -48,7 +48,7 @@ def decision_measures(
 
 
 def _all_measures(matrix: ConfusionMatrix, objective: str) -> Floats:
-    """Return every measure of confusion matrices of any shape, with the measures as the first axis."""
+    """Return every measure of confusion matrices of any shape, with the measures as an additional first axis."""
     return np.stack([compute(matrix) for compute in measure_functions(objective).values()])
 
 
@@ -67,7 +67,8 @@ def values_with_intervals(
         test: the scores of the tested pairs, and which pairs are positive, shape (n,) each.
         repeats: the parts of each repeat, if thresholds were tuned on other parts of the same pairs: the intervals then
             include the choice of the thresholds. Empty if the thresholds were tuned elsewhere.
-        objective: what thresholds are chosen by.
+        objective: what thresholds are chosen by: a measure, ``precision>=P``, ``recall>=R``, ``cost:A,M`` or
+            ``at:VALUE`` for a given threshold.
         resampler: the resamples of the tested pairs.
         confidence: the level of the intervals.
     """
@@ -106,7 +107,8 @@ def _refitted_measures(
         test: the scores of n pairs, and which pairs are positive, shape (n,) each.
         parts: parts whose test rows together contain every pair once.
         weights: how often each pair was drawn, shape (n, b); all copies of a pair stay in one part.
-        objective: what thresholds are chosen by.
+        objective: what thresholds are chosen by: a measure, ``precision>=P``, ``recall>=R``, ``cost:A,M`` or
+            ``at:VALUE`` for a given threshold.
     """
     scores, positive = test
     decided = np.empty(weights.shape, dtype=bool)
@@ -144,7 +146,15 @@ def _tuning_spread_factors(fixed: Floats, refitted: Floats) -> Floats:
 
 
 def _widen_interval(value: Value, factor: float, name: str) -> Value:
-    """Return a value with the distances to its bounds multiplied by a factor, clipped to the range of the measure."""
+    """Return a value with the distances to its bounds multiplied by a factor, clipped to the range of the measure.
+
+    A value without an interval is returned unchanged.
+
+    Args:
+        value: the value and its bounds.
+        factor: the factor, at least 1.
+        name: the name of the measure, which decides its range.
+    """
     if value.value is None or value.low is None or value.high is None:
         return value
     low = value.value - factor * (value.value - value.low)
@@ -153,7 +163,14 @@ def _widen_interval(value: Value, factor: float, name: str) -> Value:
 
 
 def value_with_interval(value: float, resampled: Floats | None, units: int, confidence: float) -> Value:
-    """Return a value with its percentile interval; without one if there are no resamples or too few resampled units."""
+    """Return a value with its percentile interval, or without one if it is undefined or there are too few units.
+
+    Args:
+        value: the value; NaN if it is undefined.
+        resampled: the value in each resample, shape (resamples,), NaN where it is undefined; None for no interval.
+        units: the number of pairs or groups that were resampled.
+        confidence: the level of the interval.
+    """
     bounds = None
     if resampled is not None and not np.isnan(value):
         bounds = percentile_interval(resampled, units, confidence)

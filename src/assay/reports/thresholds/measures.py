@@ -126,6 +126,7 @@ def _ratio(part: Floats, whole: Floats) -> Floats:
     return ratio
 
 
+#: The function of each measure by name, in the order of the columns of files.
 MEASURES: Final[dict[str, Callable[[ConfusionMatrix], Floats]]] = {
     "f1-macro": f1_macro,
     "f1": f1,
@@ -273,6 +274,7 @@ def best_threshold(scores: Floats, positive: NDArray[np.bool_], objective: str) 
     """Return the threshold with the highest value of an objective on these pairs, and that value.
 
     The threshold is halfway between two neighbouring scores. Of tied thresholds, the one in the widest gap is returned.
+    If it is best to decide all pairs alike, the threshold is the lowest score, or just above the highest one.
 
     Args:
         scores: finite scores, shape (n,), at least two distinct ones, higher where the positive class is likelier.
@@ -315,8 +317,8 @@ def _confusion_matrix(decided: NDArray[np.bool_], positive: NDArray[np.bool_]) -
 def resampled_thresholds(scores: Floats, positive: NDArray[np.bool_], weights: Floats, objective: str) -> Floats:
     """Return the threshold with the highest value of an objective in each of b resamples, shape (b,).
 
-    Each threshold is halfway between two neighbouring scores. Of tied thresholds the highest is returned; it is
-    infinite if it is best to decide all pairs negative.
+    Each threshold is halfway between two neighbouring scores. Of tied thresholds the highest is returned. If it is best
+    to decide all pairs alike, the threshold is the lowest score (all positive) or infinite (all negative).
 
     Args:
         scores: finite scores, shape (n,), higher where the positive class is likelier.

@@ -55,7 +55,7 @@ def draw_folds(codes: Rows, k: int, repeats: int, seed: int) -> Iterator[list[Th
 def parts_by_value(data: ScoredDataset, column: str, groups: Rows | None, pair_codes: Rows) -> list[ThresholdPart]:
     """Return one part per value of a column: its pairs are tested with a threshold tuned on all other pairs.
 
-    Duplicates of a tested pair are left out of the pairs to tune on.
+    Duplicates of a tested pair are left out of the pairs to tune on. Empty cells count as one value.
 
     Args:
         data: n pairs.

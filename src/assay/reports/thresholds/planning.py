@@ -235,11 +235,21 @@ def _resampled_units(data: ScoredDataset, group_by: str | None) -> tuple[int, st
 def _decide_by_metric(
     metric: str, tune: ScoredDataset, test: ScoredDataset, rule: str, settings: ThresholdSettings
 ) -> tuple[Decision, str, int, list[ValueAgreement]]:
-    """Tune and test the thresholds of one metric.
+    """Tune and test the thresholds of one metric, on the pairs that have a score of it.
+
+    Args:
+        metric: the metric, which has scores in both datasets.
+        tune: the dataset to tune on.
+        test: the dataset to test on; the same object as *tune* to split one dataset.
+        rule: the rule for the positive class, such as ``label>=2``.
+        settings: what thresholds are chosen by, and how pairs are split.
 
     Returns:
         The decision; how the pairs were split, in words; the number of pairs without a score; and the agreement on the
         pairs of each value of the column ``settings.each``, empty if none is set.
+
+    Raises:
+        InputError: the pairs cannot be split as the settings say, or a part to tune on has no threshold.
     """
     scored_test = _pairs_with_score(test, metric)
     scored_tune = scored_test if test is tune else _pairs_with_score(tune, metric)
@@ -321,6 +331,15 @@ def _parts_of_repeats(
 
     The pairs are split by the first of these that applies: another dataset to tune on, the same pairs, the values of a
     column, folds.
+
+    Args:
+        tune: the pairs to tune on.
+        test: the pairs to test on; the same object as *tune* to split one dataset.
+        groups: codes of groups of the tested pairs that must not be split, shape (n,), or None.
+        settings: how pairs are split.
+
+    Raises:
+        InputError: the pairs cannot be split as the settings say.
     """
     n = len(test)
     if tune is not test:
@@ -339,7 +358,11 @@ def _parts_of_repeats(
 def _cross_validation_parts(
     test: ScoredDataset, groups: Rows | None, settings: ThresholdSettings
 ) -> tuple[Sequence[Sequence[ThresholdPart]], str]:
-    """Return the folds of each repeat, and in words what they consist of; duplicates and groups are never split."""
+    """Return the folds of each repeat, and in words what they consist of; duplicates and groups are never split.
+
+    Raises:
+        InputError: there are fewer distinct pairs or groups than folds.
+    """
     k = FOLDS if settings.folds is None else settings.folds
     codes = pair_codes(test)
     unit_text = "pairs"
@@ -354,7 +377,10 @@ def _cross_validation_parts(
 
 
 def _shared_text_notes(data: ScoredDataset, column: str | None) -> list[str]:
-    """Return a note on pairs whose texts occur under several values of a column, as a list; empty if there are none."""
+    """Return a note on pairs whose texts occur under several values of a column, as a list of one line.
+
+    The list is empty if there are no such pairs, if no column is named, or if the data has no such column.
+    """
     if column is None or column not in data.table.column_names:
         return []
     codes = pair_codes(data)

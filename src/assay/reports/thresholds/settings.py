@@ -58,7 +58,7 @@ class Criterion(Settings):
 
     @property
     def objective(self) -> str:
-        """The objective that thresholds are chosen by, see :func:`~assay.reports.thresholds.measures.objective_of`."""
+        """The objective that thresholds are chosen by, such as ``f1-macro``, ``precision>=0.9`` or ``cost:5,1``."""
         if self.precision is not None:
             return f"precision>={self.precision:g}"
         if self.recall is not None:

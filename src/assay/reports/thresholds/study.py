@@ -99,7 +99,8 @@ def tune_and_test(
             each.
         test: the same of the pairs to test, shape (n,) each; the same object as *tune* to split one dataset.
         repeats: the parts of each repeat; their test rows together contain every pair of *test* once.
-        objective: what thresholds are chosen by.
+        objective: what thresholds are chosen by: a measure, ``precision>=P``, ``recall>=R``, ``cost:A,M`` or
+            ``at:VALUE`` for a given threshold.
         drawing: how intervals are drawn.
         seed: the seed of the resamples, which the run uses for the dataset.
         groups: codes of tested pairs that are resampled as a whole, shape (n,), or None.
@@ -140,8 +141,8 @@ def tune_and_test(
         precision_recall=precision_recall(levels),
         calibrated=calibrate_fitted(isotonic, tune[1], positive, drawing.seed, tuned_groups, groups),
         as_probability=as_probability,
-        always={name: none_if_nan(value) for name, value in zip(names, always, strict=True)},
-        never={name: none_if_nan(value) for name, value in zip(names, never, strict=True)},
+        always={key: none_if_nan(value) for key, value in zip(names, always, strict=True)},
+        never={key: none_if_nan(value) for key, value in zip(names, never, strict=True)},
         n=len(scores),
         positive=int(positive.sum()),
         decided=tuned.decided,
@@ -172,7 +173,7 @@ def tune_and_decide(
     repeats: Sequence[Sequence[ThresholdPart]],
     objective: str,
 ) -> TunedParts:
-    """Tune one threshold per part, and decide the tested pairs of each part by its threshold.
+    """Tune one threshold per part, decide the tested pairs of each part by its threshold, and return both.
 
     Args:
         name: the names of dataset and metric, for messages.
@@ -180,7 +181,8 @@ def tune_and_decide(
             each.
         test: the same of the pairs to test, shape (n,) each.
         repeats: the parts of each repeat; their test rows together contain every pair of *test* once.
-        objective: what thresholds are chosen by.
+        objective: what thresholds are chosen by: a measure, ``precision>=P``, ``recall>=R``, ``cost:A,M`` or
+            ``at:VALUE`` for a given threshold.
 
     Raises:
         InputError: a part to tune on has no pairs, one class only, or one score only.
@@ -231,7 +233,17 @@ def _calibration_of_scores(
 def area_under_roc(
     scores: Floats, positive: NDArray[np.bool_], drawing: Resampling, seed: Sequence[int], groups: Rows | None
 ) -> Value:
-    """Return the area under the ROC curve with its interval, computed as the agreement statistic ``auc``."""
+    """Return the area under the ROC curve with its interval, computed as the agreement statistic ``auc``.
+
+    The area is undefined, None, if the pairs have one class only.
+
+    Args:
+        scores: finite scores that rise with similarity, shape (n,).
+        positive: whether each pair is positive, shape (n,).
+        drawing: how the interval is drawn.
+        seed: the seed of the resamples.
+        groups: codes of pairs that are resampled as a whole, shape (n,), without gaps; None for single pairs.
+    """
     (estimate,) = agreement(
         {"score": scores},
         positive.astype(np.float64),

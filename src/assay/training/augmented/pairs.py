@@ -68,8 +68,9 @@ def read_entities(path: str | Path) -> Entities:
     or an earlier alias is dropped, and so are all aliases of an entity with more than :data:`MAX_ALIASES`.
 
     Raises:
-        InputError: there is no column ``name``, a row has no name, or a cell of aliases cannot be parsed; the message
-            names the row.
+        InputError: the file cannot be read, it has no column ``name``, a row has no name, or a cell of aliases cannot
+            be parsed; the message names the row.
+        OfflineError, UnavailableError: the path is an address from which nothing can be read.
     """
     source = read_table_file(path)
     columns = source.table.column_names
@@ -97,10 +98,15 @@ def read_entities(path: str | Path) -> Entities:
 
 
 def _parse_aliases(cell: Any, source: SourceTable, row: int) -> list[str]:
-    """Return the aliases in a cell, with normalised whitespace and without empty ones; none for an empty cell.
+    """Return the aliases in a cell, with normalised whitespace and without empty ones; an empty list for an empty cell.
+
+    Args:
+        cell: the value of the cell; None if it is empty or the file has no such column.
+        source: the file, for messages.
+        row: the index of the row, for messages.
 
     Raises:
-        InputError: the cell is neither text nor a list of texts, or broken JSON.
+        InputError: the cell is neither text nor a list of texts, or it begins like a JSON list and cannot be parsed.
     """
     if isinstance(cell, str) and cell.lstrip().startswith("["):
         try:
@@ -168,7 +174,9 @@ class Pair:
 
 
 def draw_splits(families: NDArray[np.int64], rng: np.random.Generator) -> list[str]:
-    """Return the split of each of n items: a tenth of the families is drawn for dev, a tenth for test.
+    """Return the split of each of n items, in their order; a family is never in two splits.
+
+    A tenth of the families, rounded down, is drawn for ``dev`` and another tenth for ``test``; the rest is ``train``.
 
     Args:
         families: the number of each item's family, from 0 on, shape (n,).
@@ -218,7 +226,10 @@ def pair_entities(entities: Sequence[Entity], times: int, seed: int) -> tuple[li
 
 
 def _ring_neighbours(rows: Sequence[int], times: int, rng: np.random.Generator) -> list[tuple[int, int]]:
-    """Return each row with the *times* rows that follow it in a shuffled ring of all rows, the nearest ones first."""
+    """Return pairs of a row and one of the *times* rows that follow it in a shuffled ring, the nearest ones first.
+
+    In a ring of at most *times* rows, a row also follows itself.
+    """
     ring = rng.permutation(np.array(rows, dtype=np.int64))
     neighbours: list[tuple[int, int]] = []
     for shift in range(1, times + 1):
@@ -238,7 +249,7 @@ _UNSUPPORTED_NUMBER_ERRORS = (ArithmeticError, AttributeError, LookupError, NotI
 
 
 def numbers_in_words(numbers: Sequence[int], language: str) -> list[str]:
-    """Return integers in words, as the library num2words writes them.
+    """Return n integers in words, in the same order, as the library num2words writes them.
 
     Args:
         numbers: the n integers.
@@ -277,8 +288,8 @@ _TEENS, _TENS = range(13, 20), range(30, 100, 10)
 def confusable_numbers(number: int) -> set[int]:
     """Return the integers that are easily mistaken for a number, without the number itself.
 
-    They are its two neighbours, ten times and a tenth of it, its digits in reverse, and the ten for a teen (forty for
-    fourteen) or the teen for a ten.
+    They are its two neighbours; ten times the number, and a tenth of it if that is an integer; its digits in reverse
+    if it is not negative; and the ten for a teen (forty for fourteen) or the teen for a ten.
 
     Example:
         >>> sorted(confusable_numbers(14))
@@ -298,11 +309,12 @@ def confusable_numbers(number: int) -> set[int]:
 
 
 def number_pairs(languages: Sequence[str], low: int, high: int, seed: int) -> list[Pair]:
-    """Return pairs of digits and words for every integer of a range, in every language.
+    """Return pairs of digits and words for every integer of a range, one language after another.
 
-    A number has one pair with its own word (label 1), and two with words of other numbers (label 0): one of
-    :func:`confusable_numbers`, or the nearest in its split if none of them is there, and any other. A pair is left out
-    if both numbers have the same word. Both numbers of a pair are in the same split. Which side is in digits is drawn.
+    A number has one pair with its own word (label 1), and two pairs with words of other numbers in its split (label 0).
+    The first other number is one of :func:`confusable_numbers`, or the nearest number if none of them is in the split;
+    the second is any further number. A pair of two numbers that have the same word is left out. Which side is in digits
+    is drawn.
 
     Args:
         languages: the codes of the languages.
@@ -310,7 +322,8 @@ def number_pairs(languages: Sequence[str], low: int, high: int, seed: int) -> li
         seed: the seed of the splits and of all other draws.
 
     Raises:
-        MissingExtraError, InputError: see :func:`numbers_in_words`.
+        MissingExtraError: num2words is not installed.
+        InputError: num2words does not support a language, or one of the numbers in it.
     """
     numbers = np.arange(low, high + 1)
     rng = np.random.default_rng([seed, 1])
@@ -337,9 +350,10 @@ def _other_indices(
     index: int,
     rng: np.random.Generator,
 ) -> tuple[int, int]:
-    """Return the indices of two other numbers of the split: of one confusable with the number at *index*, and of any.
+    """Return the indices of two different other numbers of a split: a confusable number, and any further one.
 
-    Without a confusable number in the split, the nearest number takes its place.
+    The first is drawn from the numbers that are confusable with the number at *index*; if the split has none of them,
+    it is the nearest number.
 
     Args:
         numbers: all numbers of the range, ascending.

@@ -51,14 +51,17 @@ class Labeller:
         self.signature = self._metric.long_signature()
 
     def labels(self, pairs: Sequence[Pair], progress: Progress) -> NDArray[np.float64]:
-        """Return the scores of n pairs as labels in [0, 1], shape (n,); earlier scores come from the cache.
+        """Return the scores of n pairs as labels in [0, 1], shape (n,).
+
+        Scores that were computed earlier come from the cache, and new ones are written to it. Afterwards, all sessions
+        of metrics in this process are closed.
 
         Args:
             pairs: the n pairs.
-            progress: receives each chunk.
+            progress: receives the number of pairs after each chunk.
 
         Raises:
-            InputError: a score is not between 0 and 1, so that it is no label.
+            InputError: a score is not between 0 and 1, so that it is not a label; or the disk is full.
         """
         progress.begin("labelling of random pairs", len(pairs))
         parts = [np.empty(0)]  # np.concatenate needs an array even if there are no pairs
@@ -74,7 +77,7 @@ class Labeller:
         return np.concatenate(parts)
 
     def _score(self, batch: Batch) -> NDArray[np.float64]:
-        """Return the scores of a batch, shape (n,); raises InputError if one is not between 0 and 1."""
+        """Return the scores of a batch of n pairs, shape (n,); raises InputError if one is not between 0 and 1."""
         scores: NDArray[np.float64] = open_session(self._metric.needs()).score([self._metric], batch).values[:, 0]
         is_label = (scores >= 0) & (scores <= 1)  # False for NaN
         if not is_label.all():
@@ -93,10 +96,13 @@ def label_pairs(pairs: Sequence[Pair], labeller: Labeller | None, progress: Prog
     Args:
         pairs: the n pairs.
         labeller: the cross-encoder; None if every pair has a label.
-        progress: receives each chunk.
+        progress: receives the number of pairs after each chunk that is labelled.
 
     Returns:
         Labels in [0, 1], shape (n,).
+
+    Raises:
+        InputError: the cross-encoder gives a score that is not between 0 and 1.
     """
     labels = np.array([np.nan if pair.label is None else pair.label for pair in pairs])
     rows = np.flatnonzero(np.isnan(labels))
@@ -115,15 +121,18 @@ LICENCE = "made by rule; the licence of the entities holds, where there are any"
 def sets_of_pairs(
     pairs: Sequence[Pair], labels: NDArray[np.float64], say: Callable[[str], None]
 ) -> tuple[dict[str, Examples], dict[str, int]]:
-    """Return the sets ``train``, ``dev`` and ``test``, and counts for the model's card.
+    """Return the sets ``train``, ``dev`` and ``test`` by name, and counts for the model's card by name.
+
+    A pair of ``train`` that repeats a pair of the other two sets is left out, as is a pair of ``dev`` that repeats one
+    of ``test``. The counts are the pairs of each set and those that were left out.
 
     Args:
         pairs: the n pairs.
         labels: the labels in [0, 1], shape (n,).
-        say: receives a line for everything that is left out.
+        say: receives a line on each kind of pairs that is left out, and on texts that sets share.
 
     Raises:
-        InputError: a split has fewer than two pairs.
+        InputError: a split has fewer than two pairs, or fewer than two are left.
     """
     examples_of_split = {}
     for name in SPLITS:
@@ -205,7 +214,7 @@ def train_augmented(settings: AugmentedSettings, *, render: Render, progress: Pr
 
     Returns:
         The results as :func:`~assay.training.pairwise.recipe.train_on_pairs` returns them. The test labels were made
-        by machine, so they are no agreement with people.
+        by machine, so they are not agreement with people.
 
     Raises:
         InputError: a setting or a dataset cannot be used.
@@ -237,6 +246,14 @@ def _make_pairs(
         settings: the settings of the training.
         has_random_pairs: whether to make random pairs of entities, which need a labeller.
         progress: receives a line on what is left out, and one on the pairs that were made.
+
+    Returns:
+        The pairs; the digest of the entities and the version of num2words, as far as pairs were made from them, by
+        name; and the numbers of entities and pairs, by name.
+
+    Raises:
+        InputError: the entities cannot be read, or a number cannot be written in words.
+        MissingExtraError: number pairs are wanted, and num2words is not installed.
     """
     pairs: list[Pair] = []
     made_from: dict[str, str] = {}

@@ -63,7 +63,7 @@ class AugmentedSettings(PairLearning, TrainingSettings, BaseSettings):
         return PairSettings("bi-encoder", self.base, ("made",), self.out, seed=self.seed, seeds=self.seeds, **learning)
 
     def languages(self) -> tuple[str, ...]:
-        """Return the languages of number pairs; none if no number pairs are wanted.
+        """Return the codes of the languages of number pairs; an empty tuple if no number pairs are wanted.
 
         Raises:
             InputError: a language is empty or named twice.

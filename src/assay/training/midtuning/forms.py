@@ -137,10 +137,10 @@ def form_of_graph(graph: Graph) -> SemanticForm | None:
 
 
 class _Wording:
-    """The nodes of a graph in words.
+    """Puts the nodes of one AMR graph into words, as the fillers of frames.
 
     Args:
-        graph: the graph.
+        graph: the graph; its concepts and constants lose their quotation marks.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -164,9 +164,11 @@ class _Wording:
     def _words_of_node(self, node: int, visited: set[int]) -> list[str]:
         """Return the words of the subgraph below a node: modifiers, the concept, then everything else.
 
+        A node with a name gives the words of the name alone; a node that was written before gives none.
+
         Args:
             node: the index of the node.
-            visited: the nodes that were written before, which give no words again; extended in place.
+            visited: the nodes that were written before; extended in place.
         """
         if node in visited:
             return []
@@ -246,11 +248,12 @@ def read_forms(specs: Sequence[str], *, limit: int | None, held_out: set[str], c
 
     Args:
         specs: the sources. A ``.jsonl`` or ``.ndjson`` file holds frames, ``{"sentence": ..., "frames": [{"predicate":
-            "want-01", "roles": {"ARG0": "the boy"}}]}``; another file that is no table holds graphs in Penman notation
-            with ``# ::snt``; everything else is a dataset with the graphs of both texts of its pairs.
+            "want-01", "roles": {"ARG0": "the boy"}}]}``; another file that is not a table holds graphs in Penman
+            notation with ``# ::snt``; everything else is a dataset with the graphs of both texts of its pairs.
         limit: the number of pairs, graphs or lines read from the start of each source; None for all.
         held_out: the keys of sentences to leave out, see :func:`~assay.training.data.text_key`.
-        columns: see :func:`~assay.training.data.load_examples`.
+        columns: the meaning of the columns in the user's own tables, such as ``reference=text1,candidate=text2``; None
+            if they have the usual names.
 
     Raises:
         InputError: a source cannot be read or is malformed (the message names file and row), or fewer than four
@@ -287,7 +290,12 @@ _SentencesWithForms = Iterator[tuple[str, SemanticForm | None]]
 
 
 def _open_source(spec: str, limit: int | None, columns: str | None) -> tuple[Sequence[Source], _SentencesWithForms]:
-    """Return the facts of a source and an iterator over its sentences; the arguments are those of :func:`read_forms`.
+    """Return the facts of a source, one for each dataset or file in it, and an iterator over its sentences and forms.
+
+    Args:
+        spec: the source, one of *specs* of :func:`read_forms`.
+        limit: the number of pairs, graphs or lines to read from its start; None for all.
+        columns: the meaning of the columns if it is a table of the user's own; None if they have the usual names.
 
     Raises:
         InputError: the source cannot be read; the iterator raises it for a malformed part.
@@ -307,7 +315,7 @@ def _file_source(path: Path) -> Source:
 
 
 def _sentences_of_dataset(examples: Examples) -> _SentencesWithForms:
-    """Yield both texts of each pair with the forms of their graphs."""
+    """Yield both texts of each pair, the reference first, each with the form of its graph."""
     text_pairs = zip(examples.references, examples.candidates, strict=True)
     graph_pairs = zip(examples.reference_graphs, examples.candidate_graphs, strict=True)
     for texts, graphs in zip(text_pairs, graph_pairs, strict=True):
@@ -316,7 +324,7 @@ def _sentences_of_dataset(examples: Examples) -> _SentencesWithForms:
 
 
 def _sentences_of_graph_file(path: Path, limit: int | None) -> _SentencesWithForms:
-    """Yield the sentence and the form of each graph; raises InputError for a graph that has none or is malformed."""
+    """Yield the sentence and the form of each graph; raises InputError if a graph is malformed or has no sentence."""
     for block in read_graph_file(path)[:limit]:
         if not block.sentence:
             raise InputError(f"{block.where}: the graph has no sentence; write it above, after '# ::snt '")
@@ -324,7 +332,11 @@ def _sentences_of_graph_file(path: Path, limit: int | None) -> _SentencesWithFor
 
 
 def _numbered_lines(path: Path) -> list[tuple[int, str]]:
-    """Return the lines of a file that are not blank, each with its line number from 1."""
+    """Return the lines of a file that are not blank, each after its line number, which starts at 1.
+
+    Raises:
+        InputError: the file cannot be opened, or is not UTF-8.
+    """
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
@@ -337,7 +349,16 @@ def _numbered_lines(path: Path) -> list[tuple[int, str]]:
 
 
 def _parse_line(path: Path, number: int, line: str) -> tuple[str, SemanticForm | None]:
-    """Return the sentence and the form of a line, None without frames; raises InputError if the line is malformed."""
+    """Return the sentence of a line and its form, which is None if the line has no frame.
+
+    Args:
+        path: the file, for messages.
+        number: the number of the line, for messages.
+        line: the text of the line.
+
+    Raises:
+        InputError: the line is malformed.
+    """
     where = f"{path}, line {number}"
     try:
         record = json.loads(line, object_pairs_hook=lambda pairs: _reject_duplicate_keys(pairs, where))
@@ -366,7 +387,7 @@ def _reject_duplicate_keys(pairs: list[tuple[str, Any]], where: str) -> dict[str
 
 
 def _parse_frame(record: Any, where: str) -> Frame:
-    """Return the frame of a JSON value; raises InputError if it is malformed."""
+    """Return the frame of a JSON value; raises InputError, with *where* the value is, if it is malformed."""
     if not isinstance(record, dict):
         raise InputError(f"{where}: expected an object, as in {_SHAPE}")
     fillers = record.get("roles", {})
@@ -394,7 +415,7 @@ KINDS = ("roles dropped", "fillers dropped", "fillers swapped", "another's form"
 
 
 def wrong_forms(forms: Sequence[SemanticForm], seed: int) -> tuple[list[SemanticForm], dict[str, int]]:
-    """Return one wrong form for each right one, and the number of wrong forms of each kind.
+    """Return one wrong form for each right one, in the same order, and the number of wrong forms of each kind by name.
 
     The kind is drawn with equal probabilities (the paper states none). If the drawn kind is impossible, such as a swap
     in a form with a single role, the next kind of the same random order is tried. The number of dropped roles or
@@ -457,7 +478,7 @@ def _remove_fillers(form: SemanticForm, dropped: set[tuple[int, int]], *, keep_r
     """Return the form with some fillers emptied, or with their roles removed too.
 
     Args:
-        form: the form.
+        form: the form, which is not changed.
         dropped: the positions of the fillers, as in :attr:`SemanticForm.role_positions`.
         keep_roles: whether the roles of the fillers stay.
     """
@@ -493,7 +514,10 @@ def _swap_fillers(form: SemanticForm, rng: np.random.Generator) -> SemanticForm 
 
 
 def _draw_other_form(forms: Sequence[SemanticForm], index: int, rng: np.random.Generator) -> SemanticForm | None:
-    """Return the first form, from a drawn one on, that reads differently from the form at *index*, or None."""
+    """Return the first form, from a drawn one on, that reads differently from the form at *index*.
+
+    The search continues at the start of *forms*; None is returned if all forms read the same.
+    """
     start = int(rng.integers(len(forms)))
     for step in range(len(forms)):
         other = forms[(start + step) % len(forms)]

@@ -46,7 +46,7 @@ def prepare_model(model: Any, seed: int, name: str) -> None:
     tokens differ. A model that already has the tokens keeps their embeddings.
 
     Args:
-        model: the model.
+        model: the sentence-transformers model.
         seed: the seed of the noise.
         name: the name of the model in error messages.
 
@@ -66,7 +66,7 @@ def prepare_model(model: Any, seed: int, name: str) -> None:
 
 
 def _add_special_tokens(body: Any, tokenizer: Any, seed: int) -> None:
-    """Add those special tokens that a tokenizer lacks, and set their embeddings, see :func:`prepare_model`.
+    """Add those special tokens that a tokenizer lacks, with the mean of all embeddings plus noise as their embeddings.
 
     Args:
         body: the transformers model, changed in place.
@@ -106,11 +106,11 @@ def embed(model: Any, texts: Sequence[str], device: str) -> torch.Tensor:
 
     Args:
         model: a sentence-transformers model; left in evaluation mode.
-        texts: the texts.
+        texts: the n texts, at least one.
         device: torch's name of the model's device.
 
     Returns:
-        float32 on the CPU, shape (n, dimensions).
+        float32 on the CPU, shape (n, dimensions), in the order of *texts*.
     """
     model.eval()
     table = table_of_texts(model, texts)
@@ -140,8 +140,9 @@ class TripletLoss(BiLoss):
     only a shared encoder needs.
 
     Args:
-        model, inputs, tokens: see :class:`~assay.training.pairwise.losses.PairLoss`; each row has three texts (the
-            sentence, its form and a wrong form) and the label 1.
+        model, inputs, tokens: the model that is trained, the tokens and labels of all rows, and the most tokens of one
+            pass, as in :class:`~assay.training.pairwise.losses.PairLoss`; each row has three texts (the sentence, its
+            form and a wrong form) and the label 1.
         margin: the margin, epsilon in the equation.
     """
 
@@ -155,7 +156,7 @@ class TripletLoss(BiLoss):
         return torch.stack([(sentence - other).square().sum(dim=1) for other in (right, wrong)], dim=1)
 
     def row_losses(self, outputs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """Return the loss of each row, shape (k,)."""
+        """Return the triplet loss of each row, shape (k,); all labels are 1 and are ignored."""
         return functional.relu(outputs[:, 0] - outputs[:, 1] + self._margin)
 
     def scores(self, outputs: torch.Tensor) -> torch.Tensor:
@@ -164,12 +165,13 @@ class TripletLoss(BiLoss):
 
 
 def make_loss(objective: str, model: Any, inputs: Inputs, tokens: int | None, margin: float) -> PairLoss:
-    """Return the loss of an objective.
+    """Return the loss that trains a model by one of the two objectives.
 
     Args:
         objective: ``triplet``, or ``classification``: a linear layer over both embeddings and their difference decides
             whether a form belongs to the sentence, as in Sentence-BERT.
-        model, inputs, tokens: see :class:`~assay.training.pairwise.losses.PairLoss`.
+        model, inputs, tokens: the model that is trained, the tokens and labels of all rows, and the most tokens of one
+            pass, as in :class:`~assay.training.pairwise.losses.PairLoss`.
         margin: the margin of the triplet loss; ``classification`` ignores it.
     """
     if objective == "triplet":
@@ -205,7 +207,7 @@ def read_queries(path: str) -> tuple[str, ...]:
 def nearest_neighbours(
     queries: Sequence[str], texts: Sequence[str], searched: int, embeddings: Mapping[str, NDArray[np.float32]]
 ) -> list[dict[str, Any]]:
-    """Return the three nearest neighbours of each query, by the cosine of each model's embeddings.
+    """Return up to three nearest neighbours of each query, by the cosine of each model's embeddings.
 
     Args:
         queries: the queries; all of them must be among *texts*.
@@ -215,7 +217,8 @@ def nearest_neighbours(
         embeddings: the embeddings of *texts* by each model, by its name, shape (n, dimensions).
 
     Returns:
-        One record per query: ``query``, and for each model, by its name, a list of ``text`` and ``cosine``.
+        One record per query, in their order: ``query``, and for each model, by its name, a list of records of ``text``
+        and ``cosine``, the nearest neighbour first.
     """
     indices = {text: index for index, text in enumerate(texts)}
     keys = [text_key(text) for text in texts]
@@ -244,7 +247,7 @@ class MidTuningJob(SharedJob):
     Attributes:
         settings: the settings of the training.
         forms: the sentences and their forms.
-        test: the labelled test pairs, or None.
+        test: the labelled test pairs; None if no test dataset is named.
         labels: the labels of the test pairs; empty if there are none.
         parts: the indices in *forms* of the sets ``train`` and ``dev``.
         queries: the sentences whose neighbours are shown.
@@ -259,12 +262,12 @@ class MidTuningJob(SharedJob):
 
     @property
     def sources(self) -> dict[str, tuple[Source, ...]]:
-        """The datasets and files, by use."""
+        """The datasets and files by their use: ``forms``, and ``test`` if there are test pairs."""
         return {"forms": self.forms.sources} | ({"test": self.test.sources} if self.test else {})
 
     @property
     def counts(self) -> dict[str, int]:
-        """The numbers of sentences and pairs, by name, for the model's card."""
+        """The numbers of sentences and pairs for the model's card, by name, such as ``train_sentences``."""
         sizes = {f"{name}_sentences": len(indices) for name, indices in self.parts.items()}
         return sizes | {"test_pairs": len(self.test) if self.test else 0} | self.forms.counts
 
@@ -282,7 +285,10 @@ class MidTuningJob(SharedJob):
 
     @cached_property
     def base_embeddings(self) -> torch.Tensor:
-        """The embeddings of :attr:`embedded_texts` by the base model, with its own pooling, shape (n, dimensions)."""
+        """The embeddings of :attr:`embedded_texts` by the base model, with its own pooling, shape (n, dimensions).
+
+        They are computed at the first use, which loads the base model.
+        """
         self.progress.begin("base", 0)
         return embed(load_bi_encoder(self.base.folder, self.device), self.embedded_texts, self.device)
 
@@ -303,11 +309,14 @@ class StartedModel:
 
 
 def prepare_job(settings: MidTuningSettings, runtime: Runtime, progress: Progress) -> MidTuningJob:
-    """Locate the model, and read the test pairs and the forms; sentences of test pairs or queries are not trained on.
+    """Locate the model, read the test pairs and the forms, and return the job of training the one on the others.
+
+    Sentences of test pairs and of queries are not trained on. If no queries are named, up to five sentences of the
+    development set are drawn.
 
     Args:
         settings: the settings of the training.
-        runtime: the device and the number of threads.
+        runtime: the device, and the number of threads that torch is set to use.
         progress: receives a line with the counts of sentences by what became of them.
 
     Raises:
@@ -333,12 +342,17 @@ def prepare_job(settings: MidTuningSettings, runtime: Runtime, progress: Progres
 
 
 def start_model(job: MidTuningJob, seed: int) -> StartedModel:
-    """Return the model that a training starts from, and its rows.
+    """Return the model that a training starts from, on the job's device, and its rows.
 
-    The seed draws the embeddings of new tokens, the weights of a head, and the wrong forms.
+    The seed draws the embeddings of new tokens, the weights of a head, and the wrong forms; torch's global generator is
+    seeded with it.
 
     The triplet objective has one row per sentence (sentence, form, wrong form). The classification objective has two:
     the sentence with its form (label 1) and with the wrong form (label 0).
+
+    Raises:
+        InputError: the model has too few layers, or no wrong form can be made of one of the forms.
+        UnavailableError: the base model cannot be loaded, or lacks an embedding table or a list of layers.
     """
     settings = job.settings
     torch.manual_seed(seed)
@@ -376,14 +390,19 @@ def start_model(job: MidTuningJob, seed: int) -> StartedModel:
 
 
 def _draw_negatives(objective: str, forms: list[SemanticForm], seed: int) -> tuple[list[SemanticForm], dict[str, int]]:
-    """Return one wrong form for each form, as the objective needs it, and the number of wrong forms of each kind."""
+    """Return one wrong form for each form, as the objective needs it, and the number of wrong forms of each kind.
+
+    For a classification, all of them are forms of other sentences.
+    """
     if objective == "triplet":
         return wrong_forms(forms, seed)
     return forms_of_others(forms, seed), {"another's form": len(forms)}
 
 
 def fit_model(job: MidTuningJob, started: StartedModel, seed: int, checkpoints: Path) -> TrainingCourse:
-    """Train a model and return the course of the training; afterwards the model has the lowest development loss.
+    """Train a model and return the course of the training.
+
+    Afterwards the model has the weights of the step with the lowest loss on the development set.
 
     Args:
         job: the training.

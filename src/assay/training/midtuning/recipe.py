@@ -88,8 +88,9 @@ def train_mid_tuning(
     Returns:
         ``agreement``: records as in :mod:`~assay.training.evaluation`, for the test pairs; ``scores``: the trained
         model's records for a comparison over seeds; ``alignment``: loss and accuracy on the development set before and
-        after training; ``neighbours``: see :func:`~assay.training.midtuning.job.nearest_neighbours`;
-        ``seeds``: the seeds. For several seeds only ``agreement``, the mean ``alignment`` and ``seeds``.
+        after training; ``neighbours``: one record per query, as from
+        :func:`~assay.training.midtuning.job.nearest_neighbours`; ``seeds``: the seeds. For several seeds, the results
+        are ``agreement`` and ``alignment`` over all models, and ``seeds``.
 
     Raises:
         InputError: a setting or a dataset cannot be used.
@@ -115,7 +116,18 @@ def _make_encoder(
     checkpoints: Path,
     model_folder: Path,
 ) -> None:
-    """Train and evaluate one model and write it to a folder; a following process writes nothing."""
+    """Train the model of one seed, evaluate it, and write it to a folder with its card, results and neighbours.
+
+    Of several processes that train together, the leader alone evaluates and writes.
+
+    Args:
+        job: the training.
+        render: returns results as Markdown.
+        render_neighbours: returns the neighbours alone as Markdown.
+        seed: the seed of this model.
+        checkpoints: the folder of checkpoints, from which an interrupted training continues.
+        model_folder: the folder to write to.
+    """
     base_embeddings = job.base_embeddings
     started = start_model(job, seed)
     dev = started.rows["dev"]
@@ -149,7 +161,12 @@ def _make_encoder(
 
 
 def _alignment_of_forms(started: StartedModel, rows: NDArray[np.int64]) -> dict[str, float]:
-    """Return the mean ``loss`` and the ``accuracy`` over some rows: how well the model tells right from wrong forms."""
+    """Return how well a model tells right from wrong forms: the mean ``loss`` and the ``accuracy`` over n rows.
+
+    Args:
+        started: the model in its current state, and the inputs.
+        rows: the row numbers, shape (n,).
+    """
     scores, losses = score_rows(started.loss, rows)
     labels = started.loss.inputs.labels[torch.from_numpy(rows)].numpy()
     return {"loss": float(losses.mean()), "accuracy": float((scores == labels).mean())}

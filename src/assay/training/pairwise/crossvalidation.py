@@ -14,7 +14,7 @@ from assay.errors import InputError, suggestion_for
 from assay.metrics.models import locate
 from assay.metrics.name import MetricName
 from assay.metrics.neural.runtime import Runtime, devices_of
-from assay.paths import cache_dir, private_folder
+from assay.paths import cache_dir, make_private_folder
 from assay.progress import Progress
 from assay.statistics.crossvalidation import Fold, Partition, Rows, codes_of, join_codes
 from assay.training.data import Examples, groups_note, hold_out_rows, scaled_labels
@@ -36,7 +36,7 @@ def parse_recipe(text: str, scale: str | None = None) -> PairSettings:
         scale: the lowest and the highest label, ``LOW,HIGH``; None if the data states them.
 
     Raises:
-        InputError: the recipe or a setting is unknown, or a value has the wrong type.
+        InputError: the recipe or a setting is unknown, or a value has the wrong type or is out of its range.
     """
     name = MetricName.parse(text)
     if name.name not in LOSSES or name.subject is None:
@@ -66,6 +66,9 @@ class FoldTrainer:
         examples: all n pairs.
         runtime: the device and the number of threads.
         progress: receives every step.
+
+    Raises:
+        InputError, UnavailableError: the base model does not exist or is unavailable.
     """
 
     def __init__(self, settings: PairSettings, examples: Examples, runtime: Runtime, progress: Progress) -> None:
@@ -103,11 +106,14 @@ class FoldTrainer:
         )
 
     def __call__(self, train: Rows, test: Rows) -> Floats:
-        """Return the scores of the test rows by a model trained on the training rows, shape (len(test),).
+        """Return the scores of the test rows by a model trained on the training rows, shape (n,).
+
+        Scores in the cache are returned without training; new ones are written to it. While another process trains the
+        same model, this one waits.
 
         Args:
             train: the numbers of the training rows.
-            test: the numbers of the test rows.
+            test: the numbers of the n test rows.
 
         Raises:
             InputError: the pairs cannot be learned, see :meth:`check_partition`; or the disk is full.
@@ -119,7 +125,7 @@ class FoldTrainer:
         if path.is_file():
             return load_scores(path)
         with report_full_disk(work_folder.parent):
-            private_folder(work_folder.parent)
+            make_private_folder(work_folder.parent)
             with lock_file(work_folder.with_suffix(".lock"), self._report_waiting):
                 if not path.is_file():  # another process may have trained the model meanwhile
                     save_scores(path, self._train_fold(work_folder, learned, dev, test))
@@ -130,7 +136,7 @@ class FoldTrainer:
         self._progress.say("another process trains the model of this fold: waiting for its scores")
 
     def _train_fold(self, checkpoints: Path, learned: Rows, dev: Rows, test: Rows) -> Floats:
-        """Train a model in a folder for checkpoints, and return its scores of the test rows."""
+        """Train a model, with its checkpoints in a folder, and return its scores of the n test rows, shape (n,)."""
         seed = self._settings.seed
         rows_of_sets = {"train": learned, "dev": dev, "test": test}
         sets = {name: self._examples.take(rows) for name, rows in rows_of_sets.items()}
@@ -140,12 +146,15 @@ class FoldTrainer:
         return score_rows(loss, job.rows["test"])[0]
 
     def _split_training_rows(self, train: Rows) -> tuple[Rows, Rows]:
-        """Split training rows into those to learn from and those that choose the best step, without a common group."""
+        """Return the training rows to learn from and those that choose the best step; they have no group in common."""
         learned, dev = hold_out_rows(self._unsplittable_groups(train), self._settings.seed)
         return train[learned], train[dev]
 
     def _unsplittable_groups(self, train: Rows) -> NDArray[np.int64]:
-        """Return a group number per training row: rows of one group, or with the same pair of texts, share a number."""
+        """Return the group number of each of n training rows, shape (n,), so that rows with one number stay together.
+
+        Rows share a number if they are of one group or have the same pair of texts, directly or through other rows.
+        """
         keys = self._examples.keys
         return join_codes(self._examples.groups[train], codes_of(keys[row] for row in train.tolist()))
 

@@ -86,12 +86,12 @@ class PairwiseJob(PairsJob):
 
 
 def prepare_job(settings: PairSettings, runtime: Runtime, progress: Progress) -> PairwiseJob:
-    """Locate the base model and load the pairs; return the job of training the one on the other.
+    """Locate the base model, load the pairs, and return the job of training the one on the others.
 
     Args:
         settings: the settings of the training.
-        runtime: the device and the number of threads.
-        progress: receives lines on what is left out.
+        runtime: the device, and the number of threads that torch is set to use.
+        progress: receives lines on what is left out and on the annotation graph.
 
     Raises:
         InputError: a setting or a dataset cannot be used.
@@ -120,7 +120,7 @@ def job_of(
     *,
     scored_test: bool = True,
 ) -> PairwiseJob:
-    """Return the job of training a base model on loaded sets; sets torch's number of threads.
+    """Return the job of training a base model on loaded sets, and set torch's number of threads.
 
     Args:
         settings: the settings of the training.
@@ -132,7 +132,8 @@ def job_of(
         scored_test: whether agreement with the test labels will be computed, so that two of them must differ.
 
     Raises:
-        InputError: the labels cannot be learned.
+        InputError: a label is missing or outside its scale, a class is not among the training pairs, or all labels of
+            a set are the same.
     """
     device, threads = prepare_device(runtime)
     labels, classes = _labels_of_sets(sets, settings, scored_test)
@@ -144,7 +145,10 @@ def job_of(
 
 
 def _restrict_to_subset(job: PairwiseJob) -> PairwiseJob:
-    """Return the job on the subset of training pairs that its settings name, or the same job if they name none."""
+    """Return the job on the subset of training pairs that its settings name, or the same job if they name none.
+
+    The subset is drawn with the seed of the settings, and the job's progress receives a line on its annotation graph.
+    """
     subset = job.settings.chosen_subset()
     if subset is None:
         return job
@@ -162,7 +166,7 @@ def _restrict_to_subset(job: PairwiseJob) -> PairwiseJob:
 
 
 def _rows_of_sets(sets: Mapping[str, Examples]) -> dict[str, NDArray[np.int64]]:
-    """Return the row numbers of each set if all sets are numbered one after another."""
+    """Return the row numbers of each set by its name, if the rows of all sets are numbered one set after another."""
     ends = np.cumsum([len(examples) for examples in sets.values()])
     return dict(zip(sets, np.split(np.arange(ends[-1]), ends[:-1]), strict=True))
 
@@ -170,7 +174,11 @@ def _rows_of_sets(sets: Mapping[str, Examples]) -> dict[str, NDArray[np.int64]]:
 def start_model(job: PairwiseJob, seed: int) -> PairLoss:
     """Return the loss with the model that a training starts from, on the job's device.
 
-    The seed draws the weights of a new head.
+    The seed draws the weights of a new head; torch's global generator is seeded with it.
+
+    Raises:
+        InputError: the model has too few layers.
+        UnavailableError: the base model cannot be loaded, or has no list of layers.
     """
     settings = job.settings
     model = _load_base(job, seed)
@@ -184,7 +192,9 @@ def start_model(job: PairwiseJob, seed: int) -> PairLoss:
 def fit_model(
     job: PairwiseJob, loss: PairLoss, seed: int, checkpoints: Path, callbacks: Sequence[Any] = ()
 ) -> TrainingCourse:
-    """Train the model of a loss and return the course of the training; afterwards the model is the best on dev pairs.
+    """Train the model of a loss and return the course of the training.
+
+    Afterwards the model has the weights of the step that was the best on the development pairs.
 
     Args:
         job: the training.
@@ -192,6 +202,9 @@ def fit_model(
         seed: the seed of the order of the pairs.
         checkpoints: the folder of checkpoints; an interrupted training continues from the last one.
         callbacks: further transformers callbacks.
+
+    Raises:
+        DivergedError: a loss on the development pairs is no longer a finite number.
     """
     plan = _plan_batches(job, loss.inputs, seed)
     schedule = schedule_of(job.settings, len(plan), seed)
@@ -204,6 +217,8 @@ def _labels_of_sets(
     sets: Mapping[str, Examples], settings: PairSettings, scored_test: bool
 ) -> tuple[NDArray[Any], tuple[str, ...]]:
     """Return the labels of all sets, one set after another, and the names of the classes (none for a regression).
+
+    The labels are float64 in [0, 1], or int64 indices into the classes.
 
     Raises:
         InputError: a label is missing or outside its scale, a class is not among the training pairs, or all labels of
@@ -222,7 +237,7 @@ def _labels_of_sets(
 
 
 def _load_base(job: PairwiseJob, seed: int) -> Any:
-    """Return the base model, a cross-encoder with the head that the job needs; seeds torch's global generator."""
+    """Return the base model, as a cross-encoder with the head that the job needs, and seed torch's global generator."""
     if not job.is_cross:
         torch.manual_seed(seed)
         return load_bi_encoder(job.base.folder, job.device)
@@ -231,7 +246,7 @@ def _load_base(job: PairwiseJob, seed: int) -> Any:
 
 
 def _inputs_of_sets(job: PairwiseJob, model: Any) -> Inputs:
-    """Return the tokens and labels of all rows, one set after another."""
+    """Return the tokens and labels of all rows, one set after another; the labels of a regression as float32."""
     firsts = [text for examples in job.sets.values() for text in examples.references]
     seconds = [text for examples in job.sets.values() for text in examples.candidates]
     labels = torch.from_numpy(job.labels if job.classes else job.labels.astype(np.float32))

@@ -75,11 +75,17 @@ class PairLoss(nn.Module, ABC):  # type: ignore[misc]  # torch has no types here
         """Return the loss of each row, shape (k,), from what :meth:`outputs` and :meth:`labels` return."""
 
     def scores(self, outputs: torch.Tensor) -> torch.Tensor:
-        """Return the predictions of outputs: scores as a metric would return them, or class numbers, shape (k,)."""
+        """Return the predictions of k rows, shape (k,): scores as a metric would return them, or class numbers.
+
+        This base class returns the outputs themselves.
+
+        Args:
+            outputs: what :meth:`outputs` returned for the rows.
+        """
         return outputs
 
     def labels(self, rows: torch.Tensor) -> torch.Tensor:
-        """Return the labels of rows, on the model's device."""
+        """Return the labels of k rows, shape (k,), on the model's device."""
         return self.inputs.labels[rows].to(self.device)
 
     def forward(self, features: Sequence[Any], labels: torch.Tensor, **_: Any) -> torch.Tensor:
@@ -118,7 +124,7 @@ class PairLoss(nn.Module, ABC):  # type: ignore[misc]  # torch has no types here
         return [*self._split_to_budget(rows, indices[:middle]), *self._split_to_budget(rows, indices[middle:])]
 
     def _model_output(self, numbers: torch.Tensor, key: str) -> torch.Tensor:
-        """Return one of the model's outputs for inputs, in the order of *numbers*.
+        """Return one of the model's outputs for n inputs, in the order of *numbers*, with n as its first dimension.
 
         Inputs of similar length run together, which saves padding; the outputs are then put back in order.
 
@@ -137,7 +143,7 @@ class BiLoss(PairLoss):
     """Base of losses over sentence embeddings; a text that occurs in several pairs of a batch is embedded once."""
 
     def embeddings(self, rows: torch.Tensor) -> list[torch.Tensor]:
-        """Return the embeddings of k rows, one tensor of shape (k, dimensions) per side."""
+        """Return the embeddings of k rows, one float32 tensor of shape (k, dimensions) per side."""
         both_sides = torch.cat([side[rows] for side in self.inputs.sides])
         numbers, inverse = torch.unique(both_sides, return_inverse=True)
         embedded = self._model_output(numbers, "sentence_embedding").float()
@@ -148,11 +154,11 @@ class CosineLoss(BiLoss):
     """Squared difference of cosine and label (Reimers and Gurevych 2019, regression objective)."""
 
     def outputs(self, rows: torch.Tensor) -> torch.Tensor:
-        """Return cosines, shape (k,)."""
+        """Return the cosine of the two embeddings of each row, shape (k,)."""
         return functional.cosine_similarity(*self.embeddings(rows))
 
     def row_losses(self, outputs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """Return squared differences, shape (k,)."""
+        """Return the squared difference of cosine and label of each row, shape (k,)."""
         return functional.mse_loss(outputs, labels, reduction="none")
 
 
@@ -182,7 +188,8 @@ class SoftmaxLoss(BiLoss):
     classes; the layer then reads sqrt(dimensions) times the embedding.
 
     Args:
-        model, inputs, tokens: see :class:`PairLoss`.
+        model, inputs, tokens: the model that is trained, the tokens and labels of all rows, and the most tokens of one
+            pass, as in :class:`PairLoss`.
         classes: the number of classes.
     """
 
@@ -193,13 +200,13 @@ class SoftmaxLoss(BiLoss):
         self._stretch = dimension**0.5 if any(isinstance(module, Normalize) for module in model) else 1.0
 
     def outputs(self, rows: torch.Tensor) -> torch.Tensor:
-        """Return class logits, shape (k, classes)."""
+        """Return the class logits of each row, shape (k, classes)."""
         first, second = (self._stretch * side for side in self.embeddings(rows))
         logits: torch.Tensor = self.head(torch.cat([first, second, (first - second).abs()], dim=1))
         return logits
 
     def row_losses(self, outputs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """Return cross-entropies, shape (k,)."""
+        """Return the cross-entropy of each row's logits and class, shape (k,)."""
         return functional.cross_entropy(outputs, labels, reduction="none")
 
     def scores(self, outputs: torch.Tensor) -> torch.Tensor:
@@ -211,7 +218,8 @@ class CrossLoss(PairLoss):
     """A loss of a cross-encoder: binary cross-entropy against a label in [0, 1], squared error, or cross-entropy.
 
     Args:
-        model, inputs, tokens: see :class:`PairLoss`.
+        model, inputs, tokens: the model that is trained, the tokens and labels of all rows, and the most tokens of one
+            pass, as in :class:`PairLoss`.
         kind: the name of the loss: ``bce``, ``mse`` or ``cross-entropy``.
     """
 
@@ -220,12 +228,12 @@ class CrossLoss(PairLoss):
         self._kind, self._activation = kind, model.activation_fn
 
     def outputs(self, rows: torch.Tensor) -> torch.Tensor:
-        """Return logits, shape (k,) or (k, classes)."""
+        """Return the logits of the head, shape (k, classes) for ``cross-entropy``, else (k,)."""
         logits = self._model_output(self.inputs.first[rows], "scores").float()
         return logits if self._kind == "cross-entropy" else logits.view(-1)
 
     def row_losses(self, outputs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """Return the losses of the chosen kind, shape (k,)."""
+        """Return the loss of each row, of the kind that was chosen, shape (k,)."""
         losses: dict[str, Any] = {
             "bce": functional.binary_cross_entropy_with_logits,
             "mse": functional.mse_loss,
@@ -235,7 +243,7 @@ class CrossLoss(PairLoss):
         return values
 
     def scores(self, outputs: torch.Tensor) -> torch.Tensor:
-        """Return the activated logits, or class numbers, shape (k,)."""
+        """Return activated logits, or for ``cross-entropy`` the number of each row's likeliest class, shape (k,)."""
         if self._kind == "cross-entropy":
             return outputs.argmax(dim=1)
         scores: torch.Tensor = self._activation(outputs)
@@ -243,11 +251,12 @@ class CrossLoss(PairLoss):
 
 
 def make_loss(name: str, model: Any, inputs: Inputs, tokens: int | None, classes: int) -> PairLoss:
-    """Return the loss of a name in :data:`~assay.training.pairwise.settings.LOSSES`.
+    """Return the loss of a given name, which holds the model and its inputs.
 
     Args:
-        name: the name of the loss.
-        model, inputs, tokens: see :class:`PairLoss`.
+        name: one of :data:`~assay.training.pairwise.settings.LOSSES`.
+        model, inputs, tokens: the model that is trained, the tokens and labels of all rows, and the most tokens of one
+            pass, as in :class:`PairLoss`.
         classes: the number of classes; only ``softmax`` reads it.
     """
     if name == "softmax":

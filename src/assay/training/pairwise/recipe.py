@@ -94,6 +94,8 @@ def train_on_pairs(settings: PairSettings, *, render: Render, progress: Progress
 def make_all_models(job: PairwiseJob, work: WorkFolder, render: Render) -> Results:
     """Train, evaluate and write the models that do not exist yet, and a summary if there are several.
 
+    Of several processes that train together, those that follow the leader exit after the last model, by SystemExit.
+
     Args:
         job: the training.
         work: the folders of the training.
@@ -113,7 +115,17 @@ def _summarise_seeds(seed_results: list[Results]) -> Results:
 
 
 def _make_pair_model(job: PairwiseJob, render: Render, seed: int, checkpoints: Path, model_folder: Path) -> None:
-    """Train and evaluate one model and write it to a folder; a following process writes nothing."""
+    """Train the model of one seed, evaluate it, and write it to a folder with its card and results.
+
+    Of several processes that train together, the leader alone evaluates and writes.
+
+    Args:
+        job: the training.
+        render: returns results as Markdown.
+        seed: the seed of this model.
+        checkpoints: the folder of checkpoints, from which an interrupted training continues.
+        model_folder: the folder to write to.
+    """
     base_scores = job.base_scores
     loss = start_model(job, seed)
     test = job.sets["test"]

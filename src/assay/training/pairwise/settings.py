@@ -75,10 +75,10 @@ class LabelledPairs(
     drop_shared_texts: bool = setting("Leave out training pairs that share a text with a held-out set.", False)
 
     def check(self) -> None:
-        """Check the subset and the columns.
+        """Check that the subset and the columns can be parsed, and that named columns have a file to apply to.
 
         Raises:
-            InputError: one of them is malformed, or no dataset is a file with columns.
+            InputError: the subset or the columns are malformed, or no dataset is a file of the user's own.
         """
         super().check()
         self.chosen_subset()
@@ -86,7 +86,7 @@ class LabelledPairs(
 
     @property
     def task(self) -> Literal["regression", "classification"]:
-        """What is learned: labels by regression, or classes."""
+        """What is learned: ``classification`` if a column of classes is named, else ``regression`` on the labels."""
         return "regression" if self.classes is None else "classification"
 
     def scale_bounds(self) -> tuple[float, float] | None:
@@ -131,7 +131,7 @@ class PairSettings(LabelledPairs, PairLearning):
         """Check that the loss goes with the recipe, the task and the batches.
 
         Raises:
-            InputError: it does not.
+            InputError: the loss does not go with one of them, or another setting is invalid.
         """
         super().check()
         valid = LOSSES[self.recipe][self.task]

@@ -75,7 +75,7 @@ class BatchPlan:
         return Dataset.from_dict({"batch": list(range(len(self)))})
 
     def set_epoch(self, epoch: int) -> None:
-        """Switch to the batches of an epoch, counted from 0."""
+        """Compose the batches of an epoch, counted from 0; the batches of the current epoch are kept as they are."""
         if epoch != self._epoch:
             self._batches = self._compose(np.random.default_rng([self._seed, epoch]))
             self._epoch = epoch
@@ -217,6 +217,8 @@ class ReadRows(nn.Module):  # type: ignore[misc]  # torch has no types here
 def train_only_read_rows(model: Any, tokens: TokenTable) -> Iterator[None]:
     """Inside the block, train only those rows of a model's embedding table that its texts read.
 
+    At the end, also after an error, the full table is put back with the trained rows in it.
+
     Every step is the same as with the full table, except that rows that are not read have no weight decay: they keep
     their values. A model without a plain embedding table, or with a frozen one, is left unchanged.
 
@@ -288,11 +290,17 @@ class PlannedBatches(ResumableTrainer):
     accelerator: Any
 
     def get_batch_sampler(self, dataset: Any, batch_size: int, drop_last: bool, **settings: Any) -> Any:
-        """Return a sampler of the plan's batches."""
+        """Return a sampler of the plan's batches; *batch_size* and *drop_last* are ignored, since the plan decides."""
         return PlanSampler(dataset, self.data_collator.plan, batch_size=1, drop_last=False, **settings)
 
     def training_step(self, model: Any, inputs: dict[str, Any], *args: Any) -> Any:
-        """Return the loss of a batch and accumulate its gradient, both summed over passes that fit into memory."""
+        """Return the loss of a batch and accumulate its gradient, both summed over passes that fit into memory.
+
+        Args:
+            model: the model, possibly in a wrapper that distributes it over processes.
+            inputs: the row numbers and weights of the batch, from :class:`Collate`.
+            *args: further arguments of the trainer.
+        """
         total = 0.0
         passes = self.loss.split_into_passes(inputs[ROWS].cpu())
         for number, indices in enumerate(passes, start=1):
@@ -347,7 +355,7 @@ class DevAgreement(BaseEvaluator):  # type: ignore[misc]  # no types there
         scores, losses = score_rows(self._loss, self._rows)
         if not np.isfinite(losses).all():
             raise DivergedError(
-                "the training diverged: losses on the development set are no numbers; ask for a lower `learning_rate`"
+                "the training diverged: losses on the development set are not numbers; ask for a lower `learning_rate`"
             )
         labels = self._loss.inputs.labels[torch.from_numpy(self._rows)].numpy()
         results = {"loss": float(losses.mean())}
@@ -367,7 +375,14 @@ class DevAgreement(BaseEvaluator):  # type: ignore[misc]  # no types there
 
 
 def score_rows(loss: PairLoss, rows: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the scores (or class numbers) and losses of n rows by the model in its current state, shape (n,) each."""
+    """Return the scores (or class numbers) and the losses of n rows, float64, shape (n,) each.
+
+    The model computes them in evaluation mode with its current weights, and is then put back into its earlier mode.
+
+    Args:
+        loss: the loss, which holds the model and the inputs.
+        rows: the row numbers, at least one, shape (n,).
+    """
     wrapped_model, was_training = loss.model, loss.unwrapped_model.training
     loss.model = loss.unwrapped_model.eval()  # a wrapper would wait for the other processes
     scores, losses = [], []
@@ -395,6 +410,8 @@ def train_pairs(
 ) -> TrainingCourse:
     """Train a model and return the course of the training; an interrupted one continues from its last checkpoint.
 
+    Afterwards the model has the weights of the best step on the development set.
+
     Args:
         recipe: ``bi-encoder`` or ``cross-encoder``.
         loss: the loss with its model, which is changed in place.
@@ -407,6 +424,9 @@ def train_pairs(
         callbacks: further transformers callbacks.
         measure: the value of :class:`DevAgreement` that decides which step is kept; by default ``spearman``, or
             ``accuracy`` for classes.
+
+    Raises:
+        DivergedError: a loss on the development set is no longer a finite number.
     """
     is_cross = recipe == "cross-encoder"
     measure = measure or ("spearman" if loss.inputs.labels.is_floating_point() else "accuracy")

@@ -48,11 +48,11 @@ def dimension_weights(
 
 
 def assign_dimensions(weights: NDArray[np.float64], *, exactly: int | None = None) -> list[Part]:
-    """Return the dimensions of each aspect by the integer program of equations 7 to 9 in Opitz and Frank 2022.
+    """Return the dimensions of each aspect, ascending, as an integer program assigns them.
 
-    The program maximises the sum of the weights of the chosen edges, each between a dimension and an aspect. Every
-    dimension goes to at most one aspect, and every aspect gets at least one dimension. A dimension without a positive
-    weight may go to none.
+    The program, equations 7 to 9 in Opitz and Frank 2022, maximises the sum of the weights of the chosen edges, each
+    between a dimension and an aspect. Every dimension goes to at most one aspect, and every aspect gets at least one
+    dimension. A dimension without a positive weight may go to none.
 
     Args:
         weights: the weight of each edge, shape (dimensions, aspects).
@@ -88,7 +88,7 @@ def _unit_length(embeddings: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _standardised_ranks(values: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Return the ranks of each column, centred and of length 1; zeros where the column is constant."""
+    """Return the ranks of each column, centred and of length 1, shape (n, columns); zeros if a column is constant."""
     ranks = rankdata(values, axis=0)
     centred = ranks - ranks.mean(axis=0)
     length = np.linalg.norm(centred, axis=0)
@@ -234,7 +234,10 @@ def comparable_scores(
 
 
 def records_over_seeds(runs: Sequence[Sequence[Mapping[str, Any]]], key: str) -> list[dict[str, Any]]:
-    """Combine the records of two or more seeds: means, the standard deviation of the trained model, and two tests.
+    """Return the records of two or more seeds, combined: one record per aspect or dataset, in the order of a run.
+
+    A record has the mean of each system and of each difference from a rival, the standard deviation of the trained
+    model, and two tests per rival. A value is None if it is undefined for one of the seeds.
 
     All seeds have the same test pairs. ``p_RIVAL``, from :func:`~assay.training.evaluation.p_value_of_gains` over the
     differences from a rival, therefore reflects only the randomness of the batches, not the sampling of pairs. The
@@ -261,7 +264,9 @@ def records_over_seeds(runs: Sequence[Sequence[Mapping[str, Any]]], key: str) ->
 
 
 def _rival_over_seeds(seed_records: Sequence[Mapping[str, Any]], rival: str) -> dict[str, float | None]:
-    """Return the mean difference from a rival over seeds, with its outermost bounds and its two tests.
+    """Return the mean difference from a rival over seeds, with its outermost bounds and its two tests, by field.
+
+    A value is None if it is undefined for one of the seeds; the test over seeds also if all differences are equal.
 
     Args:
         seed_records: the records of one aspect or dataset, one per seed.

@@ -46,7 +46,7 @@ class Halves:
 
 
 def split_encoder(whole: Any, trained: int, name: str) -> Halves:
-    """Split a model so that only its last *trained* layers are trained.
+    """Split a model so that only its last *trained* layers are trained, and return both parts.
 
     Dropout is turned off everywhere: the frozen layers' output is computed only once, and without noise in the trained
     layers the model starts equal to its frozen base.
@@ -58,7 +58,7 @@ def split_encoder(whole: Any, trained: int, name: str) -> Halves:
 
     Raises:
         InputError: the model has fewer layers.
-        UnavailableError: a model of this type cannot be split.
+        UnavailableError: the model is of a type that cannot be split, or its pooling leaves the prompt out.
     """
     from sentence_transformers.base.modules import Transformer
 
@@ -96,7 +96,13 @@ class _PassThrough(nn.Module):  # type: ignore[misc]  # torch has no types here
 
 
 def _with_layers(model: Any, stack_name: str, layers: list[Any]) -> Any:
-    """Return a copy of a model that shares its weights and has only the given layers, in the stack of this name."""
+    """Return a copy of a model that shares its weights, with only the given layers and without a pooler.
+
+    Args:
+        model: the transformers model.
+        stack_name: the name of the attribute that holds its stack of layers.
+        layers: the layers of the copy.
+    """
     part, stack = _shallow_copy(model), _shallow_copy(getattr(model, stack_name))
     stack.layer = nn.ModuleList(layers)
     setattr(part, stack_name, stack)
@@ -164,7 +170,7 @@ class FrozenTexts:
 
 
 def upper_embeddings(halves: Halves, frozen: FrozenTexts, numbers: torch.Tensor) -> torch.Tensor:
-    """Return the sentence embeddings of b texts from the trained layers, shape (b, dimensions).
+    """Return the sentence embeddings of b texts from the trained layers, shape (b, dimensions), in order.
 
     Args:
         halves: the model.
@@ -184,8 +190,8 @@ def freeze_texts(halves: Halves, texts: Sequence[str], device: str, *, advance: 
     """Return the output of the frozen layers for texts, and the base model's embeddings from the layers above them.
 
     Args:
-        halves: the base model, before training.
-        texts: the distinct texts.
+        halves: the base model, before training; it is left in evaluation mode.
+        texts: the n distinct texts, at least one.
         device: torch's name of the device.
         advance: receives the number of texts done since its last call.
 
@@ -240,7 +246,7 @@ def _check_embeddings(halves: Halves, frozen: FrozenTexts, texts: Sequence[str])
     max_difference = MAX_RELATIVE_DIFFERENCE * expected.norm(dim=1).max()
     for embeddings in (split_embeddings, frozen.teacher[numbers.to(frozen.teacher.device)]):
         differences = (embeddings - expected).norm(dim=1)
-        if not bool((differences <= max_difference).all()):  # NaN is no small difference either
+        if not bool((differences <= max_difference).all()):  # NaN is not a small difference either
             raise UnavailableError(
                 "cut in two, the base gives other sentence embeddings than as a whole", "take another base"
             )
@@ -256,7 +262,7 @@ def _unpadded_inputs(model: Any, texts: Sequence[str], prompt: str | None) -> li
 
     Args:
         model: the sentence-transformers model.
-        texts: the texts.
+        texts: the n texts, each of which gets one mapping from the name of an input to its numbers.
         prompt: the prompt before each text, or None.
     """
     batch = model.preprocess(list(texts), prompt=prompt)
@@ -297,7 +303,13 @@ def _allocate_states(tokens: int, hidden_size: int) -> torch.Tensor:
 
 
 def _sentence_embeddings(halves: Halves, tokens: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-    """Return the sentence embeddings of the last layer's token embeddings, by the modules of the tail."""
+    """Return the sentence embeddings of b texts, shape (b, dimensions), by the modules of the tail.
+
+    Args:
+        halves: the model.
+        tokens: the token embeddings of its last layer, shape (b, l, d).
+        mask: 1 for the tokens of a text and 0 for padding, shape (b, l).
+    """
     features: dict[str, Any] = {"token_embeddings": tokens, "attention_mask": mask}
     for module in halves.tail:
         features = module(features)

@@ -101,13 +101,13 @@ class _TrainingData:
 
     Attributes:
         scored: the sets with their negatives and targets.
-        made_from: the digest of the targets.
+        targets_digest: the digest of the targets.
         frozen: the output of the frozen layers for all texts.
         numbers: the index of each text in *frozen*.
     """
 
     scored: Mapping[str, ScoredPairs]
-    made_from: str
+    targets_digest: str
     frozen: FrozenTexts
     numbers: Mapping[str, int]
 
@@ -133,7 +133,7 @@ def train_s3bert(
 
     Raises:
         InputError: a setting or a dataset cannot be used.
-        UnavailableError: the model or the metrics are unavailable.
+        UnavailableError: the model or the metrics are unavailable, or several processes were started to train together.
     """
     if process_count() > 1:
         raise UnavailableError("s3bert trains in one process", "start it without torchrun")
@@ -147,28 +147,31 @@ def train_s3bert(
     )  # fmt: skip
     job = S3BertJob(settings, base, device, threads, progress, sets, counts, layout, scorer.signature)
     with open_work_folder(settings.out, job.plain_request(metrics=job.metrics)) as work:
-        data = _training_data(job, scorer, work.folder)
+        data = _prepare_training_data(job, scorer, work.folder)
         make = partial(_make_embeddings, job, data, render)
         results = make_models(work, settings, make, _summarise_seeds, render)
         (work.folder / TARGETS).rename(work.result_folder / TARGETS)
         return results
 
 
-def _training_data(job: S3BertJob, scorer: AspectScorer, folder: Path) -> _TrainingData:
-    """Return the data that all models learn from, and write the targets to a folder."""
+def _prepare_training_data(job: S3BertJob, scorer: AspectScorer, folder: Path) -> _TrainingData:
+    """Score the aspects of all pairs, write these targets to a folder, and return what all models learn from.
+
+    The texts are put through the frozen layers of the base model once; progress is shown for both steps.
+    """
     scored = _score_sets(job.settings, job.sets, scorer, job.progress)
-    made_from = write_targets(scored, scorer.names, scorer.signature, folder)
+    targets_digest = write_targets(scored, scorer.names, scorer.signature, folder)
     texts = sorted({text for pairs in scored.values() for text in (*pairs.references, *pairs.candidates)})
     job.progress.begin("frozen layers", len(texts))
     halves = split_encoder(load_bi_encoder(job.base.folder, job.device), job.settings.layers, job.settings.base)
     frozen = freeze_texts(halves, texts, job.device, advance=job.progress.advance)
-    return _TrainingData(scored, made_from, frozen, {text: number for number, text in enumerate(texts)})
+    return _TrainingData(scored, targets_digest, frozen, {text: number for number, text in enumerate(texts)})
 
 
 def _score_sets(
     settings: S3BertSettings, sets: Mapping[str, Examples], scorer: AspectScorer, progress: Progress
 ) -> dict[str, ScoredPairs]:
-    """Return the sets with their negatives and targets, and close the scorer, also if it fails."""
+    """Return the pairs of each set with their negatives and targets, by set, and close the scorer, also if it fails."""
     taken = {key for examples in sets.values() for key in examples.keys}
     scored: dict[str, ScoredPairs] = {}
     try:
@@ -198,7 +201,18 @@ def _summarise_seeds(seed_results: list[Results]) -> Results:
 def _make_embeddings(
     job: S3BertJob, data: _TrainingData, render: Render, seed: int, checkpoints: Path, model_folder: Path
 ) -> None:
-    """Train and evaluate one model and write it to a folder."""
+    """Train the model of one seed, evaluate it, and write it to a folder.
+
+    Beside the model, the folder gets the layout of the dimensions, the reference scores, the results and the card.
+
+    Args:
+        job: the training.
+        data: what the models of all seeds learn from.
+        render: returns results as Markdown.
+        seed: the seed of this model.
+        checkpoints: the folder of checkpoints, from which an interrupted training continues.
+        model_folder: the folder to write to.
+    """
     settings, scored = job.settings, data.scored
     halves = split_encoder(load_bi_encoder(job.base.folder, job.device), settings.layers, settings.base)
     schedule = Schedule(
@@ -223,7 +237,7 @@ def _make_embeddings(
     facts = job.facts(
         seed,
         counts=dict(job.counts) | {f"{name}_pairs_with_negatives": len(pairs) for name, pairs in scored.items()},
-        targets={"made_from": data.made_from, "metrics": job.metrics.splitlines()},
+        targets={"made_from": data.targets_digest, "metrics": job.metrics.splitlines()},
         steps=trained.steps,
         best_step=trained.best_step,
         best_dev_loss=trained.best_value,
@@ -234,7 +248,10 @@ def _make_embeddings(
 
 
 def _write_reference(layout: Layout, dev: ScoredPairs, embedded: Embedded, folder: Path) -> None:
-    """Write the scores of the development pairs and their negatives, the reference by which a score is called usual."""
+    """Write the scores of the development pairs and their negatives, the reference by which a score is called usual.
+
+    The scores of a pair are the cosines of the trained embeddings over all dimensions and over each part of the layout.
+    """
     left, right = embedded.sides(dev.references, dev.candidates)
     first, second = embedded.trained[left], embedded.trained[right]
     ranges = [slice(None), *(slice(*layout.range_of(part)) for part in layout.parts)]

@@ -57,10 +57,11 @@ class AmrScorer:
     """The scorer of the fifteen aspects that the metrics ``amr:NAME`` measure.
 
     Args:
-        vectors: the file of word vectors.
+        vectors: the path of the file of word vectors; None, if the user named none, is an error.
 
     Raises:
         InputError: no file of word vectors is named, or it cannot be read as one.
+        UnavailableError, MissingExtraError: a metric is unavailable.
     """
 
     names: tuple[str, ...] = ASPECTS
@@ -86,7 +87,7 @@ class AmrScorer:
         return values
 
     def close(self) -> None:
-        """Release the session of the metrics."""
+        """Close all sessions of metrics in this process."""
         release_sessions()
 
 
@@ -157,7 +158,9 @@ def score_pairs(
     progress: Progress,
     taken: Collection[tuple[str, str]] = (),
 ) -> ScoredPairs:
-    """Return pairs and their shuffled negatives with their scores; earlier scores come from the cache.
+    """Return pairs, then their shuffled negatives, with the scores of both.
+
+    Scores that were computed earlier come from the cache, and new ones are written to it.
 
     Args:
         set_name: the name of the set, for progress.
@@ -165,8 +168,12 @@ def score_pairs(
         negatives: the number of negatives per pair.
         seed: the seed of the negatives.
         scorer: the metrics.
-        progress: receives each chunk.
+        progress: receives the number of pairs after each chunk.
         taken: the keys of the pairs of other sets, which no negative may repeat.
+
+    Raises:
+        InputError: the disk is full.
+        UnavailableError: a score is not a finite number.
     """
     rows = np.arange(len(examples), dtype=np.int64)
     reference_rows, candidate_rows, units = draw_negatives(examples, negatives, seed, taken)
@@ -199,12 +206,12 @@ def write_targets(sets: Mapping[str, ScoredPairs], names: Sequence[str], signatu
     """
     digest = hashlib.sha256(signature.encode())
     tables = []
-    for title, pairs in sets.items():
+    for set_name, pairs in sets.items():
         for text in (*pairs.references, *pairs.candidates):
             digest.update(hashlib.sha256(text.encode()).digest())
         digest.update(pairs.positive.tobytes() + pairs.scores.tobytes())
         columns = {
-            "set": [title] * len(pairs),
+            "set": [set_name] * len(pairs),
             "reference": list(pairs.references),
             "candidate": list(pairs.candidates),
             "positive": pairs.positive,

@@ -70,7 +70,7 @@ def consistency_loss(
 
     Args:
         first, second: the embeddings of the pairs, shape (b, dimensions).
-        base_first, base_second: the embeddings of the same texts by the frozen base.
+        base_first, base_second: the embeddings of the same texts by the frozen base, shape (b, dimensions).
     """
     own = normalize(first, dim=-1) @ normalize(second, dim=-1).T
     base = normalize(base_first, dim=-1) @ normalize(base_second, dim=-1).T
@@ -85,8 +85,9 @@ class S3BertLoss(nn.Module):  # type: ignore[misc]  # torch has no types here
 
     Args:
         model: the model that is trained; kept as an attribute so that torch finds its parameters.
-        embed: returns the model's embeddings of texts from their numbers, shape (b, dimensions).
-        teacher: the embeddings of all texts by the frozen base.
+        embed: returns the model's embeddings of n texts, shape (n, dimensions), from their numbers, int64, shape (n,);
+            called once per batch, with gradients.
+        teacher: the embeddings of all texts by the frozen base, shape (texts, dimensions).
         aspects: the number of aspects.
         width: the number of dimensions of each aspect.
         alpha: the weight of the decomposition.
@@ -144,7 +145,11 @@ class AspectTrainingCourse(TrainingCourse):
 
 
 class AspectTrainer(ResumableTrainer, SentenceTransformerTrainer):  # type: ignore[misc]  # sentence-transformers has no types here
-    """A sentence-transformers trainer whose batches hold the numbers of texts instead of their tokens."""
+    """A sentence-transformers trainer whose batches hold the numbers of texts instead of their tokens.
+
+    Attributes:
+        aspects: the names of the aspects, in the order of the loss's scales; set before the training.
+    """
 
     aspects: Sequence[str] = ()
 
@@ -153,7 +158,7 @@ class AspectTrainer(ResumableTrainer, SentenceTransformerTrainer):  # type: igno
         return [inputs["reference"], inputs["candidate"]], inputs["label"]
 
     def extra_curves(self) -> dict[str, float]:
-        """Return the current learned factor of each aspect, as ``beta_NAME``."""
+        """Return the current learned factor of each aspect, as ``beta_NAME``, for the history of the training."""
         return {f"beta_{name}": value for name, value in zip(self.aspects, self.loss.scales.tolist(), strict=True)}
 
 
@@ -172,6 +177,7 @@ class _RowCollator:
         self._columns = {"reference": first, "candidate": second, "label": targets}
 
     def __call__(self, rows: Sequence[Mapping[str, int]]) -> dict[str, torch.Tensor]:
+        """Return the batch of b dataset rows: ``reference``, ``candidate`` and ``label``, with b as first dimension."""
         index = torch.tensor([row["row"] for row in rows])
         return {name: column[index] for name, column in self._columns.items()}
 
@@ -189,6 +195,8 @@ def train_aspects(
     progress: Progress,
 ) -> AspectTrainingCourse:
     """Train the upper layers of a model and return the course; an interrupted training continues from a checkpoint.
+
+    Afterwards the model has the weights of the step with the lowest loss on the development pairs.
 
     Args:
         halves: the base model, changed in place.
@@ -228,7 +236,7 @@ def train_aspects(
 
 
 def _dataset_of_rows(pairs: ScoredPairs, start: int) -> Any:
-    """Return a dataset of the pairs' row numbers, counted from *start*, and their units."""
+    """Return a dataset with a row for each pair: ``row``, its number counted from *start*, and ``unit``, its unit."""
     return Dataset.from_dict({"row": list(range(start, start + len(pairs))), "unit": pairs.unit.tolist()})
 
 
@@ -254,7 +262,7 @@ def _embed_for_step(halves: Halves, frozen: FrozenTexts, texts: torch.Tensor, de
     Args:
         halves: the model.
         frozen: the output of its frozen layers.
-        texts: the indices of the texts in *frozen*, shape (b,).
+        texts: the indices of the texts in *frozen*, int64, shape (b,).
         device: torch's name of the device.
     """
     precision = torch.autocast("cuda", torch.bfloat16) if has_bfloat16(device) else contextlib.nullcontext()

@@ -56,14 +56,15 @@ def search_and_train(
 ) -> dict[str, Any]:
     """Search, train the winner from the start on all training pairs, and evaluate it once on the test set.
 
-    An interrupted search resumes with the same command: finished trials are kept, and trials that were running are
-    repeated with the same settings.
+    The output folder gets the winner's model, ``study.json`` and further files that describe the study. An interrupted
+    search resumes with the same command: finished trials are kept, and trials that were running are repeated with the
+    same settings.
 
     Args:
-        search: the search space and the settings of the training; the study is written to their output folder, too.
-        render: a function that returns the results of the winner as Markdown.
-        render_study: a function that returns further files that describe the study.
-        progress: the receiver of every step.
+        search: the search space and the settings of the training, with the output folder.
+        render: returns the results of the winner as Markdown.
+        render_study: returns the further files from the contents of ``study.json``.
+        progress: receives every step.
 
     Returns:
         The contents of ``study.json``: ``schema``, ``name``, ``storage``, ``objective``, ``request``, ``seed``,
@@ -72,8 +73,9 @@ def search_and_train(
         :func:`~assay.training.pairwise.recipe.train_on_pairs`), ``versions``.
 
     Raises:
-        InputError: a setting or a dataset cannot be used.
-        UnavailableError: the model is unavailable, or no trial was completed.
+        InputError: a setting or a dataset cannot be used, the database cannot be reached, the study was created by a
+            different request, or the process was started by torchrun.
+        UnavailableError: the model is unavailable, a process that ran trials was killed, or no trial was completed.
     """
     if process_count() > 1:
         raise InputError("assay tune is one process that starts others by `jobs`; start it without torchrun")
@@ -124,7 +126,16 @@ def _runner_id(path: Path) -> str:
 
 
 def _run_until_finished(order: TrialOrder, job: PairwiseJob, study: Study, progress: Progress) -> None:
-    """Run trials, or wait for trials of other processes, until the study has the requested number of finished ones."""
+    """Run trials, or wait for trials of other processes, until the study has the requested number of finished ones.
+
+    Before that, trials that an earlier run left unfinished are marked as failed and queued again.
+
+    Args:
+        order: what this run needs to run trials.
+        job: the job of the search, without a test set.
+        study: the opened study of the order.
+        progress: receives every step and line.
+    """
     search = order.search
     with quiet_optuna():
         for number in fail_unfinished(study, order.runner, alone=search.storage is None):
@@ -160,7 +171,10 @@ def _best_trial(study: Study) -> FrozenTrial:
 
 
 def _study_record(search: Search, study: Study, winner: FrozenTrial) -> dict[str, Any]:
-    """Return the request, the trials and the winner of a study as plain values, for :data:`STUDY`."""
+    """Return the request, the trials and the winner of a study as plain values, for :data:`STUDY`.
+
+    Trials that are still waiting or running are left out, as are those that were started beyond the requested number.
+    """
     listed_trials = [
         trial for trial in study.get_trials() if trial.state in _LISTED_STATES and SURPLUS not in trial.user_attrs
     ]
@@ -177,7 +191,11 @@ def _study_record(search: Search, study: Study, winner: FrozenTrial) -> dict[str
 
 
 def _trial_record(trial: FrozenTrial) -> dict[str, Any]:
-    """Return a trial as plain values; ``value`` is None unless it is complete."""
+    """Return a trial as plain values.
+
+    ``value`` is None unless the trial is complete; ``best_step``, ``steps``, ``seconds``, ``retry_of`` and ``error``
+    are None where the trial has none.
+    """
     return {
         "number": trial.number,
         "state": trial.state.name.lower(),

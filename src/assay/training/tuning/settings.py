@@ -76,12 +76,12 @@ DEFAULT: Space = {
 
 
 def plain_space(space: Space) -> dict[str, dict[str, Any]]:
-    """Return a space as plain values, in the same order."""
+    """Return the choices or the range of each setting of a space as plain values, by setting, in the same order."""
     return {name: dimension.plain_values() for name, dimension in space.items()}
 
 
 def read_space(path: Path | None, settings: PairSettings) -> Space:
-    """Read a space from a TOML file with a table ``[space.SETTING]`` for each setting that is searched.
+    """Return the space in a TOML file that has a table ``[space.SETTING]`` for each setting that is searched.
 
     A table has ``choices``, or ``low`` and ``high`` and, for a logarithmic scale, ``log = true``.
 
@@ -164,7 +164,7 @@ def _parse_dimension(location: str, name: str, table: Any) -> Dimension:
 
 
 def _parse_choices(location: str, name: str, choices: Any) -> Choices:
-    """Return the choices of a setting; raises InputError if they are no list of distinct, valid values."""
+    """Return the choices of a setting; raises InputError if they are not a list of distinct, valid values."""
     if not isinstance(choices, list) or not choices:
         raise InputError(f"{location}.choices: must be a list of values")
     values = tuple(_parse_value(f"{location}.choices", name, choice) for choice in choices)

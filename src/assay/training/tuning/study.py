@@ -60,7 +60,7 @@ class TrialSeededSampler(BaseSampler):  # type: ignore[misc]  # optuna is not al
 
         Args:
             study: the study of the trial.
-            trial: the trial.
+            trial: the trial, whose number determines the draw.
             param_name: the name of the setting.
             param_distribution: the values to draw from.
         """
@@ -78,7 +78,7 @@ class TrialSeededSampler(BaseSampler):  # type: ignore[misc]  # optuna is not al
 
 
 def suggest_all(trial: Trial, space: Space) -> dict[str, Any]:
-    """Return the settings of a trial: newly drawn, or, for a retry, those of the trial that it repeats."""
+    """Return the settings of a trial by name: newly drawn, or, for a retry, those of the trial that it repeats."""
     return {name: _suggest_setting(trial, name, dimension) for name, dimension in space.items()}
 
 
@@ -144,7 +144,7 @@ def file_address(path: Path) -> str:
 
 
 def connect(address: str) -> RDBStorage:
-    """Open a database and create its tables if they are missing.
+    """Open the database of an address, create its tables if they are missing, and return it.
 
     Args:
         address: a SQLAlchemy address, such as ``sqlite:///study.db`` or ``postgresql+psycopg://user@host/name``.
@@ -167,7 +167,7 @@ def connect(address: str) -> RDBStorage:
 
 
 def _connect_with_retries(address: str) -> RDBStorage:
-    """Open a database; retry if another process creates its tables at the same moment."""
+    """Return the database of an address; retry for some seconds if another process is just creating its tables."""
     for _ in range(ATTEMPTS):
         try:
             return _open_storage(address)
@@ -180,7 +180,7 @@ def _connect_with_retries(address: str) -> RDBStorage:
 
 
 def _open_storage(address: str) -> RDBStorage:
-    """Open a database, whose trials have heartbeats and are retried if their process ends."""
+    """Return the database of an address, whose trials send heartbeats and are queued again if their process ends."""
     engine_settings: dict[str, Any] = {"pool_pre_ping": True}
     if address.startswith("sqlite"):
         engine_settings["connect_args"] = {"timeout": SQLITE_TIMEOUT}
@@ -202,7 +202,7 @@ def _root_cause_text(error: BaseException) -> str:
 
 
 def open_study(storage: RDBStorage, name: str, request: Mapping[str, Any], seed: int, *, prune: bool) -> Study:
-    """Open a study that maximises its value, creating it if it does not exist.
+    """Return a study that maximises its value; it is created, with the request stored in it, if it does not exist.
 
     Args:
         storage: the database, from :func:`connect`.
@@ -247,7 +247,15 @@ def _stored_request(study: Study) -> dict[str, Any]:
 
 
 def _differing_keys(earlier: Mapping[str, Any], request: Mapping[str, Any], prefix: str = "") -> list[str]:
-    """Return the keys at which two requests differ; nested keys are joined by dots, such as ``fixed.loss``."""
+    """Return the keys at which two requests differ, in alphabetical order.
+
+    Nested keys are joined by dots, such as ``fixed.loss``.
+
+    Args:
+        earlier: the request that is stored in the study.
+        request: the new request.
+        prefix: what precedes the keys, if both are values of a key: that key and a dot.
+    """
     keys = []
     for key in sorted({*earlier, *request}):
         earlier_value, new_value = earlier.get(key), request.get(key)
@@ -261,7 +269,7 @@ def _differing_keys(earlier: Mapping[str, Any], request: Mapping[str, Any], pref
 def first_attempt(study: Study, number: int) -> int:
     """Return the number of the trial that a retry repeats, directly or through other retries.
 
-    For a trial that is no retry, this is its own number.
+    For a trial that is not a retry, this is its own number.
     """
     repeated_by_number = {trial.number: trial.user_attrs.get(RETRY_OF) for trial in study.get_trials(deepcopy=False)}
     while (earlier := repeated_by_number.get(number)) is not None:
@@ -294,10 +302,12 @@ def _add_retry(study: Study, trial: FrozenTrial) -> None:
 def fail_unfinished(study: Study, runner: str, *, alone: bool) -> list[int]:
     """Mark trials whose process has ended as failed, queue their retries, and return the numbers of the retried trials.
 
-    Trials that run elsewhere are recognised by their heartbeat, which Optuna checks before every trial.
+    Running trials of other runs are left alone, since Optuna checks their heartbeats before every trial; those whose
+    process ended before it stored a runner are marked here. Trials that failed with an error, or that were started
+    beyond the requested number, are not retried.
 
     Args:
-        study: the study.
+        study: the study, whose trials are changed in the database.
         runner: the identifier of the run that is about to start; a running trial with the same identifier is left
             over from an earlier process.
         alone: whether no other run uses the database.

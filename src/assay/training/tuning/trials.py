@@ -54,7 +54,7 @@ def drop_test_set(job: PairwiseJob) -> PairwiseJob:
 
 
 class TrialProgress:
-    """A progress that puts the name of a trial before each step and line.
+    """A progress that forwards everything to another one, with the name of a trial before each step and line.
 
     Args:
         progress: the progress to forward to.
@@ -108,7 +108,7 @@ class EpochReporter(TrainerCallback):  # type: ignore[misc]  # transformers has 
             raise optuna.TrialPruned
 
     def _report_epoch(self, args: Any, state: Any, step: int, value: float) -> bool:
-        """Report a value if *step* ends an epoch, and return whether it does."""
+        """Report a value to Optuna if *step* ends an epoch, counted from 1, and return whether it does."""
         steps_per_epoch = state.max_steps // int(args.num_train_epochs)
         epoch, remainder = divmod(step, steps_per_epoch)
         if remainder != 0:
@@ -120,6 +120,8 @@ class EpochReporter(TrainerCallback):  # type: ignore[misc]  # transformers has 
 def run_trial(job: PairwiseJob, trial: Trial, settings: Mapping[str, Any], objective: str, checkpoints: Path) -> float:
     """Train with drawn settings, and return the agreement on the development set at the best step.
 
+    The model is not kept, except in its checkpoints.
+
     Args:
         job: the job of the search, without a test set.
         trial: the trial; it receives the value of every epoch, and the attributes ``best_step`` and ``train_steps``.
@@ -129,6 +131,7 @@ def run_trial(job: PairwiseJob, trial: Trial, settings: Mapping[str, Any], objec
 
     Raises:
         TrialPruned: the trial is worse than others at the same epoch.
+        DivergedError: a loss on the development set is no longer a finite number.
     """
     job = replace(job, settings=replace(job.settings, **settings))
     seed = job.settings.seed
@@ -182,13 +185,17 @@ class TrialOrder:
 def run_trials(order: TrialOrder, job: PairwiseJob, study: Study, progress: Progress) -> None:
     """Run trials in this process until the requested number is finished or running, here or elsewhere.
 
-    The checkpoints of a trial are deleted once the study has stored its outcome.
+    The checkpoints of a trial are deleted once the study has stored its outcome. A trial that another process gave up
+    because it sent no heartbeat, and a training that diverged, are reported as lines and do not end the run.
 
     Args:
         order: the search to run and its study.
         job: the job of the search, without a test set.
         study: the opened study of the order.
-        progress: the receiver of every step and line.
+        progress: receives every step and line.
+
+    Raises:
+        Exception: the training of a trial failed by another error, which is stored with the trial.
     """
     given_up_trials: list[int] = []  # other processes marked the trial as failed, since it sent no heartbeat
     unneeded_checkpoints: list[Path] = []  # folders that no retry will resume from
@@ -225,6 +232,8 @@ def _evaluate_drawn_settings(
     order: TrialOrder, job: PairwiseJob, trial: Trial, progress: Progress, checkpoints: Path
 ) -> float:
     """Draw the settings of a trial, train with them, and return the value that Optuna maximises.
+
+    The runner and any error are stored with the trial, and the progress receives lines on its settings and its outcome.
 
     Raises:
         TrialPruned: the trial is worse than others at the same epoch, or its loss diverged.
@@ -265,7 +274,7 @@ _MAX_ERROR_CHARS = 1000
 
 
 def _record_error(trial: Trial, error: Exception) -> None:
-    """Store the class and message of an error with a trial."""
+    """Store the class and the message of an error with a trial, cut at a maximal length."""
     trial.set_user_attr(ERROR, f"{type(error).__name__}: {error}"[:_MAX_ERROR_CHARS])
 
 
@@ -317,11 +326,14 @@ class _QueueProgress:
 
 
 def run_in_processes(order: TrialOrder, progress: Progress) -> None:
-    """Run trials in ``jobs`` processes until the requested number is finished or running.
+    """Run trials in as many child processes as the search has ``jobs``, until enough trials are finished or running.
+
+    Processes get the GPUs in turn and equal shares of the CPU threads. When this function returns or raises, all of
+    them have ended.
 
     Args:
-        order: the search to run; processes get the GPUs in turn and equal shares of the CPU threads.
-        progress: the receiver of the lines of all processes.
+        order: the search to run.
+        progress: receives the lines of all processes.
 
     Raises:
         InputError, UnavailableError: the error of a child process; the others are terminated, and their trials are
@@ -365,7 +377,7 @@ def _forward_lines(queue: Any, progress: Progress, patience: float) -> None:
 
     Args:
         queue: the queue of the processes; a line is a string, an error a tuple of exit code and message.
-        progress: the receiver of the lines.
+        progress: receives the lines.
         patience: the seconds to wait for the first line; 0 to return at once if there is none.
 
     Raises:
@@ -385,7 +397,7 @@ def _forward_lines(queue: Any, progress: Progress, patience: float) -> None:
 
 
 def _run_in_child(order: TrialOrder, queue: Any) -> None:
-    """Run trials in a child process, which ends when its parent ends.
+    """Load the data and run trials in a child process, which ends when its parent ends.
 
     Args:
         order: the search to run.
@@ -407,6 +419,10 @@ def _run_in_child(order: TrialOrder, queue: Any) -> None:
 
 
 def _exit_with_parent(sentinel: int) -> None:
-    """Exit this process once its parent has ended, even if the parent was killed and could not say so."""
+    """Wait for the parent process to end, even by a kill, and then end this process at once with exit code 1.
+
+    Args:
+        sentinel: the handle of the parent process that becomes ready when it ends.
+    """
     wait([sentinel])
     os._exit(1)

@@ -17,6 +17,8 @@ __all__ = ["open_causal_bodies", "open_encoder_bodies", "open_scorer_bodies"]
 def open_encoder_bodies(models: list[Any], engine: ModelEngine, threads: int) -> list[Body]:
     """Return the bodies of an encoder: one per device, or one per thread if torch computes on the CPU.
 
+    For torch the models on the CPU are changed in place, since their linear layers are packed.
+
     Args:
         models: transformers' model on each device. For a backend other than torch this list is emptied, so that the
             model and its conversion are not in memory together; a conversion loads the model again, in fp32.
@@ -38,8 +40,12 @@ def open_encoder_bodies(models: list[Any], engine: ModelEngine, threads: int) ->
 def open_scorer_bodies(models: list[Any], engine: ModelEngine, threads: int) -> list[ScorerBody]:
     """Return the bodies of a cross-encoder: one per device, or one per thread if torch computes on the CPU.
 
+    For torch the models are changed in place: their linear layers are packed on the CPU, and their last layer computes
+    only the first token if the classifier reads no other one.
+
     Args:
-        models: transformers' model on each device; emptied as by :func:`open_encoder_bodies`.
+        models: transformers' model on each device. For a backend other than torch this list is emptied, so that the
+            model and its conversion are not in memory together.
         engine: the settings: devices, backend and precision.
         threads: the number of CPU threads.
 
@@ -58,7 +64,8 @@ def open_scorer_bodies(models: list[Any], engine: ModelEngine, threads: int) -> 
 def open_causal_bodies(models: list[Any], engine: ModelEngine, threads: int) -> list[CausalBody]:
     """Return the bodies of a causal language model, one per device; torch is the only backend for them.
 
-    *threads* is not used: every function that opens bodies accepts it.
+    The models on the CPU are changed in place, since their linear layers are packed. *threads* is not used: every
+    function that opens bodies accepts it.
     """
     # recurrent models read the weights of their linear layers directly, so these must stay in place
     if not any(getattr(model, "_is_stateful", False) for model in models):
@@ -89,7 +96,7 @@ def _copies_per_thread(models: list[Any], engine: ModelEngine, threads: int) -> 
 
 
 def _take_config(models: list[Any]) -> Any:
-    """Return the configuration of the models, and clear the list to free their memory."""
+    """Return the configuration that all models share, and clear the list to free their memory."""
     config = models[0].config
     models.clear()
     return config

@@ -193,10 +193,15 @@ def check_conversion(folder: Path, engine: ModelEngine, reference: Callable[[], 
 
 
 def check_set_scores(engine: ModelEngine, outputs: Outputs) -> NDArray[np.float64]:
-    """Return the scores of the check set, shape (k, n): one row per output, one column per pair, kind after kind.
+    """Return the scores of the check set, float64, shape (k, n): one row per output, one column per pair.
 
-    The score of a pair is its logit, or the cosine of the means of its texts' hidden states. The batches are formed as
-    in a run.
+    The pairs are in the order of :func:`check_set_pairs`, one kind after the other. The score of a pair is its logit
+    if the model reads pairs, or else the cosine of the means of its texts' hidden states. The batches are formed as in
+    a run.
+
+    Args:
+        engine: the settings, which name the model and the most tokens in a batch.
+        outputs: the model.
     """
     pairs = list(chain.from_iterable(check_set_pairs().values()))
     first = [text for text, _ in pairs]
@@ -218,6 +223,12 @@ def _run_in_batches(
     """Return each output for n texts, or pairs of texts: means over the tokens, shape (n, d), or logits, shape (n, 1).
 
     The texts are padded and batched as in a run, since the result of a runtime may depend on the shape of a batch.
+
+    Args:
+        engine: the settings, which name the model and the most tokens in a batch.
+        outputs: the model.
+        texts: the texts, or the first text of each pair.
+        seconds: the second text of each pair; None for single texts.
     """
     torch = import_torch()
     tokenizer = load_tokenizer(engine.folder, engine.digest)
@@ -265,7 +276,12 @@ def agreement(reference: NDArray[np.float64], converted: NDArray[np.float64]) ->
 
 
 def _agreement_with_torch(engine: ModelEngine, reference: Callable[[], Outputs], converted: Outputs) -> float | None:
-    """Return the agreement, see :func:`agreement`, of the scores of the check set by both models.
+    """Return the agreement of both models on the check set, see :func:`agreement`; None if it is undefined.
+
+    Args:
+        engine: the settings.
+        reference: the function that loads the model in torch.
+        converted: the converted model.
 
     Raises:
         UnavailableError: the converted model does not run.
@@ -302,7 +318,7 @@ def _cosine_scores(
 
 
 def _read_agreement(path: Path) -> float | None:
-    """Return the agreement that an earlier check has cached, or None if there is none that can be read."""
+    """Return the agreement that an earlier check has cached; None if there is none, or the file cannot be read."""
     try:
         return float(json.loads(path.read_text(encoding="utf-8"))["spearman"])
     except (OSError, ValueError, KeyError, TypeError):
@@ -316,7 +332,10 @@ def _check_set_digest() -> str:
 
 @functools.cache
 def _cpu_kind() -> str:
-    """Return a text that identifies the kind of CPU; on virtual machines the model name alone does not."""
+    """Return a text that identifies the kind of CPU: its model and its instruction sets, read once per process.
+
+    The model name alone would not do on a virtual machine, which may lack some of the instruction sets.
+    """
     try:
         content = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     except OSError:

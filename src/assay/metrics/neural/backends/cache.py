@@ -16,7 +16,7 @@ from assay.errors import AssayError, InputError, MissingExtraError, UnavailableE
 from assay.metrics.neural.loading import silence_libraries
 from assay.metrics.provenance import file_digest
 from assay.output import atomic_write, unfinished_folder
-from assay.paths import cache_dir, private_folder
+from assay.paths import cache_dir, make_private_folder
 from assay.transfer import disk_errors
 
 #: Part of the key of every file: increase it when the conversion changes, so that older files are not used.
@@ -78,7 +78,8 @@ class Converter(Protocol):
 def keep_conversion(model: str, key: Mapping[str, str], write: Callable[[Path], None]) -> Path:
     """Return the folder of a converted model in the cache; if there is none yet, *write* fills it.
 
-    If two processes convert the same model at once, the result of the first to finish is kept.
+    The files of an existing folder are compared with the digests that were recorded when they were written. If two
+    processes convert the same model at once, the result of the first to finish is kept.
 
     Args:
         model: the name of the model in messages.
@@ -95,9 +96,9 @@ def keep_conversion(model: str, key: Mapping[str, str], write: Callable[[Path], 
         if folder.is_dir():
             _check_digests(folder)
             return folder
-        private_folder(folder.parent)
+        make_private_folder(folder.parent)
         with unfinished_folder(folder) as scratch:
-            model_folder = private_folder(scratch / "model")
+            model_folder = make_private_folder(scratch / "model")
             with _conversion_errors(model, key["backend"]):
                 write(model_folder)
             (model_folder / "key.json").write_text(text + "\n", encoding="utf-8")
@@ -121,6 +122,8 @@ def write_json(path: Path, value: object) -> None:
 @contextmanager
 def runtime_errors(folder: Path, backend: str) -> Iterator[None]:
     """Turn errors of a runtime that reads converted files within the block into an UnavailableError with a remedy.
+
+    Errors of assay pass unchanged.
 
     Args:
         folder: the folder of the converted model.
@@ -156,7 +159,7 @@ def import_backend(package: str, extra: str) -> Any:
 
 @contextmanager
 def _cache_errors(folder: Path) -> Iterator[None]:
-    """Turn errors of the disk within the block into an InputError with a remedy."""
+    """Turn any OSError within the block into an InputError with a remedy; *folder* is what was to be written."""
     try:
         with disk_errors(folder):
             yield
@@ -186,7 +189,14 @@ def _check_digests(folder: Path) -> None:
 
 @contextmanager
 def _conversion_errors(model: str, backend: str) -> Iterator[None]:
-    """Turn errors of a conversion within the block into an UnavailableError with a remedy; OSError is not changed."""
+    """Turn errors of a conversion within the block into an UnavailableError with a remedy, and silence the libraries.
+
+    Errors of assay and of the operating system pass unchanged.
+
+    Args:
+        model: the name of the model, for messages.
+        backend: the name of the runtime.
+    """
     try:
         with silence_libraries():
             yield

@@ -26,7 +26,7 @@ _INPUT_NAMES = ("input_ids", "attention_mask", "token_type_ids")
 
 
 def converter_of(backend: str, precision: str) -> Converter:
-    """Return the converter of a backend.
+    """Return a new converter for a backend, ``onnxruntime`` or ``openvino``.
 
     Raises:
         InputError: the backend does not support the precision.
@@ -53,6 +53,10 @@ class _ConvertedModel:
         config: transformers' configuration of the model.
         engine: the settings: model, backend and precision.
         threads: the number of CPU threads.
+
+    Raises:
+        InputError: the backend does not support the precision.
+        UnavailableError: a package is missing.
     """
 
     device = "cpu"
@@ -69,6 +73,8 @@ class _ConvertedModel:
         self, outputs: str, load_module: Callable[[], Any]
     ) -> Callable[[Packed], Sequence[torch.Tensor]]:
         """Return the function that computes some outputs of the model in the runtime, after a check of its scores.
+
+        The conversion and the result of the check are stored in the cache.
 
         Args:
             outputs: the name of these outputs, part of the key in the cache.
@@ -167,7 +173,10 @@ class ConvertedBody(_ConvertedModel):
         self._prepare_layers(layers)
 
     def hidden_states(self, batch: Packed, layers: Collection[int]) -> dict[int, torch.Tensor]:
-        """Return the hidden states by layer, each of shape (b, l, d); missing layers are prepared first."""
+        """Return the hidden states by layer, each of shape (b, l, d).
+
+        If no model in memory computes all these layers, one is loaded first, as by :meth:`prepare`.
+        """
         available = self._prepare_layers(layers)
         states = dict(zip(available, self._runs[available](batch), strict=True))
         return {layer: states[layer] for layer in layers}
@@ -175,7 +184,7 @@ class ConvertedBody(_ConvertedModel):
     def _prepare_layers(self, layers: Collection[int]) -> tuple[int, ...]:
         """Load a model that computes *layers*, unless one is in memory, and return all the layers that it computes.
 
-        If several models in memory compute them, it is the one with the least work.
+        If several models in memory compute *layers*, the one with the least work is chosen.
         """
         wanted = set(layers)
         sufficient = [available for available in self._runs if wanted.issubset(available)]
@@ -219,8 +228,11 @@ class ConvertedScorerBody(_ConvertedModel):
         return ScorerModule(load_scorer(Path(self._engine.folder), "fp32", "cpu").model)
 
 
-def _input_arrays(batch: Packed) -> tuple[NDArray[np.int64], ...]:
-    """Return the token numbers, mask and segments of a batch, each of shape (b, l); without segments they are 0."""
+def _input_arrays(batch: Packed) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return the token ids, the attention mask and the token types of a batch, each int64 of shape (b, l).
+
+    The token types are all 0 if the batch has none.
+    """
     ids = batch.ids.numpy()
     mask = batch.mask.numpy()
     types = np.zeros_like(ids) if batch.types is None else batch.types.numpy()

@@ -16,14 +16,14 @@ from assay.metrics.neural.tokens import Packed
 
 
 def input_names(config: Any) -> tuple[str, ...]:
-    """Return the input names of a converted model; segments are an input only if the model has more than one."""
+    """Return the input names of a converted model, in order; segments are an input only if the model has several."""
     segments = getattr(config, "type_vocab_size", None) or 0
     names = ("input_ids", "attention_mask")
     return (*names, "token_type_ids") if segments > 1 else names
 
 
 def example_of(names: Sequence[str]) -> tuple[torch.Tensor, ...]:
-    """Return an example of the inputs with these names for tracing, each of shape (2, 5), the second row padded.
+    """Return examples of the inputs with these names, for tracing: int64, each of shape (2, 5), the second row padded.
 
     No size is 1, since tracing would take that as a constant.
     """

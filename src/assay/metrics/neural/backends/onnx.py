@@ -40,13 +40,13 @@ class OnnxRuntime:
         self._runtime = import_backend("onnxruntime", _EXTRA)
 
     def key(self, precision: str) -> dict[str, str]:
-        """Return the versions of the packages, the version of the ONNX operators, and the format of the weights."""
+        """Return by name the versions of the packages and of the ONNX operators, and the format of the weights."""
         versions = {package: version_of(package) for package in ("torch", "transformers", "onnxruntime")}
         weights = f"{precision} {BLOCK}" if precision == "int8" else precision
         return versions | {"opset": str(OPSET), "weights": weights}
 
     def write(self, module: Any, names: tuple[str, ...], precision: str, folder: Path) -> None:
-        """Write the module as an ONNX file; for int8 its weights are quantised.
+        """Write the module as an ONNX file into *folder*; for int8 the weights of its linear layers are quantised.
 
         Raises:
             MissingExtraError: the package onnx is not installed.
@@ -75,7 +75,7 @@ class OnnxRuntime:
             self._quantize(path, folder / _FILE)
 
     def open(self, folder: Path, precision: str, threads: int) -> Pass:
-        """Return the function that runs the ONNX file of a folder on the CPU.
+        """Load the ONNX file in a folder, and return the function that runs it on *threads* threads of the CPU.
 
         Raises:
             UnavailableError: the file cannot be read.
@@ -100,7 +100,7 @@ class OnnxRuntime:
 
         Embeddings, which cost no time, stay as they are. Activations are quantised at run time with one scale per block
         of each row. With one scale per batch, as in onnxruntime's dynamic quantisation, a score would depend on the
-        other texts in its batch. All files but the result are deleted.
+        other texts in its batch. All files in the folder but those of the result are deleted.
 
         Args:
             full_precision: the path of the model in fp32.
@@ -123,7 +123,7 @@ class OnnxRuntime:
 
 @contextmanager
 def _silenced_log() -> Iterator[None]:
-    """Silence the log of the quantiser within the block, and undo its changes to the root logger."""
+    """Silence all logging up to warnings within the block, and undo the quantiser's changes to the root logger."""
     root = logging.getLogger()
     level, handlers, disabled = root.level, root.handlers[:], root.manager.disable
     logging.disable(logging.WARNING)

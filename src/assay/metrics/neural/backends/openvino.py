@@ -35,17 +35,20 @@ class OpenVino:
         self._library = _import_without_telemetry()
 
     def key(self, precision: str) -> dict[str, str]:
-        """Return the versions of the packages; all precisions share the files, since it is chosen on loading."""
+        """Return the versions of the packages, by name.
+
+        *precision* is not part of the key: it is chosen on loading, so that all precisions share the files.
+        """
         return {package: version_of(package) for package in ("torch", "transformers", "openvino")}
 
     def write(self, module: Any, names: tuple[str, ...], precision: str, folder: Path) -> None:
-        """Write the module in OpenVINO's format, with fp32 weights for every precision."""
+        """Write the module in OpenVINO's format into *folder*, with fp32 weights for every precision."""
         converted = self._library.convert_model(module, example_input=example_of(names))
         # by default weights are stored in fp16
         self._library.save_model(converted, str(folder / _FILE), compress_to_fp16=False)
 
     def open(self, folder: Path, precision: str, threads: int) -> Pass:
-        """Return the function that runs the files of a folder on the CPU.
+        """Load the files in a folder, and return the function that runs them on *threads* threads of the CPU.
 
         Raises:
             UnavailableError: this CPU does not compute in the precision, or the files cannot be read.
@@ -77,7 +80,11 @@ class OpenVino:
 
 
 def _import_without_telemetry() -> Any:
-    """Import openvino without its telemetry, which would report every import and conversion to a server."""
+    """Import and return openvino, without its telemetry, which would report every import and conversion to a server.
+
+    Raises:
+        MissingExtraError: openvino is not installed.
+    """
     if sys.modules.get("openvino") is not None:
         return sys.modules["openvino"]
     hides_telemetry = _TELEMETRY not in sys.modules
