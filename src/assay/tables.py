@@ -205,7 +205,10 @@ def _first_non_utf8_row(column: pa.ChunkedArray) -> int | None:
 
 
 def has_exact_floats(column: pa.ChunkedArray) -> bool:
-    """Tell whether all integers in a column, also as text, are exact as 64-bit floats; long identifiers are not."""
+    """Tell whether all integers in a column are exact as 64-bit floats; long identifiers are not.
+
+    Integers without a sign are also recognised as text.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -213,9 +216,9 @@ def has_exact_floats(column: pa.ChunkedArray) -> bool:
         extremes = pc.min_max(column).as_py()
         # both are None for a column without values
         return all(extreme is None or abs(extreme) <= MAX_EXACT_INTEGER for extreme in extremes.values())
-    integers = [cell for cell in column.to_pylist() if isinstance(cell, str) and cell.isdecimal()]
-    # the length is checked first, since it is faster: the largest exact integer has 16 digits
-    return all(len(integer) < 16 or float(integer) <= MAX_EXACT_INTEGER for integer in integers)
+    numerals = [cell.lstrip("0") for cell in column.to_pylist() if isinstance(cell, str) and cell.isdecimal()]
+    # the largest exact integer has 16 digits; Python refuses to read numerals of more than 4,300
+    return all(len(digits) < 16 or (len(digits) == 16 and int(digits) <= MAX_EXACT_INTEGER) for digits in numerals)
 
 
 def damage_message(error: Exception) -> str:

@@ -63,7 +63,7 @@ def brief_text(text: str) -> str:
 
 
 def _shorten(text: str, limit: int) -> str:
-    """Return text with its middle replaced by the number of omitted characters if it is longer than *limit*."""
+    """Return text of at most *limit* characters; the middle of a longer one becomes a note of the number left out."""
     if len(text) <= limit:
         return text
     # the note between the halves takes up to 20 characters

@@ -65,9 +65,11 @@ def test_identifiers_beyond_53_bits_stay_what_they_are(written):
         assert {row.bucket for row in result.outcome.agreement} >= {f"number_id={value}" for value in ids}
 
 
+@pytest.mark.parametrize("first", [BIG, 2**53 - N + 2])
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
-def test_a_column_of_long_identifiers_is_no_score(tmp_path, ending):
-    table = {"id": [BIG + i for i in range(N)], "label": ROWS["label"], "mine": [i / 7 for i in range(N)]}
+def test_a_column_of_long_identifiers_is_no_score(tmp_path, ending, first):
+    # the second ends with 2**53 + 1, the smallest integer that a float cannot hold
+    table = {"id": [first + i for i in range(N)], "label": ROWS["label"], "mine": [i / 7 for i in range(N)]}
     file = tmp_path / f"scores.{ending}"
     if ending == "csv":
         lines = [",".join(map(str, row)) for row in zip(*table.values(), strict=True)]

@@ -380,3 +380,20 @@ def test_cards_are_shown_and_third_parties_are_listed(tmp_path: Path, monkeypatc
     assert "absent" in entries["broken"].error
     with pytest.raises(InputError, match="their-data"):
         load_card("broken")
+
+
+def test_a_package_adds_an_older_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    info = tmp_path / "their_data-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: their-data\nVersion: 1\n")
+    (info / "entry_points.txt").write_text("[assay.datasets]\nolder = older_data:CARD\n")
+    (tmp_path / "older_data.py").write_text(f"CARD = {str(tmp_path / 'older.toml')!r}\n")
+    card = load_card("probe")
+    own = Path(sys.modules["assay.datasets"].__file__ or "").parent / "cards" / "probe.toml"
+    (tmp_path / "older.toml").write_text(own.read_text().replace(f'version = "{card.version}"', 'version = "0"'))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert {entry.version: entry.default for entry in list_datasets() if entry.name == "probe"} == {
+        "0": False,
+        card.version: True,
+    }
+    assert load_card("probe").version == card.version

@@ -243,6 +243,18 @@ def test_a_folder_neither_runs_code_nor_asks_a_server_that_it_names(learned, tmp
     assert trusted.signature() == load_metric(name).signature()
 
 
+def test_a_combination_of_a_combination_is_refused(learned, tmp_path):
+    file = load_metric(f"combined:{learned}").file
+    first = file.members[0].model_copy(update={"metric": f"combined:{learned}"})
+    file = file.model_copy(update={"members": (first, *file.members[1:])})
+    folder = tmp_path / "nested"
+    folder.mkdir()
+    text = file.model_copy(update={"digest": file.own_digest()}).model_dump_json()
+    (folder / "combined.json").write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=r"has the member combined:.*, which is itself a combination; learn it again"):
+        load_metric(f"combined:{folder}").score(["a"], ["b"])
+
+
 def test_nothing_in_the_folder_is_a_pickle(learned):
     assert sorted(path.name for path in learned.iterdir()) == ["README.md", "combined.json"]
     for path in learned.iterdir():

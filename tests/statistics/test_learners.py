@@ -63,17 +63,17 @@ def test_no_metric_lowers_the_score_by_rising(name, levels):
     needs(name)
     inputs, labels = drawn(levels)
     learned = learned_by(name, inputs, labels)
-    before = learned.values(inputs)
+    before = learned.scores(inputs)
     assert before.min() >= labels.min() and before.max() <= labels.max()
     rng = np.random.default_rng(1)
     for column in range(3):
         raised = inputs.copy()
         raised[:, column] += rng.exponential(size=N) * rng.choice([1e-6, 0.1, 10], size=N)
-        assert (learned.values(raised) >= before - 1e-12).all()
+        assert (learned.scores(raised) >= before - 1e-12).all()
     # the property may count either way; it does here
     raised = inputs.copy()
     raised[:, 3] += 5
-    assert name == "mean" or (learned.values(raised) > before).any()
+    assert name == "mean" or (learned.scores(raised) > before).any()
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -81,13 +81,13 @@ def test_a_pair_has_the_same_score_in_any_batch(name):
     needs(name)
     inputs, labels = drawn(3)
     learned = learned_by(name, inputs, labels)
-    together = learned.values(inputs)
+    together = learned.scores(inputs)
     order = np.random.default_rng(2).permutation(N)
-    assert learned.values(inputs[order]).tolist() == together[order].tolist()
-    alone = [learned.values(inputs[[row]])[0] for row in range(40)]
+    assert learned.scores(inputs[order]).tolist() == together[order].tolist()
+    alone = [learned.scores(inputs[[row]])[0] for row in range(40)]
     assert alone == together[:40].tolist()
     # the same numbers, laid out column by column
-    assert learned.values(np.asfortranarray(inputs)).tolist() == together.tolist()
+    assert learned.scores(np.asfortranarray(inputs)).tolist() == together.tolist()
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -100,13 +100,13 @@ def test_learning_again_gives_the_same(name):
 def test_a_few_labels_are_learned_step_by_step():
     """The score is the lowest label and, for each next one, the distance times the probability of reaching it."""
     learned = Learned((1.0, 2.0, 5.0), 1, 5, (Step(Linear(0.5, (1.0,))), Step(Linear(-1.0, (2.0,)), 0.25, 0.5)))
-    (value,) = learned.values(np.array([[0.75]]))
+    (value,) = learned.scores(np.array([[0.75]]))
     assert value == pytest.approx(1 + 1 * expit(1.25) + 3 * expit(0.25 + 0.5 * 0.5))
 
 
 def test_a_missing_input_is_a_missing_score():
     learned = Learned((), 0, 1, (Step(Linear(0.25, (0.5, 0.0))),))
-    values = learned.values(np.array([[1.0, 2.0], [np.nan, 2.0], [1.0, np.nan], [9.0, 0.0]]))
+    values = learned.scores(np.array([[1.0, 2.0], [np.nan, 2.0], [1.0, np.nan], [9.0, 0.0]]))
     assert values[[0, 3]].tolist() == [0.75, 1.0] and np.isnan(values[[1, 2]]).all()
 
 
@@ -120,6 +120,12 @@ def test_calibration_gives_back_the_probabilities():
     assert calibrate(-margins, (rng.random(20_000) < truth).astype(float), is_class=True)[1] == pytest.approx(
         0, abs=1e-6
     )
+
+
+def test_margins_that_do_not_vary_are_left_as_they_are():
+    margins = np.full(3, 0.1)
+    assert margins.std() > 0, "by rounding"
+    assert calibrate(margins, np.array([0.0, 1.0, 1.0]), is_class=True) == (0, 1)
 
 
 @pytest.mark.parametrize("levels", [2, 3])

@@ -112,7 +112,10 @@ def _files_below(path: Path) -> list[Path]:
 
 
 def _latest_write_time(path: Path) -> float:
-    """Return the time of the last write at or below a path, in seconds since 1970."""
+    """Return the time of the last write to a file at or below a path, in seconds since 1970.
+
+    Unfinished files do not count. If there is no file, it is the time of the path itself.
+    """
     write_times = [file.lstat().st_mtime for file in _files_below(path)]
     return max(write_times, default=path.lstat().st_mtime)
 

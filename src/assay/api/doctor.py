@@ -184,7 +184,7 @@ def _dataset_findings() -> list[DoctorFinding]:
 
 
 def _reader_findings() -> list[DoctorFinding]:
-    """Return findings on the readers for cards from other packages: first the usable, then the unusable ones."""
+    """Return findings on the readers that other packages register: first the usable, then the unusable ones."""
     usable, unusable = installed_readers()
     usable_findings = [DoctorFinding("reader", name, True, entry_point.value) for name, entry_point in usable.items()]
     return usable_findings + [DoctorFinding("reader", name, False, reason) for name, reason in unusable]

@@ -225,7 +225,7 @@ def _numeric_columns(pairs: Pairs) -> tuple[list[str], list[str]]:
     """Return the names of score columns, and of columns that identify rows, among columns without a role.
 
     A score column holds numbers, typed or written as text. Identifying columns count the rows, or hold whole numbers
-    too large for a float.
+    too large to be exact as floats.
     """
     import pyarrow as pa
 

@@ -105,11 +105,15 @@ def dataset_or_suite(name: str | None) -> tuple[list[str], Suite | None]:
     return [], load_suite(name)
 
 
-def _check_arguments(specs: list[Any], names: Sequence[Any], settings: RunSettings) -> None:
-    """Raise InputError if no dataset or no metric is named, or a setting for own data is used with cards alone."""
+def _check_arguments(specs: list[Any], metrics: Sequence[Any], settings: RunSettings) -> None:
+    """Raise InputError if the arguments of a run do not go together.
+
+    They do not if no dataset or no metric is named, or if a setting for the user's own data is given although every
+    dataset has a card.
+    """
     if not specs:
         raise InputError("no dataset: name a suite (assay run quickstart) or give `datasets=NAME_OR_FILE`")
-    if not names:
+    if not metrics:
         raise InputError(
             "no metric: give `metrics=NAME` (assay metrics list shows them, assay recommend compares a dozen)"
         )

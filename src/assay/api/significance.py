@@ -26,7 +26,8 @@ def compare_systems(results: str | Path | Sequence[str | Path], settings: Signif
         A report with one record per comparison, that is per pair of systems, dataset and statistic.
 
     Raises:
-        InputError: there are fewer than two systems or three seeds, a result is not a number, or a setting is invalid.
+        InputError: a file or folder cannot be read or lacks a column, a result is not a number, there are fewer than
+            two systems or three seeds, or a setting is invalid.
     """
     progress = settings.progress or Silent()
     rows, notes = read_results([results] if isinstance(results, str | Path) else results)
@@ -34,5 +35,6 @@ def compare_systems(results: str | Path | Sequence[str | Path], settings: Signif
     pairs = system_pairs(samples, settings.baseline, settings.all_pairs)
     progress.begin("comparing systems", len(pairs) * len(samples))
     compared = compare_samples(samples, pairs, settings, advance=progress.advance)
+    # without all pairs, the second system of every pair is the baseline
     baseline = None if settings.all_pairs else pairs[0][1]
     return Report(to_document(samples, compared, settings, notes, baseline))

@@ -80,7 +80,7 @@ class Executor(Protocol):
         ...
 
     def close(self) -> None:
-        """Release models and stop running units at once; also called after an interrupt."""
+        """Release models, and stop units that are running without waiting for them; also called after an interrupt."""
         ...
 
 

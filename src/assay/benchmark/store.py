@@ -65,33 +65,35 @@ class _ScoresOfDigests:
     """The scores of distinct digests, collected from rows of the store.
 
     Args:
-        pairs: the digests to collect scores for, shape (n,).
+        digests: the digests to collect scores for, shape (n,).
 
     Attributes:
         scores: the scores so far, shape (n,), NaN where none was found.
         flags: the flags of these scores, shape (n,).
     """
 
-    def __init__(self, pairs: NDArray[np.void]) -> None:
-        self.scores, self.flags = np.full(len(pairs), np.nan), np.zeros(len(pairs), dtype=np.uint8)
-        self._pairs = pairs.view("S16")
+    def __init__(self, digests: NDArray[np.void]) -> None:
+        self.scores = np.full(len(digests), np.nan)
+        self.flags = np.zeros(len(digests), dtype=np.uint8)
+        # as bytes, which NumPy sorts faster than values of type void
+        self._digests = digests.view("S16")
 
     @cached_property
     def _order(self) -> NDArray[np.intp]:
-        return np.argsort(self._pairs)
+        return np.argsort(self._digests)
 
     @cached_property
-    def _sorted_pairs(self) -> NDArray[np.bytes_]:
-        return self._pairs[self._order]
+    def _sorted_digests(self) -> NDArray[np.bytes_]:
+        return self._digests[self._order]
 
     def add(self, rows: Rows) -> None:
         """Set the scores and flags of those digests that are in *rows*; later rows replace earlier ones."""
-        if not len(self._pairs):
+        if not len(self._digests):
             return
-        pairs, scores, flags = rows
-        digests = pairs.view("S16")
-        sorted_index = np.searchsorted(self._sorted_pairs, digests).clip(max=len(self._sorted_pairs) - 1)
-        is_requested = self._sorted_pairs[sorted_index] == digests
+        row_digests, scores, flags = rows
+        digests = row_digests.view("S16")
+        sorted_index = np.searchsorted(self._sorted_digests, digests).clip(max=len(self._sorted_digests) - 1)
+        is_requested = self._sorted_digests[sorted_index] == digests
         index = self._order[sorted_index[is_requested]]
         self.scores[index], self.flags[index] = scores[is_requested], flags[is_requested]
 
@@ -122,23 +124,24 @@ class ScoreStore(Database):
     def metric_id(self, signature: Mapping[str, str]) -> int:
         """Return the key of the metric with this full signature; a new metric is added to the store.
 
+        The other methods take only keys that this method has returned to this object.
+
         Raises:
             StoreError: the store cannot be read or written.
         """
-        text = json.dumps(signature, sort_keys=True, ensure_ascii=False)
-        row = self._metric_row(text)
+        signature_text = json.dumps(signature, sort_keys=True, ensure_ascii=False)
+        row = self._metric_row(signature_text)
         if row is None:
             with self._transaction():
-                self._connection.execute("INSERT OR IGNORE INTO metrics (signature) VALUES (?)", (text,))
-            row = self._metric_row(text)
-        metric = int(row[0])
-        # surrogatepass, because a file name in a signature may hold bytes that are no UTF-8
-        content = text.encode("utf-8", "surrogatepass")
-        self._checksums[metric] = zlib.crc32(content)
-        if metric not in self._parts:
+                self._connection.execute("INSERT OR IGNORE INTO metrics (signature) VALUES (?)", (signature_text,))
+            row = self._metric_row(signature_text)
+        key = int(row[0])
+        if key not in self._parts:
+            content = signature_text.encode()
+            self._checksums[key] = zlib.crc32(content)
             folder = self.path.with_name(f"{self.path.name}.parts") / blake2b(content, digest_size=16).hexdigest()
-            self._parts[metric] = ScoreParts(folder, self._checksums[metric], self._damaged_part)
-        return metric
+            self._parts[key] = ScoreParts(folder, self._checksums[key], self._damaged_part)
+        return key
 
     def _damaged_part(self, part: Path, reason: str) -> DamagedStoreError:
         """Return the error for a damaged Parquet file of the store."""

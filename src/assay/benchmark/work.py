@@ -357,7 +357,10 @@ def _score_group(tasks: list[Task], scorer: Scorer, records: MetricRecords) -> N
 
 
 def _record_failed(tasks: Sequence[Task], error: Exception, records: MetricRecords) -> None:
-    """Record that tasks failed; if a unit killed every process that scored it, the reason names its pairs."""
+    """Record that the tasks of one job failed.
+
+    If a unit killed every process that scored it, the reason gives its first and its last pair.
+    """
     for task in tasks:
         reported = error
         if isinstance(error, UnitLostError) and error.rows is not None:

@@ -149,7 +149,8 @@ def build_graph(
     """
     if len(references) != len(candidates):
         raise ValueError(f"{len(references)} references and {len(candidates)} candidates; expected pairs")
-    # an empty chunk first, since there may be no others, and concat_arrays needs one
+    # an empty chunk first, since there may be no others, and concat_arrays needs one; large_string, since all texts
+    # together may exceed the 2 GiB of a string array
     chunks = [pa.array([], pa.large_string())]
     for side in (references, candidates):
         side_chunks = side.chunks if isinstance(side, pa.ChunkedArray) else [pa.array(side, pa.string())]

@@ -374,10 +374,11 @@ def list_datasets() -> list[DatasetEntry]:
             entries.append(DatasetEntry(card.name, card.version, origin, None, error=problem, default=False))
         else:
             entries.append(DatasetEntry(card.name, card.version, origin, card))
+    entries.sort(key=lambda e: (e.name, e.version, e.origin))
     marked_entries = []
-    for entry in sorted(entries, key=lambda e: (e.name, e.version, e.origin)):
+    for entry in entries:
         versions = [e.card for e in entries if e.name == entry.name and e.card is not None]
-        is_default = entry.card is not None and entry.card is _default_version(versions)
+        is_default = entry.card is not None and entry.card is _default_card(versions)
         marked_entries.append(replace(entry, default=is_default))
     return marked_entries
 
@@ -411,14 +412,14 @@ def load_card(name: str | Path, version: str | None = None) -> Card:
         known_names = sorted({entry.name for entry in all_entries})
         raise InputError(unknown_name("there is no file and no dataset", card_name, known_names))
     if version is None:
-        return _default_version(cards)
+        return _default_card(cards)
     for card in cards:
         if card.version == version:
             return card
     raise InputError(unknown_name(f"dataset {card_name!r} has no version", version, [card.version for card in cards]))
 
 
-def _default_version(cards: list[Card]) -> Card:
+def _default_card(cards: list[Card]) -> Card:
     """Return the card that a name without a version means.
 
     This is the first preferred card, or else the last card, among those that are not superseded (among all cards if

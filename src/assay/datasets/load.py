@@ -243,7 +243,8 @@ def _load_card_pairs(
         check_rows: whether a number of rows that differs from the card is an error.
 
     Raises:
-        InputError: the card has no such split, its reader cannot read a file, or a number of rows is wrong.
+        InputError: the card has no such split, its reader cannot read a file, a file differs from the card, or a number
+            of rows is wrong.
         OfflineError: a file would have to be downloaded, and the network is forbidden.
         UnavailableError: no source has a file.
     """
@@ -269,6 +270,7 @@ def _load_card_pairs(
         tables.append(_with_split_column(result.table, split_name, is_only_split=len(card.splits) == 1))
         notes += [f"{split_name}: {note}" if len(splits) > 1 else note for note in result.notes]
         used_files.update(files)
+    # permissive, since a split may lack an optional column or have it in another type
     table = tables[0] if len(tables) == 1 else pa.concat_tables(tables, promote_options="permissive")
     for located in used_files.values():
         notes += [f"passed over, not the file of the card: {path}" for path in located.passed_over]

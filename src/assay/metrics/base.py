@@ -367,7 +367,8 @@ class Metric(ABC):
     def foreign_code(self) -> str:
         """Return the script or server outside of the installed packages that scoring runs or calls; by default empty.
 
-        ``assay verify`` reads metric names from other people's runs, and runs such code only if its user allows it.
+        Messages show the text, such as ``the endpoint http://localhost/v1``. If it is not empty, a metric whose name
+        somebody else wrote (in a run, a folder or a configuration) is used only if the user trusts it.
         """
         return ""
 

@@ -93,17 +93,17 @@ class Combined(Metric):
         """Return the metrics whose scores it combines, in the order of the inputs.
 
         Raises:
-            InputError: the folder cannot be used, or a member is not a metric of texts.
-            UnavailableError: without the option trust, a member runs code or calls a server named in the folder, which
-                a stranger may have written.
+            InputError: the folder cannot be used, or a member is unknown, reads a column, or is itself a combination.
+            UnavailableError: a member cannot be imported; or, without the option trust, it runs code or calls a server
+                named in the folder, which a stranger may have written.
         """
         from assay.metrics.registry import load_metric
 
         members = tuple(load_metric(member.metric) for member in self.file.members)
         for metric in members:
             if isinstance(metric, ColumnMetric | Combined):
-                problem = f"reads {metric}, which is not a metric of texts; learn it again without it"
-                raise InputError(f"{self.path}: {problem}")
+                kind = "a column of scores" if isinstance(metric, ColumnMetric) else "itself a combination"
+                raise InputError(f"{self.path}: has the member {metric}, which is {kind}; learn it again without it")
             code = metric.foreign_code()
             if code and not self.trust:
                 raise UnavailableError(
@@ -204,7 +204,7 @@ class Combined(Metric):
             texts: the texts of each pair; may be empty if the combination reads no properties of texts.
         """
         combination = self.file
-        return combination.learned_function().values(combination.inputs_of(scores, texts))
+        return combination.learned_function().scores(combination.inputs_of(scores, texts))
 
     def score(self, batch: Batch) -> NDArray[np.float64]:
         """Return one score per pair: float64, shape ``(len(batch),)``; NaN for a pair that a member cannot score.

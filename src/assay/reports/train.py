@@ -11,7 +11,7 @@ from assay.tables import NOT_BY_PEOPLE
 
 # Agreement with labels before and after a training.
 
-_NOTES = (
+_GAIN_NOTE = (
     "gain: with the paired bootstrap over the test pairs, whole groups where the data has them; p is that of the "
     "jackknife t-test over the same, two-sided and not corrected for the number of lines."
 )
@@ -34,9 +34,9 @@ def agreement_sheet(results: Mapping[str, Any]) -> Sheet:
         results: the plain values of ``results.json``.
     """
     records = results["agreement"]
-    machine_labelled = results.get("machine_labels", ())
+    machine_labelled_datasets = results.get("machine_labels", ())
     has_several_seeds = len(results["seeds"]) > 1
-    label_source = "labels" if machine_labelled else "people"
+    label_source = "labels" if machine_labelled_datasets else "people"
     title = f"Agreement with {label_source} on the test pairs"
     heads = ["n", "before", "after", "gain", "95 %", "p"]
     if has_several_seeds:
@@ -44,13 +44,13 @@ def agreement_sheet(results: Mapping[str, Any]) -> Sheet:
         heads = ["n", "before", "after", "sd", "gain", "95 %", "p", "p seeds"]
     notes = []
     if any(record["gain"] is not None for record in records):
-        notes.append(_NOTES)
+        notes.append(_GAIN_NOTE)
     if all(record["before"] is None for record in records):
         notes.append(_NO_BASE_SCORES_NOTE)
     if has_several_seeds:
         notes.append(_SEEDS_NOTE)
-    if machine_labelled:
-        notes.append(f"{', '.join(machine_labelled)}: {NOT_BY_PEOPLE['machine']}.")
+    if machine_labelled_datasets:
+        notes.append(f"{', '.join(machine_labelled_datasets)}: {NOT_BY_PEOPLE['machine']}.")
     columns = [Column("dataset"), Column("statistic"), *number_columns(heads)]
     rows = [_agreement_row(record, has_several_seeds=has_several_seeds) for record in records]
     return Sheet(title, columns, rows, notes=notes)

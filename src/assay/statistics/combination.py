@@ -361,7 +361,7 @@ def learn_and_test(
     outer = make_folds(inputs.codes, min(FOLDS, len(np.unique(inputs.codes))), rng)
     combination = learn_combination(inputs, options)
     advance(1)
-    reference_scores = combination.learned.values(inputs.values)
+    reference_scores = combination.learned.scores(inputs.values)
     scores = np.empty(len(inputs.labels))
     folds = []
     for fold in outer:
@@ -401,8 +401,8 @@ def _scores_on_common_scale(learned: Learned, inputs: Inputs, fold: Fold, refere
         fold: the rows of the training pairs and of the tested pairs.
         reference_scores: the scores of all pairs by the combination learned from all pairs, shape (n,).
     """
-    train_scores = np.sort(learned.values(inputs.values[fold.train]))
-    values = learned.values(inputs.values[fold.test])
+    train_scores = np.sort(learned.scores(inputs.values[fold.train]))
+    values = learned.scores(inputs.values[fold.test])
     below = np.searchsorted(train_scores, values, "left")
     not_above = np.searchsorted(train_scores, values, "right")
     share = (below + not_above) / (2 * len(train_scores))

@@ -93,8 +93,8 @@ class Learned:
     high: float
     steps: tuple[Step, ...]
 
-    def values(self, inputs: Floats) -> Floats:
-        """Return the score of each pair, shape (n,), between *low* and *high*; NaN where an input is NaN.
+    def scores(self, inputs: Floats) -> Floats:
+        """Return the score of each pair, shape (n,), between *low* and *high*; NaN where an input is not finite.
 
         Args:
             inputs: the inputs, shape (n, m).
@@ -102,17 +102,17 @@ class Learned:
         from scipy.special import expit
 
         is_complete = np.isfinite(inputs).all(axis=1)
-        values: Floats = np.full(len(inputs), np.nan)
+        scores: Floats = np.full(len(inputs), np.nan)
         inputs = inputs[is_complete]
         if not self.levels:
-            values[is_complete] = np.clip(self.steps[0].calibrated_margins(inputs), self.low, self.high)
-            return values
+            scores[is_complete] = np.clip(self.steps[0].calibrated_margins(inputs), self.low, self.high)
+            return scores
         # the expected label: each step adds the distance to the next level times the probability of a higher label
         total: Floats = np.full(len(inputs), float(self.low))
         for below, above, step in zip(self.levels[:-1], self.levels[1:], self.steps, strict=True):
             total += (above - below) * expit(step.calibrated_margins(inputs))
-        values[is_complete] = total
-        return values
+        scores[is_complete] = total
+        return scores
 
     def contributions(self, inputs: Floats, means: Floats) -> tuple[Floats, Floats]:
         """Return the contributions of the inputs to calibrated margins, shape (n, m), and base margins, shape (n,).
@@ -325,13 +325,13 @@ def calibrate(margins: Floats, target: Floats, *, is_class: bool) -> tuple[float
         target: the target, shape (n,), 0 or 1 for a class.
         is_class: whether the logistic of a calibrated margin is a probability.
     """
-    spread = float(margins.std())
-    if spread == 0 or len(np.unique(target)) < 2:
+    # the standard deviation of equal margins may be a little above 0 by rounding
+    if np.ptp(margins) == 0 or len(np.unique(target)) < 2:
         return 0.0, 1.0
-    mean = float(margins.mean())
+    mean, spread = float(margins.mean()), float(margins.std())
     standard = ((margins - mean) / spread)[:, None]
     # a small prior for classes: the slope would be infinite if a margin separated them
     prior = 1e-3 if is_class else 0.0
-    offset, (slope,) = fit_linear(standard, target, (True,), is_class=is_class, prior=prior)
-    slope = float(slope) / spread
+    offset, (standard_slope,) = fit_linear(standard, target, (True,), is_class=is_class, prior=prior)
+    slope = float(standard_slope) / spread
     return offset - slope * mean, slope

@@ -100,7 +100,7 @@ def compare_means(values: Floats, resampler: Resampler, confidence: float) -> li
 
 
 def soft_pairwise_accuracy(labels: Floats, scores: Floats, permutations: int, seed: int) -> float:
-    """Return soft pairwise accuracy in [0, 1]: 1 less the mean distance between the p-values of labels and scores.
+    """Return soft pairwise accuracy in [0, 1]: 1 minus the mean distance between the p-values of labels and scores.
 
     Thompson et al. (2024), equation 2: each pair of systems has a one-sided p-value for "the first is better", from
     swapping the two systems' values of each item with probability one half. So a metric need not order two systems that
@@ -108,13 +108,14 @@ def soft_pairwise_accuracy(labels: Floats, scores: Floats, permutations: int, se
     labels and scores, and equal to the swaps of mt-metrics-eval with the same seed (its default is 4).
 
     Args:
-        labels: the human labels, shape (k, n).
+        labels: the human labels of k systems, shape (k, n), k > 1.
         scores: the scores of the metric, shape (k, n).
         permutations: the number of random swaps of all items, at least 1.
         seed: the seed of the swaps.
     """
     rng = np.random.default_rng(seed)
     n = labels.shape[1]
+    # as mt-metrics-eval, which rounds float32 numbers: 0.5 becomes 0, a swap
     signs = np.where(rng.random((permutations, n), dtype=np.float32) <= 0.5, -1.0, 1.0)
     distances = []
     for first, second in system_pairs(len(labels)):

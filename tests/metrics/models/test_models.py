@@ -131,6 +131,8 @@ OUTSIDE = json.dumps([{"path": "../x", "type": "sentence_transformers.models.Tra
         ({"model.safetensors": POINTER}, InputError, "Git-LFS pointer.*git lfs pull"),
         ({"model.safetensors": safetensors()[:-1]}, InputError, "its header says"),
         ({"model.safetensors": b"PK"}, InputError, "not a complete safetensors"),
+        # 1e999 is infinite
+        ({"model.safetensors": b"\x23" + bytes(7) + b'{"w": {"data_offsets": [0, 1e999]}}'}, InputError, "complete"),
         (
             {"model.safetensors": None, "model.safetensors.index.json": b'{"weight_map": {"w": "pytorch_model.bin"}}'},
             UnsafeModelError,

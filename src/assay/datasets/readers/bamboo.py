@@ -101,7 +101,7 @@ def read_bamboo_role(files: Mapping[str, Path], options: Mapping[str, Any]) -> R
     if pair_count % 2 or pair_count != len(blocks["candidate"]):
         raise InputError(
             f"{files[options['reference']]}: has {pair_count} graphs for {len(blocks['candidate'])} of"
-            f" {files[options['candidate']]}; expected the same number, in pairs"
+            f" {files[options['candidate']]}; expected the same even number"
         )
     columns: dict[str, Any] = {
         "pair_id": [str(index + 1) for index in range(pair_count)],

@@ -259,8 +259,11 @@ class Comparer:
     """
 
     def __init__(self) -> None:
+        # by the text of the graph, the least recently used first
         self._graphs: OrderedDict[str, PreparedGraph] = OrderedDict()
+        # by the file of word vectors
         self._vectors: dict[str, NodeVectors] = {}
+        # by the file of word vectors, cutoff and diffsense
         self._similarities: dict[tuple[str, float, float], ConceptSimilarity] = {}
 
     def compare(

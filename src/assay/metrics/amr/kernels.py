@@ -242,8 +242,9 @@ def wwlk(first: Graph, second: Graph, vectors: NodeVectors, *, iterations: int =
     graph have equal mass, constants included, and the optimal transport is exact.
 
     The authors' program draws edge weights and the vectors of unknown labels, and averages the distances over several
-    draws. Here both are functions of the names (:meth:`NodeVectors.label_vector`, and 16 weights per role), so that a
-    score depends only on the two graphs and the vectors.
+    draws. Here both are functions of the names (:meth:`NodeVectors.label_vector`, and 16 weights per role, over which
+    the distances of nodes are averaged before the transport), so that a score depends only on the two graphs and the
+    vectors.
 
     Args:
         first: a graph as :func:`assay.amr.normalized` returns it.

@@ -193,13 +193,11 @@ class Amr(Metric):
 
     def needs(self) -> Engine:
         """Return assay's engine that compares graphs, which all aspects share, or that of ``engine=smatchpp``."""
-        from assay.metrics.neural.runtime import current_runtime, free_cores
+        from assay.metrics.amr.session import AmrEngine, SmatchppEngine
 
         if self.engine == "smatchpp":
-            from assay.metrics.amr.session import SmatchppEngine
-
             return SmatchppEngine(self.parser or "")
-        from assay.metrics.amr.session import AmrEngine
+        from assay.metrics.neural.runtime import current_runtime, free_cores
 
         return AmrEngine(current_runtime().threads or free_cores(), self.parser or "")
 

@@ -84,8 +84,8 @@ def explain_tokens(metric: BertScore, batch: Batch) -> list[TokenExplanation]:
             second,
             float(scores.values[row, 0]),
             notes_of(scores.flags[row, 0]),
-            precision=_weighted_mean(candidate.weights, similarity.T),
-            recall=_weighted_mean(reference.weights, similarity),
+            precision=_mean_best_similarity(candidate.weights, similarity.T),
+            recall=_mean_best_similarity(reference.weights, similarity),
             tokens=tuple(matches),
         )
         explanations.append(explanation)
@@ -176,21 +176,17 @@ def _token_matches(
     return matches
 
 
-def _weighted_mean(weights: NDArray[np.float64], similarity: NDArray[np.float64]) -> float:
+def _mean_best_similarity(weights: NDArray[np.float64], similarity: NDArray[np.float64]) -> float:
     """Return the weighted mean of each token's best similarity; 0 if no token has a weight.
 
     Args:
         weights: the weights of the n tokens of a text, shape (n,).
         similarity: the cosines with the m tokens of the other text, shape (n, m).
     """
-    import numpy as np
-
     total = float(weights.sum())
     if not total > 0:
         return 0.0
-    weighted = np.flatnonzero(weights)
-    best = similarity.max(axis=1)[weighted]
-    return float((weights[weighted] * best).sum() / total)
+    return float((weights * similarity.max(axis=1)).sum() / total)
 
 
 def _readable_token(tokenizer: Any, token_id: int) -> str:

@@ -50,7 +50,10 @@ class RefusedRequestError(Exception):
             self.flag = int(Flag.REFUSED)
 
     def reply(self) -> Reply:
-        """Return the refusal as a reply: its text is the stated reason, its flag is TOO_LONG or else REFUSED."""
+        """Return the refusal as a reply.
+
+        Its text is the stated reason, and its flag is that of the error, or REFUSED if the error has none.
+        """
         return Reply(self.text, flag=self.flag or int(Flag.REFUSED))
 
 

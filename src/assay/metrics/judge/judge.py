@@ -189,6 +189,7 @@ class Judge(ModelMetric):
             super().check_available()
             return
         self.declaration.check_packages()
+        # for an endpoint this only checks the key
         self.obtain()
 
     def foreign_code(self) -> str:
@@ -317,15 +318,25 @@ class Judge(ModelMetric):
     def data_signature(self) -> dict[str, str]:
         """Return what changes scores beyond the options: the prompt and its digest, the scale, the parser, the model.
 
-        For a model at an endpoint, these are the facts that the last session learned from the server.
+        What it says of a model at an endpoint is what the last session learned from the server.
+
+        Raises:
+            UnavailableError: the model is not on this machine.
+            InputError: the prompt cannot be read, or this machine has no such device.
+            StoreError: what is known of the server cannot be read.
         """
         prompt = self.loaded_prompt
-        signature = {"prompt": prompt.name, "scale": self.scale_used.name, "prompt_digest": prompt.digest[:16]}
-        signature["parser"] = PARSER
+        signature = {
+            "prompt": prompt.name,
+            "scale": self.scale_used.name,
+            "prompt_digest": prompt.digest[:16],
+            "parser": PARSER,
+        }
         if self.endpoint is None:
-            model = super().data_signature()
-            del model["max_length"]
-            return signature | model
+            model_signature = super().data_signature()
+            # a judge has no max_length: its option cut shortens texts
+            del model_signature["max_length"]
+            return signature | model_signature
         from assay.metrics.judge.replies import known_server
 
         server = known_server(self.endpoint, str(self.subject))

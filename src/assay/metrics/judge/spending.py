@@ -170,7 +170,8 @@ class Tally:
         """Return the counts and prices as values for JSON, by name.
 
         The entries of new replies are ``calls``, ``tokens_in``, ``tokens_out``, ``price`` and ``retries``; the price
-        of 1,000 pairs includes stored replies. Entries without a value, such as prices that are unknown, are left out.
+        of 1,000 pairs includes stored replies. Entries without a value, such as prices that are unknown, are left out;
+        ``fingerprints`` is there only if the server reported several.
 
         Args:
             server: what is known of the server; None if it was never called.
@@ -189,6 +190,7 @@ class Tally:
             cost["unreadable_such_as"] = [brief_text(text) for text in self.unreadable_examples]
         if server is not None:
             cost["served"] = server.served
+        # several: the server changed its configuration during the session
         if len(self.fingerprints) > 1:
             cost["fingerprints"] = sorted(self.fingerprints)
         if price is not None:

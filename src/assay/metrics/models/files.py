@@ -400,8 +400,12 @@ def _is_transformer(module_class: str | None) -> bool:
 def check_safetensors(path: Path, where: str) -> None:
     """Check that a safetensors file has the size that its header declares; no tensor is read.
 
+    Args:
+        path: the file.
+        where: the name of the model, for messages.
+
     Raises:
-        InputError: the file is missing, truncated, or no safetensors file.
+        InputError: the file is missing, truncated, or not a safetensors file.
     """
     if not path.is_file():
         raise InputError(f"model {where}: the weights {path.name} are missing")
@@ -414,7 +418,7 @@ def check_safetensors(path: Path, where: str) -> None:
                 raise ValueError
             header = json.loads(stream.read(header_length))
             ends = [int(entry["data_offsets"][1]) for key, entry in header.items() if key != "__metadata__"]
-        except (ValueError, RecursionError, KeyError, IndexError, TypeError, AttributeError):
+        except (ValueError, OverflowError, RecursionError, KeyError, IndexError, TypeError, AttributeError):
             raise InputError(f"model {where}: {path.name} is not a complete safetensors file ({size} bytes)") from None
     # the length of the header in 8 bytes, the header, the tensors
     expected = 8 + header_length + max(ends, default=0)

@@ -211,7 +211,8 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
         """Generate replies, and return the tokens of each sample of each prompt, by the number of the prompt.
 
         Args:
-            judge: the metric, whose options set the length and the sampling of replies.
+            judge: the metric, whose prompt sets the length of replies and whose options set their sampling; without an
+                option for the temperature, that of the model applies.
             prompts: the token numbers of each prompt, by its number.
         """
         max_tokens = judge.loaded_prompt.reply_tokens
@@ -222,6 +223,7 @@ class CausalSession(ModelSession[LoadedModel, CausalBody]):
         def step(body: CausalBody, batch: Packed, rows: list[TokenTree]) -> None:
             written.update(body.generate_replies(batch, rows, max_tokens, self._ends, sampling))
 
+        # only a model that can share rows may generate from cached keys and values, within its attention window
         shareable = self._shareable_prompts(prompts, extra=max_tokens)
         self._run_rows(pack_rows(shareable, ROW_TOKENS), step)
         others = {number: ids for number, ids in prompts.items() if number not in shareable}

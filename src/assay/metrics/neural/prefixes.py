@@ -60,6 +60,7 @@ class TokenTree:
         """
         mask = np.eye(length, dtype=np.bool_)
         for path, shared in zip(self.paths, self.shared, strict=True):
+            # adjacent columns; none if the input equals the one before it
             own_columns = path[shared:]
             if len(own_columns):
                 start, end = int(own_columns[0]), int(own_columns[-1]) + 1

@@ -143,15 +143,17 @@ _FORMS = (
 def tag_translations(pair: Pair) -> Iterator[Tag]:
     """Tag texts in different scripts, or with function words of different languages.
 
-    A text without characteristic function words counts as a text in the language of the data.
+    A text with function words of no language, or of several, counts as a text in the language of the pair. Texts in one
+    script with the same content words are not tagged.
     """
-    scripts = _script(pair.reference), _script(pair.candidate)
-    if scripts[0] and scripts[1] and scripts[0] != scripts[1]:
-        yield Tag("translation", f"one text is in {scripts[0].title()} letters, the other in {scripts[1].title()}")
+    first_script, second_script = _script(pair.reference), _script(pair.candidate)
+    if first_script and second_script and first_script != second_script:
+        yield Tag("translation", f"one text is in {first_script.title()} letters, the other in {second_script.title()}")
         return
-    languages = [_language_by_marks(text) or pair.language for text, _ in pair.sides]
-    if languages[0] != languages[1] and not pair.has_same_words:
-        yield Tag("translation", f"small words of one text are {languages[0]}, of the other {languages[1]}")
+    first_language, second_language = [_language_by_marks(text) or pair.language for text, _ in pair.sides]
+    # with the same content words, nothing was translated
+    if first_language != second_language and not pair.has_same_words:
+        yield Tag("translation", f"small words of one text are {first_language}, of the other {second_language}")
 
 
 def _script(text: Text) -> str:

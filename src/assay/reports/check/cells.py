@@ -221,7 +221,10 @@ class Pairing:
 
     @cached_property
     def current_scores(self) -> Floats:
-        """The scores of the run as a baseline stores them: turned so that higher means more similar, shape (n,)."""
+        """The scores of the run as a baseline stores them, shape (n,).
+
+        They are rounded to single precision, and turned so that higher means more similar.
+        """
         return round_to_single(self.data.oriented_scores(self.metric))
 
     @property

@@ -178,18 +178,12 @@ def sentences_on_weaknesses(evidence: Evidence, choice: Choice, names: Mapping[s
 
 
 def _alpha_of_annotators(evidence: Evidence) -> float | None:
-    """Return Krippendorff's alpha of the annotators, at most 1.
-
-    It is the ordinal alpha if that is defined, else the first level of measurement at which alpha is defined; None if
-    there is none.
-    """
+    """Return the ordinal Krippendorff's alpha of the annotators, at most 1; None if undefined or not stored."""
     bucket = evidence.all_pairs_bucket
     if bucket is None or bucket.reliability is None:
         return None
-    # labels are ordered, but nominal alpha treats all disagreements alike; with two labels all levels are equal
-    alphas = bucket.reliability.alpha
-    defined_alphas = [alpha for alpha in (alphas.get("ordinal"), *alphas.values()) if alpha is not None]
-    return defined_alphas[0] if defined_alphas else None
+    # labels are ordered, and nominal alpha would treat all disagreements alike
+    return bucket.reliability.alpha.get("ordinal")
 
 
 def _no_common_word_sentences(evidence: Evidence, choice: Choice, names: Mapping[str, str]) -> str:

@@ -162,6 +162,7 @@ def _interval_words(value: Value, level: float) -> str:
 def _threshold_text(yes_no: YesNoDecisions) -> str:
     """Return the threshold to deploy, as ``assay thresholds`` prints it."""
     value = yes_no.decision.deployed
+    # thresholds are those of negated scores if lower scores are better
     return f"{value:.3g}" if yes_no.is_rising else f"{-value:.3g}"
 
 

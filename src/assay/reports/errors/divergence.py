@@ -230,12 +230,12 @@ def _decide_by_learned_threshold(data: ScoredDataset, metric: str, rule: Rule, s
     return Decisions(positive_rule, is_positive, thresholds, origin)
 
 
-def _check_range(record: MetricRecord, number: float) -> None:
+def _check_range(record: MetricRecord, threshold: float) -> None:
     """Raise InputError for a threshold outside the declared range of the scores of a metric."""
     lowest = -math.inf if record.declared.low is None else record.declared.low
     highest = math.inf if record.declared.high is None else record.declared.high
-    if not lowest <= number <= highest:
-        raise InputError(f"`threshold={number:g}`: {record.metric} gives scores from {lowest:g} to {highest:g}")
+    if not lowest <= threshold <= highest:
+        raise InputError(f"`threshold={threshold:g}`: {record.metric} gives scores from {lowest:g} to {highest:g}")
 
 
 # Files of thresholds

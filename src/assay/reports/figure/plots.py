@@ -255,13 +255,22 @@ def _bucket_labels(buckets: Sequence[str], datasets: Sequence[ChosenDataset]) ->
 
 
 def _add_bucket_legend(figure: Figure, panels: Sequence[Axes], label_by_bucket: dict[str, str], width: float) -> float:
-    """Add a legend of the buckets above the panels, and return its height in inches."""
+    """Add a legend of the buckets above the panels, and return its height in inches.
+
+    Args:
+        figure: the figure.
+        panels: its panels, whose lines have the names of buckets as labels.
+        label_by_bucket: the label of each bucket in the legend, by its name.
+        width: the width of the figure in inches.
+    """
     lines = {line.get_label(): line for panel in panels for line in panel.lines}
-    # the sample of a line and the space around it take 0.6 inches
-    labels = [fit_in_inches(label, width - 0.6) for label in label_by_bucket.values()]
-    entry_width = 0.6 + CHARACTER_WIDTH * max(map(len, labels))
+    # the inches that the sample of a line and the space around it take
+    sample_width = 0.6
+    labels = [fit_in_inches(label, width - sample_width) for label in label_by_bucket.values()]
+    entry_width = sample_width + CHARACTER_WIDTH * max(map(len, labels))
     columns = max(1, min(len(labels), int(width / entry_width)))
     figure.legend([lines[bucket] for bucket in label_by_bucket], labels, loc="outside upper center", ncols=columns)
+    # 0.1 inches separate the legend from the panels
     return LINE_HEIGHT * math.ceil(len(labels) / columns) + 0.1
 
 

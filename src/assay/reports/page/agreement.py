@@ -285,7 +285,10 @@ def _draw_forest_panel(
 
 
 def _draw_value(cell: Cell, title: str, scale: Scale, y: float) -> Iterator[Markup]:
-    """Yield the dot and the bar of a value with a tooltip that begins with *title*, or the word "undefined"."""
+    """Yield the dot of a value, the bar of its interval if it has one, and a tooltip that begins with *title*.
+
+    Without a value, yield the word "undefined".
+    """
     if cell.value is None:
         yield text(scale(0.0) + 5, y + 4, "undefined", element("title", cell.note), class_="small muted")
         return

@@ -161,14 +161,16 @@ def _read_jsonl(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
 def _read_run_folder(folder: Path, system: str, notes: list[str]) -> Iterator[Row]:
     """Yield the results of all seeds of a system; append a note for each seed folder without results to *notes*.
 
+    Without seed folders, the folder's own results count as one seed with the name of the folder.
+
     Raises:
         InputError: the folder has neither seed folders nor results of its own, or a file of results is invalid.
     """
     # shorter names first, so that seed-10 comes after seed-9
-    seeds = sorted(
+    seed_folders = sorted(
         (path for path in folder.glob("seed-*") if path.is_dir()), key=lambda path: (len(path.name), path.name)
     )
-    if not seeds:
+    if not seed_folders:
         if not (folder / RESULTS).is_file():
             raise InputError(
                 f"{folder}: has neither seed-0/{RESULTS} nor {RESULTS}; name the folder that a training with several "
@@ -176,11 +178,11 @@ def _read_run_folder(folder: Path, system: str, notes: list[str]) -> Iterator[Ro
             )
         yield from _read_scores(folder / RESULTS, system, folder.resolve().name)
         return
-    for path in seeds:
-        if (path / RESULTS).is_file():
-            yield from _read_scores(path / RESULTS, system, path.name.removeprefix("seed-"))
+    for seed_folder in seed_folders:
+        if (seed_folder / RESULTS).is_file():
+            yield from _read_scores(seed_folder / RESULTS, system, seed_folder.name.removeprefix("seed-"))
         else:
-            notes.append(f"{path}: has no {RESULTS}; that seed of {system} is left out")
+            notes.append(f"{seed_folder}: has no {RESULTS}; that seed of {system} is left out")
 
 
 def _read_scores(path: Path, system: str, seed: str) -> Iterator[Row]:

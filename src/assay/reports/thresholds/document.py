@@ -228,6 +228,7 @@ def error_share(accuracy: Value) -> Value:
 
 def _threshold_text(decision: Decision, rising: bool) -> str:
     """Return the threshold to deploy on the scale of the metric, such as ``≥ 0.5``; ``≤`` if lower scores mean yes."""
+    # thresholds are those of negated scores if lower scores are better
     return f"≥ {decision.deployed:.3g}" if rising else f"≤ {-decision.deployed:.3g}"
 
 

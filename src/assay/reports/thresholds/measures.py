@@ -355,18 +355,21 @@ def resampled_thresholds(scores: Floats, positive: NDArray[np.bool_], weights: F
 
 
 def roc(levels: Levels) -> dict[str, Floats]:
-    """Return the corners of the ROC curve from (0, 0) to (1, 1) as ``threshold, alarms, recall``, shape (k,) each.
+    """Return the c corners of the ROC curve from (0, 0) to (1, 1) as ``threshold, alarms, recall``, shape (c,) each.
 
     *alarms* is the false positive rate. At each point, pairs whose score reaches the threshold are decided positive;
     at the first point no pair is. Points on a straight line between their neighbours are left out.
+
+    Args:
+        levels: the counts at each distinct score; both classes must occur.
     """
-    yes = np.concatenate([[0.0], levels.yes])
-    no = np.concatenate([[0.0], levels.at_least]) - yes
+    hits = np.concatenate([[0.0], levels.yes])
+    alarms = np.concatenate([[0.0], levels.at_least]) - hits
     # a corner: the slopes before and after it differ; compared by products to avoid a division by 0
-    bend = np.diff(yes[1:]) * np.diff(no[:-1]) != np.diff(yes[:-1]) * np.diff(no[1:])
-    kept = np.concatenate([[True], bend, [True]])
+    is_corner = np.diff(hits[1:]) * np.diff(alarms[:-1]) != np.diff(hits[:-1]) * np.diff(alarms[1:])
+    kept = np.concatenate([[True], is_corner, [True]])
     thresholds = np.concatenate([[np.nextafter(levels.scores[0], np.inf)], levels.scores])
-    return {"threshold": thresholds[kept], "alarms": (no / no[-1])[kept], "recall": (yes / yes[-1])[kept]}
+    return {"threshold": thresholds[kept], "alarms": (alarms / alarms[-1])[kept], "recall": (hits / hits[-1])[kept]}
 
 
 def precision_recall(levels: Levels) -> dict[str, Floats]:

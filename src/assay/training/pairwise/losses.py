@@ -21,7 +21,7 @@ GPU_TOKENS, GPU_SPARE = 16384, 4096
 
 
 def pass_limits(device_type: str) -> tuple[int, int]:
-    """Return the most tokens of one pass and the padding that a group of texts may have, for a CPU or another device.
+    """Return the maximum number of tokens in one pass, and of padding tokens in a group of texts.
 
     Args:
         device_type: ``cpu``, or the name of another device.

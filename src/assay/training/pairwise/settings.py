@@ -78,7 +78,8 @@ class LabelledPairs(
         """Check that the subset and the columns can be parsed, and that named columns have a file to apply to.
 
         Raises:
-            InputError: the subset or the columns are malformed, or no dataset is a file of the user's own.
+            InputError: the subset or the columns are malformed, columns are named although no dataset is a file of the
+                user's own, or another setting is invalid.
         """
         super().check()
         self.chosen_subset()

@@ -309,19 +309,21 @@ class Search:
         if not self.study.strip():
             raise InputError("`study`: must be a name")
 
-    def request(self, base: str, data: dict[str, list[str]]) -> dict[str, Any]:
-        """Return everything that the values of the trials depend on, as plain values; all trials of a study share it.
+    def request(self, base_digest: str, data_digests: dict[str, list[str]]) -> dict[str, Any]:
+        """Return everything on which the objective of a trial depends besides the searched settings, as plain values.
+
+        A study accepts only trials with the same request.
 
         Args:
-            base: the digest of the base model.
-            data: the digests of the datasets of each set.
+            base_digest: the digest of the base model.
+            data_digests: the digests of the datasets of each set.
         """
         settings = self.settings.plain_values()
         fixed = {name: value for name, value in settings.items() if name not in (*_NOT_IN_REQUEST, *self.space)}
         return {
             "recipe": self.settings.recipe,
-            "base": base,
-            "data": data,
+            "base": base_digest,
+            "data": data_digests,
             "fixed": fixed,
             "space": plain_space(self.space),
             "objective": self.objective,

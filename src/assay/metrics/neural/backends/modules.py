@@ -22,11 +22,15 @@ def input_names(config: Any) -> tuple[str, ...]:
     return (*names, "token_type_ids") if segments > 1 else names
 
 
-def example_of(names: Sequence[str]) -> tuple[torch.Tensor, ...]:
-    """Return examples of the inputs with these names, for tracing: int64, each of shape (2, 5), the second row padded.
+def example_inputs(names: Sequence[str]) -> tuple[torch.Tensor, ...]:
+    """Return example inputs for tracing: int64, each of shape (2, 5), the second row padded.
 
     No size is 1, since tracing would take that as a constant.
+
+    Args:
+        names: the names that :func:`input_names` returned.
     """
+    # small token numbers, which every vocabulary has
     ids = torch.arange(10).reshape(2, 5) % 4
     mask = torch.ones_like(ids)
     mask[1, 3:] = 0

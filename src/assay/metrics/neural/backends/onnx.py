@@ -11,7 +11,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from assay.metrics.neural.backends.cache import Pass, import_backend, runtime_errors
-from assay.metrics.neural.backends.modules import example_of
+from assay.metrics.neural.backends.modules import example_inputs
 from assay.metrics.neural.runtime import import_torch
 from assay.metrics.provenance import version_of
 
@@ -55,7 +55,7 @@ class OnnxRuntime:
         import_backend("onnx", _EXTRA)
         torch = import_torch()
         path = folder / ("whole.onnx" if precision == "int8" else _FILE)
-        example = example_of(names)
+        example = example_inputs(names)
         with torch.inference_mode():
             outputs = [f"output_{number}" for number in range(len(module(*example)))]
         batch_and_length = {0: "batch", 1: "length"}

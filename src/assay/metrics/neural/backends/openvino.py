@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from assay.errors import UnavailableError
 from assay.metrics.neural.backends.cache import Pass, import_backend, runtime_errors
-from assay.metrics.neural.backends.modules import example_of
+from assay.metrics.neural.backends.modules import example_inputs
 from assay.metrics.provenance import version_of
 
 _FILE = "model.xml"
@@ -43,7 +43,7 @@ class OpenVino:
 
     def write(self, module: Any, names: tuple[str, ...], precision: str, folder: Path) -> None:
         """Write the module in OpenVINO's format into *folder*, with fp32 weights for every precision."""
-        converted = self._library.convert_model(module, example_input=example_of(names))
+        converted = self._library.convert_model(module, example_input=example_inputs(names))
         # by default weights are stored in fp16
         self._library.save_model(converted, str(folder / _FILE), compress_to_fp16=False)
 
