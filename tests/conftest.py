@@ -46,6 +46,14 @@ def old_objects_are_not_searched() -> Iterator[None]:
     gc.unfreeze()
 
 
+@pytest.fixture
+def nothing_is_finalised() -> Iterator[None]:
+    """Switch the garbage collector off: a finaliser that it calls at the depth of a recursion would fail there."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """The folder with public human-labelled data; tests that need it are skipped where it is absent."""

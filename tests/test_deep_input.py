@@ -13,6 +13,9 @@ from assay.datasets import load_dataset, read_table_file
 from assay.errors import InputError
 from assay.reports.folder import read_run
 
+# the parser recurses deeply
+pytestmark = pytest.mark.usefixtures("nothing_is_finalised")
+
 DEEP = "[" * 5000 + "]" * 5000
 DIGITS = "9" * 5000
 ROWS = [{"reference": "a", "candidate": "b", "label": 1}, {"reference": "a", "candidate": "a", "label": 2}]

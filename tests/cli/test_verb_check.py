@@ -131,6 +131,7 @@ def _spoil(key, value):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("nothing_is_finalised")
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [

@@ -14,6 +14,9 @@ import pytest
 from assay.datasets import load_dataset, read_table_file
 from assay.errors import InputError
 
+# the parser recurses deeply
+pytestmark = pytest.mark.usefixtures("nothing_is_finalised")
+
 GOOD = '{"reference": "a", "candidate": "b", "label": 1}\n'
 
 

@@ -13,6 +13,9 @@ from assay.errors import InputError
 from assay.output import check_replaceable
 from assay.reports.check.document import BASELINE, JUNIT, SUMMARY, write_file, write_summary
 
+# the parser recurses deeply
+pytestmark = pytest.mark.usefixtures("nothing_is_finalised")
+
 HELD = {
     BASELINE: '{"schema": 1, "assay": "1", "run": "", "confidence": 0.95, "datasets": {}}',
     JUNIT: '<?xml version="1.0"?>\n<testsuites name="assay check"><testsuite/></testsuites>\n',

@@ -159,6 +159,7 @@ def _be_a_folder(folder):
     (folder / "run.json").mkdir()
 
 
+@pytest.mark.usefixtures("nothing_is_finalised")
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
