@@ -34,6 +34,22 @@ def test_packages_import_nothing_heavy_before_a_name_is_used() -> None:
     assert completed.stdout.strip() == "[]"
 
 
+def test_a_run_of_one_metric_loads_nothing_of_judges_leaderboards_thresholds_and_stress_tests(tmp_path: Path) -> None:
+    (tmp_path / "own.csv").write_text("reference,candidate,label\n" + "a b,a c,1\nd e,d e,2\nf,g,0\n" * 4)
+    code = (
+        "import sys\nfrom assay.cli import main\n"
+        "sys.argv = 'assay run own.csv -m f1 -b f1 -o out'.split()\n"
+        "try: main()\nexcept SystemExit as end: assert not end.code\n"
+        "print(*(name for name in sys.modules if name.startswith('assay.')), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    loaded = done.stderr.splitlines()[-1].split()
+
+    assert (tmp_path / "out" / "report.html").is_file() and "assay.reports.page.render" in loaded
+    unneeded = ("metrics.judge.judge", "reports.leaderboard.board", "reports.thresholds", "reports.stress.study")
+    assert [name for name in loaded if name.startswith(tuple(f"assay.{part}" for part in unneeded))] == []
+
+
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     folder = tmp_path / "colours_on_first_use"

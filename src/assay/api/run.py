@@ -12,7 +12,6 @@ from typing import Any
 from assay.api.result import Result
 from assay.api.values import Report
 from assay.benchmark.buckets import usable_rules
-from assay.benchmark.estimate import estimate_work
 from assay.benchmark.executor import Executor, Workers
 from assay.benchmark.folder import check_target
 from assay.benchmark.request import Request
@@ -30,7 +29,6 @@ from assay.metrics.judge.spending import Purse, read_prices, use_purse
 from assay.metrics.neural.runtime import Runtime, devices_of, use_runtime
 from assay.paths import user_path
 from assay.progress import Silent
-from assay.reports.estimate import document as estimate_document
 from assay.settings import AdjustedAgreement, GoldAnswers, Limited, Offline, OwnData, Paid, Scoring, takes_settings
 
 
@@ -84,7 +82,11 @@ def _applicable_buckets(suite: Suite, replacements: list[Pairs]) -> tuple[str, .
     """
     if not replacements:
         return suite.buckets
-    return tuple(rule for rule in suite.buckets if any(usable_rules(pairs, [rule])[0] for pairs in replacements))
+    applicable: set[str] = set()
+    for pairs in replacements:
+        rules, _ = usable_rules(pairs, suite.buckets)
+        applicable.update(rules)
+    return tuple(rule for rule in suite.buckets if rule in applicable)
 
 
 def dataset_or_suite(name: str | None) -> tuple[list[str], Suite | None]:
@@ -292,13 +294,17 @@ def estimate(settings: RunSettings) -> Report:
         InputError: an argument, a file or its contents cannot be used; the message says which one and why.
         UnavailableError: the only dataset, or the only metric, is unavailable.
     """
+    # a run itself needs none of this
+    from assay.benchmark.estimate import estimate_work
+    from assay.reports.estimate import document
+
     request = plan_run(settings)
     store = None if settings.store is None else user_path(settings.store)
     runtime = Runtime(settings.device, settings.model_threads)
     purse = purse_from_settings(settings, fresh=settings.fresh)
     with use_runtime(runtime), use_purse(purse):
         works = estimate_work(request, store, fresh=settings.fresh)
-    return Report(estimate_document([asdict(work) for work in works], settings.budget))
+    return Report(document([asdict(work) for work in works], settings.budget))
 
 
 def purse_from_settings(settings: Paid, *, fresh: bool) -> Purse:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import sqrt
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -11,9 +12,11 @@ import pyarrow.compute as pc
 
 from assay.batches import codes_of_names, counts_of_names
 from assay.datasets.pairs import Pairs
-from assay.statistics.crossvalidation import Rows
 from assay.statistics.resampling import design_effect
 from assay.tables import NOT_BY_PEOPLE
+
+if TYPE_CHECKING:
+    from assay.statistics.crossvalidation import Rows
 
 #: Columns that make pairs with equal values dependent, the most certain first.
 GROUP_COLUMNS = ("question", "topic", "reference")

@@ -8,15 +8,17 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from assay.errors import AssayError, InputError
-from assay.metrics.judge.replies import Reply, Server
 from assay.metrics.work import Flag
 from assay.paths import user_path
 from assay.visible import brief_text
+
+if TYPE_CHECKING:
+    from assay.metrics.judge.replies import Reply, Server
 
 #: The number of tokens that a price is for.
 TOKENS_PER_PRICE = 1_000_000

@@ -15,8 +15,6 @@ from assay.errors import InputError
 from assay.manifest import MetricRecord, identity_of
 from assay.reports.data import ScoredDataset
 from assay.reports.errors.settings import By, Rule
-from assay.reports.thresholds.planning import out_of_fold_thresholds, positive_labels_of
-from assay.reports.thresholds.settings import ThresholdSettings
 from assay.statistics.concordance import Floats
 
 
@@ -189,6 +187,9 @@ def decide_pairs(data: ScoredDataset, metric: str, rule: Rule, seed: int) -> Dec
         InputError: all pairs are of one class, the number is outside the bounds of the metric, or the file has no
             threshold for the metric, the dataset or the rule for the positive class.
     """
+    # the page and most rules need no thresholds
+    from assay.reports.thresholds.planning import positive_labels_of
+
     if rule.threshold == "auto":
         return _decide_by_learned_threshold(data, metric, rule, seed)
     threshold = rule.threshold_number
@@ -217,6 +218,9 @@ def _decide_by_learned_threshold(data: ScoredDataset, metric: str, rule: Rule, s
     Raises:
         InputError: no threshold can be learned, such as for pairs of one class.
     """
+    from assay.reports.thresholds.planning import out_of_fold_thresholds, positive_labels_of
+    from assay.reports.thresholds.settings import ThresholdSettings
+
     positive_rule, is_positive = positive_labels_of(data, rule.positive)
     settings = ThresholdSettings(positive=rule.positive, seed=seed)
     try:

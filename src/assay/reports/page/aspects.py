@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
 from assay.reports.data import ALL
-from assay.reports.errors.divergence import Divergence, find_divergence
 from assay.reports.errors.settings import Rule
 from assay.reports.layout import Cell, elide_middle, short
 from assay.reports.page.agreement import draw_forest
@@ -29,6 +29,9 @@ from assay.reports.plots import (
 from assay.reports.sheets import Column, Sheet, number_columns
 from assay.reports.units import Unit
 from assay.statistics.coefficients import title_of
+
+if TYPE_CHECKING:
+    from assay.reports.errors.divergence import Divergence
 
 # Aspects of meaning against human labels, if metrics of a run are the aspects of one model.
 #
@@ -206,6 +209,9 @@ def draw_profile(unit: Unit, model: AspectModel, tagged: TagColumns) -> Profile 
         model: the model that scored the aspects.
         tagged: the categories of the pairs of the dataset.
     """
+    # few runs score aspects
+    from assay.reports.errors.divergence import find_divergence
+
     aspects = {name: metric for name, metric in model.aspects.items() if metric in unit.data.scores}
     if not aspects:
         return None

@@ -7,14 +7,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from assay.configuration import Configuration
 from assay.manifest import MetricRecord
 from assay.reports.data import ALL
 from assay.reports.folder import RunFolder
 from assay.reports.layout import Block, Cell, run_intervals_in_words, short
-from assay.reports.leaderboard.board import Filters, JoinedDataset, boards, join_runs
-from assay.reports.leaderboard.document import to_document
 from assay.reports.page.agreement import AgreementTable, agreement_table, draw_agreement_forest, draw_layers
 from assay.reports.page.aspects import AspectModel, Profile, draw_aspects, draw_profile
 from assay.reports.page.cost import CostFigure, draw_cost, draw_price
@@ -27,6 +26,9 @@ from assay.reports.spending import spending_lines
 from assay.reports.sweep import layered_models
 from assay.reports.units import Unit
 from assay.statistics.coefficients import title_of
+
+if TYPE_CHECKING:
+    from assay.reports.leaderboard.board import JoinedDataset
 
 # The page in a few sentences, computed from the numbers
 
@@ -253,11 +255,11 @@ class UnitPart:
     @cached_property
     def layers(self) -> list[tuple[str, str, Figure]]:
         """For each layered model and statistic: the names of both, and the figure of agreement by layer."""
-        return [
-            (model.name, statistic, draw_layers(self.unit, model, statistic))
-            for model in layered_models(self.unit)
-            for statistic in self.statistics
-        ]
+        figures = []
+        for model in layered_models(self.unit):
+            for statistic in self.statistics:
+                figures.append((model.name, statistic, draw_layers(self.unit, model, statistic)))
+        return figures
 
     @property
     def signatures(self) -> list[MetricRecord]:
@@ -309,6 +311,10 @@ def rank_metrics(runs: Sequence[RunFolder], statistic: str) -> Document | str:
     Ranks are based on pairwise tests of all metrics in the first :data:`MAX_RANKED_BUCKETS` buckets of each dataset.
     The tables have the short names of the metrics.
     """
+    # the page of one run has no leaderboard and does not need its tests
+    from assay.reports.leaderboard.board import Filters, boards, join_runs
+    from assay.reports.leaderboard.document import to_document
+
     has_scores = any(run.manifest.has_scores for run in runs)
     joined = join_runs(runs, Filters()) if has_scores else []
     settings = PairedTests(statistics=(statistic,))

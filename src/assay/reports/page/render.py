@@ -21,8 +21,7 @@ from assay.reports.page.pairs import MAX_TAGGED_PAIRS
 from assay.reports.page.parts import AspectPart, RunPart, UnitPart, rank_metrics
 from assay.reports.page.scores import spread_by_dataset
 from assay.reports.sheets import Document, Sheet
-from assay.reports.stress.document import to_document
-from assay.reports.stress.study import read_study
+from assay.reports.stress import FILE_NAME as STRESS_FILE_NAME
 from assay.reports.units import read_units
 from assay.statistics.coefficients import main_statistic, title_of
 from assay.visible import visible_text
@@ -95,7 +94,13 @@ def _stress_documents(runs: Sequence[RunFolder]) -> list[tuple[str, Document]]:
     """Return the title of each run that has a result of ``assay stress``, with the tables of that result."""
     documents = []
     for title, run in zip(run_titles(runs), runs, strict=True):
-        study = None if run.path is None else read_study(run.path)
+        if run.path is None or not (run.path / STRESS_FILE_NAME).is_file():
+            continue
+        # only now: most runs have no such result
+        from assay.reports.stress.document import to_document
+        from assay.reports.stress.study import read_study
+
+        study = read_study(run.path)
         if study is not None:
             documents.append((title, to_document(study, examples=True)))
     return documents

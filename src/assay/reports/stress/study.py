@@ -10,10 +10,10 @@ from pydantic import FiniteFloat, TypeAdapter, ValidationError
 
 from assay.errors import InputError
 from assay.output import atomic_write, json_text
+from assay.reports.stress import FILE_NAME
 from assay.reports.stress.effects import Effect
 
-#: The name of the file in a run folder, and the version of its schema.
-NAME = "stress.json"
+#: The version of the schema of the file.
 SCHEMA = 1
 
 
@@ -70,7 +70,7 @@ _STUDY = TypeAdapter(StressStudy)
 
 def save_study(study: StressStudy, folder: Path) -> Path:
     """Write a study into a run folder atomically, and return the path of the file."""
-    path = folder / NAME
+    path = folder / FILE_NAME
     with atomic_write(path) as scratch:
         # texts may have lone surrogates, which UTF-8 refuses; in JSON strings their escapes stand for them
         scratch.write_text(
@@ -85,7 +85,7 @@ def read_study(folder: Path) -> StressStudy | None:
     Raises:
         InputError: it is not a file that ``assay stress`` wrote, or that of a newer assay.
     """
-    path = folder / NAME
+    path = folder / FILE_NAME
     if not path.is_file():
         return None
     try:
