@@ -86,20 +86,22 @@ def combination_file(result: CombinationResult, settings: CombineSettings) -> Co
     member_columns = [inputs.names.index(name) for name in combination.members]
     property_columns = inputs.properties if combination.learner.endswith("properties") else []
     input_columns = [*member_columns, *property_columns]
-    records = [result.data.metrics[name] for name in combination.members]
-    comparison = result.buckets[0]
-    learned = combination.learned
-    content = CombinedFile(
-        format=1,
-        members=tuple(
+    members = []
+    for name in combination.members:
+        record = result.data.metrics[name]
+        members.append(
             Member(
                 metric=record.metric,
                 higher_is_better=record.declared.higher_is_better,
                 signature=record.signature,
                 pairs_per_second=record.cost.pairs_per_second,
             )
-            for record in records
-        ),
+        )
+    comparison = result.buckets[0]
+    learned = combination.learned
+    content = CombinedFile(
+        format=1,
+        members=tuple(members),
         properties=tuple(inputs.names[column] for column in property_columns),
         means=tuple(inputs.values[:, input_columns].mean(axis=0).tolist()),
         levels=learned.levels,

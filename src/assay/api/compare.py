@@ -11,7 +11,7 @@ from assay.progress import Silent
 from assay.reports.compare.contests import Contest, check_buckets, compare_metrics, contests, used_buckets
 from assay.reports.compare.document import to_document
 from assay.reports.compare.settings import CompareSettings
-from assay.reports.data import with_signatures
+from assay.reports.data import ScoredDataset, with_signatures
 from assay.reports.folder import RunFolder
 from assay.settings import takes_settings
 from assay.statistics.coefficients import (
@@ -63,13 +63,21 @@ def compare(runs: Run | Sequence[Run], settings: CompareSettings) -> Report:
         pairs_to_show = settings.pairs
         if pairs_to_show is None:
             pairs_to_show = MAX_SHOWN_PAIRS // max(1, sum(len(contest.metric_pairs) for contest in compared_contests))
-        datasets = [
-            dataset for contest in compared_contests for dataset in (contest.data, contest.other) if dataset is not None
-        ]
+        datasets = compared_datasets(compared_contests)
         metrics = dict.fromkeys(name for contest in compared_contests for name in contest.metrics)
         return Report(
             with_signatures(to_document(results, settings, pairs_to_show), datasets, metrics, settings.signature)
         )
+
+
+def compared_datasets(compared_contests: Sequence[Contest]) -> list[ScoredDataset]:
+    """Return the datasets of contests; a contest of two runs has one of each run."""
+    datasets = []
+    for contest in compared_contests:
+        datasets.append(contest.data)
+        if contest.other is not None:
+            datasets.append(contest.other)
+    return datasets
 
 
 def computed_statistics(run: RunFolder, compared_contests: Sequence[Contest]) -> tuple[str, ...]:

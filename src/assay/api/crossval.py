@@ -77,9 +77,9 @@ def crossval(settings: CrossvalSettings) -> Report:
         for (title, data), (trainers, notes) in zip(titled_datasets, trainers_of_datasets, strict=True):
             validation = cross_validate_methods(data, settings, recorded_methods(data, metric_names) | trainers, title)
             validations.append(replace(validation, notes=[*validation.notes, *notes]))
-        metrics = dict.fromkeys(
-            metric for validation in validations for metric in validation.results if metric not in factories
-        )
+        metrics: dict[str, None] = {}
+        for validation in validations:
+            metrics |= dict.fromkeys(metric for metric in validation.results if metric not in factories)
         failures = [f"not scored: {line}" for folder in opened for line in folder.manifest.failures]
         document = replace(to_document(validations, settings), warnings=failures)
         return Report(

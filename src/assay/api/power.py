@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from assay.api.compare import computed_statistics
+from assay.api.compare import compared_datasets, computed_statistics
 from assay.api.files import open_runs
 from assay.api.values import Report
 from assay.reports.compare.contests import check_buckets, contests
@@ -40,6 +40,6 @@ def power(runs: str | Path | Sequence[str | Path], settings: PowerSettings) -> R
             settings, statistics=check_statistics(statistics), comparisons=settings.comparisons or metric_pair_count
         )
         plans = [plan for contest in compared for plan in plan_comparisons(contest, settings)]
-        datasets = [dataset for contest in compared for dataset in (contest.data, contest.other) if dataset is not None]
+        datasets = compared_datasets(compared)
         metrics = dict.fromkeys(name for contest in compared for name in contest.metrics)
         return Report(with_signatures(document(plans, settings), datasets, metrics, settings.signature))

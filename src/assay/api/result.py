@@ -52,18 +52,13 @@ class Result(Tables):
         """The scores: one row per pair and metric, with the columns dataset, pair_id, metric and score."""
         import pandas as pd
 
-        frames = [
-            pd.DataFrame(
-                {
-                    "dataset": dataset.pairs.name,
-                    "pair_id": dataset.pairs.column("pair_id").to_pylist(),
-                    "metric": metric,
-                    "score": values,
-                }
-            )
-            for dataset in self.outcome.datasets
-            for metric, values in dataset.scores.items()
-        ]
+        frames = []
+        for dataset in self.outcome.datasets:
+            name = dataset.pairs.name
+            pair_ids = dataset.pairs.column("pair_id").to_pylist()
+            for metric, values in dataset.scores.items():
+                columns = {"dataset": name, "pair_id": pair_ids, "metric": metric, "score": values}
+                frames.append(pd.DataFrame(columns))
         return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=list(SCORE_COLUMNS))
 
     @property

@@ -99,7 +99,9 @@ def verify(run: str | Path, settings: VerifySettings) -> Verified:
     excerpts = []
     for data, names in datasets_to_verify:
         computed_names = [name for name in names if name in computed_metrics]
-        member_names = [member for name in computed_names for member in _member_names(computed_metrics[name])]
+        member_names: list[str] = []
+        for name in computed_names:
+            member_names += _member_names(computed_metrics[name])
         excerpts.append(Excerpt(stored_pairs(data), computed_names + member_names, settings.sample, settings.seed))
     progress.begin("loading the data again", len(datasets_to_verify))
     reloaded = []
@@ -182,12 +184,18 @@ def _datasets_to_verify(
         if name not in scored_metrics:
             raise InputError(unknown_name(f"{run.title}: has no scores of", name, scored_metrics))
     requested_metrics = settings.metrics or scored_metrics
-    return [(data, [name for name in data.scores if name in requested_metrics]) for data in requested_datasets]
+    datasets_to_verify = []
+    for data in requested_datasets:
+        names = [name for name in data.scores if name in requested_metrics]
+        datasets_to_verify.append((data, names))
+    return datasets_to_verify
 
 
 def _check_trusted_names(run: RunFolder, scored: Sequence[ScoredDataset], trust: Sequence[str]) -> None:
     """Raise InputError for a trusted name that is neither a metric nor a dataset of the run, such as a typing error."""
-    known_names = dict.fromkeys([*(name for data in scored for name in data.scores), *(data.name for data in scored)])
+    metric_names = [name for data in scored for name in data.scores]
+    dataset_names = [data.name for data in scored]
+    known_names = dict.fromkeys(metric_names + dataset_names)
     for name in trust:
         if name not in known_names:
             raise InputError(unknown_name(f"{run.title}: has no metric or dataset", name, known_names))

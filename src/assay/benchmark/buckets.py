@@ -119,11 +119,11 @@ def check_columns(datasets: Sequence[Pairs], rules: Sequence[str]) -> None:
 def usable_rules(pairs: Pairs, rules: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:
     """Return the rules whose columns a dataset has, and a note on each of the others."""
     missing_columns = {rule: _missing_columns(pairs, rule) for rule in rules}
-    notes = [
-        f"no bucket {rule!r}: there is no column {' and no column '.join(map(repr, names))}"
-        for rule, names in missing_columns.items()
-        if names
-    ]
+    notes = []
+    for rule, names in missing_columns.items():
+        if names:
+            columns = " and no column ".join(map(repr, names))
+            notes.append(f"no bucket {rule!r}: there is no column {columns}")
     return tuple(rule for rule in rules if not missing_columns[rule]), notes
 
 
@@ -176,11 +176,12 @@ def split_into_buckets(
                     f"bucket {rule!r}: makes {len(product) * len(parts):,} combinations, more than {MAX_COMBINED:,}; "
                     f"name one of the values, such as {parts[0].name}"
                 )
-            product = [
-                Bucket("+".join(filter(None, (left.name, right.name))), left.mask & right.mask)
-                for left in product
-                for right in parts
-            ]
+            combined = []
+            for left in product:
+                for right in parts:
+                    name = "+".join(filter(None, (left.name, right.name)))
+                    combined.append(Bucket(name, left.mask & right.mask))
+            product = combined
         for bucket in product:
             buckets.setdefault(bucket.name, replace(bucket, rule=rule))
     return list(buckets.values())
@@ -307,7 +308,8 @@ def _range_buckets(term: Term, values: NDArray[np.float64]) -> list[Bucket]:
 
 def _no_such_column(rule: str, columns: Sequence[str], datasets: Sequence[Pairs]) -> InputError:
     """Return the error for a rule if no dataset has all the columns that it reads."""
-    known_names = list(dict.fromkeys((*QUANTITIES, *(name for pairs in datasets for name in pairs.table.column_names))))
+    column_names = [name for pairs in datasets for name in pairs.table.column_names]
+    known_names = list(dict.fromkeys((*QUANTITIES, *column_names)))
     suggestions = [suggestion_for(name, known_names) for name in columns if name not in known_names]
     first_suggestion = next(filter(None, suggestions), "")
     dataset_names = ", ".join(pairs.name for pairs in datasets)

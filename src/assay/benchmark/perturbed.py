@@ -227,20 +227,21 @@ def score_perturbed(
     outcome = score(plan.request_of_texts)
     failures = [*plan.failures, *_failure_lines(outcome, request)]
     scores = {dataset.pairs.name: dataset.scores for dataset in outcome.datasets}
-    changed = {
-        name: [ChangedScores(perturbation, rows, scores[texts.name], texts) for perturbation, texts, rows in changes]
-        for name, changes in plan.changed.items()
-    }
+    changed: dict[str, list[ChangedScores]] = {}
+    for name, changes in plan.changed.items():
+        changed[name] = []
+        for perturbation, texts, rows in changes:
+            changed[name].append(ChangedScores(perturbation, rows, scores[texts.name], texts))
     for perturbation, changed_metrics in plan.changed_metrics:
         outcome = score(plan.request_of_metrics(changed_metrics))
         failures += _failure_lines(outcome, request)
         for dataset in outcome.datasets:
             # under the name of the original metric, for comparison with its scores
-            by_metric = {
-                name: dataset.scores[str(changed_metric)]
-                for name, changed_metric in changed_metrics.items()
-                if str(changed_metric) in dataset.scores
-            }
+            by_metric = {}
+            for name, changed_metric in changed_metrics.items():
+                changed_name = str(changed_metric)
+                if changed_name in dataset.scores:
+                    by_metric[name] = dataset.scores[changed_name]
             changed[dataset.pairs.name].append(ChangedScores(perturbation, np.arange(len(dataset.pairs)), by_metric))
     results = []
     for pairs in request.pairs:

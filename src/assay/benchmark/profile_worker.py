@@ -101,7 +101,9 @@ def _measure(job: dict[str, Any], rows: list[list[str]], tell: Tell) -> None:
     from assay.metrics.work import open_session
     from assay.processes import peak_memory
 
-    references, candidates, questions = ([row[column] for row in rows] for column in range(3))
+    references = [row[0] for row in rows]
+    candidates = [row[1] for row in rows]
+    questions = [row[2] for row in rows]
     prices = {model: Price(**price) for model, price in job["prices"].items()}
     # fresh, since stored replies would be timed as a reading of files
     purse = Purse(prices=prices, fresh=True)
@@ -179,8 +181,10 @@ def _units_of_batch(metric: Metric, engine: Engine | None, batch: Batch) -> Iter
     for start in range(0, len(batch), size):
         chunk = batch.take(range(start, min(start + size, len(batch))))
         number = start // size
-        recurring = frozenset(text for pair in chunk.pairs() for text in pair if last_unit.get(text, 0) > number)
-        yield Unit(number, engine, (metric,), chunk, recurring)
+        recurring: set[str] = set()
+        for pair in chunk.pairs():
+            recurring.update(text for text in pair if last_unit.get(text, 0) > number)
+        yield Unit(number, engine, (metric,), chunk, frozenset(recurring))
 
 
 def _cost_facts(cost: dict[str, Any]) -> dict[str, Any]:

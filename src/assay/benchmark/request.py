@@ -107,17 +107,18 @@ class Request(AdjustedAgreement, Limited, GoldAnswers, Offline):
 
     def record(self) -> RequestRecord:
         """Return the request in the form of the manifest, with the SHA-256 digests of existing files of scores."""
-        datasets = [
-            RequestedDataset(
-                name=pairs.name,
-                version=pairs.version,
-                split=pairs.split,
-                language=pairs.language,
-                digest=pairs.digest,
-                other_columns=pairs.other_columns_digest,
+        datasets = []
+        for pairs in self.pairs:
+            datasets.append(
+                RequestedDataset(
+                    name=pairs.name,
+                    version=pairs.version,
+                    split=pairs.split,
+                    language=pairs.language,
+                    digest=pairs.digest,
+                    other_columns=pairs.other_columns_digest,
+                )
             )
-            for pairs in self.pairs
-        ]
         recorded_files = {}
         for metric in self.metrics:
             if isinstance(metric, ColumnMetric) and metric.file and user_path(metric.file).is_file():

@@ -409,11 +409,13 @@ def _jobs_of_tasks(tasks: list[Task]) -> list[tuple[ScoringJob, list[Task]]]:
     """
     by_singles: dict[int, list[Task]] = {}
     for position, task in enumerate(tasks):
-        by_singles.setdefault(position if task.engine is None else id(task.singles), []).append(task)
-    return [
-        (ScoringJob(members[0].singles, tuple(task.metric for task in members)), members)
-        for members in by_singles.values()
-    ]
+        key = position if task.engine is None else id(task.singles)
+        by_singles.setdefault(key, []).append(task)
+    jobs = []
+    for members in by_singles.values():
+        metrics = tuple(task.metric for task in members)
+        jobs.append((ScoringJob(members[0].singles, metrics), members))
+    return jobs
 
 
 def _engine_cost(engine: Engine | None, results: list[Scored], scorer: Scorer) -> Cost:

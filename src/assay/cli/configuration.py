@@ -266,12 +266,11 @@ def _values_of_command(
         if name not in command.commands:
             location = f"{configuration.file}: {configuration.table_header(*path, _toml_key(name))}"
             raise InputError(f"{location}: there is no such verb.{suggestion_for(name, command.commands)}")
-    return {
-        name: _values_of_command(
-            configuration, command.commands[name], tables.get(name, {}), {**inherited, **own_values}, (*path, name)
-        )
-        for name in command.commands
-    }
+    passed_on = {**inherited, **own_values}
+    values_by_verb = {}
+    for name, verb in command.commands.items():
+        values_by_verb[name] = _values_of_command(configuration, verb, tables.get(name, {}), passed_on, (*path, name))
+    return values_by_verb
 
 
 def _split_table(table: Mapping[str, Any], command: Any) -> tuple[dict[str, Any], dict[str, Any]]:

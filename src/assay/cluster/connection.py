@@ -171,6 +171,8 @@ def _log_lines(data: Mapping[str, Any], ignore_prefix: bool = False) -> None:
         data: the message, with its texts under ``lines``.
         ignore_prefix: an argument of the replaced function; it has no effect here.
     """
-    lines = [line for text in data.get("lines", ()) for line in str(text).splitlines() if line.strip()]
-    if lines:
-        log.info("ray: %s", lines[0])
+    for text in data.get("lines", ()):
+        for line in str(text).splitlines():
+            if line.strip():
+                log.info("ray: %s", line)
+                return

@@ -225,11 +225,8 @@ class Card(_CardTable):
             for name in (*source.only, *source.paths):
                 if name not in file_names:
                     raise ValueError(f"a {source.kind} source names the file {name!r}, which is not among [[files]]")
-            unpinned = [
-                file.name
-                for file in self.files
-                if source.provides(file.name) and (file.sha256 is None or file.bytes is None)
-            ]
+            provided = [file for file in self.files if source.provides(file.name)]
+            unpinned = [file.name for file in provided if file.sha256 is None or file.bytes is None]
             if source.kind in _NETWORK_KINDS and unpinned:
                 raise ValueError(f"the file {unpinned[0]!r} needs sha256 and bytes, since it can come over the network")
         if not self.sources and not self.instructions:

@@ -443,11 +443,14 @@ class Metric(ABC):
 
     def _changed_options(self) -> tuple[tuple[str, str], ...]:
         """Return (option, value as text) of each option, except the subject, whose value is not the default."""
-        return tuple(
-            (key, format_value(getattr(self, key)))
-            for key, item in options_of(type(self)).items()
-            if key != SUBJECT and getattr(self, key) != item.default
-        )
+        changed = []
+        for key, item in options_of(type(self)).items():
+            if key == SUBJECT:
+                continue
+            value = getattr(self, key)
+            if value != item.default:
+                changed.append((key, format_value(value)))
+        return tuple(changed)
 
     def _package_versions(self) -> dict[str, str]:
         """Return the last parts of a signature, as texts by name.

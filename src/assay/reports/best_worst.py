@@ -171,7 +171,9 @@ def _extreme_items_table(records: list[dict[str, Any]]) -> Sheet:
                 record["item"],
                 short(record["score"], 3),
                 short(record["scaled"], 3),
-                *(f"{record[column]:,}" for column in ("best", "worst", "seen")),
+                f"{record['best']:,}",
+                f"{record['worst']:,}",
+                f"{record['seen']:,}",
             )
             for record in shown_records
         ],

@@ -284,9 +284,9 @@ def _sources_table(
     validation: DatasetValidation, metric: str, result: CrossValidated, settings: CrossvalSettings
 ) -> Sheet:
     """Return the table of one metric, with one row per source: tested within folds, and left out of training."""
-    undefined = [
-        line for source in result.sources for line in _undefined_notes(source.name, source.tested, source.left_out)
-    ]
+    undefined: list[str] = []
+    for source in result.sources:
+        undefined.extend(_undefined_notes(source.name, source.tested, source.left_out))
     return Sheet(
         f"{validation.title}, {metric}: by {settings.by}",
         [Column(str(settings.by)), Column("pairs", number=True), *_coefficient_columns(settings, "left out")],

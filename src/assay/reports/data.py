@@ -571,9 +571,12 @@ def with_signatures(
         f"{data.title}: n:{len(data)}|digest:{data.facts.digest[:16]}|{data.run.manifest.signature}"
         for data in datasets
     ]
-    signatures += dict.fromkeys(
-        f"{name}: {data.metrics[name].short_signature}" for name in names for data in datasets if name in data.metrics
-    )
+    metric_signatures = []
+    for name in names:
+        for data in datasets:
+            if name in data.metrics:
+                metric_signatures.append(f"{name}: {data.metrics[name].short_signature}")
+    signatures += dict.fromkeys(metric_signatures)
     return replace(
         document,
         # the two runs of a comparison have the same data and hence the same hints

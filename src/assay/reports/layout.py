@@ -346,7 +346,11 @@ def _bucket_block(
     metric_rows = []
     for metric, row_by_statistic in by_metric.items():
         cells = [_agreement_cell(row_by_statistic.get(name)) for name in statistics]
-        notes = list(dict.fromkeys(note for cell in cells for note in cell.note.split("; ") if note))
+        notes = []
+        for cell in cells:
+            for note in cell.note.split("; "):
+                if note and note not in notes:
+                    notes.append(note)
         metric_rows.append((metric, cells, "; ".join(notes)))
     ceiling_values = bucket.ceiling if with_ceiling else {}
     ceiling = [Cell(ceiling_values.get(name), None, None, "") for name in statistics]

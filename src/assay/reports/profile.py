@@ -79,11 +79,11 @@ def _measurement_row(metric: str, point: Mapping[str, Any]) -> list[str]:
 
 def _measurement_record(cost: Mapping[str, Any], point: Mapping[str, Any]) -> dict[str, Any]:
     """Return one flat record: the fields of the metric, of its fits and of one measurement, which may be empty."""
-    fits = {
-        f"{fit}_{fit_field}": (cost[fit] or {}).get(fit_field)
-        for fit in _FIT_FIELDS
-        for fit_field in ("exponent", "r_squared")
-    }
+    fits = {}
+    for fit in _FIT_FIELDS:
+        values = cost[fit] or {}
+        for fit_field in ("exponent", "r_squared"):
+            fits[f"{fit}_{fit_field}"] = values.get(fit_field)
     return (
         {key: cost[key] for key in (*_METRIC_FIELDS, *_HARDWARE_FIELDS)}
         | fits

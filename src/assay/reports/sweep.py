@@ -102,11 +102,10 @@ def _layer_sheet(table: LayerTable) -> Sheet:
     """Return a table with one row per layer, in which the cell of the best layer of each statistic is emphasised."""
     rows = [[str(layer), *(cell.text for cell in cells)] for layer, cells in table.rows]
     best_layers = [table.best_layer(column) for column in range(len(table.heads))]
-    best_cells = frozenset(
-        (row, column)
-        for row, (layer, _) in enumerate(table.rows)
+    best_cells = set()
+    for row, (layer, _) in enumerate(table.rows):
         # column 0 of the sheet is the layer itself
-        for column, best in enumerate(best_layers, start=1)
-        if layer == best
-    )
-    return Sheet(table.title, number_columns(["layer", *table.heads]), rows, best=best_cells)
+        for column, best in enumerate(best_layers, start=1):
+            if layer == best:
+                best_cells.add((row, column))
+    return Sheet(table.title, number_columns(["layer", *table.heads]), rows, best=frozenset(best_cells))

@@ -174,10 +174,7 @@ def _study_answers(parts: Sequence[_SystemAnswers], title: str, settings: System
     system_names = tuple(dict.fromkeys(str(system) for system, _ in answers))
     for name in settings.only:
         if name not in system_names:
-            known_names = dict.fromkeys(
-                str(system) for part in parts for system in part.systems if system not in (None, "")
-            )
-            raise InputError(unknown_name(f"`only`: {title} has no system", name, list(known_names)))
+            raise InputError(unknown_name(f"`only`: {title} has no system", name, _known_systems(parts)))
     if len(system_names) < 2:
         raise InputError(
             f"{title}: there is one system ({', '.join(system_names) or 'none'}); two are compared at least"
@@ -191,10 +188,10 @@ def _study_answers(parts: Sequence[_SystemAnswers], title: str, settings: System
     if len(items) < 2:
         problem = f"{title}: the systems {', '.join(system_names)} have {len(items)} items in common; two are needed"
         raise InputError(problem + _odd_system_hint(answers, systems))
-    values = {
-        name: np.array([[_label_or_score(*answers[system, item], name) for item in items] for system in systems])
-        for name in (LABELS, *metrics)
-    }
+    values = {}
+    for name in (LABELS, *metrics):
+        table = [[_label_or_score(*answers[system, item], name) for item in items] for system in systems]
+        values[name] = np.array(table)
     facts = parts[0].data.facts
     resampler = Resampler(len(items), settings.resamples, seed_of(settings.seed, facts.name, facts.split, "systems"))
     agreement = {
@@ -248,6 +245,16 @@ def _index_answers(parts: Sequence[_SystemAnswers], settings: SystemSettings) ->
     return answers
 
 
+def _known_systems(parts: Sequence[_SystemAnswers]) -> list[str]:
+    """Return the name of every system that the column of systems has, in order, whether it is wanted or not."""
+    names = []
+    for part in parts:
+        for system in part.systems:
+            if system not in (None, ""):
+                names.append(str(system))
+    return list(dict.fromkeys(names))
+
+
 def _have_all_answered(answers: _AnswerIndex, systems: Sequence[Any], item: Any, metrics: Sequence[str]) -> bool:
     """Tell whether every system answered an item, and every metric has a score of each answer."""
     answers_to_item = [answers.get((system, item)) for system in systems]
@@ -256,7 +263,9 @@ def _have_all_answered(answers: _AnswerIndex, systems: Sequence[Any], item: Any,
 
 def _odd_system_hint(answers: _AnswerIndex, systems: Sequence[Any]) -> str:
     """Return a sentence on a single system without which the others have items in common; else an empty string."""
-    items_by_system = {name: {item for system, item in answers if system == name} for name in systems}
+    items_by_system = {}
+    for name in systems:
+        items_by_system[name] = {item for system, item in answers if system == name}
     for name in systems:
         others = [other for other in systems if other != name]
         shared_items = set.intersection(*(items_by_system[other] for other in others))

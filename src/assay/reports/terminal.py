@@ -144,7 +144,10 @@ def _notes_below(sheet: Sheet, names: ShortNames, *, explain: bool) -> list[str]
 def _notes_of_row(sheet: Sheet, row: int) -> list[str]:
     """Return the single notes on the row at index *row*: its note columns, split at ``; ``."""
     cells = [sheet.cell(row, column_index) for column_index, column in enumerate(sheet.columns) if column.is_note]
-    return [note for cell in cells for note in cell.split("; ") if note]
+    notes = []
+    for cell in cells:
+        notes.extend([note for note in cell.split("; ") if note])
+    return notes
 
 
 def _footnote_lines(sheet: Sheet) -> list[str]:

@@ -303,11 +303,10 @@ def draw_epoch_curves(study: Study) -> Figure:
         f"One line per trial, the winner's filled. Lines of {len(trials)} trials.",
         *elements,
     )
-    rows = [
-        [str(trial.number), trial.state, str(epoch), short(value, 4)]
-        for trial in trials
-        for epoch, value in sorted(trial.epochs.items())
-    ]
+    rows = []
+    for trial in trials:
+        for epoch, value in sorted(trial.epochs.items()):
+            rows.append([str(trial.number), trial.state, str(epoch), short(value, 4)])
     columns = [Column("trial", number=True), Column("state"), Column("epoch", number=True)]
     return Figure(svg, Sheet(f"{study.title} by epoch", [*columns, Column(study.title, number=True)], rows))
 

@@ -146,11 +146,10 @@ def read_units(runs: Sequence[RunFolder]) -> list[Unit]:
     """
     titles = run_titles(runs)
     names = short_names(dict.fromkeys(metric.metric for run in runs for metric in run.manifest.metrics))
-    datasets = [
-        (run, title, section, data)
-        for run, title in zip(runs, titles, strict=True)
-        for section, data in zip(lay_out(run), read_datasets(run), strict=True)
-    ]
+    datasets = []
+    for run, title in zip(runs, titles, strict=True):
+        for section, data in zip(lay_out(run), read_datasets(run), strict=True):
+            datasets.append((run, title, section, data))
     counts = Counter(section.title for _, _, section, _ in datasets)
     units = []
     for number, (run, run_title, section, data) in enumerate(datasets):

@@ -287,7 +287,8 @@ class _Tests:
         for pair, difference in differences.items():
             if difference.p_jackknife is not None and pair[0] in names and pair[1] in names:
                 tested[pair] = difference
-        self.names = [name for name in names if any(name in pair for pair in tested)]
+        names_with_tests = {name for pair in tested for name in pair}
+        self.names = [name for name in names if name in names_with_tests]
         self.p: dict[MetricPair, float] = {}
         squared = np.zeros((len(self.names), len(self.names)))
         for pair, difference in tested.items():

@@ -72,7 +72,8 @@ def write_card(
 def _card_text(card: Card, facts: Mapping[str, Any], data: Mapping[str, Sequence[Source]], results: str) -> str:
     """Return a model's card in Markdown with its front matter; the arguments are those of :func:`write_card`."""
     base = facts["base"]["name"]
-    languages = sorted({source.language for sources in data.values() for source in sources if source.language})
+    all_sources = [source for sources in data.values() for source in sources]
+    languages = sorted({source.language for source in all_sources if source.language})
     made_with = {
         "seed": card.seeds,
         **card.made_with,
@@ -144,7 +145,8 @@ def write_curves(history: Sequence[Mapping[str, float]], folder: Path) -> None:
                 continue
             column = "dev_" + key.removeprefix("eval_") if key.startswith("eval_") else key
             row[column] = value
-    columns = list(dict.fromkeys(["step", *sorted({key for row in rows.values() for key in row})]))
+    used_columns = {column for row in rows.values() for column in row}
+    columns = ["step", *sorted(used_columns - {"step"})]
     with (folder / CURVES).open("w", encoding="utf-8", newline="") as stream:
         write_records(stream, columns, (rows[step] for step in sorted(rows)))
 

@@ -110,6 +110,7 @@ def read_bamboo_role(files: Mapping[str, Path], options: Mapping[str, Any]) -> R
         "label": [float(index % 2) for index in range(pair_count)],
         "group": [str(index // 2 + 1) for index in range(pair_count)],
     }
-    columns |= {f"{side}_graph": [block.text for block in side_blocks] for side, side_blocks in blocks.items()}
+    for side, side_blocks in blocks.items():
+        columns[f"{side}_graph"] = [block.text for block in side_blocks]
     note = "there are no texts, only graphs: metrics of texts have nothing to compare here"
     return ReaderResult(pairs_of(columns), (note,))

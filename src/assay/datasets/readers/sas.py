@@ -72,12 +72,11 @@ def read_nq_relabelled(files: Mapping[str, Path], options: Mapping[str, Any]) ->
     mangled_count = sum(first != second for first, second in zip(first_texts, second_texts, strict=True))
     rows = range(2, len(first_cells["label"]) + 2)  # row 1 is the header
     was_checked = [bool(label.strip()) for label in second_cells["label_1"]]
-    labels = [
-        number(path, row, "label_1", new) if is_checked else number(path, row, "label", old)
-        for row, old, new, is_checked in zip(
-            rows, second_cells["label"], second_cells["label_1"], was_checked, strict=True
-        )
-    ]
+    label_cells = zip(second_cells["label"], second_cells["label_1"], was_checked, strict=True)
+    labels = []
+    for row, (old, new, is_checked) in zip(rows, label_cells, strict=True):
+        label = number(path, row, "label_1", new) if is_checked else number(path, row, "label", old)
+        labels.append(label)
     changed_count = sum(float(old) != new for old, new in zip(second_cells["label"], labels, strict=True))
     columns: dict[str, Any] = {
         "pair_id": [str(row) for row in rows],

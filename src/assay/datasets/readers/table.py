@@ -135,5 +135,8 @@ def _matching_values(
 
 def _row_keys(source: SourceTable, by: list[str], key: Callable[[str], str]) -> list[tuple[str, ...]]:
     """Return one tuple per row: the keys of its cells in the columns *by*."""
-    columns = [[key(str(cell)) for cell in _required_column(source, name, "join").to_pylist()] for name in by]
+    columns = []
+    for name in by:
+        cells = _required_column(source, name, "join").to_pylist()
+        columns.append([key(str(cell)) for cell in cells])
     return list(zip(*columns, strict=True))

@@ -287,7 +287,8 @@ class Judge(ModelMetric):
                 if self.order == "mean":
                     distances[row] = max(valid_means) - min(valid_means)
                 continue
-            reply_flags = {reply.flag for samples in orders for reply in samples if reply.flag}
+            pair_replies = [reply for samples in orders for reply in samples]
+            reply_flags = [reply.flag for reply in pair_replies if reply.flag]
             reasons[row] = max(reply_flags) if reply_flags else Flag.NO_VERDICT
         limit = self.cut or np.inf
         references_cut = [len(text) > limit for text in batch.references]

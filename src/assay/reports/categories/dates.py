@@ -13,27 +13,22 @@ from assay.reports.categories.quantities import Quantity, find_quantities, unit_
 from assay.reports.categories.texts import Pair, fold
 from assay.reports.categories.vocabulary import Tag
 
-_MONTHS = {
-    name: number
-    for number, names in enumerate(
-        (
-            "january januar janner jan",
-            "february februar feb",
-            "march marz mar mrz",
-            "april apr",
-            "may mai",
-            "june juni jun",
-            "july juli jul",
-            "august aug",
-            "september sept sep",
-            "october oktober oct okt",
-            "november nov",
-            "december dezember dec dez",
-        ),
-        1,
-    )
-    for name in names.split()
-}
+#: The names of each month, from January to December, without accents.
+_NAMES_OF_MONTHS = (
+    "january januar janner jan",
+    "february februar feb",
+    "march marz mar mrz",
+    "april apr",
+    "may mai",
+    "june juni jun",
+    "july juli jul",
+    "august aug",
+    "september sept sep",
+    "october oktober oct okt",
+    "november nov",
+    "december dezember dec dez",
+)
+_MONTHS = {name: number for number, names in enumerate(_NAMES_OF_MONTHS, 1) for name in names.split()}
 #: Words for times by kind, without accents.
 _TIME_WORDS_BY_KIND = {
     "weekday": "monday tuesday wednesday thursday friday saturday sunday montag dienstag mittwoch donnerstag freitag "
@@ -50,29 +45,27 @@ _KIND_OF_TIME_WORD = {word: kind for kind, words in _TIME_WORDS_BY_KIND.items() 
 _MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
 #: Patterns of dates and times of day by kind, most specific first: later patterns do not match inside earlier matches.
 #: Groups: y year, m month as a number, n month by name, d day, h hour, c century.
-_PATTERNS = tuple(
-    (name, re.compile(pattern))
-    for name, pattern in (
-        ("day", r"\b(?P<y>\d{4})-(?P<m>\d\d?)-(?P<d>\d\d?)\b"),
-        ("day", (rf"\b(?P<d>\d\d?)(?:st|nd|rd|th|\.)?[ -]*(?:of )?(?P<n>{_MONTH})\b\.?,?"
-                 r"(?:[ -]*(?P<y>\d{4}|\d\d)\b)?")),
-        ("day", rf"\b(?P<n>{_MONTH})\b\.? *(?P<d>\d\d?)(?:st|nd|rd|th)?\b(?!-?\d)(?:,? *(?P<y>\d{{4}})\b)?"),
-        ("day", rf"\b(?P<n>{_MONTH})\b\.?,?[ -]*(?P<y>\d{{4}}|\d\d(?!\d))\b"),
-        ("day", r"\b(?P<d>\d\d?)\.(?P<m>\d\d?)\.(?P<y>\d{4}|\d\d)?(?!\d)"),
-        ("us", r"\b(?P<m>\d\d?)/(?P<d>\d\d?)/(?P<y>\d{4}|\d\d)\b"),
-        ("clock", r"\b(?P<h>\d\d?)[:.](?P<min>\d\d)(?::\d\d)? ?(?P<half>[ap]\.?m\b\.?)?(?: ?uhr)?(?!\d)"),
-        ("clock", r"\b(?P<h>\d\d?) ?(?:(?P<half>[ap]\.?m\b\.?)|o'?clock|uhr(?: (?P<min>\d\d?))?)"),
-        ("clock", r"\b(?P<part>half past|quarter past|quarter to|viertel nach|viertel vor|halb) (?P<h>\d\d?)\b"),
-        ("century", (r"\b(?P<c>\d\d?)(?:st|nd|rd|th|\.)?[ -](?:century|centuries|jahrhunderts?|jh\.?)"
-                    r"(?P<era> *(?:bce?\b|v\. ?chr))?")),
-        ("decade", r"(?P<y>\b\d{3}0|['\u2019]\d0)(?:'?s|er)\b(?: jahren?)?"),
-        ("decade", r"\b(?P<y>\d0)er[ -]jahren?\b"),
-        ("year", r"\b(?P<y>\d{1,4}) ?(?:(?P<era>bce?\b|v\. ?chr\.?)|ad\b|ce\b|n\. ?chr\.?)"),
-        ("year", (r"\b(?:(?:in|since|until|by|from|year|circa|around|after|before|of|seit|bis|ab|jahr|um|late|early) )?"
-                 r"(?P<y>1\d{3}|20\d\d)\b(?![,.]\d|%|-\d{3})(?P<after> [a-z]+)?")),
-        ("month", rf"\b(?P<n>{_MONTH})\b"),
-    )
+_PATTERN_TEXTS = (
+    ("day", r"\b(?P<y>\d{4})-(?P<m>\d\d?)-(?P<d>\d\d?)\b"),
+    ("day", (rf"\b(?P<d>\d\d?)(?:st|nd|rd|th|\.)?[ -]*(?:of )?(?P<n>{_MONTH})\b\.?,?"
+             r"(?:[ -]*(?P<y>\d{4}|\d\d)\b)?")),
+    ("day", rf"\b(?P<n>{_MONTH})\b\.? *(?P<d>\d\d?)(?:st|nd|rd|th)?\b(?!-?\d)(?:,? *(?P<y>\d{{4}})\b)?"),
+    ("day", rf"\b(?P<n>{_MONTH})\b\.?,?[ -]*(?P<y>\d{{4}}|\d\d(?!\d))\b"),
+    ("day", r"\b(?P<d>\d\d?)\.(?P<m>\d\d?)\.(?P<y>\d{4}|\d\d)?(?!\d)"),
+    ("us", r"\b(?P<m>\d\d?)/(?P<d>\d\d?)/(?P<y>\d{4}|\d\d)\b"),
+    ("clock", r"\b(?P<h>\d\d?)[:.](?P<min>\d\d)(?::\d\d)? ?(?P<half>[ap]\.?m\b\.?)?(?: ?uhr)?(?!\d)"),
+    ("clock", r"\b(?P<h>\d\d?) ?(?:(?P<half>[ap]\.?m\b\.?)|o'?clock|uhr(?: (?P<min>\d\d?))?)"),
+    ("clock", r"\b(?P<part>half past|quarter past|quarter to|viertel nach|viertel vor|halb) (?P<h>\d\d?)\b"),
+    ("century", (r"\b(?P<c>\d\d?)(?:st|nd|rd|th|\.)?[ -](?:century|centuries|jahrhunderts?|jh\.?)"
+                r"(?P<era> *(?:bce?\b|v\. ?chr))?")),
+    ("decade", r"(?P<y>\b\d{3}0|['\u2019]\d0)(?:'?s|er)\b(?: jahren?)?"),
+    ("decade", r"\b(?P<y>\d0)er[ -]jahren?\b"),
+    ("year", r"\b(?P<y>\d{1,4}) ?(?:(?P<era>bce?\b|v\. ?chr\.?)|ad\b|ce\b|n\. ?chr\.?)"),
+    ("year", (r"\b(?:(?:in|since|until|by|from|year|circa|around|after|before|of|seit|bis|ab|jahr|um|late|early) )?"
+             r"(?P<y>1\d{3}|20\d\d)\b(?![,.]\d|%|-\d{3})(?P<after> [a-z]+)?")),
+    ("month", rf"\b(?P<n>{_MONTH})\b"),
 )  # fmt: skip
+_PATTERNS = tuple((kind, re.compile(pattern)) for kind, pattern in _PATTERN_TEXTS)
 #: Minutes before or after the full hour; German "halb neun" is half past eight.
 _MINUTES_FROM_FULL_HOUR = {
     "half past": 30,

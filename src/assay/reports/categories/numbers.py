@@ -174,6 +174,11 @@ def _roman_value(numeral: str) -> int:
     return total
 
 
+def _number_by_value(numbers: tuple[Number, ...], one_counts: bool) -> dict[float, Number]:
+    """Return the numbers of a text by value, the last one of each value; 1 is left out unless it counts."""
+    return {number.value: number for number in numbers if one_counts or number.value != 1}
+
+
 def number_tags(pair: Pair, numbers: tuple[tuple[Number, ...], tuple[Number, ...]]) -> Iterator[Tag]:
     """Tag the same number in two spellings, or else two different numbers; a rounded one also as less precise.
 
@@ -185,10 +190,8 @@ def number_tags(pair: Pair, numbers: tuple[tuple[Number, ...], tuple[Number, ...
     """
     # "one" is mostly a pronoun, unless the question asks for a number or it is the whole answer
     one_counts = bool(_ASKS_NUMBER.search(pair.question.clean)) or len(pair.reference.words) == 1
-    reference, candidate = (
-        {number.value: number for number in numbers_of_text if one_counts or number.value != 1}
-        for numbers_of_text in numbers
-    )
+    reference = _number_by_value(numbers[0], one_counts)
+    candidate = _number_by_value(numbers[1], one_counts)
     if not reference or not candidate:
         return
     for value in reference.keys() & candidate.keys():

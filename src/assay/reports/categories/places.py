@@ -74,10 +74,11 @@ def countries_by_language() -> Mapping[str, Mapping[str, str]]:
         return {}
     from babel import Locale
 
-    return {
-        language: {fold(str(name)): code for code, name in Locale(language).territories.items() if code.isalpha()}
-        for language in LANGUAGES
-    }
+    codes_by_language = {}
+    for language in LANGUAGES:
+        territories = Locale(language).territories
+        codes_by_language[language] = {fold(str(name)): code for code, name in territories.items() if code.isalpha()}
+    return codes_by_language
 
 
 def _countries() -> Iterator[tuple[list[str], Place]]:

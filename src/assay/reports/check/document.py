@@ -204,9 +204,17 @@ def difference_text(cell: Cell) -> str:
     not_zero = [cell.difference]
     if cell.verdict is Verdict.better and cell.low:
         not_zero.append(cell.low)
-    digits = next((digits for digits in range(3, 7) if all(round(value, digits) for value in not_zero)), None)
+    digits = _fewest_digits(not_zero)
     first, *bounds = (_tiny_number(value) if digits is None else signed(value, digits) for value in values)
     return f"{first} [{', '.join(bounds)}]" if bounds else first
+
+
+def _fewest_digits(values: Sequence[float]) -> int | None:
+    """Return the fewest decimals, of three to six, that round no value to 0; None if six round one to 0."""
+    for digits in range(3, 7):
+        if all(round(value, digits) for value in values):
+            return digits
+    return None
 
 
 def _tiny_number(value: float) -> str:

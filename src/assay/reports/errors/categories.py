@@ -118,13 +118,15 @@ def tag_by_rules(
     from assay.reports.categories import Tagger
 
     rows = _pair_texts(data)
-    taggers = {language: Tagger(language, speech) for language in dict.fromkeys(row.language for row in rows)}
+    languages = dict.fromkeys(row.language for row in rows)
+    taggers = {language: Tagger(language, speech) for language in languages}
     ends = scale or label_scale(data)
     tags = []
     for start in range(0, len(rows), _BATCH_PAIRS):
         batch = rows[start : start + _BATCH_PAIRS]
         for language, tagger in taggers.items():
-            tagger.read_ahead(text for row in batch if row.language == language for text in row.texts)
+            rows_in_language = [row for row in batch if row.language == language]
+            tagger.read_ahead(text for row in rows_in_language for text in row.texts)
         for row, label in zip(batch, data.labels[start : start + _BATCH_PAIRS].tolist(), strict=True):
             tags.append(taggers[row.language].tag(*row.texts, label=label, scale=ends))
     missing = dict.fromkeys(line for tagger in taggers.values() for line in tagger.missing())

@@ -199,16 +199,12 @@ def _agreement_by_category_sheet(report: ErrorReport, metric: str) -> Sheet:
 def _agreement_by_number_sheets(report: ErrorReport) -> Iterator[Sheet]:
     """Yield one table per statistic with the agreement on all pairs, and on pairs without and with a number."""
     for name in report.statistics:
-        rows = [
-            [
-                bucket,
-                metric,
-                *(_estimate_text(subset, metric, name) for subset in (all_pairs, without_number, with_number)),
-                f"{with_number.n:,}",
-            ]
-            for bucket, all_pairs, without_number, with_number in report.numbers
-            for metric in report.divergences
-        ]
+        rows = []
+        for bucket, all_pairs, without_number, with_number in report.numbers:
+            subsets = (all_pairs, without_number, with_number)
+            for metric in report.divergences:
+                estimates = [_estimate_text(subset, metric, name) for subset in subsets]
+                rows.append([bucket, metric, *estimates, f"{with_number.n:,}"])
         heads = ["all pairs", "without numbers", "only with numbers", "pairs with numbers"]
         yield Sheet(
             f"{title_of(name)} with and without numbers: {_dataset_title(report)}",
@@ -220,12 +216,12 @@ def _agreement_by_number_sheets(report: ErrorReport) -> Iterator[Sheet]:
 
 def _cleaning_sheet(report: ErrorReport, cleaning: Cleaning) -> Sheet:
     """Return the table of the agreement with the first and with the corrected labels, and on the unchanged pairs."""
-    rows = [
-        [metric, title_of(name)]
-        + [_estimate_text(subset, metric, name) for subset in (cleaning.first, cleaning.corrected, cleaning.unchanged)]
-        for metric in report.divergences
-        for name in report.statistics
-    ]
+    subsets = (cleaning.first, cleaning.corrected, cleaning.unchanged)
+    rows = []
+    for metric in report.divergences:
+        for name in report.statistics:
+            estimates = [_estimate_text(subset, metric, name) for subset in subsets]
+            rows.append([metric, title_of(name), *estimates])
     heads = ["first labels", "corrected labels", "without the changed"]
     joined = (
         f"{cleaning.joined:,} pairs joined by their texts, {cleaning.changed:,} with another label in {cleaning.title}"

@@ -132,10 +132,14 @@ def evaluate_rules(
     """
     people = categories_of_people(data)
     rules, missing = tag_by_rules(data, scale, speech)
-    annotated = [(name, [tag.category for tag in tags]) for name, tags in zip(people, rules, strict=True) if name]
+    annotated, tagged = [], []
+    for name, tags in zip(people, rules, strict=True):
+        if name:
+            annotated.append(name)
+            tagged.append([tag.category for tag in tags])
     if not annotated:
         raise InputError(f"{data.run.title}: {data.name} has no column category that people filled in")
-    return evaluate_tags([name for name, _ in annotated], [tags for _, tags in annotated]), missing
+    return evaluate_tags(annotated, tagged), missing
 
 
 def evaluation_document(

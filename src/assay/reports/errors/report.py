@@ -102,14 +102,14 @@ def agreement_by_category(
         drawing: how intervals are drawn.
     """
     inside = data.buckets[bucket]
-    return [
-        (
-            agreement_on(data, name, mask & inside, metrics, statistics, drawing, bucket=bucket),
-            agreement_on(data, f"without {name}", ~mask & inside, metrics, statistics, drawing, bucket=bucket),
-        )
-        for name, mask in masks.items()
-        if (mask & inside).any()
-    ]
+    agreement = []
+    for name, mask in masks.items():
+        if not (mask & inside).any():
+            continue
+        having = agreement_on(data, name, mask & inside, metrics, statistics, drawing, bucket=bucket)
+        others = agreement_on(data, f"without {name}", ~mask & inside, metrics, statistics, drawing, bucket=bucket)
+        agreement.append((having, others))
+    return agreement
 
 
 def agreement_by_number(
@@ -126,14 +126,12 @@ def agreement_by_number(
         mask = data.buckets[bucket]
         # the name of the subset as a bucket of a run, which selects its resamples: number=no, or f1=0+number=no
         prefix = "" if bucket == ALL else f"{bucket}+"
-        all_pairs, without, rest = (
-            agreement_on(data, name, part, metrics, statistics, drawing, bucket=bucket_name)
-            for name, part, bucket_name in (
-                ("all pairs", mask, bucket),
-                ("without", mask & ~with_number, f"{prefix}number=no"),
-                ("with", mask & with_number, f"{prefix}number=yes"),
-            )
+        bucket_without, bucket_with = f"{prefix}number=no", f"{prefix}number=yes"
+        all_pairs = agreement_on(data, "all pairs", mask, metrics, statistics, drawing, bucket=bucket)
+        without = agreement_on(
+            data, "without", mask & ~with_number, metrics, statistics, drawing, bucket=bucket_without
         )
+        rest = agreement_on(data, "with", mask & with_number, metrics, statistics, drawing, bucket=bucket_with)
         parts.append((bucket, all_pairs, without, rest))
     return parts
 

@@ -192,7 +192,9 @@ def _tokens_panel(explanation: ExplanationValues) -> Panel:
     A token whose partner is a special token has no line.
     """
     sides = _items_by_side(explanation["tokens"])
-    row_by_position = [{item["position"]: row for row, item in enumerate(side)} for side in sides]
+    row_by_position = []
+    for side in sides:
+        row_by_position.append({item["position"]: row for row, item in enumerate(side)})
     columns, links = [], []
     for column, side in enumerate(sides):
         columns.append([_Item(item["token"], short(item["similarity"], 2)) for item in side])

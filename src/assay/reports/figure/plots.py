@@ -249,7 +249,11 @@ def _bucket_labels(buckets: Sequence[str], datasets: Sequence[ChosenDataset]) ->
     """
     labels = {}
     for bucket in buckets:
-        pair_counts = {block.facts[0] for chosen in datasets for block in chosen.blocks if block.bucket == bucket}
+        pair_counts = set()
+        for chosen in datasets:
+            for block in chosen.blocks:
+                if block.bucket == bucket:
+                    pair_counts.add(block.facts[0])
         labels[bucket] = f"{bucket}, {pair_counts.pop()}" if len(pair_counts) == 1 else bucket
     return labels
 
@@ -303,12 +307,11 @@ def draw_scores(chosen_datasets: Sequence[ChosenDataset], width: float) -> Figur
     Raises:
         InputError: there are too many panels, or a bucket is a mean over others and holds no pairs.
     """
-    contents = [
-        _ScoresPanel(chosen, block.bucket, metric)
-        for chosen in chosen_datasets
-        for block in chosen.blocks
-        for metric in chosen.metrics
-    ]
+    contents = []
+    for chosen in chosen_datasets:
+        for block in chosen.blocks:
+            for metric in chosen.metrics:
+                contents.append(_ScoresPanel(chosen, block.bucket, metric))
     if len(contents) > MAX_PANELS:
         raise InputError(
             f"{len(contents)} panels are too many ({MAX_PANELS} at the most); take `datasets`, `metrics` or `buckets`"
@@ -320,8 +323,10 @@ def draw_scores(chosen_datasets: Sequence[ChosenDataset], width: float) -> Figur
             )
     columns = _column_count(len(contents), width, MIN_SCORES_WIDTH)
     rows = [contents[start : start + columns] for start in range(0, len(contents), columns)]
-    strip_counts = [max(len(content.chosen.unit.labels.titles) for content in row) for row in rows]
-    heights = [SCORES_MARGIN + STRIP_HEIGHT * count for count in strip_counts]
+    heights = []
+    for row in rows:
+        strip_counts = [len(content.chosen.unit.labels.titles) for content in row]
+        heights.append(SCORES_MARGIN + STRIP_HEIGHT * max(strip_counts))
     figure, grid = create_panels(len(rows), columns, width, sum(heights), height_ratios=heights)
     title_width = width / columns - 0.6
     for row, axes in zip(rows, grid, strict=True):

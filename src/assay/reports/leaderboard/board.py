@@ -94,7 +94,8 @@ def join_runs(runs: Sequence[RunFolder], filters: Filters) -> list[JoinedDataset
     run_title_of = {id(run): title for run, title in zip(runs, run_titles(runs), strict=True)}
     metric_names = _metric_names(chosen, run_title_of)
     # datasets that share a title but not a digest hold different data, so their titles name the run as well
-    digests_by_title = Counter(title for title, _ in {(data.title, data.facts.digest) for data in chosen})
+    titles_and_digests = {(data.title, data.facts.digest) for data in chosen}
+    digests_by_title = Counter(title for title, _ in titles_and_digests)
     joined: dict[tuple[str, str], JoinedDataset] = {}
     for data in chosen:
         key = data.title, data.facts.digest

@@ -191,11 +191,11 @@ def draw_agreement_forest(unit: Unit, statistic: str) -> Figure:
         "value, a bar for its interval, a dashed line for the ceiling. The numbers are in the table.",
         can_filter=True,
     )
-    rows = [
-        [row.metric, panel.title, *panel.cells[number].exact_texts, panel.cells[number].note]
-        for number, row in enumerate(plot.rows)
-        for panel in plot.panels
-    ]
+    rows = []
+    for number, row in enumerate(plot.rows):
+        for panel in plot.panels:
+            cell = panel.cells[number]
+            rows.append([row.metric, panel.title, *cell.exact_texts, cell.note])
     heads = [Column("metric"), Column("bucket"), *number_columns(["value", "low", "high"])]
     return Figure(svg, Sheet(f"{statistic_title} on {unit.title}", [*heads, Column("note")], rows))
 

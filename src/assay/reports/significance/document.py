@@ -129,20 +129,22 @@ def _numbered_tests(row: ComparedSystems) -> str:
 
 def _tests_sheet(samples: Samples, rows: Sequence[ComparedSystems]) -> Sheet:
     """Return the table of every test on one dataset, one row for each pair of systems."""
-    cells = [
-        [
-            row.first,
-            _mean_and_deviation(samples.values[row.first]),
-            row.second,
-            _mean_and_deviation(samples.values[row.second]),
-            f"{row.order.better:.2f} / {row.order.worse:.2f}",
-            *(_one_sided_text(row.adjusted[test]) for test in TESTS[1:]),
-            p_value(row.adjusted_spread),
-            ", ".join(row.better),
-            ", ".join(row.worse),
-        ]
-        for row in rows
-    ]
+    cells = []
+    for row in rows:
+        one_sided_texts = [_one_sided_text(row.adjusted[test]) for test in TESTS[1:]]
+        cells.append(
+            [
+                row.first,
+                _mean_and_deviation(samples.values[row.first]),
+                row.second,
+                _mean_and_deviation(samples.values[row.second]),
+                f"{row.order.better:.2f} / {row.order.worse:.2f}",
+                *one_sided_texts,
+                p_value(row.adjusted_spread),
+                ", ".join(row.better),
+                ", ".join(row.worse),
+            ]
+        )
     return Sheet(_samples_title(samples), _HEADS, cells, notes=samples.notes)
 
 
@@ -163,8 +165,12 @@ def _count_wins(rows: Sequence[ComparedSystems], systems: Sequence[str]) -> list
                 lost.append(row.better)
         record: dict[str, Any] = {"system": system, "comparisons": len(won)}
         for test in TESTS:
-            record[test] = [sum(test in tests for tests in side) for side in (won, lost)]
-        record["all"] = [sum(set(TESTS) <= set(tests) for tests in side) for side in (won, lost)]
+            record[test] = [sum(test in tests for tests in won), sum(test in tests for tests in lost)]
+        every_test = set(TESTS)
+        record["all"] = [
+            sum(every_test <= set(tests) for tests in won),
+            sum(every_test <= set(tests) for tests in lost),
+        ]
         records.append(record)
     return records
 
@@ -172,13 +178,14 @@ def _count_wins(rows: Sequence[ComparedSystems], systems: Sequence[str]) -> list
 def _counts_sheet(statistic: str, win_counts: Sequence[dict[str, Any]]) -> Sheet:
     """Return the table of wins and losses by test, from the records of :func:`_count_wins`."""
     tests = [*TESTS, "all"]
+    rows = []
+    for record in win_counts:
+        counts = ["/".join(map(str, record[test])) for test in tests]
+        rows.append([record["system"], *counts, str(record["comparisons"])])
     return Sheet(
         f"{title_of(statistic)}: improvements / deteriorations",
         [Column("system"), *(Column(test, number=True) for test in tests), Column("comparisons", number=True)],
-        [
-            [record["system"], *("/".join(map(str, record[test])) for test in tests), str(record["comparisons"])]
-            for record in win_counts
-        ],
+        rows,
     )
 
 

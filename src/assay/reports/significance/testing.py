@@ -96,7 +96,9 @@ def _samples_on_dataset(by_system: dict[str, list[Row]], systems: Sequence[str])
             notes.append(
                 f"{system}: {len(rows)} seeds where others have {max_seed_count}, without {', '.join(missing)}"
             )
-    values = {system: np.array([row.value for row in rows], dtype=np.float64) for system, rows in ordered.items()}
+    values = {}
+    for system, rows in ordered.items():
+        values[system] = np.array([row.value for row in rows], dtype=np.float64)
     return Samples(any_row.dataset, any_row.statistic, values, tuple(notes))
 
 
@@ -220,7 +222,10 @@ def _compare_family(
         spread.append(brown_forsythe(first.values, second.values))
         if advance:
             advance(1)
-    adjusted = {name: _correct_p_values([by_test[name] for by_test in raw], settings) for name in TESTS[1:]}
+    adjusted = {}
+    for test in TESTS[1:]:
+        raw_p_values = [by_test[test] for by_test in raw]
+        adjusted[test] = _correct_p_values(raw_p_values, settings)
     adjusted_spread = adjust_p_values(np.array(spread), settings.correction)
     for index, (group, first_name, second_name) in enumerate(comparisons):
         corrected = {name: p_values[index] for name, p_values in adjusted.items()}

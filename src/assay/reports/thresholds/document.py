@@ -248,17 +248,14 @@ def _means_sheet(subject: DatasetThresholds) -> Sheet:
             return "–"
         return short(value, 3) + (f" ± {short(spread, 3)}" if spread is not None else "")
 
+    rows = []
+    for metric, decision in subject.decisions.items():
+        measures = [mean_and_spread_text(decision, name) for name in names]
+        rows.append((metric, _threshold_range(decision, subject.rising[metric]), *measures))
     return Sheet(
         f"{subject.title}: mean over the parts, as cross-validation is often published",
         [Column("metric"), Column("thresholds"), *number_columns([_NAMES[name] for name in names], keep=1)],
-        [
-            (
-                metric,
-                _threshold_range(decision, subject.rising[metric]),
-                *(mean_and_spread_text(decision, name) for name in names),
-            )
-            for metric, decision in subject.decisions.items()
-        ],
+        rows,
         facts=["± standard deviation over the repeats; a dash where a part has one class only"],
     )
 

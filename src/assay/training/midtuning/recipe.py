@@ -182,8 +182,11 @@ def _mean_alignment(alignments: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         records = [alignment[stage] for alignment in alignments]
         if records[0] is None:
             means[stage] = None
-        else:
-            means[stage] = {name: float(np.mean([record[name] for record in records])) for name in records[0]}
+            continue
+        means[stage] = {}
+        for name in records[0]:
+            values = [record[name] for record in records]
+            means[stage][name] = float(np.mean(values))
     return means
 
 
@@ -200,8 +203,8 @@ def _agreement_records(job: MidTuningJob, embeddings: Mapping[str, torch.Tensor]
     text_numbers = {text: number for number, text in enumerate(job.embedded_texts)}
     first = [text_numbers[text] for text in job.test.references]
     second = [text_numbers[text] for text in job.test.candidates]
-    before, after = (
-        functional.cosine_similarity(embeddings[name][first], embeddings[name][second]).double().numpy()
-        for name in ("base", "trained")
-    )
-    return agreement_before_and_after(job.test, job.labels, before, after, seed)
+    cosines = {}
+    for name in ("base", "trained"):
+        left, right = embeddings[name][first], embeddings[name][second]
+        cosines[name] = functional.cosine_similarity(left, right).double().numpy()
+    return agreement_before_and_after(job.test, job.labels, cosines["base"], cosines["trained"], seed)

@@ -119,7 +119,8 @@ class Embedded:
 
     def sides(self, references: Sequence[str], candidates: Sequence[str]) -> tuple[Part, Part]:
         """Return the rows of the references and of the candidates of n pairs, int64, shape (n,) each."""
-        first, second = ([self.numbers[text] for text in side] for side in (references, candidates))
+        first = [self.numbers[text] for text in references]
+        second = [self.numbers[text] for text in candidates]
         return np.array(first, dtype=np.int64), np.array(second, dtype=np.int64)
 
 

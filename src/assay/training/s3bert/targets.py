@@ -180,7 +180,9 @@ def score_pairs(
     left, right = np.concatenate([rows, reference_rows]), np.concatenate([rows, candidate_rows])
     columns = (examples.references, examples.candidates, examples.reference_graphs, examples.candidate_graphs)
     sides = (left, right, left, right)
-    texts = [tuple(column[row] for row in side) for column, side in zip(columns, sides, strict=True)]
+    texts = []
+    for column, side in zip(columns, sides, strict=True):
+        texts.append(tuple(column[row] for row in side))
     progress.begin(f"AMR metrics of the {set_name} pairs", len(left))
     parts = []
     for start in range(0, len(left), PAIRS_PER_CHUNK):

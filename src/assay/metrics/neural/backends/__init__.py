@@ -90,8 +90,11 @@ def _copies_per_thread(models: list[Any], engine: ModelEngine, threads: int) -> 
     if engine.devices != ("cpu",):
         return list(zip(models, engine.devices, strict=True))
     weights = [*models[0].parameters(), *models[0].buffers()]
-    # a memo that maps each weight to itself keeps deepcopy from copying the weights
-    copies = [copy.deepcopy(models[0], {id(weight): weight for weight in weights}) for _ in range(threads - 1)]
+    copies = []
+    for _ in range(threads - 1):
+        # a memo that maps each weight to itself keeps deepcopy from copying the weights
+        memo = {id(weight): weight for weight in weights}
+        copies.append(copy.deepcopy(models[0], memo))
     return [(model, "cpu") for model in (models[0], *copies)]
 
 
