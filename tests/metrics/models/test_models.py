@@ -153,7 +153,7 @@ def test_a_folder_is_looked_at_to_a_bounded_size(tmp_path: Path, monkeypatch: py
     write(tmp_path / "many", {f"{number}.txt": b"" for number in range(21)})
     for name in ("bi-encoder", "pooled", "cross-encoder"):
         with pytest.raises(InputError, match=r"more than 20 files.*; name the folder of one model"):
-            load_metric(f"{name}:{tmp_path}").check_available()
+            load_metric(f"{name}:{tmp_path}").located()
     deep = write(tmp_path / "deep", {"/".join("d" * 14) + "/config.json": b"{}"})
     with pytest.raises(InputError, match="levels of folders"):
         of_models.list_files(deep)
