@@ -100,7 +100,7 @@ def test_a_run_writes_a_page_and_names_it(tmp_path):
     page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
     assert 'id="agreement"' in page
     assert 'id="leaderboard"' not in page
-    assert "did not look at the pairs; assay report RUN --out DIR asks them" in page
+    assert "No categories were suggested by rules; assay report RUN --out DIR suggests them" in page
 
 
 def test_a_very_large_run_says_how_to_get_a_page(tmp_path, monkeypatch):

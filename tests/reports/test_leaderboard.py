@@ -126,11 +126,11 @@ def test_from_three_datasets_on_a_random_effects_mean_stands_beside_the_fixed_on
     three = [rows_of(60), rows_of(200, seed=1), rows_of(90, seed=2)]
     report = assay.leaderboard(run_of(tmp_path, "run", *three).path, by="spearman", resamples=200)
     *_, fixed, random = report.document.sheets
-    assert fixed.title == "fixed mean over 3 datasets that count the same, all"
+    assert fixed.title == "fixed mean over 3 datasets of equal weight, all"
     assert random.title == "random-effects mean over 3 datasets, all"
     assert [row[0] for row in random.rows] == [row[2] for row in fixed.rows]
     record = report.records.dropna(subset=["spearman_random"]).iloc[0]
-    assert record["dataset"] == "fixed mean over 3 datasets that count the same"
+    assert record["dataset"] == "fixed mean over 3 datasets of equal weight"
     assert record["spearman_new_low"] < record["spearman_random_low"] < record["spearman_random"]
     # three datasets tell little of others: t with two degrees of freedom
     assert record["spearman_random_low"] < record["spearman_low"]

@@ -132,7 +132,7 @@ def test_a_metric_that_failed_is_named(folder):
     )
     page = page_html([edit(folder, "run.json", change)])
     assert "ter: failed, it broke -&gt; mend it" in page
-    assert "2 metrics held against people on 1 dataset<" in page
+    assert "2 metrics compared with people on 1 dataset<" in page
 
 
 def test_a_run_in_which_nothing_worked(folder):
@@ -142,7 +142,7 @@ def test_a_run_in_which_nothing_worked(folder):
 
     edit(folder, "agreement.json", lambda rows: rows.clear())
     page = page_html([edit(folder, "run.json", change)])
-    assert "No metric gave a number on this dataset." in page
+    assert "No metric has a value on this dataset." in page
     assert "ter: failed, it broke" in page
     assert "There is nothing to rank" in page
 
@@ -150,7 +150,7 @@ def test_a_run_in_which_nothing_worked(folder):
 def test_a_run_without_datasets(folder):
     edit(folder, "agreement.json", lambda rows: rows.clear())
     page = page_html([edit(folder, "run.json", lambda run: run.update(datasets=[], metrics=[], buckets=[]))])
-    assert "0 metrics held against people on 0 datasets" in page
+    assert "0 metrics compared with people on 0 datasets" in page
 
 
 @pytest.mark.slow
@@ -159,7 +159,7 @@ def test_several_runs(folder, tmp_path):
     page = page_html([read_run(folder), read_run(other)], leaderboard=False)
     texts = " ".join(_Outline(page).texts)
     assert "data [run]" in texts and "data [other]" in texts
-    assert "Scores of all pairs, a strip a dataset" in texts
+    assert "Scores of all pairs, one strip per dataset" in texts
     assert page.count('type="application/octet-stream"') == 2
 
 
@@ -202,7 +202,7 @@ def test_the_same_run_gives_the_same_page(folder):
 @pytest.mark.slow
 def test_the_leaderboard_is_that_of_the_runs(folder):
     texts = _Outline(page_html([read_run(folder)])).texts
-    assert "Behind each rank stand the ranks that tests of every two metrics leave open" in " ".join(texts)
+    assert "Each rank is followed by the ranks that the tests of all pairs of metrics leave possible" in " ".join(texts)
     assert texts.count("alike") == 3
     assert "Leaderboard" not in _Outline(page_html([read_run(folder)], leaderboard=False)).texts
 

@@ -236,7 +236,7 @@ def test_labels_that_rank_nothing_are_shown_without_ranks_within_the_work_of_a_p
     pairs = sum(int(mask.sum()) for mask in list(unit.data.buckets.values())[:3])
     # three metrics: 3 * 1,000 resamples
     monkeypatch.setattr("assay.reports.page.parts.MAX_RANKING_WORK", 3000 * pairs - 1)
-    assert "take long on so many pairs" in rank_metrics([read_run(folder)], "spearman")
+    assert "would take long for so many pairs" in rank_metrics([read_run(folder)], "spearman")
     monkeypatch.setattr("assay.reports.page.parts.MAX_RANKING_WORK", 3000 * pairs)
     probe = edit(folder, "run.json", lambda run: run["datasets"][0].update(kind="probe"))
     ranked = rank_metrics([probe], "spearman")
@@ -359,7 +359,7 @@ def test_people_come_before_rules(folder):
     mine = slice(tags.starts[row], tags.starts[row + 1])
     assert [tags.names[code] for code in tags.categories[mine]] == ["date and temporal"]
     assert tags.reasons[mine] == ["annotated in the data"]
-    assert tags.about[0] == "People gave a category to 4 of 64 pairs; it stands alone there."
+    assert tags.about[0] == "People gave a category to 4 of 64 pairs; only that one is shown there."
     assert len(tags.starts) == 65
     assert tags.starts[-1] == len(tags.categories) == len(tags.reasons)
 
@@ -367,8 +367,8 @@ def test_people_come_before_rules(folder):
 def test_rules_look_at_the_pairs_of_most_disagreement(folder):
     data = dataset(folder)
     every, some = tag_pairs(data, 64), tag_pairs(data, 7)
-    assert any("looked at 7 of 64 pairs" in line for line in some.about)
-    assert any("looked at all 64 pairs" in line for line in every.about)
+    assert any("here for 7 of 64 pairs" in line for line in some.about)
+    assert any("here for all 64 pairs" in line for line in every.about)
     from scipy.stats import rankdata
 
     largest = np.zeros(64)

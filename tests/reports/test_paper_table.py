@@ -58,7 +58,7 @@ def runs(tmp_path):
 
 PLAIN = r"""\begin{table}
 \centering
-\caption{Agreement of metrics with labels, Spearman $\rho$. n = 12 (a\_b), 10 (second). Bold: the highest value of a column; $\dagger$: not distinguishable from it (jackknife t-tests, model confidence set, at 5\%). --: no score, or undefined. Mean: fixed mean over 2 datasets that count the same.}
+\caption{Agreement of metrics with labels, Spearman $\rho$. n = 12 (a\_b), 10 (second). Bold: the highest value of a column; $\dagger$: not distinguishable from it (jackknife t-tests, model confidence set, at 5\%). --: no score, or undefined. Mean: fixed mean over 2 datasets of equal weight.}
 \label{tab:spearman}
 \setlength{\abovetopsep}{1ex}
 \begin{tabular}{lrrr}
@@ -198,7 +198,7 @@ def test_nothing_is_the_best_by_labels_of_a_rule(tmp_path):
     assert [column.head for column in sheet.columns] == ["metric", "one", "mean", "probe", "mean"]
     assert not any(column == 3 for _, column in sheet.best)
     assert "probe: probe set: labels follow a rule, not several annotators; never rank metrics by it" in sheet.notes
-    assert "Mean: fixed mean over 2 datasets that count the same" in sheet.notes
+    assert "Mean: fixed mean over 2 datasets of equal weight" in sheet.notes
     assert "n = 12" in sheet.notes
     across = assay.table(result, across="buckets", buckets=["all"]).document.sheets
     assert [sheet.notes[0] for sheet in across] == ["n = 12", "n = 12", "n = 12", "n = 24"]

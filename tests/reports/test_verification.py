@@ -1,4 +1,4 @@
-"""Numbers of a run held against the same numbers computed now, and the cause that is named."""
+"""Numbers of a run compared with the same numbers computed now, and the cause that is named."""
 
 from __future__ import annotations
 

@@ -193,7 +193,7 @@ def _mean_row(bucket: str, parts: Sequence[AgreementRow]) -> AgreementRow:
         value, note = None, f"undefined in {', '.join(undefined)}"
     else:
         value = fmean(part.value for part in parts if part.value is not None)
-        note = f"mean of {len(parts)} buckets that count the same, without interval"
+        note = f"mean of {len(parts)} buckets of equal weight, without interval"
     return AgreementRow(
         dataset=first.dataset,
         split=first.split,

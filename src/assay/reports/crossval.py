@@ -205,7 +205,7 @@ def unused_pair_notes(partition: Partition) -> list[str]:
     pair_count = sum(len(fold.test) for fold in partition.folds)
     unused_counts = {fold.name: pair_count - len(fold.train) - len(fold.test) for fold in partition.left_out}
     return [
-        f"{name} left out: {count:,} pairs of other sources are the same as one of its pairs, or stand in one of its "
+        f"{name} left out: {count:,} pairs of other sources are the same as one of its pairs, or are in one of its "
         "groups; they are not trained on"
         for name, count in unused_counts.items()
         if count

@@ -226,7 +226,7 @@ def _cleaning_sheet(report: ErrorReport, cleaning: Cleaning) -> Sheet:
     joined = (
         f"{cleaning.joined:,} pairs joined by their texts, {cleaning.changed:,} with another label in {cleaning.title}"
     )
-    alone = f"{cleaning.only_first:,} and {cleaning.only_second:,} pairs stand in one run alone"
+    alone = f"{cleaning.only_first:,} and {cleaning.only_second:,} pairs are in only one of the runs"
     return Sheet(
         f"Agreement with corrected labels: {report.data.title}",
         [Column("metric"), Column("statistic"), *(Column(head, number=True) for head in heads)],

@@ -446,7 +446,7 @@ def _board_of_means(bucket: str, measurements: Sequence[_BucketMeasurement], set
         comparisons[first, second] = average_draws(
             [_ordered_draws(measurement, first, second) for measurement in measurements]
         )
-    title = f"fixed mean over {len(measurements)} datasets that count the same"
+    title = f"fixed mean over {len(measurements)} datasets of equal weight"
     pair_counts = tuple(measurement.n for measurement in measurements)
     board = _ranked_board(title, bucket, lines, means, comparisons, settings, by)
     calibrated_means = mean_calibrated_values([measurement.calibrated for measurement in measurements])

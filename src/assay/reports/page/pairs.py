@@ -79,7 +79,7 @@ def tag_pairs(data: ScoredDataset, max_tagged: int) -> TagColumns:
         long_answers = long_answer_warning(int(long_answer_mask(data).sum()), len(data))
         about += [*_rule_lines(annotated_names, len(rows)), *long_answers, *tagged.missing]
     elif not all(annotated_names):
-        about.append("Rules that suggest categories did not look at the pairs; assay report RUN --out DIR asks them.")
+        about.append("No categories were suggested by rules; assay report RUN --out DIR suggests them.")
     labels = TaggedPairs([tuple(row) for row in tags], []).labels
     codes = {name: code for code, name in enumerate(labels)}
     tags_in_order = list(chain.from_iterable(tags))
@@ -97,7 +97,8 @@ def _annotation_lines(annotated_names: Sequence[str]) -> list[str]:
     annotated_count = sum(map(bool, annotated_names))
     if not annotated_count:
         return []
-    return [f"People gave a category to {annotated_count:,} of {len(annotated_names):,} pairs; it stands alone there."]
+    shares = f"{annotated_count:,} of {len(annotated_names):,}"
+    return [f"People gave a category to {shares} pairs; only that one is shown there."]
 
 
 def _rule_lines(annotated_names: Sequence[str], tagged_count: int) -> list[str]:
@@ -108,7 +109,7 @@ def _rule_lines(annotated_names: Sequence[str], tagged_count: int) -> list[str]:
     pairs = f"all {pair_count:,} pairs"
     if tagged_count != pair_count:
         pairs = f"{tagged_count:,} of {pair_count:,} pairs, those on which some metric and people differ most in rank"
-    return [f"Categories are suggestions of rules over the texts, which looked at {pairs}."]
+    return [f"Categories are suggested by rules over the texts, here for {pairs}."]
 
 
 def _choose_rows_to_tag(data: ScoredDataset, max_tagged: int) -> NDArray[np.intp]:

@@ -325,7 +325,7 @@ def rank_metrics(runs: Sequence[RunFolder], statistic: str) -> Document | str:
     if not work:
         return "There is nothing to rank: no dataset has scores of two metrics."
     if work > MAX_RANKING_WORK:
-        return "Ranks and their intervals take long on so many pairs: assay leaderboard computes them."
+        return "Ranks and their intervals would take long for so many pairs; assay leaderboard computes them."
     ranked = to_document(boards(joined, settings, by=statistic, buckets=buckets), settings, statistic)
     names = ShortNames(ranked.metrics)
     return replace(ranked, sheets=[names.shorten_sheet(sheet) for sheet in ranked.sheets])

@@ -139,7 +139,7 @@ def file_address(path: Path) -> str:
     """
     address: str = URL.create("sqlite", database=str(path)).render_as_string()
     if make_url(address).database != str(path):
-        raise InputError(f"{path}: cannot stand in the address of a database; name the folder without ?, # and %")
+        raise InputError(f"{path}: cannot be part of the address of a database; name the folder without ?, # and %")
     return address
 
 
