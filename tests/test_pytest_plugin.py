@@ -129,7 +129,7 @@ def test_the_warning_can_be_made_an_error(project):
 def test_too_few_pairs_for_an_interval(project):
     done = project("assert_agreement(score, pairs(6), at_least=0.1)")
     done.assert_outcomes(passed=1, warnings=1)
-    done.stdout.fnmatch_lines(["*has no interval to hold against 0.1: no interval below 10 pairs"])
+    done.stdout.fnmatch_lines(["*has no interval to compare with 0.1: no interval below 10 pairs"])
 
 
 def test_undefined_fails(project):
@@ -176,14 +176,14 @@ def test_against_another_metric(project):
     worse = project("assert_agreement(blurred, pairs(300), against=score)")
     worse.assert_outcomes(failed=1)
     worse.stdout.fnmatch_lines(
-        ["*Spearman ρ of recorded:blurred() less that of recorded:score()*worse by more than 0.01"]
+        ["*Spearman ρ of recorded:blurred() minus that of recorded:score()*worse by more than 0.01"]
     )
     project("assert_agreement(score, pairs(300), against=blurred)").assert_outcomes(passed=1, warnings=0)
     few = project("assert_agreement(lambda r, c: [round(float(one)) for one in r], pairs(15), against=score)")
     few.assert_outcomes(passed=1, warnings=1)
     undefined = project("assert_agreement(score, pairs(300), against='f1')")
     undefined.assert_outcomes(failed=1)
-    undefined.stdout.fnmatch_lines(["*Spearman ρ of recorded:score() less that of f1 on data, all: – *: undefined"])
+    undefined.stdout.fnmatch_lines(["*Spearman ρ of recorded:score() minus that of f1 on data, all: – *: undefined"])
 
 
 def test_the_interval_against_another_metric_is_that_of_a_comparison(tmp_path):
@@ -341,8 +341,8 @@ def test_it_is_an_entry_point_and_light():
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        ("'f1', at_least=0.1, bucket='f1'", "InputError: bucket 'f1': names no single bucket; take one of all, f1=0*"),
-        ("score, against=score, bucket='f1'", "InputError: bucket 'f1': names no single bucket; take one of all, f1=*"),
+        ("'f1', at_least=0.1, bucket='f1'", "InputError: bucket 'f1': names no single bucket; use one of all, f1=0*"),
+        ("score, against=score, bucket='f1'", "InputError: bucket 'f1': names no single bucket; use one of all, f1=*"),
         ("score, against=Path('foo.txt')", "InputError: against='foo.txt': a baseline is a file that ends in .json"),
         ("'f1', against='f1'", "InputError: against='f1': is the metric itself"),
         ("lambda r, c: None, at_least=0.1", "AssertionError: <lambda>() must return a list of 60 numbers, not None*"),
@@ -364,7 +364,7 @@ def test_two_functions_of_one_name(project):
     done = project(f"assert_agreement({blurs})")
     done.assert_outcomes(failed=1)
     done.stdout.fnmatch_lines(
-        ["*of recorded:<lambda>() less that of recorded:against <lambda>() on data*worse by more*"]
+        ["*of recorded:<lambda>() minus that of recorded:against <lambda>() on data*worse by more*"]
     )
 
 

@@ -178,7 +178,7 @@ def restore_folder(folder: Path) -> None:
                 aside.replace(folder)
         except OSError as error:
             if aside.exists() and not folder.exists():
-                reason = f"{error.strerror}; the run that stood there is now {aside}"
+                reason = f"{error.strerror}; the run that was there is now {aside}"
                 raise OSError(error.errno, reason) from error
             # otherwise another process has done the same meanwhile, or the leftover does no harm
 

@@ -222,7 +222,7 @@ class Crew(Generic[T]):
             self._waiting.appendleft(in_work)
             return
         in_work.deaths += 1
-        log.warning("a worker process ended %s; what it had is given to another", ending)
+        log.warning("a worker process ended %s; its work is given to another", ending)
         if in_work.deaths < DEATHS:
             self._waiting.appendleft(in_work)
         else:

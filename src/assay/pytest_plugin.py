@@ -192,7 +192,7 @@ def assert_agreement(
         run = read_run(run_folder)
         buckets = list(read_datasets(run)[0].buckets)
         if bucket not in buckets:
-            raise InputError(f"bucket {bucket!r}: names no single bucket; take one of {', '.join(buckets)}")
+            raise InputError(f"bucket {bucket!r}: names no single bucket; use one of {', '.join(buckets)}")
         if at_least is not None:
             _check_bar(run, metric_name, settings, at_least)
         if baseline is not None and update:
@@ -302,7 +302,7 @@ def _check_bar(run: RunFolder, metric: str, settings: CheckSettings, bar: float)
     if cell.value is None:
         raise AssertionError(f"{result} is undefined: {cell.note}")
     if cell.low is None or cell.high is None:
-        _warn_too_little(settings, f"{result} has no interval to hold against {bar:g}: {cell.note}")
+        _warn_too_little(settings, f"{result} has no interval to compare with {bar:g}: {cell.note}")
     elif cell.high < bar:
         raise AssertionError(f"{result} is below {bar:g}")
     elif cell.low < bar:
@@ -365,7 +365,7 @@ def _check_rival(run: RunFolder, settings: CheckSettings) -> None:
     )
     note = comparison.note
     difference = Cell(comparison.value, comparison.low, comparison.high, note).text
-    compared = f"{title_of(statistic)} of {first} less that of {second}"
+    compared = f"{title_of(statistic)} of {first} minus that of {second}"
     result = f"{compared} on {data.name}, {bucket}: {difference} (n = {comparison.n:,})"
     if comparison.value is None:
         raise AssertionError(f"{result}: {note}")

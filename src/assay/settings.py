@@ -383,7 +383,7 @@ def check_level(confidence: float, resamples: int = 0) -> None:
         draws_beyond = resamples * (1 - confidence) / 2
         raise InputError(
             f"`confidence={confidence}`: {resamples:,} resamples leave {draws_beyond:.1g} beyond each bound, too few "
-            f"to place it; take `resamples={needed}` or more, or a lower level"
+            f"to place it; use `resamples={needed}` or more, or a lower level"
         )
 
 
@@ -558,7 +558,7 @@ class AdjustedAgreement(AgreementSettings):
     """The settings of agreement, with what it is adjusted for."""
 
     controls: Sequence[str] = setting(
-        "Also show agreement with length, f1, number or a column held constant; a+b holds both.",
+        "Also show agreement with length, f1, number or a column held constant; a+b holds both constant.",
         (),
         flags=("--control",),
         metavar="RULE",

@@ -65,7 +65,7 @@ def test_a_run_that_cannot_be_moved_back_is_kept_and_told(written, monkeypatch, 
     outcome, folder = written
     before = (folder / "run.json").read_bytes()
     unwritable(monkeypatch, folder, folder / "never")
-    with pytest.raises(InputError, match=r"the run that stood there is now .*\.old\.") as told:
+    with pytest.raises(InputError, match=r"the run that was there is now .*\.old\.") as told:
         write_run(outcome, folder)
     aside = str(told.value).rpartition("now ")[2].partition(")")[0]
     assert (Path(aside) / "run.json").read_bytes() == before

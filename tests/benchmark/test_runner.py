@@ -266,7 +266,7 @@ def test_recorded_scores_that_cannot_be_read_are_no_silent_gap(tmp_path):
     result = assay.run([good, without], ["recorded:s"], resamples=0)
     assert [status.status for status in result.outcome.metrics] == ["done", "not applicable"]
     (tmp_path / "s.csv").write_text("pair_id,s\n0,1\n0,2\n")
-    with pytest.raises(InputError, match="'0' stands there twice"):
+    with pytest.raises(InputError, match="'0' occurs there twice"):
         assay.run([good], [f"recorded:{tmp_path / 's.csv'}#s"], resamples=0)
 
 

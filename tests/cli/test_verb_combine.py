@@ -72,7 +72,7 @@ def test_refusals_are_one_line(assay, run):
     assert "30 labelled pairs are too few to learn from; it takes 50 at least" in assay("combine", "few").complaint
     write("same.jsonl", [row | {"label": 1} for row in answers(60)])
     assay("run", "-d", "same.jsonl", "-m", "f1", "-q", "--resamples", "0", "--out", "same")
-    assert "all labels are 1; to learn takes pairs with others" in assay("combine", "same").complaint
+    assert "all labels are 1; learning needs pairs with other labels" in assay("combine", "same").complaint
 
 
 def test_what_a_paid_metric_costs_is_said_and_limited(assay, run):

@@ -158,7 +158,7 @@ def test_questions_that_repeat_are_told(assay, pairs):
     words = ("stress", "contains", "-d", "pairs.csv", "--resamples", "0", "-p", "lower-case", "-q")
     shown = " ".join(assay(*words).out.split())
     assert shown.startswith(
-        "pairs: no groups: 24 of 24 pairs share their question, but intervals take them as independent"
+        "pairs: no groups: 24 of 24 pairs share their question, but intervals treat them as independent"
     )
     assert "no groups" not in assay(*words, "--group-by", "question").out
 

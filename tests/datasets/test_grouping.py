@@ -35,7 +35,7 @@ def test_a_column_that_repeats_is_named_with_its_groups(column):
     found = suggested(rows(20, 3, column))
     assert (found.column, found.groups, found.shared, found.pairs) == (column, 20, 60, 60)
     assert found.message == (
-        f"no groups: 60 of 60 pairs share their {column}, but intervals take them as independent: "
+        f"no groups: 60 of 60 pairs share their {column}, but intervals treat them as independent: "
         f"run with --group-by {column} (20 groups)"
     )
 

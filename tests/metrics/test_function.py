@@ -158,7 +158,7 @@ def test_scores_of_columns_by_name() -> None:
     ("columns", "named", "message"),
     [
         # as sacrebleu takes them: candidates first, a list for each set of references
-        ((["b", "c"], [["a", "b"]]), {}, r"candidates\[0\] is of type list.*several references a pair"),
+        ((["b", "c"], [["a", "b"]]), {}, r"candidates\[0\] is of type list.*several references per pair"),
         ((["a", None], ["b", "c"]), {}, r"references\[1\] is None"),
         (("a", "b"), {}, "references is of type str"),
         ((), {"references": ["a"], "predictions": ["b"]}, "'candidates'; score takes references and candidates"),

@@ -116,7 +116,7 @@ def test_it_names_the_metric_of_recommend_and_the_threshold_of_thresholds(page, 
     wrong, low, high = 1 - threshold["accuracy"], 1 - threshold["accuracy-high"], 1 - threshold["accuracy-low"]
     assert f"Expect {100 * wrong:.0f} of 100 decisions to be wrong: {wrong:.1%} of those" in page
     assert f"between {low:.1%} and {high:.1%} (95% interval)" in page
-    assert f"takes {1 - threshold['recall']:.1%} for no" in page
+    assert f"The metric says no to {1 - threshold['recall']:.1%} of the pairs that people call yes" in page
     value = f"{recommended['use_value']:.3f} [{recommended['use_low']:.2f}, {recommended['use_high']:.2f}]"
     assert f"AUC {value.replace('0.', '.')} on a new sample" in page
     speed = recommended["use_pairs_per_second"]

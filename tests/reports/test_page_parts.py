@@ -140,7 +140,7 @@ def test_findings_say_what_the_numbers_say(folder):
         "(of the 2 other intervals, 1 overlaps with the best one)."
     )
     assert said[1] == (
-        "chrf agrees best with people, Spearman ρ .100 [-.10, .30], an interval that holds 0; next is ter, "
+        "chrf agrees best with people, Spearman ρ .100 [-.10, .30], an interval that includes 0; next is ter, "
         ".050 [-.20, .20] (of the 1 other intervals, 1 overlaps with the best one). 1 of 3 metrics is undefined here."
     )
     assert said[2] == "no metric has a defined Spearman ρ."

@@ -65,7 +65,7 @@ def test_more_pairs_than_anybody_labels_are_no_number(tmp_path):
 def test_equal_scores_have_no_size(tmp_path):
     record, text = advised(write_file(tmp_path, None), tmp_path)
     assert record["settle_pairs"] is None or np.isnan(record["settle_pairs"])
-    assert "to say how many it takes" in text
+    assert "to say how many are needed" in text
 
 
 def test_what_is_told_apart_needs_no_size(tmp_path):

@@ -192,7 +192,7 @@ def test_few_groups_give_no_interval(run):
 def test_a_part_with_one_class(run):
     # by label, each part to test has one class, and that without 2 has none to tune on
     with pytest.raises(
-        InputError, match=r"big, recorded:good, 2.0: the pairs to tune on are all no; take another column"
+        InputError, match=r"big, recorded:good, 2.0: the pairs to tune on are all no; use another column"
     ):
         find_thresholds(run, ThresholdSettings(positive="label>=2", split_by="label", metrics=("recorded:good",)))
 
@@ -244,7 +244,7 @@ def test_texts_that_are_tested_are_not_tuned_on(repeated):
         assert (len(part.test), len(part.tune)) == (4, 32)  # less the four with the same texts
         assert not set(texts[part.tune]) & set(texts[part.test])
     (subject,) = find_thresholds(repeated, ThresholdSettings(split_by="topic", resamples=0))
-    assert [note for note in subject.notes if note.startswith("the texts of 40 pairs stand under several values")]
+    assert [note for note in subject.notes if note.startswith("the texts of 40 pairs have several values")]
 
 
 @pytest.fixture
@@ -269,7 +269,7 @@ def test_a_pair_in_other_case_punctuation_or_order_is_the_same(rewritten):
     (subject,) = find_thresholds(rewritten, ThresholdSettings(folds=5, group_by="topic", **asked))
     assert subject.split_description == "5 folds of whole groups (topic), 10 groups joined to 5 where they share texts"
     (subject,) = find_thresholds(rewritten, ThresholdSettings(split_by="topic", **asked))
-    assert [note for note in subject.notes if note.startswith("the texts of 40 pairs stand under several values")]
+    assert [note for note in subject.notes if note.startswith("the texts of 40 pairs have several values")]
     with pytest.raises(InputError, match="20 pairs of again are in first, too, where the threshold would be found"):
         find_thresholds(rewritten, ThresholdSettings(tune="first", test="again", resamples=0))
 
@@ -280,7 +280,7 @@ def test_nothing_is_left_to_tune_on(tmp_path):
         for i in range(40)
     ]
     assay.run([rows], ["recorded:mine"], buckets=["none"], resamples=0, out=tmp_path / "run")
-    with pytest.raises(InputError, match="h0: no pair is left to tune on; take another column"):
+    with pytest.raises(InputError, match="h0: no pair is left to tune on; use another column"):
         find_thresholds(read_run(tmp_path / "run"), ThresholdSettings(split_by="half", resamples=0))
 
 

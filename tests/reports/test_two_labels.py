@@ -115,7 +115,7 @@ def test_the_page_leads_with_auc_and_knows_its_chance(tmp_path):
     (unit,) = read_units([run])
     weak = replace(unit.blocks[0], rows=[row for row in unit.blocks[0].rows if row[0] == "recorded:bad"])
     (_, sentence), *_ = findings_by_bucket(replace(unit, section=replace(unit.section, blocks=[weak])))
-    assert "an interval that holds .50, which is chance" in sentence
+    assert "an interval that includes .50, which is chance" in sentence
 
 
 def test_leaderboard_and_compare_lead_with_auc(tmp_path):

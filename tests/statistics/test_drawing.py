@@ -73,7 +73,7 @@ def test_draws_resolve_the_level(make, level, needed):
             make(confidence=level, resamples=needed - 1)
         assert str(caught.value) == (
             f"`confidence={level}`: {needed - 1:,} resamples leave {beyond} beyond each bound, too few to place it; "
-            f"take `resamples={needed}` or more, or a lower level"
+            f"use `resamples={needed}` or more, or a lower level"
         )
 
 

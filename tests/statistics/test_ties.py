@@ -145,7 +145,7 @@ def by_definition(scores, labels, weights, thresholds):
     signs = np.where(np.abs(differences) <= limits + 1e-12, 0, np.sign(differences))
     label_signs = np.sign(labels[:, None] - labels[None, :])
     pairs = np.outer(weights, weights)
-    # each comparison stands there twice, and each pair of texts once with itself
+    # each comparison occurs there twice, and each pair of texts once with itself
     n = weights.sum()
     comparisons = n * n - n
     agree = (pairs * (signs == label_signs)).sum() - n

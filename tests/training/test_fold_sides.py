@@ -71,12 +71,12 @@ def test_a_source_with_one_label_is_told_and_stops_nothing(asked, told):
         (
             lambda k, row: row | {"label": float(k == 7)},
             {},
-            r"fold 1: the 3 pairs to choose the best step have one label alone, 0, .*; give `train` a seed=N, or take",
+            r"fold 1: the 3 pairs to choose the best step have one label alone, 0, .*; give `train` a seed=N, or use",
         ),
         (
             lambda k, row: row | {"group": f"g{min(k, 3)}"},
             {"folds": 4},
-            r"own, fold \d: 3 pairs are too few .*; take more `folds`, or another `seed`, or give more pairs$",
+            r"own, fold \d: 3 pairs are too few .*; use more `folds`, or another `seed`, or give more pairs$",
         ),
         (
             lambda k, row: row | {"group": f"g{k % 2}"},

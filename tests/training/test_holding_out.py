@@ -31,7 +31,7 @@ def test_holding_out_follows_the_seed(pairs_file):
     assert set(stays.keys) | set(away.keys) == set(examples.keys)
     assert split_off_held_out(examples, 0)[1].keys == away.keys
     assert split_off_held_out(examples, 1)[1].keys != away.keys
-    with pytest.raises(InputError, match="10 training pairs are too few to hold a set out"):
+    with pytest.raises(InputError, match="10 training pairs are too few to hold out a set"):
         split_off_held_out(examples.take(range(10)), 0)
 
 

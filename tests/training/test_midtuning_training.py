@@ -135,7 +135,7 @@ def test_what_cannot_be_used_is_one_line(tiny_base, frames, tmp_path):
         ({"warmup": 1}, "`warmup=1`: is a share of the steps"),
         ({"layers": 9}, "`layers=9`: the model has 4 layers"),
         ({"queries": str(tmp_path / "none")}, r"`queries=.*none`: cannot be read"),
-        ({"limit": 12}, "12 sentences with a form are too few to hold a development set out"),
+        ({"limit": 12}, "12 sentences with a form are too few to hold out a development set"),
     ):
         with pytest.raises(InputError, match=message):
             tune_on(tiny_base, out, frames, **changes)

@@ -28,7 +28,7 @@ def test_another_request_is_refused(tiny_base, files, tmp_path):
     with pytest.raises(InputError) as refused:
         search_on(tiny_base, tmp_path / "two", files, storage=address, **changes)
     differs = "fixed.batch_size, fixed.learning_rate, fixed.warmup, space.batch_size, space.warmup"
-    assert f"`study=s`: was made by another request (it differs in {differs})" in str(refused.value)
+    assert f"`study=s`: belongs to another request (it differs in {differs})" in str(refused.value)
     # more trials and more seeds are the same request
     _, found = search_on(tiny_base, tmp_path / "three", files, storage=address, trials=2, seeds=2)
     assert len(found["trials"]) == 2

@@ -31,7 +31,7 @@ def layer_metrics(
     """
     base_metric = load_metric(metric)
     if not isinstance(base_metric, EncoderBased) or "layer" not in {field.name for field in fields(base_metric)}:
-        raise InputError(f"metric {base_metric}: has no layers to sweep over; take bertscore:MODEL or pooled:MODEL")
+        raise InputError(f"metric {base_metric}: has no layers to sweep over; use bertscore:MODEL or pooled:MODEL")
     if "layer=" in str(base_metric):
         raise InputError(f"metric {base_metric}: a sweep goes over all layers; leave layer out")
     bound_metric = base_metric.bind(Context(language, tuple))

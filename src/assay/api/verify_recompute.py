@@ -476,7 +476,7 @@ def _compare_with_stored(
         note = "" if counts else "the same texts and labels; their order, or annotations, are others"
         return ReloadedData(data.name, "changed", source, counts, note)
     if counts:
-        return ReloadedData(data.name, "folder changed", source, counts, "the source gives what it gave then")
+        return ReloadedData(data.name, "folder changed", source, counts, "the source has the same content as then")
     recorded_digest = next(
         (record.other_columns for record in manifest.request.datasets if record.name == data.name), None
     )

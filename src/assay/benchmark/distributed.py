@@ -61,7 +61,7 @@ class RayExecutor:
     ) -> None:
         if runtime.device not in ("auto", "cpu", "cuda", "all"):
             raise InputError(
-                f"`device={runtime.device}`: with `engine=ray` a slot has a GPU or none; take auto, cuda or cpu"
+                f"`device={runtime.device}`: with `engine=ray` a slot has a GPU or none; use auto, cuda or cpu"
             )
         self._in_process = InProcess(keep_models=keep_models)
         self._keep_models, self._most, self._say = keep_models, most, say

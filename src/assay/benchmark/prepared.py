@@ -86,7 +86,7 @@ def _joined_by_id(table: pa.Table, metric: ColumnMetric, pairs: Pairs) -> pa.Tab
     if pc.count_distinct(ids).as_py() < len(ids):
         counts = pc.value_counts(ids)
         repeated = counts.filter(pc.greater(counts.field("counts"), 1))[0]["values"].as_py()
-        raise InputError(f"{metric.file}: the pair_id {repeated!r} stands there twice; each pair needs one score")
+        raise InputError(f"{metric.file}: the pair_id {repeated!r} occurs there twice; each pair needs one score")
     pair_ids = pairs.table.column("pair_id").combine_chunks()
     rows = pc.index_in(pair_ids, ids)
     if rows.null_count:

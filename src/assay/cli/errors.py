@@ -51,7 +51,7 @@ def errors(
         return
     if output in (ReportFormat.json, ReportFormat.csv):
         if "corrected" in settings:
-            raise InputError(f"`corrected`: --format {output} lists the pairs of RUN alone; take another format")
+            raise InputError(f"`corrected`: --format {output} lists the pairs of RUN alone; use another format")
         # the list of pairs has no intervals
         settings["resamples"] = 0
     print_report(assay.find_errors(run, scale=scale_range, **settings), output, explain=explain)

@@ -66,7 +66,7 @@ ColumnsOption = Annotated[
     typer.Option("--columns", help="The columns: reference=answer1,candidate=answer2,label=a1+a2,question=q"),
 ]
 SeparatorOption = Annotated[
-    str | None, typer.Option("--separator", help="What stands between several gold answers of a reference: '|'.")
+    str | None, typer.Option("--separator", help="The text between several gold answers of a reference: '|'.")
 ]
 LabelsOption = Annotated[
     str | None, typer.Option("--labels", help="The number of each word that is a label: no=0,partly=1,yes=2")

@@ -51,8 +51,8 @@ class SuggestedGroups:
     def message(self) -> str:
         """One line with the observation, its consequence, and the option to use."""
         return (
-            f"no groups: {self.shared:,} of {self.pairs:,} pairs share their {self.column}, but intervals take them as "
-            f"independent: run with --group-by {self.column} ({self.groups:,} groups)"
+            f"no groups: {self.shared:,} of {self.pairs:,} pairs share their {self.column}, but intervals treat them "
+            f"as independent: run with --group-by {self.column} ({self.groups:,} groups)"
         )
 
 

@@ -61,7 +61,7 @@ class Reading:
 
     def __post_init__(self) -> None:
         if self.separator is not None and (not isinstance(self.separator, str) or not self.separator):
-            raise InputError(f"`separator={self.separator}`: expected what stands between gold answers, such as |")
+            raise InputError(f"`separator={self.separator}`: expected the text between gold answers, such as |")
         self.configured_numbers()  # raises an error if the labels are invalid
 
     def configured_numbers(self) -> dict[str, float]:

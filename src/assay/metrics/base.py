@@ -195,7 +195,7 @@ class Declaration:
 
 #: The arguments that ``score`` accepts, for messages.
 _ARGUMENTS = "references and candidates, in this order, a list of texts each"
-_SEVERAL_REFERENCES = ". assay.run and assay.as_evaluate take several references a pair"
+_SEVERAL_REFERENCES = ". assay.run and assay.as_evaluate take several references per pair"
 
 
 def _text_column(metric: Metric, name: str, texts: Any) -> Sequence[str]:

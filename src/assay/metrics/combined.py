@@ -167,7 +167,7 @@ class Combined(Metric):
                 )
                 raise UnavailableError(
                     f"its member {member.metric} is another one than it was learned from ({differences})",
-                    "take the same model, or learn the combination again",
+                    "use the same model, or learn the combination again",
                 )
 
     def data_signature(self) -> dict[str, str]:

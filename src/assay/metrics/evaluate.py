@@ -252,7 +252,9 @@ def _bridge_class() -> type:
                 InputError: only one of predictions and references is given, or there is no pair.
             """
             if (predictions is None) != (references is None):
-                raise InputError(f"metric {self.metric}: compute takes predictions and references, one of each a pair")
+                raise InputError(
+                    f"metric {self.metric}: compute takes predictions and references, one of each per pair"
+                )
             # evaluate opens the writer when the first pair is added
             is_empty = self.buf_writer is None if predictions is None else not len(predictions)
             if is_empty:

@@ -343,7 +343,9 @@ def _learnable_metrics(data: ScoredDataset, settings: CombineSettings) -> tuple[
             notes.append(f"{name}: is {record.declared.kind}, which other data lacks, and is not learned from")
         # the parts of a signature are numbered for a preset with several models: 1.model
         elif any(key[:1].isdigit() for key in record.signature):
-            notes.append(f"{name}: takes another model for each language, and is not learned from; name the model")
+            notes.append(
+                f"{name}: uses another model for each language, so a combination cannot use it; name the model"
+            )
         elif np.isfinite(data.scores[name]).any() and np.unique(data.scores[name]).size > 1:
             names.append(name)
         else:
@@ -361,7 +363,9 @@ def _check_labels(data: ScoredDataset) -> None:
             "200 to 500 as a rule (docs/combine.md has learning curves)"
         )
     if len(np.unique(data.labels)) < 2:
-        raise InputError(f"{data.name}: all labels are {data.labels[0]:g}; to learn takes pairs with others as well")
+        raise InputError(
+            f"{data.name}: all labels are {data.labels[0]:g}; learning needs pairs with other labels as well"
+        )
 
 
 def _learning_inputs(data: ScoredDataset, names: Sequence[str], settings: CombineSettings) -> tuple[Inputs, list[str]]:
@@ -498,7 +502,7 @@ def to_document(result: CombinationResult, settings: CombineSettings) -> Documen
     method = [
         f"combined: scores of {folds} combinations, each of pairs that it was not learned from",
         "pairs of one group, or with the same texts, are never on both sides",
-        f"better by: {name} of combined less that of the metric; p: jackknife t-test, {correction}",
+        f"better by: {name} of combined minus that of the metric; p: jackknife t-test, {correction}",
         intervals_in_words(
             settings.confidence,
             settings.resamples,

@@ -275,7 +275,7 @@ def settling_size_text(settling_plan: PlannedComparison) -> str:
     """
     goal = f"to tell {settling_plan.first} from {settling_plan.second}"
     if settling_plan.pilot is None or settling_plan.plan is None:
-        return f"{goal}: these pairs are too few, or too much alike, to say how many it takes"
+        return f"{goal}: these pairs are too few, or too much alike, to say how many are needed"
     plan = settling_plan.plan
     needed, low, high = (settling_plan.pair_count(units) for units in (plan.needed, plan.needed_low, plan.needed_high))
     difference = short(settling_plan.pilot.difference, 3)

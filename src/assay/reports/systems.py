@@ -323,7 +323,7 @@ def document(studies: Sequence[SystemStudy], settings: SystemSettings) -> Docume
     if settings.resamples:
         notes.append(f"{level} bootstrap intervals of means over items, {settings.resamples:,} resamples")
     notes.append(
-        "pairwise accuracy: share of pairs of systems ordered as by people; soft: 1 less the mean distance of the "
+        "pairwise accuracy: share of pairs of systems ordered as by people; soft: 1 minus the mean distance of the "
         f"p-values of people and metric ({settings.permutations:,} exchanges; Thompson et al. 2024); within items: "
         "acc-eq of the systems of each item, of a threshold found on other items (Deutsch et al. 2023)"
     )

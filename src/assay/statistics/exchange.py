@@ -56,9 +56,9 @@ class Exchange:
         cells: the 2 n values of both scores, each standardised, against the labels.
         moments: the sums of x, x^2 and x y of the first score.
         totals: the same sums over both scores.
-        balance: the balance of the first score less that of the second one.
-        rank_product: the rank product of the first score less that of the second one.
-        pair_accuracy: the pair accuracy of the first score less that of the second one; None without groups, or if no
+        balance: the balance of the first score minus that of the second one.
+        rank_product: the rank product of the first score minus that of the second one.
+        pair_accuracy: the pair accuracy of the first score minus that of the second one; None without groups, or if no
             group has two labels.
     """
 
@@ -97,7 +97,7 @@ class Exchange:
         )
 
     def differences(self, swaps: Floats, statistics: Sequence[str]) -> Floats:
-        """Return each statistic of the first score less that of the second one, after exchanges.
+        """Return each statistic of the first score minus that of the second one, after exchanges.
 
         Args:
             swaps: 1 where the scores of a pair are exchanged, else 0, shape (n, b).
@@ -221,7 +221,7 @@ class _Side:
 
     @property
     def ordered_within_groups(self) -> Floats:
-        """An array of shape (b,) that, less that of the other score, is the difference of the pair accuracies."""
+        """An array of shape (b,) that, minus that of the other score, is the difference of the pair accuracies."""
         return self.exchanged.ordered_within_groups[self.index]
 
 
@@ -239,7 +239,7 @@ def _correlation(means: Floats) -> Floats:
 
 
 def _excess_over_complement(value_sums: Floats) -> _LinearSum:
-    """Return the sum over the comparisons of a choice less that of its complement, linear in the exchanges.
+    """Return the sum over the comparisons of a choice minus that of its complement, linear in the exchanges.
 
     Args:
         value_sums: for each of the 2 n values, the sum over its comparisons with all others.
@@ -249,7 +249,7 @@ def _excess_over_complement(value_sums: Floats) -> _LinearSum:
 
 
 def _accuracy_difference(first: Floats, second: Floats, labels: Floats, groups: Indices) -> _LinearSum | None:
-    """Return the pair accuracy of the first score less that of the second one under exchanges of whole groups.
+    """Return the pair accuracy of the first score minus that of the second one under exchanges of whole groups.
 
     Returns None if no group has two labels.
     """

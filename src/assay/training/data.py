@@ -315,7 +315,7 @@ def split_off_held_out(examples: Examples, seed: int) -> tuple[Examples, Example
     if len(held_out) < 2:
         groups = groups_note(examples.groups)
         raise InputError(
-            f"{len(examples)} training pairs{groups} are too few to hold a set out; name one with `dev` and `test`"
+            f"{len(examples)} training pairs{groups} are too few to hold out a set; name one with `dev` and `test`"
         )
     return examples.take(kept), examples.take(held_out)
 

@@ -90,7 +90,7 @@ def _card_text(card: Card, facts: Mapping[str, Any], data: Mapping[str, Sequence
         "\n".join(front_matter),
         f"# {card.title}",
         card.about,
-        f"Base model: `{base}`. It is a derived work: the base's licence and those of the data below hold for it.",
+        f"Base model: `{base}`. It is a derived work: the base's licence and those of the data below apply to it.",
         "## Use\n\n```\n" + "\n".join(card.use) + "\n```",
         "## How it was made\n\n```\n" + facts["command"] + "\n```",
         _dataset_table(data),

@@ -54,5 +54,5 @@ def wait_for(is_available: Callable[[], bool], title: str) -> None:
     deadline = time.monotonic() + MAX_WAIT_SECONDS
     while not is_available():
         if time.monotonic() > deadline:
-            raise UnavailableError(f"{title} does not come from the first process", "look at what that one says")
+            raise UnavailableError(f"{title} does not come from the first process", "see the message of that process")
         time.sleep(0.1)

@@ -234,7 +234,7 @@ def test_a_server_that_leaves_out_what_is_optional(pairs):
     [
         ("closed", "closed the connection without an answer"),
         ("no http", "does not speak HTTP"),
-        ("slow", "no answer in time"),
+        ("slow", "did not answer in time"),
         ("rate limit", "after 1 retry"),
         ("redirect", "text/html"),
         ("cut", "was cut"),

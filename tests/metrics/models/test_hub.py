@@ -136,7 +136,7 @@ def test_hub_models_that_are_refused(hub: Hub) -> None:
     hub.serve({**pickled, "pytorch_model.bin": b"pickle"})
     assert "pickled weights" in hub.ask()[1] and not hub.asked(".bin")
     hub.serve({**files, "config.json": b'{"auto_map": {"AutoModel": "m.M"}}', "m.py": b"x"})
-    assert "asks for remote code" in hub.ask()[1] and not hub.asked(".safetensors")
+    assert "requires remote code" in hub.ask()[1] and not hub.asked(".safetensors")
 
 
 @pytest.mark.slow

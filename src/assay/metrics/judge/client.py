@@ -254,5 +254,5 @@ _MEANINGS = {
     "Connection reset by peer": _CLOSED,
     "Broken pipe": _CLOSED,
     "RemoteProtocolError": "what answers there does not speak HTTP",
-    "Timeout": "the server gave no answer in time",
+    "Timeout": "the server did not answer in time",
 }

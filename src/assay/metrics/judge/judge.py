@@ -229,7 +229,7 @@ class Judge(ModelMetric):
         if batch.questions is None and "question" in prompt.fields - prompt.optional:
             raise InputError(
                 f"metric {self}: the prompt {self.prompt} shows the question, and the data has none: name its column "
-                "(`columns=question=…`), or take another prompt"
+                "(`columns=question=…`), or use another prompt"
             )
         conversations = []
         for row, (reference, candidate) in enumerate(batch.pairs()):

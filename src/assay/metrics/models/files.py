@@ -220,7 +220,7 @@ def _check_config(config: dict[str, Any], name: str, where: str) -> None:
     """
     if config.get("auto_map"):
         raise UnsafeModelError(
-            f"model {where} asks for remote code: {name} has an auto_map",
+            f"model {where} requires remote code: {name} has an auto_map",
             "choose a model whose architecture transformers knows",
         )
     sections = [config]

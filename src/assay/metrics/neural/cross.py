@@ -70,7 +70,7 @@ class CrossSession(ModelSession[LoadedScorer, ScorerBody]):
         if not architecture.endswith("ForSequenceClassification"):
             raise UnavailableError(
                 f"model {folder}: is a {architecture or 'model without a named class'}, which scores no pairs",
-                "name a cross-encoder (…ForSequenceClassification), or take bi-encoder:MODEL",
+                "name a cross-encoder (…ForSequenceClassification), or use bi-encoder:MODEL",
             )
         super().__init__(engine, load_scorer, open_scorer_bodies)
         self._with_types = "token_type_ids" in self._tokenizer.model_input_names

@@ -236,7 +236,7 @@ Use = Literal["hidden states", "head", "new head"]
 _POOLER = re.compile(r"(^|\.)pooler\.")
 #: Buffers that older versions of transformers wrote; they are computed, not learned.
 _BUFFER = re.compile(r"(^|\.)(position_ids|inv_freq)$")
-_REMEDY = "take the model's original files, or save it again with save_pretrained"
+_REMEDY = "use the model's original files, or save it again with save_pretrained"
 #: The check replaces a method of a class while it runs: two checks at the same time would restore each other's method.
 _LOCK = threading.RLock()
 

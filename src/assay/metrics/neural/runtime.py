@@ -211,7 +211,7 @@ def precision_of(precision: str, device: str, backend: str = "torch") -> str:
         InputError: the precision is fp16 on a CPU, or int8 in torch.
     """
     if precision == "fp16" and device == "cpu":
-        raise InputError("precision fp16 is for a GPU; on a CPU take bf16 or fp32")
+        raise InputError("precision fp16 is for a GPU; on a CPU use bf16 or fp32")
     if precision == "int8" and backend == "torch":
         raise InputError("precision int8 needs backend=onnxruntime")
     if precision != "auto":

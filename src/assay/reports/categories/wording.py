@@ -196,7 +196,7 @@ def tag_negations(pair: Pair) -> Iterator[Tag]:
             yield Tag("negation", f"both texts deny, one by {left[0]!r}, one by {right[0]!r}")
         else:
             only_negator = (left or right)[0]
-            yield Tag("negation", f"{only_negator!r} stands in one text alone")
+            yield Tag("negation", f"{only_negator!r} is in only one text")
         return
     for first in pair.only_reference:
         for second in pair.only_candidate:

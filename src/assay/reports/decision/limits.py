@@ -122,7 +122,7 @@ def labels_needed_sentence(planned: PlannedComparison, names: Mapping[str, str],
     """
     both = f"{names.get(planned.first, planned.first)} from {names.get(planned.second, planned.second)}"
     if planned.pilot is None or planned.plan is None:
-        return f"These pairs are too few, or too much alike, to say how many it takes to tell {both}."
+        return f"These pairs are too few, or too much alike, to say how many are needed to tell {both}."
     if planned.plan.needed is None:
         return f"The difference is so small that no number of pairs is known to tell {both}."
     pairs = planned.pair_count(planned.plan.needed)

@@ -40,10 +40,10 @@ _KIND_DESCRIPTIONS = {
 }
 #: Name of a metric in its signature -> a description that replaces that of its kind.
 _METRIC_DESCRIPTIONS = {
-    "contains": "which looks whether the reference stands in the candidate, but for case, punctuation and articles",
-    "em": "which looks whether the two texts are the same, but for case, punctuation and articles",
+    "contains": "which tells whether the reference occurs in the candidate, apart from case, punctuation and articles",
+    "em": "which tells whether the two texts are the same, apart from case, punctuation and articles",
     "f1": "which measures how many of their words the two texts have in common",
-    "token-recall": "which measures how much of the reference, in words, stands in the candidate",
+    "token-recall": "which measures how many words of the reference occur in the candidate",
 }
 #: Measure that a threshold maximises -> the purpose in words.
 _AIMS = {
@@ -254,7 +254,8 @@ def _error_answer(yes_no: YesNoDecisions) -> str:
     counts = yes_no.counts
     yes, no = decision.positive, decision.n - decision.positive
     missed, alarmed = percent_text(counts["misses"] / yes), percent_text(counts["alarms"] / no)
-    text += f" Of the pairs that people call yes it takes {missed} for no; of those they call no, {alarmed} for yes."
+    text += f" The metric says no to {missed} of the pairs that people call yes, "
+    text += f"and yes to {alarmed} of those that they call no."
     frequent, rare = ("yes", "no") if yes >= no else ("no", "yes")
     constant_share = min(yes, no) / decision.n
     text += f" Always saying {frequent} would be wrong on {percent_text(constant_share)} of these pairs"

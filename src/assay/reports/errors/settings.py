@@ -124,7 +124,7 @@ class Rule(LabelScale):
             if value != default and by not in criteria_in_use:
                 raise InputError(
                     f"`{name}={value:g}`: counts by {by}, and here pairs diverge by {' and '.join(criteria_in_use)}; "
-                    f"take `by={by}`, or leave `{name}` out"
+                    f"use `by={by}`, or leave `{name}` out"
                 )
 
     def check_bounds(self, metric: MetricRecord) -> None:

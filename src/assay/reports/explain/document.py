@@ -145,7 +145,7 @@ def _words_sheet(explanation: ExplanationValues) -> Sheet:
         Column("together", number=True),
     ]
     notes = [
-        "change: the score with the word less the score without it",
+        "change: the score with the word minus the score without it",
         "goes with: the word of the other text with which leaving out both costs least beyond leaving out each",
     ]
     return _explanation_sheet(explanation, columns, rows, notes)

@@ -226,7 +226,7 @@ def _words_panel(explanation: ExplanationValues) -> Panel:
                 strength = item["together"] / highest_together
                 links.append(_make_link(column, row, item["partner_position"], strength, hint))
         columns.append(items)
-    about = "Number: the score with the word less the score without. Line: the word it goes with, thicker for more."
+    about = "Number: the score with the word minus the score without. Line: the word it goes with, thicker for more."
     return _matches_panel(explanation, columns, links, [about])
 
 

@@ -314,12 +314,12 @@ def draw_scores(chosen_datasets: Sequence[ChosenDataset], width: float) -> Figur
                 contents.append(_ScoresPanel(chosen, block.bucket, metric))
     if len(contents) > MAX_PANELS:
         raise InputError(
-            f"{len(contents)} panels are too many ({MAX_PANELS} at the most); take `datasets`, `metrics` or `buckets`"
+            f"{len(contents)} panels are too many ({MAX_PANELS} at the most); use `datasets`, `metrics` or `buckets`"
         )
     for content in contents:
         if content.bucket not in content.chosen.unit.data.buckets:
             raise InputError(
-                f"`buckets={content.bucket!r}`: is made of other buckets and holds no pairs; name one of those"
+                f"`buckets={content.bucket!r}`: is made of other buckets and has no pairs; name one of those"
             )
     columns = _column_count(len(contents), width, MIN_SCORES_WIDTH)
     rows = [contents[start : start + columns] for start in range(0, len(contents), columns)]

@@ -206,7 +206,7 @@ def _check_drawing_warnings(messages: list[str], extension: str) -> None:
     """
     # matplotlib has no class for these warnings: their texts tell
     if any("constrained_layout not applied" in message for message in messages):
-        raise InputError("there is too little room for the panels; take a larger `width`, or fewer of `buckets`")
+        raise InputError("there is too little room for the panels; use a larger `width`, or fewer of `buckets`")
     if extension == ".svg":
         return  # the program that displays the file chooses the fonts
     # "Glyph 128512 (…) missing from font(s) …": the number is the code point
@@ -214,5 +214,5 @@ def _check_drawing_warnings(messages: list[str], extension: str) -> None:
     if missing_characters:
         listed_characters = ", ".join(f"U+{code:04X} {chr(code)}" for code in missing_characters[:5])
         raise InputError(
-            f"no font here has {listed_characters}; install one (such as Noto Sans CJK), or take a name in .svg"
+            f"no font here has {listed_characters}; install one (such as Noto Sans CJK), or use a name in .svg"
         )

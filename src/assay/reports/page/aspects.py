@@ -338,7 +338,7 @@ def _profile_sheet(
         Column("category"),
         *number_columns(["pairs", "scored too high"]),
         Column("aspect"),
-        *number_columns(["mean", "less that of all pairs", "in standard deviations"]),
+        *number_columns(["mean", "minus that of all pairs", "in standard deviations"]),
     ]
     return Sheet(title, columns, table_rows, notes=[note])
 

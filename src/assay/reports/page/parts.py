@@ -101,7 +101,7 @@ def _finding_sentence(unit: Unit, block: Block, statistic: str) -> str:
         sentence += ", without an interval"
     elif cell.low <= chance <= cell.high:
         chance_text = f"{short(chance, 2)}, which is chance" if chance else "0"
-        sentence += f", an interval that holds {chance_text}"
+        sentence += f", an interval that includes {chance_text}"
     if len(ranked_cells) > 1:
         _, second_metric, second_cell = ranked_cells[1]
         sentence += f"; next is {unit.names[second_metric]}, {_text_with_no_break_spaces(second_cell)}"

@@ -47,7 +47,7 @@ def draw_folds(codes: Rows, k: int, repeats: int, seed: int) -> Iterator[list[Th
     for _ in range(repeats):
         folds_of_repeat = make_folds(codes, k, rng)
         yield [
-            ThresholdPart(fold.name, fold.train, fold.test, "take more folds, or another `seed`")
+            ThresholdPart(fold.name, fold.train, fold.test, "use more folds, or another `seed`")
             for fold in folds_of_repeat
         ]
 
@@ -74,11 +74,11 @@ def parts_by_value(data: ScoredDataset, column: str, groups: Rows | None, pair_c
         raise InputError(
             f"`split_by={column}`: {data.name} has groups with several values there, which would be on both sides"
         )
-    remedy = "take another column, or `folds`"
+    remedy = "use another column, or `folds`"
     return [ThresholdPart(fold.name, fold.train, fold.test, remedy) for fold in leave_one_value_out(cells, pair_codes)]
 
 
 def same_pairs_part(n: int) -> ThresholdPart:
     """Return the part that tunes and tests on the same n pairs, which makes a threshold look too good."""
     rows = np.arange(n)
-    return ThresholdPart("the same pairs", rows, rows, "take other pairs")
+    return ThresholdPart("the same pairs", rows, rows, "use other pairs")

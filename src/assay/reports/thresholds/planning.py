@@ -142,7 +142,7 @@ def find_thresholds(run: RunFolder, settings: ThresholdSettings) -> list[Dataset
     if settings.tune is None or settings.test is None:
         return [_thresholds_of_dataset(data, data, settings) for data in choose_datasets(run, settings.datasets)]
     if settings.tune == settings.test:
-        raise InputError(f"`tune` and `test` are both {settings.test}; take `folds`, or say `same_pairs`")
+        raise InputError(f"`tune` and `test` are both {settings.test}; use `folds`, or say `same_pairs`")
     datasets = {data.name: data for data in read_datasets(run)}
 
     def dataset_named(name: str, setting: str) -> ScoredDataset:
@@ -344,7 +344,7 @@ def _parts_of_repeats(
     n = len(test)
     if tune is not test:
         part = ThresholdPart(
-            f"tuned on {tune.name}", np.arange(len(tune)), np.arange(n), "take another dataset to tune on"
+            f"tuned on {tune.name}", np.arange(len(tune)), np.arange(n), "use another dataset to tune on"
         )
         return [[part]], f"threshold from {tune.title} ({len(tune):,} pairs)"
     if settings.same_pairs:
@@ -390,7 +390,7 @@ def _shared_text_notes(data: ScoredDataset, column: str | None) -> list[str]:
     shared = int((np.bincount(codes_by_value)[codes] > 1).sum())
     if not shared:
         return []
-    note = f"the texts of {shared:,} pairs stand under several values of {column}; where they are tested, no pair with "
+    note = f"the texts of {shared:,} pairs have several values of {column}; where they are tested, no pair with "
     return [f"{note}them is tuned on"]
 
 
@@ -400,12 +400,12 @@ def _check_disjoint(tune: ScoredDataset, test: ScoredDataset, group_by: str | No
     if shared_pairs:
         raise InputError(
             f"{tune.run.title}: {shared_pairs:,} pairs of {test.name} are in {tune.name}, too, where the threshold "
-            "would be found; take another dataset to tune on, or `folds`"
+            "would be found; use another dataset to tune on, or `folds`"
         )
     shared_groups = sorted(group_names(tune, group_by) & group_names(test, group_by))
     if shared_groups:
         raise InputError(
             f"{tune.run.title}: {len(shared_groups):,} groups of {test.name} are in {tune.name}, too, such as "
-            f"{shared_groups[0]!r}, and would be on both sides; take another dataset to tune on, or rename groups that "
+            f"{shared_groups[0]!r}, and would be on both sides; use another dataset to tune on, or rename groups that "
             "differ"
         )

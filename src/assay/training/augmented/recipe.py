@@ -84,7 +84,7 @@ class Labeller:
             row = int(np.argmin(is_label))
             raise InputError(
                 f"`labeller`: {self._name} gives {scores[row]:.4g} for {batch.references[row]!r} and "
-                f"{batch.candidates[row]!r}; labels lie between 0 and 1: add ,activation=sigmoid to its name, or take "
+                f"{batch.candidates[row]!r}; labels lie between 0 and 1: add ,activation=sigmoid to its name, or use "
                 "a model that was trained on similarity"
             )
         return scores
@@ -115,7 +115,7 @@ def label_pairs(pairs: Sequence[Pair], labeller: Labeller | None, progress: Prog
 
 #: The file with the pairs, in a model's folder.
 PAIRS_FILE = "pairs.parquet"
-LICENCE = "made by rule; the licence of the entities holds, where there are any"
+LICENCE = "made by rule; the licence of the entities applies, if there are any"
 
 
 def sets_of_pairs(

@@ -334,7 +334,7 @@ def prepare_job(settings: MidTuningSettings, runtime: Runtime, progress: Progres
     progress.say(", ".join(f"{name.replace('_', ' ')} {number:,}" for name, number in forms.counts.items()))
     train, dev = hold_out_rows(np.arange(len(forms)), settings.seed)
     if len(dev) < 2:
-        raise InputError(f"`forms`: {len(forms)} sentences with a form are too few to hold a development set out")
+        raise InputError(f"`forms`: {len(forms)} sentences with a form are too few to hold out a development set")
     dev_order = np.random.default_rng(settings.seed).permutation(dev)[:QUERIES]
     queries = tuple(dict.fromkeys(named_queries)) or tuple(forms.sentences[index] for index in dev_order)
     parts = {"train": train, "dev": dev}

@@ -92,7 +92,7 @@ class FoldTrainer:
         scaled_labels(self._examples, self._settings.scale_bounds())
         counts_and_shares = []
         for fold in partition.folds:
-            self._check_learnable(fold.train, fold.name, "take more `folds`, or another `seed`")
+            self._check_learnable(fold.train, fold.name, "use more `folds`, or another `seed`")
             counts_and_shares.append(self._count_shared_texts(fold))
         for fold in partition.left_out:
             self._check_learnable(fold.train, f"{fold.name!r} left out", "do without `by`")

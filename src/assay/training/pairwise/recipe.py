@@ -29,7 +29,7 @@ _LOSSES = {
 _LIMITS = (
     "It was trained and tested on the datasets named above; other texts and languages are untested.",
     "Held-out pairs are not trained on; single texts of them may be, in other pairs: the counts above say how many.",
-    "Intervals over the test pairs hold pairs that share a text for independent, unless the data has groups.",
+    "Intervals over the test pairs treat pairs that share a text as independent, unless the data has groups.",
 )
 _MACHINE_LIMIT = "Test labels were made by machine: agreement with them is not agreement with people."
 

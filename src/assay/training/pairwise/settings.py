@@ -141,7 +141,7 @@ class PairSettings(LabelledPairs, PairLearning):
         if self.loss == "cosent" and self.batches != "length":
             raise InputError(
                 f"`loss=cosent`: compares all pairs of a batch, so that `batches={self.batches}` cannot weight them "
-                "one by one; take `loss=cosine`"
+                "one by one; use `loss=cosine`"
             )
 
     @property

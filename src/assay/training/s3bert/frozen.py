@@ -66,7 +66,7 @@ def split_encoder(whole: Any, trained: int, name: str) -> Halves:
     if not isinstance(body, Transformer) or body.model.config.model_type not in FAMILIES:
         kind = body.model.config.model_type if isinstance(body, Transformer) else type(body).__name__
         raise UnavailableError(
-            f"model {name}: a {kind} cannot be trained by its last layers", f"take one of {', '.join(sorted(FAMILIES))}"
+            f"model {name}: a {kind} cannot be trained by its last layers", f"use one of {', '.join(sorted(FAMILIES))}"
         )
     if any(getattr(module, "include_prompt", True) is False for module in tail):
         raise UnavailableError(f"model {name}: leaves the prompt out of its pooling, which is not supported")
@@ -248,7 +248,7 @@ def _check_embeddings(halves: Halves, frozen: FrozenTexts, texts: Sequence[str])
         differences = (embeddings - expected).norm(dim=1)
         if not bool((differences <= max_difference).all()):  # NaN is not a small difference either
             raise UnavailableError(
-                "cut in two, the base gives other sentence embeddings than as a whole", "take another base"
+                "cut in two, the base gives other sentence embeddings than as a whole", "use another base"
             )
 
 
@@ -298,7 +298,7 @@ def _allocate_states(tokens: int, hidden_size: int) -> torch.Tensor:
     except OSError as error:
         raise InputError(
             f"{tempfile.gettempdir()}: no room for {size / 2**30:.1f} GiB of hidden states ({error.strerror}); "
-            "let TMPDIR name a folder with more room, or take fewer pairs with `limit`"
+            "let TMPDIR name a folder with more room, or use fewer pairs with `limit`"
         ) from None
 
 

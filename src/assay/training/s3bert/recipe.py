@@ -43,7 +43,7 @@ _LIMITS = (
     "It was trained and tested on sentences of the datasets named above; other texts and languages are untested.",
     "Held-out pairs are not trained on; single texts of them may be, in other pairs: the counts above say how many.",
     "Dropout is off in training, and models of several seeds differ in the order of the pairs alone.",
-    "Intervals and p values over the test pairs take pairs that share a sentence for independent.",
+    "Intervals and p values over the test pairs treat pairs that share a sentence as independent.",
 )
 
 

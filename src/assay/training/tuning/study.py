@@ -227,8 +227,8 @@ def open_study(storage: RDBStorage, name: str, request: Mapping[str, Any], seed:
     if stored_request != request:
         keys = _differing_keys(stored_request, request)
         raise InputError(
-            f"`study={name}`: was made by another request (it differs in {', '.join(keys)}); ask as before, or give "
-            "`study` another name"
+            f"`study={name}`: belongs to another request (it differs in {', '.join(keys)}); repeat that request, or "
+            "give `study` another name"
         )
     return study
 
