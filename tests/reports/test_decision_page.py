@@ -107,7 +107,7 @@ def answers(page):
 def test_it_names_the_metric_of_recommend_and_the_threshold_of_thresholds(page, recommended, threshold):
     use = recommended["use"]
     head = re.search(r'<h2 id="answer-head">(.+?)</h2>', page).group(1)
-    assert head == f"Use {use}, and take a score from {threshold['deploy']:.3g} as yes"
+    assert head == f"Use {use}, and count a score of at least {threshold['deploy']:.3g} as yes"
     assert use == "f1"
     assert answers(page)["Metric"].startswith(
         "f1, which measures how many of their words the two texts have in common."
@@ -121,9 +121,8 @@ def test_it_names_the_metric_of_recommend_and_the_threshold_of_thresholds(page, 
     assert f"AUC {value.replace('0.', '.')} on a new sample" in page
     speed = recommended["use_pairs_per_second"]
     assert f"{two_digit_text(speed)} pairs per second" in answers(page)["Cost"]
-    assert answers(page)["Labels"].startswith(
-        f"160 labelled pairs, {threshold['yes']} of them yes and {160 - threshold['yes']} no, in 80 groups of one"
-    )
+    yes_and_no = f"{threshold['yes']} of them yes and {160 - threshold['yes']} no"
+    assert answers(page)["Labels"].startswith(f"160 labelled pairs, {yes_and_no}, in 80 groups, one per question,")
 
 
 def test_its_picture_has_the_decisions_of_thresholds(page, threshold):
@@ -137,19 +136,32 @@ def test_its_picture_has_the_decisions_of_thresholds(page, threshold):
     assert len(re.findall(r"<(?:circle|rect) ", picture)) == 100
 
 
+def test_always_saying_yes_may_be_wrong_less_often(tmp_path):
+    pairs, random = rows(300), np.random.default_rng(3)
+    for pair in pairs:
+        shared = len(set(pair["reference"].split()) & set(pair["candidate"].split()))
+        pair["label"] = int(random.random() > (0.25 if shared <= 1 else 0.04))
+    assay.run(pairs, ["f1", "em"], out=tmp_path / "run", buckets=["f1"])
+    errors = answers(page_of(tmp_path / "run", tmp_path / "page.html"))["Errors"]
+    always = 1 - np.mean([pair["label"] for pair in pairs])
+    assert (
+        f"Always saying yes would be wrong on {always:.1%} of these pairs and never find a “no”: the metric" in errors
+    )
+
+
 @pytest.mark.slow
 def test_another_criterion_is_that_of_thresholds(run, recommended, tmp_path):
     page = page_of(run, tmp_path / "page.html", cost="fp=5,fn=1")
     (threshold,) = assay.thresholds(run, [recommended["use"]], cost="fp=5,fn=1").records.to_dict("records")
-    assert f"take a score from {threshold['deploy']:.3g} as yes" in page
-    assert "chosen to cost least, where a false yes costs 5 and a false no 1" in page
+    assert f"count a score of at least {threshold['deploy']:.3g} as yes" in page
+    assert "chosen for the lowest cost, if a false yes costs 5 and a false no 1" in page
     assert f"a decision costs {threshold['cost']:.3g} on average" in page
     page = page_of(run, tmp_path / "page.html", precision=0.97)
     (threshold,) = assay.thresholds(run, [recommended["use"]], precision=0.97).records.to_dict("records")
     reached = f"{threshold['precision']:.3f}".removeprefix("0")
     assert threshold["precision"] < 0.97
-    assert f"Not as wished: precision 0.97 is not reached: it has {reached} on the pairs tested" in page
-    assert "while at least 97% of what it calls yes is yes for people" in page
+    assert f"Target missed: precision 0.97 is not reached: it has {reached} on the pairs tested" in page
+    assert "while people agree with at least 97% of its decisions for yes" in page
 
 
 def test_it_says_what_the_metric_does_not_see(run, page):
@@ -157,7 +169,7 @@ def test_it_says_what_the_metric_does_not_see(run, page):
     n = int(frame["n"].iloc[0])
     assert re.search(rf"<li>{n} pairs have no word in common: \d+\.\d% of the decisions on them are wrong\.", page)
     assert ": there it may do no better than guessing" in page
-    assert "How far people agree among themselves is not in the data" in page
+    assert "The data does not show how well people agree with each other" in page
     assert "All of this holds for pairs like these" in page
 
 
@@ -189,7 +201,7 @@ def test_texts_of_the_data_and_of_the_user_are_shown_as_they_are(run, tmp_path):
 
 
 def test_the_examples_agree_with_the_threshold(page):
-    right, wrong = page.split("<h3>Judged as people do</h3>")[1].split("<h3>Judged otherwise than by people</h3>")
+    right, wrong = page.split("<h3>Judged as people do</h3>")[1].split("<h3>Judged differently from people</h3>")
     for part, same in ((right, True), (wrong, False)):
         people = re.findall(r"<dt>People</dt><dd><strong>(yes|no) \(label [01]\)", part)
         metric = re.findall(r"<dt>Metric</dt><dd><strong>(yes|no) \(score [\d.]+\)", part)
@@ -234,7 +246,7 @@ def test_graded_labels_need_a_rule_for_a_threshold(folder, tmp_path):
     assert f"gives the better one the higher score in {100 * (1 + d) / 2:.0f} of 100 cases" in page
     page = page_of(folder / "graded", tmp_path / "page.html", positive="label>=3")
     (threshold,) = assay.thresholds(folder / "graded", [use], positive="label>=3").records.to_dict("records")
-    assert f"score from {threshold['deploy']:.3g} as yes" in page
+    assert f"score of at least {threshold['deploy']:.3g} as yes" in page
     assert "Yes means a label of at least 3." in answers(page)["Threshold"]
     with pytest.raises(InputError, match=r"makes all pairs of .* no"):
         page_of(folder / "graded", tmp_path / "page.html", positive="label>=9")
@@ -255,7 +267,7 @@ def test_a_metric_for_which_lower_is_better(folder, tmp_path):
     assay.run([rows()], ["ter"], out=folder / "ter", resamples=0)
     page = page_of(folder / "ter", tmp_path / "page.html")
     (threshold,) = assay.thresholds(folder / "ter").records.to_dict("records")
-    assert f"take a score up to {threshold['deploy']:.3g} as yes" in page
+    assert f"count a score of at most {threshold['deploy']:.3g} as yes" in page
     assert f"at most {threshold['deploy']:.3g} (a low score is better)" in page
 
 
@@ -289,7 +301,7 @@ def test_a_file_of_scores_has_no_examples_and_no_cost(tmp_path):
     page = page_of(file, tmp_path / "page.html")
     assert "Examples" not in page and "drawn at random" not in page
     assert answers(page)["Cost"] == "Unknown: its scores came with the data."
-    assert "How it does on pairs without a word in common is not known: the run did not separate them." in page
+    assert "How well it does on pairs without a word in common is unknown: the run did not separate them." in page
 
 
 @pytest.mark.slow
@@ -310,7 +322,7 @@ def test_prices_are_said_where_pairs_are_paid_for(run, page, tmp_path):
 
     assert "free" not in answers(page)["Cost"], "no metric has a price"
     free = answers(page_of(priced(None, chrf={"price_per_1000": 0.9}), tmp_path / "free.html"))
-    assert free["Cost"].endswith("pairs per second). It is free: no pair is paid for.")
+    assert free["Cost"].endswith("pairs per second). It is free.")
     paid = priced(0.421, chrf={"price_per_1000": 0.3}, em={"price_per_1000": 0.5})
     assert answers(page_of(paid, tmp_path / "paid.html"))["Cost"].endswith(
         "The price of 1,000 pairs is 0.42, in the currency of the prices given to the run."
@@ -323,7 +335,7 @@ def test_prices_are_said_where_pairs_are_paid_for(run, page, tmp_path):
     cheap = page_of(priced(0.421), tmp_path / "cheap.html")
     assert re.search(
         r"f1 has the higher value on these pairs \([^)]*\), but the difference may be chance, and chrf is free, where "
-        r"1,000 pairs cost 0.42 with f1. Where money does not matter, take f1.",
+        r"1,000 pairs cost 0.42 with f1. If money does not matter, use f1.",
         cheap,
     )
 

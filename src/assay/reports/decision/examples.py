@@ -60,7 +60,7 @@ def judgements(data: ScoredDataset, choice: Choice) -> dict[str, list[Judgement]
         wrong = [has_score & ~as_people & called_yes, has_score & ~as_people & ~called_yes]
     seen: set[object] = set()
     examples = {}
-    for title, masks in ((f"{verb} as people do", right), (f"{verb} otherwise than by people", wrong)):
+    for title, masks in ((f"{verb} as people do", right), (f"{verb} differently from people", wrong)):
         examples[title] = [_judgement(data, choice, row) for row in _draw_examples(data, masks, seen)]
     texts = [example.reference + example.candidate for judged in examples.values() for example in judged]
     return examples if any(texts) else {}

@@ -51,7 +51,7 @@ def _comparison_sentences(evidence: Evidence, names: Mapping[str, str]) -> Itera
     advice = evidence.advice
     recommended, highest = advice.recommended, advice.highest
     if evidence.compared == 1:
-        yield "There was nothing to choose from: the run has one metric. Whether another one does better is not known."
+        yield "There was nothing to choose from: the run has one metric. Whether another one does better is unknown."
     elif recommended is not None and highest is not None:
         name = names[recommended.metric]
         if recommended is not highest:
@@ -59,7 +59,7 @@ def _comparison_sentences(evidence: Evidence, names: Mapping[str, str]) -> Itera
             values = f"{title_of(by)} {short(highest.values[by][0], 3)} against {short(recommended.values[by][0], 3)}"
             yield (
                 f"{highest_name} has the higher value on these pairs ({values}), but the difference may be chance, "
-                f"and {_advantage_over_highest(name, recommended, highest_name, highest)}, take {highest_name}."
+                f"and {_advantage_over_highest(name, recommended, highest_name, highest)}, use {highest_name}."
             )
         contender_names = [
             names[line.metric] for line in advice.contenders if line is not recommended and line is not highest
@@ -71,7 +71,7 @@ def _comparison_sentences(evidence: Evidence, names: Mapping[str, str]) -> Itera
             yield f"These pairs cannot tell {name} from {join_names(contender_names)}{either}."
         elif recommended is highest and not (advice.too_slow or advice.too_expensive or advice.unknown):
             others_text = _other_metrics(evidence.compared - 1)
-            yield f"It agrees with people better than {others_text}, by more than chance explains."
+            yield f"It agrees with people better than {others_text}, by more than chance would explain."
 
 
 def _limit_sentences(evidence: Evidence, settings: PageSettings, names: Mapping[str, str]) -> Iterator[str]:
@@ -84,7 +84,7 @@ def _limit_sentences(evidence: Evidence, settings: PageSettings, names: Mapping[
     for lines, why, limit in (
         (advice.too_slow, "slower than", settings.budget),
         (advice.too_expensive, "more expensive than", price),
-        (advice.unknown, "of a cost that is not known, and not within", both),
+        (advice.unknown, "of unknown cost, and not within", both),
     ):
         if lines:
             yield f"Higher, but {why} the limit of {limit}: {join_names([names[line.metric] for line in lines])}."
@@ -102,10 +102,10 @@ def _advantage_over_highest(name: str, recommended: Line, highest_name: str, hig
     price, highest_price = recommended.price_per_1000, highest.price_per_1000
     if price is None or highest_price is None or price >= highest_price:
         times = two_digit_text((recommended.pairs_per_second or 0.0) / (highest.pairs_per_second or math.inf))
-        return f"{name} is about {times} times as fast. Where speed does not matter"
+        return f"{name} is about {times} times as fast. If speed does not matter"
     cost = f"costs {money(price)}" if price else "is free"
     highest_cost = f"1,000 pairs cost {money(highest_price)} with {highest_name}"
-    return f"{name} {cost}, where {highest_cost}. Where money does not matter"
+    return f"{name} {cost}, where {highest_cost}. If money does not matter"
 
 
 def _other_metrics(count: int) -> str:
@@ -153,9 +153,9 @@ def sentences_on_weaknesses(evidence: Evidence, choice: Choice, names: Mapping[s
         word = "yes" if decision.positive == rarer else "no"
         expected = yes_no.share_wrong
         if rarer < _FEW_LABELS:
-            yield f"People call only {rarer:,} pairs {word}: what this page says of them rests on few labels."
+            yield f"People call only {rarer:,} pairs {word}: what this page says about them rests on few labels."
         elif expected.low is not None and expected.high is not None and expected.high - expected.low > _WIDE:
-            yield "The range of errors to expect is wide because the labels are few; more labels make it narrower."
+            yield "The range of errors to expect is wide because there are few labels; more labels make it narrower."
     elif data.facts.n < _FEW_PAIRS:
         yield f"All of this rests on only {data.facts.n:,} pairs."
     alpha = _alpha_of_annotators(evidence)
@@ -165,7 +165,7 @@ def sentences_on_weaknesses(evidence: Evidence, choice: Choice, names: Mapping[s
             "agreement): some of what counts as an error may be one of the labels."
         )
     else:
-        yield "How far people agree among themselves is not in the data: some errors may be errors of the labels."
+        yield "The data does not show how well people agree with each other: some errors may be errors of the labels."
     for flag, count in choice.record.flags.items():
         yield f"{count:,} of {data.facts.n:,} pairs: {flag}."
     unscored = data.facts.n - choice.line.n
@@ -194,7 +194,7 @@ def _no_common_word_sentences(evidence: Evidence, choice: Choice, names: Mapping
     chosen_line, advice, part = choice.line, evidence.advice_without_common_word, choice.without_common_word
     if advice is None:
         reason = "there are none" if NO_COMMON_WORD in evidence.data.buckets else "the run did not separate them"
-        return f"How it does on pairs without a word in common is not known: {reason}."
+        return f"How well it does on pairs without a word in common is unknown: {reason}."
     n = advice.board.n
     text = f"{n:,} pairs have no word in common"
     if part is not None:

@@ -30,8 +30,8 @@ from assay.tables import short_names
 
 #: Kind of metric -> a description for somebody who knows none of them.
 _KIND_DESCRIPTIONS = {
-    "lexical": "which compares the words or letters of the two texts",
-    "embedding": "which compares what a language model makes of the two texts",
+    "lexical": "which compares the words or characters of the two texts",
+    "embedding": "which compares how a language model represents the two texts",
     "cross-encoder": "a language model that reads the two texts together",
     "judge": "a language model that is asked for its verdict on each pair",
     "amr": "which compares graphs of what the two texts mean",
@@ -47,11 +47,11 @@ _METRIC_DESCRIPTIONS = {
 }
 #: Measure that a threshold maximises -> the purpose in words.
 _AIMS = {
-    "f1-macro": "to do well on yes and on no alike (the mean of their F1 values)",
-    "f1": "to do well on yes (its F1 value)",
-    "accuracy": "to make as few wrong decisions as possible",
-    "youden": "to recognise as much of yes and of no as possible (Youden's J)",
-    "mcc": "for decisions that go along with the labels (Matthews' correlation)",
+    "f1-macro": "for a balance of yes and no (the mean of their F1 values)",
+    "f1": "to get yes right (its F1 value)",
+    "accuracy": "for as few wrong decisions as possible",
+    "youden": "to find as many of both yes and no as possible (Youden's J)",
+    "mcc": "for decisions that correlate best with the labels (Matthews' correlation)",
 }
 
 
@@ -132,8 +132,8 @@ def _verdict_sentence(choice: Choice | None, names: Mapping[str, str]) -> str:
     name = names[choice.line.metric]
     if choice.yes_no is None:
         return f"Use {name}"
-    side = "from" if choice.yes_no.is_rising else "up to"
-    return f"Use {name}, and take a score {side} {_threshold_text(choice.yes_no)} as yes"
+    side = "at least" if choice.yes_no.is_rising else "at most"
+    return f"Use {name}, and count a score of {side} {_threshold_text(choice.yes_no)} as yes"
 
 
 def _answers(evidence: Evidence, names: Mapping[str, str]) -> Iterator[Answer]:
@@ -210,10 +210,10 @@ def _threshold_answer(record: MetricRecord, yes_no: YesNoDecisions) -> str:
     if not yes_no.is_rising:
         side = f"at most {_threshold_text(yes_no)} (a low score is better)"
     low, high = record.declared.low, record.declared.high
-    scale = "" if low is None or high is None else f" Its scores run from {low:g} to {high:g}."
+    scale = "" if low is None or high is None else f" Scores range from {low:g} to {high:g}."
     rule = yes_no.subject.rule.removeprefix("label").replace(">=", "at least ").replace(">", "more than ")
     return (
-        f"Take a pair as yes where its score is {side}, and as no otherwise.{scale} Yes means a label of {rule}. The "
+        f"A pair counts as yes if its score is {side}, otherwise as no.{scale} Yes means a label of {rule}. The "
         f"threshold was chosen {_aim_of_threshold(yes_no)}."
     )
 
@@ -223,14 +223,16 @@ def _aim_of_threshold(yes_no: YesNoDecisions) -> str:
     settings = yes_no.settings
     if settings.precision is not None:
         return (
-            f"to find as many yes as possible while at least {percent(settings.precision)} of what it calls yes is yes "
-            "for people"
+            f"to find as many yes as possible while people agree with at least {percent(settings.precision)} of its "
+            "decisions for yes"
         )
     if settings.recall is not None:
-        return f"to be right about yes as often as possible while it finds at least {percent(settings.recall)} of them"
+        return (
+            f"to be right about yes as often as possible while it finds at least {percent(settings.recall)} of all yes"
+        )
     if settings.cost is not None:
         alarm, miss = parse_costs(settings.cost)
-        return f"to cost least, where a false yes costs {alarm:g} and a false no {miss:g}"
+        return f"for the lowest cost, if a false yes costs {alarm:g} and a false no {miss:g}"
     return _AIMS[settings.measure]
 
 
@@ -260,14 +262,12 @@ def _error_answer(yes_no: YesNoDecisions) -> str:
     constant_share = min(yes, no) / decision.n
     text += f" Always saying {frequent} would be wrong on {percent_text(constant_share)} of these pairs"
     if constant_share <= share.value:
-        text += (
-            f" and never find a “{rare}”: the metric pays where finding those matters more than the number of errors"
-        )
+        text += f" and never find a “{rare}”: the metric is worth it if that matters more than the number of errors"
     elif share.high is not None and constant_share <= share.high:
-        text += "; that the metric does better on new pairs is not certain"
+        text += "; it is not certain that the metric does better on new pairs"
     (metric,) = yes_no.subject.decisions
     for note in unreached_target_notes(yes_no.subject, yes_no.settings):
-        text += f". Not as wished: {note.removeprefix(f'{metric}: ')}"
+        text += f". Target missed: {note.removeprefix(f'{metric}: ')}"
     cost = decision.tested.get("cost")
     if cost is not None and cost.value is not None:
         text += f". At the costs given, a decision costs {cost.value:.3g} on average"
@@ -298,11 +298,11 @@ def _price_sentences(line: Line, evidence: Evidence) -> Iterator[str]:
         return
     price = line.price_per_1000
     if price is None:
-        yield "What a pair costs in money is not known."
+        yield "The price of a pair is unknown."
     elif price:
         yield f"The price of 1,000 pairs is {money(price)}, in the currency of the prices given to the run."
     else:
-        yield "It is free: no pair is paid for."
+        yield "It is free."
 
 
 def _duration_words(seconds: float) -> str:
@@ -322,7 +322,7 @@ def _label_answer(evidence: Evidence) -> str:
         decision = evidence.choice.yes_no.decision
         text += f", {decision.positive:,} of them yes and {decision.n - decision.positive:,} no"
     if facts.group and bucket is not None and bucket.groups is not None:
-        text += f", in {bucket.groups:,} groups of one {facts.group} each, which count as wholes"
+        text += f", in {bucket.groups:,} groups, one per {facts.group}, each of which counts as a unit"
     meanings = [note for note in facts.notes if note.startswith("labels: ")]
     return f"{'; '.join([text, *meanings])}."
 

@@ -28,10 +28,10 @@ from assay.reports.sheets import Column, Document, Sheet
 
 #: Kind of decision -> its name in the legend of the picture, in the order in which they are drawn.
 KINDS = {
-    "hits": "yes, rightly",
-    "rests": "no, rightly",
-    "alarms": "yes, though people say no",
-    "misses": "no, though people say yes",
+    "hits": "correct yes",
+    "rests": "correct no",
+    "alarms": "wrong yes: people say no",
+    "misses": "wrong no: people say yes",
 }
 #: The number of marks in the picture, and in each of its rows.
 _MARKS, _ACROSS = 100, 25
