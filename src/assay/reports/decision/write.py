@@ -30,8 +30,8 @@ from assay.reports.sheets import Column, Document, Sheet
 KINDS = {
     "hits": "correct yes",
     "rests": "correct no",
-    "alarms": "wrong yes: people say no",
-    "misses": "wrong no: people say yes",
+    "alarms": "wrong yes (people say no)",
+    "misses": "wrong no (people say yes)",
 }
 #: The number of marks in the picture, and in each of its rows.
 _MARKS, _ACROSS = 100, 25
