@@ -17,6 +17,7 @@ FILES = {
     "agreement.csv",
     "scores.parquet",
     "pairs.parquet",
+    "evidence.json",
     "table.md",
     "table.tex",
     "report.html",

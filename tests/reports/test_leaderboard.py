@@ -25,9 +25,10 @@ from assay.reports.leaderboard.board import (
     resample_count,
 )
 from assay.reports.leaderboard.document import to_document
-from assay.reports.recommend import Limits, advise
+from assay.reports.recommend.advice import advise
+from assay.reports.recommend.settings import Limits
 from assay.reports.settings import PairedTests
-from assay.statistics.comparison import summarise
+from assay.statistics.comparison import Difference, summarise
 from assay.statistics.draws import draw_all
 from assay.statistics.ranks import pareto_front, rank
 from tests.reports.page_run import edit
@@ -420,7 +421,9 @@ def test_a_rank_stands_with_its_set_and_letters_and_the_group_is_in_the_records(
     lines = [
         Line(name, "lexical", {"spearman": (0.5, 0.1, 0.9)}, {}, 50, None, "", held) for name, held in ranks.items()
     ]
-    held = to_document([Board("own", "all", 50, tuple(lines), better)], SETTINGS_OF_ONE, "spearman")
+    tested = Difference("spearman", 0.5, 0.4, None, None, None, 0.5, None, 0.1, 49, 50, "")
+    made = Board("own", "all", 50, tuple(lines), better, differences=dict.fromkeys(better, tested))
+    held = to_document([made], SETTINGS_OF_ONE, "spearman")
     assert [row[:3] for row in held.sheets[0].rows][-2:] == [["4 (1–5)", "ab", "d"], ["5 (4–5)", "b", "e"]]
     assert [column.head for column in held.sheets[0].columns[:2]] == ["rank", "alike"]
     last = held.records[-1]

@@ -6,6 +6,7 @@ import base64
 import gzip
 import json
 import re
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -21,6 +22,7 @@ from assay.reports.page.pairs import pack_pairs, tag_pairs
 from assay.reports.page.parts import findings_by_bucket, rank_metrics
 from assay.reports.page.scores import spread_by_label
 from assay.reports.plots import Scale, element, log_range, log_ticks, ticks
+from assay.reports.recommend.evidence import evidence_of
 from assay.reports.sweep import layered_models
 from assay.reports.units import classify_labels, read_units
 from assay.tables import short_names
@@ -122,33 +124,30 @@ def _set(values):
     return change
 
 
-def test_findings_say_what_the_numbers_say(folder):
-    nothing = (None, None, None)
-    values = {
-        "all": {"f1": (0.6, 0.5, 0.7), "chrf": (0.65, 0.6, 0.72), "ter": (0.2, 0.1, 0.3)},
-        "f1=0": {"f1": nothing, "chrf": (0.1, -0.1, 0.3), "ter": (0.05, -0.2, 0.2)},
-        "f1>0": {"f1": nothing, "chrf": nothing, "ter": nothing},
-    }
-    (unit,) = read_units([edit(folder, "agreement.json", _set(values))])
-    said = [sentence.replace("\N{NO-BREAK SPACE}", " ") for _, sentence in findings_by_bucket(unit)]
-    assert [where for where, _ in findings_by_bucket(unit)] == [
+def test_findings_name_the_metric_that_the_evidence_of_the_run_names(folder):
+    (unit,) = read_units([read_run(folder)])
+    advice = evidence_of(unit.data, ["all", "f1=0", "f1>0"]).advice()
+    found = list(findings_by_bucket(unit))
+    assert [where for where, _ in found] == [
         f"{place} ({block.facts[0]})"
         for place, block in zip(("All pairs", "Where F1 = 0", "Where F1 > 0"), unit.blocks, strict=True)
     ]
-    assert said[0] == (
-        "chrf agrees best with people, Spearman ρ .650 [.60, .72]; next is f1, .600 [.50, .70] "
-        "(of the 2 other intervals, 1 overlaps with the best one)."
-    )
-    assert said[1] == (
-        "chrf agrees best with people, Spearman ρ .100 [-.10, .30], an interval that includes 0; next is ter, "
-        ".050 [-.20, .20] (of the 1 other intervals, 1 overlaps with the best one). 1 of 3 metrics is undefined here."
-    )
-    assert said[2] == "no metric has a defined Spearman ρ."
-    values["all"] = {"f1": (-0.6, -0.7, -0.5), "chrf": nothing, "ter": nothing}
-    (unit,) = read_units([edit(folder, "agreement.json", _set(values))])
-    assert next(findings_by_bucket(unit))[1].startswith(
-        "f1 has the highest value, which is not agreement with people, Spearman ρ"
-    )
+    for (_, sentence), block in zip(found, unit.blocks, strict=True):
+        item = advice[block.bucket]
+        if item.recommended is None:
+            assert sentence.startswith("no metric can be named")
+        else:
+            assert sentence.startswith(f"use {unit.names[item.recommended.metric]}, Spearman ρ")
+
+
+def test_a_page_without_evidence_that_takes_long_gives_the_range(folder, monkeypatch, tmp_path):
+    copy = tmp_path / "copy"
+    shutil.copytree(folder, copy, ignore=shutil.ignore_patterns("evidence.json"))
+    monkeypatch.setattr("assay.reports.recommend.evidence.MAX_WORK", 0)
+    (unit,) = read_units([read_run(copy)])
+    (_, sentence), *_ = findings_by_bucket(unit)
+    assert sentence.startswith("Spearman ρ from ") and sentence.endswith("; assay recommend compares the metrics.")
+    assert not (copy / "evidence.json").exists()
 
 
 def test_a_probe_set_ranks_nothing(folder):

@@ -7,6 +7,8 @@ import io
 import json
 import shutil
 import subprocess
+from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -16,6 +18,7 @@ import assay
 from assay.errors import InputError
 from assay.reports.leaderboard.board import Board, Line
 from assay.reports.table.document import standings_by_metric
+from assay.statistics.comparison import Difference
 from assay.statistics.ranks import Rank
 
 LABELS = [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3]
@@ -102,7 +105,20 @@ def board(values, best, ranked=None):
     for metric, value in values.items():
         rank = Rank(1, 1, 1) if ranked is None or metric in ranked else None
         lines.append(Line(metric, "lexical", {"auc": (value, None, None)}, {}, 9, None, "", rank=rank))
-    return Board("data", "all", 9, tuple(lines), {}, best=tuple(best))
+    differences = {}
+    for first, second in combinations(lines, 2):
+        differences[first.metric, second.metric] = Difference(
+            "auc", first.values["auc"][0], second.values["auc"][0], None, None, None, 0.5, None, 0.1, 8, 9, ""
+        )
+    return Board("data", "all", 9, tuple(lines), {}, best=tuple(best), differences=differences)
+
+
+def test_what_no_test_compares_with_the_best_is_marked_so():
+    made = board({"a": 0.9, "b": 0.8, "c": 0.1}, "ab")
+    untested = {pair: replace(item, p_jackknife=None, error=None) for pair, item in made.differences.items()}
+    some = {**made.differences, ("a", "c"): untested["a", "c"]}
+    assert list(standings_by_metric(replace(made, differences=some), "auc").values()) == ["best", "tied", "untested"]
+    assert set(standings_by_metric(replace(made, differences=untested), "auc").values()) == {"best", "untested"}
 
 
 @pytest.mark.parametrize(
@@ -140,11 +156,11 @@ def test_the_marks_are_what_the_leaderboard_finds(tmp_path):
 
 
 def test_a_score_that_lacks_pairs_is_not_tested(tmp_path):
-    scores = {**SCORES, "near": [None, *SCORES["near"][1:]]}
+    scores = {**SCORES, "near": [None] * 4 + SCORES["near"][4:]}
     names = ["good_1", "near", "against"]
     text = assay.table(run_of(write_rows(tmp_path / "own.jsonl", names, scores=scores), names)).to_latex()
     assert r"\rlap{\textsuperscript{$\ddagger$}}" in text
-    assert r"$\ddagger$: not tested, since some pairs have no score" in text
+    assert r"$\ddagger$: not tested, since scores are missing" in text
 
 
 def test_no_mark_is_explained_that_does_not_occur(tmp_path):

@@ -11,10 +11,13 @@ import pytest
 from assay.errors import InputError
 from assay.reports.layout import money
 from assay.reports.leaderboard.board import Board, Line, Rank
-from assay.reports.recommend import NO_LIMITS, Limits, RecommendSettings, advise, parse_budget, with_advice
+from assay.reports.recommend.advice import advise
+from assay.reports.recommend.document import with_advice
+from assay.reports.recommend.settings import NO_LIMITS, Limits, RecommendSettings, parse_budget
 from assay.reports.sheets import Document
-from assay.statistics.agreement import measure_all
+from assay.statistics.agreement import RareValues, measure_all
 from assay.statistics.comparison import Difference
+from assay.statistics.winners import fisher_covariances_of_resamples
 
 
 def line(name, value, speed, low=0.1):
@@ -22,14 +25,16 @@ def line(name, value, speed, low=0.1):
     return Line(name, "lexical", {"spearman": (value, low, 0.9)}, {"spearman": 0.0}, 50, speed, name, rank)
 
 
-def board(*lines, apart=()):
+def board(*lines, apart=(), error=0.01):
     """Return a board on which the tests tell some pairs of metrics apart, the first of each being higher."""
     tests = {}
     for first, second in combinations(lines, 2):
         p = 1e-9 if (first.metric, second.metric) in apart else 1.0
         values = [line.values["spearman"][0] for line in (first, second)]
-        tests[first.metric, second.metric] = Difference("spearman", *values, None, None, None, p, None, 0.1, 49, 50, "")
-    return Board("own", "all", 50, lines, {}, differences=tests)
+        tests[first.metric, second.metric] = Difference(
+            "spearman", *values, None, None, None, p, None, error, 49, 50, ""
+        )
+    return Board("own", "all", 50, lines, {}, differences=tests, shared=50)
 
 
 SLOW, GOOD, FAST = line("slow", 0.8, 10.0), line("good", 0.7, 500.0), line("fast", 0.6, 5000.0)
@@ -55,7 +60,7 @@ def test_what_the_tests_say_of_it():
     assert (sure.contenders, sure.warning) == ((), "")
     unsure = advise(board(SLOW, GOOD, FAST, apart=()), NO_LIMITS, "spearman")
     assert unsure.contenders == (FAST, GOOD), "the fastest first"
-    assert "leave it open which metric within the budget is the best" in unsure.warning
+    assert "50 pairs leave it open which metric is the best" in unsure.warning
 
 
 def test_weak_evidence_is_said():
@@ -92,7 +97,7 @@ def test_labels_that_no_people_gave_recommend_nothing_and_it_is_said_why():
         limits = Limits(speed=budget)
         advice = advise(Board("own", "all", 50, (scored,), {}, told), limits, "spearman")
         assert (advice.recommended, advice.warning) == (None, told), "the score varies, and it is fast enough"
-        (sheet,) = with_advice(Document([], []), [advice], limits, "spearman").sheets
+        (sheet,) = with_advice(Document([], []), [advice], "spearman").sheets
         assert (sheet.title, sheet.facts) == ("own, all: no metric can be recommended", (told,))
 
 
@@ -100,11 +105,11 @@ def test_what_a_budget_leaves_out_is_not_said_to_be_no_better_than_chance():
     slow, weak = line("slow", 0.5, 10.0, low=0.3), line("weak", 0.2, 5000.0, low=-0.1)
     within = advise(board(slow, weak), Limits(speed=1000.0), "spearman")
     assert (within.recommended, within.too_slow) == (None, (slow,))
-    assert within.warning.endswith("to agree with people at all, nor is any other within the budget")
+    assert within.warning.endswith("to agree with people at all, nor is any other within the limits")
 
 
 def headline(*lines):
-    return with_advice(Document([], []), [advise(board(*lines), NO_LIMITS, "spearman")], NO_LIMITS, "spearman")
+    return with_advice(Document([], []), [advise(board(*lines), NO_LIMITS, "spearman")], "spearman")
 
 
 def test_no_metric_is_recommended_that_is_not_known_to_be_better_than_chance():
@@ -115,46 +120,65 @@ def test_no_metric_is_recommended_that_is_not_known_to_be_better_than_chance():
     assert held.sheets[0].facts[-1].endswith("it is not known to agree with people at all, nor is any other metric")
     assert (held.records[0]["use"], held.records[0]["highest"]) == (None, "one")
     lower = headline(weak, line("two", 0.15, 9.0, low=0.1)).sheets[0].facts[-1]
-    assert lower.endswith("at all; with a lower value, known to: two"), "such as a score of two values"
+    assert "alone, the interval of each of these is above chance: two .150, but one of 2 metrics is expected" in lower
     assert headline(line("one", 0.2, 9.0, low=None)).records[0]["use"] is None
     assert headline(line("one", 0.2, 9.0)).sheets[0].title == "own, all: use one"
 
 
-def test_the_cheapest_metric_that_cannot_be_told_from_the_highest_is_recommended():
-    not_fast = {("slow", "fast"), ("good", "fast")}
-    advice = advise(board(SLOW, GOOD, FAST, apart=not_fast), NO_LIMITS, "spearman")
+def within(margin):
+    return Limits(margin=margin)
+
+
+def advised(advice):
+    """Return the facts and the record of a recommendation."""
+    made = with_advice(Document([], []), [advice], "spearman")
+    return made.sheets[0].facts, made.records[0]
+
+
+def test_a_much_faster_metric_is_recommended_if_a_larger_loss_than_the_margin_can_be_excluded():
+    advice = advise(board(SLOW, GOOD, FAST), within(0.15), "spearman")
     assert (advice.recommended, advice.highest) == (GOOD, SLOW)
-    (sheet,), (record,) = (lambda made: (made.sheets, made.records))(
-        with_advice(Document([], []), [advice], NO_LIMITS, "spearman")
+    facts, record = advised(advice)
+    assert facts[0] == (
+        "Spearman ρ .700 [.10, .90] on a new sample, 500 pairs/s: 50 times as fast as slow, and lower by .100; a loss "
+        "of more than 0.15 can be excluded (--margin)"
     )
-    assert sheet.title == "own, all: use good"
-    assert sheet.facts[0] == (
-        "Spearman ρ .700 [.10, .90] on a new sample, 500 pairs/s: 50 times as fast as slow, and could be the best, too"
-    )
-    assert sheet.facts[1].startswith("highest: slow, Spearman ρ .800 [.10, .90] on 50 pairs, 10 pairs/s")
+    assert facts[1].startswith("highest: slow, Spearman ρ .800 [.10, .90] on 50 pairs, 10 pairs/s")
     assert (record["use"], record["use_value"], record["use_pairs_per_second"]) == ("good", 0.7, 500.0)
     assert (record["highest"], record["spearman"], record["pairs_per_second"]) == ("slow", 0.8, 10.0)
     assert record["why"].startswith("50 times as fast as slow")
-    quick = advise(board(replace(SLOW, pairs_per_second=0.41), FAST), NO_LIMITS, "spearman")
-    facts = with_advice(Document([], []), [quick], NO_LIMITS, "spearman").sheets[0].facts
+    assert (record["margin"], record["loss"]) == (0.15, pytest.approx(0.1))
+    quick = advise(board(replace(SLOW, pairs_per_second=0.41), FAST), within(0.3), "spearman")
+    facts, _ = advised(quick)
     assert "5,000 pairs/s: 12,000 times as fast as slow" in facts[0] and "on 50 pairs, 0.41 pairs/s" in facts[1]
-    assert advise(board(SLOW, GOOD, FAST), NO_LIMITS, "spearman").recommended == FAST
+    assert advise(board(SLOW, GOOD, FAST), within(0.3), "spearman").recommended == FAST
+
+
+def test_not_told_apart_is_not_equal_and_the_cheaper_metric_is_mentioned():
+    # the same values, so uncertain that a loss of .3 is as likely as none
+    advice = advise(board(SLOW, GOOD, FAST, error=0.15), NO_LIMITS, "spearman")
+    assert (advice.recommended, advice.risky) == (SLOW, (GOOD, FAST))
+    facts, _ = advised(advice)
+    assert "cost much less, but may lose more than 0.05 (--margin): good, fast" in facts
+    # .03 lower: as the test's error falls, a loss of .05 is excluded
+    near = line("near", 0.77, 5000.0)
+    for error, expected in ((0.02, SLOW), (0.005, near)):
+        assert advise(board(SLOW, near, error=error), NO_LIMITS, "spearman").recommended == expected
+    assert advise(board(SLOW, near, error=0.005), within(0.0), "spearman").recommended == SLOW
 
 
 def test_a_little_speed_is_no_reason_to_give_up_agreement():
     quick = line("quick", 0.6, 999.0)
-    assert advise(board(SLOW, GOOD, quick), NO_LIMITS, "spearman").recommended == GOOD, (
-        "less than twice as fast as good"
-    )
-    assert advise(board(GOOD, quick), NO_LIMITS, "spearman").recommended == GOOD
-    assert advise(board(GOOD, line("quick", 0.6, 1000.0)), NO_LIMITS, "spearman").recommended.metric == "quick"
+    assert advise(board(SLOW, GOOD, quick), within(0.3), "spearman").recommended == GOOD, "not twice as fast as good"
+    assert advise(board(GOOD, quick), within(0.3), "spearman").recommended == GOOD
+    assert advise(board(GOOD, line("quick", 0.6, 1000.0)), within(0.3), "spearman").recommended.metric == "quick"
 
 
 def test_a_cheap_metric_that_may_be_no_better_than_chance_replaces_none():
     weak = line("weak", 0.6, 5000.0, low=-0.1)
-    assert advise(board(SLOW, GOOD, weak), NO_LIMITS, "spearman").recommended == GOOD
-    assert advise(board(SLOW, weak), NO_LIMITS, "spearman").recommended == SLOW
-    assert advise(board(weak, line("weaker", 0.5, 9000.0)), NO_LIMITS, "spearman").recommended is None
+    assert advise(board(SLOW, GOOD, weak), within(0.3), "spearman").recommended == GOOD
+    assert advise(board(SLOW, weak), within(0.3), "spearman").recommended == SLOW
+    assert advise(board(weak, line("weaker", 0.5, 9000.0)), within(0.3), "spearman").recommended is None
 
 
 def with_price(line, price):
@@ -166,49 +190,70 @@ CHEAP = with_price(line("cheap", 0.8, 20.0), 0.05)
 LOCAL = with_price(line("local", 0.7, 12.0), 0.0)
 
 
-def test_a_cheaper_metric_that_could_be_the_best_is_recommended_though_it_is_slower():
-    made = with_advice(
-        Document([], []), [advise(board(JUDGE, CHEAP, LOCAL), NO_LIMITS, "spearman")], NO_LIMITS, "spearman"
-    )
-    (sheet,), (record,) = made.sheets, made.records
-    assert sheet.title == "own, all: use local"
-    assert sheet.facts[0] == (
+def test_a_cheaper_metric_is_recommended_though_it_is_slower():
+    facts, record = advised(advise(board(JUDGE, CHEAP, LOCAL), within(0.3), "spearman"))
+    assert record["use"] == "local"
+    assert facts[0] == (
         "Spearman ρ .700 [.10, .90] on a new sample, 12 pairs/s, free: cheaper than judge (free against 0.42 per 1,000 "
-        "pairs), and could be the best, too"
+        "pairs), and lower by .200; a loss of more than 0.3 can be excluded (--margin)"
     )
-    assert sheet.facts[1] == (
-        "highest: judge, Spearman ρ .900 [.10, .90] on 50 pairs, 30 pairs/s, 0.42 per 1,000 pairs"
-    )
+    assert facts[1] == "highest: judge, Spearman ρ .900 [.10, .90] on 50 pairs, 30 pairs/s, 0.42 per 1,000 pairs"
     assert (record["use_price_per_1000"], record["price_per_1000"]) == (0.0, 0.42)
     quick = replace(LOCAL, pairs_per_second=90.0)
-    assert (
-        "0.42 per 1,000 pairs), 3 times as fast, and could"
-        in (
-            with_advice(
-                Document([], []), [advise(board(JUDGE, quick), NO_LIMITS, "spearman")], NO_LIMITS, "spearman"
-            ).records[0]["why"]
-        )
-    )
+    _, record = advised(advise(board(JUDGE, quick), within(0.3), "spearman"))
+    assert "0.42 per 1,000 pairs), 3 times as fast, and lower by" in record["why"]
 
 
-def test_a_price_is_no_reason_to_give_up_agreement_that_the_tests_see():
-    apart = {("judge", "local"), ("cheap", "local")}
-    assert advise(board(JUDGE, CHEAP, LOCAL, apart=apart), NO_LIMITS, "spearman").recommended == CHEAP
-    apart |= {("judge", "cheap")}
-    assert advise(board(JUDGE, CHEAP, LOCAL, apart=apart), NO_LIMITS, "spearman").recommended == JUDGE
+def test_a_price_is_no_reason_to_give_up_more_agreement_than_the_margin():
+    assert advise(board(JUDGE, CHEAP, LOCAL), within(0.15), "spearman").recommended == CHEAP
+    assert advise(board(JUDGE, CHEAP, LOCAL), NO_LIMITS, "spearman").recommended == JUDGE
     nearly = with_price(line("nearly", 0.8, 30.0), 0.22)
-    assert advise(board(JUDGE, nearly), NO_LIMITS, "spearman").recommended == JUDGE, "more than half the price"
+    assert advise(board(JUDGE, nearly), within(0.3), "spearman").recommended == JUDGE, "more than half the price"
 
 
 def test_a_faster_metric_that_costs_more_or_nobody_knows_what_replaces_none():
     quick = line("quick", 0.6, 5000.0)
-    assert advise(board(LOCAL, with_price(quick, 0.1)), NO_LIMITS, "spearman").recommended == LOCAL
-    assert advise(board(JUDGE, quick), NO_LIMITS, "spearman").recommended == JUDGE
+    assert advise(board(LOCAL, with_price(quick, 0.1)), within(0.5), "spearman").recommended == LOCAL
+    assert advise(board(JUDGE, quick), within(0.5), "spearman").recommended == JUDGE
     unpriced = with_price(JUDGE, None)
-    assert advise(board(unpriced, quick), NO_LIMITS, "spearman").recommended == quick, (
+    assert advise(board(unpriced, quick), within(0.5), "spearman").recommended == quick, (
         "speed decides where nothing has a price"
     )
-    assert advise(board(with_price(GOOD, 0.0), quick), NO_LIMITS, "spearman").recommended == quick
+    assert advise(board(with_price(GOOD, 0.0), quick), within(0.5), "spearman").recommended == quick
+
+
+@pytest.mark.parametrize("margin", [-0.1, float("inf"), "much"])
+def test_what_is_no_margin(margin):
+    with pytest.raises(InputError, match=r"`margin=.*must be a finite number of at least 0, such as 0\.05"):
+        RecommendSettings("data.csv", margin=margin)
+
+
+def test_scores_of_which_few_differ_are_never_recommended():
+    rare = RareValues("score", 2, grouped=False)
+    em, f1 = replace(line("em", 0.9, 10.0), narrow=(rare,)), line("f1", 0.5, 10.0)
+    advice = advise(board(em, f1), NO_LIMITS, "spearman")
+    assert (advice.recommended, advice.highest, advice.rare) == (f1, f1, (em,))
+    facts, record = advised(advice)
+    assert "too few pairs differ in score: em (2 pairs with the rarer score)" in facts
+    assert record["rare_scores"] == "em"
+    alone = advise(board(em), NO_LIMITS, "spearman")
+    assert alone.recommended is None and "too few pairs differ in score" in alone.warning
+    # rare labels are the same for all metrics
+    few = RareValues("label", 3, grouped=False)
+    both = advise(board(replace(em, narrow=(few,)), replace(f1, narrow=(few,))), NO_LIMITS, "spearman")
+    assert both.recommended is None and "3 pairs with the rarer label" in both.warning
+
+
+def test_a_metric_that_was_not_tested_is_not_said_to_be_as_good():
+    made = board(SLOW, GOOD, FAST)
+    untested = {}
+    for pair, difference in made.differences.items():
+        untested[pair] = replace(difference, p_jackknife=None, error=None) if "fast" in pair else difference
+    advice = advise(replace(made, differences=untested), NO_LIMITS, "spearman")
+    assert (advice.contenders, advice.untested) == ((GOOD,), (FAST,))
+    facts, record = advised(advice)
+    assert "not tested: fast (.600 [.10, .90], 5,000 pairs/s)" in facts
+    assert record["not_tested"] == "fast"
 
 
 def test_a_limit_on_the_price():
@@ -224,7 +269,7 @@ def test_a_limit_on_the_price():
     unknown = with_price(line("unknown", 0.95, 9.0), None)
     free = advise(board(unknown, JUDGE, LOCAL), Limits(price=0.0), "spearman")
     assert (free.recommended, free.unknown, free.too_expensive) == (LOCAL, (unknown,), (JUDGE,))
-    facts = with_advice(Document([], []), [free], Limits(price=0.0), "spearman").sheets[0].facts
+    facts = with_advice(Document([], []), [free], "spearman").sheets[0].facts
     assert "free, the highest of those that are free" in facts[0]
     assert "higher, but too expensive: judge (.900 [.10, .90], 30 pairs/s, 0.42 per 1,000 pairs)" in facts
 
@@ -266,7 +311,8 @@ def board_of_equal_metrics(seed, metrics=10, n=60):
         lines.append(Line(name, "lexical", {"spearman": (value, low, high)}, {"spearman": 0.0}, n, 1.0, name, ranked))
     lines.sort(key=lambda one: -one.values["spearman"][0])
     resampled = {name: found.resampled[0] for name, found in measured.items()}
-    return Board("own", "all", n, tuple(lines), {}, resampled=resampled, units=n)
+    covariances = fisher_covariances_of_resamples(resampled, -1)
+    return Board("own", "all", n, tuple(lines), {}, fisher_covariances=covariances, units=n, shared=n)
 
 
 @pytest.mark.slow
@@ -287,8 +333,8 @@ def test_the_winner_of_equal_metrics_is_shown_with_what_a_new_sample_would_give(
 
 def test_what_the_choice_flatters_is_said():
     advice = advise(board_of_equal_metrics(0), NO_LIMITS, "spearman")
-    (sheet,) = with_advice(Document([], []), [advice], NO_LIMITS, "spearman").sheets
-    (record,) = with_advice(Document([], []), [advice], NO_LIMITS, "spearman").records
+    (sheet,) = with_advice(Document([], []), [advice], "spearman").sheets
+    (record,) = with_advice(Document([], []), [advice], "spearman").records
     assert record["highest_value"] < record["spearman"]
     assert record["highest_low"] < record["spearman_low"]
     assert "on a new sample" in sheet.facts[0]
@@ -302,7 +348,7 @@ def test_what_the_choice_flatters_is_said():
 def test_what_could_be_best_stands_before_what_is_not():
     advice = advise(board(SLOW, GOOD, FAST, apart={("slow", "fast"), ("good", "fast")}), NO_LIMITS, "spearman")
     assert (advice.contenders, advice.lower) == ((GOOD,), (FAST,))
-    made = with_advice(Document([], []), [advice], NO_LIMITS, "spearman")
+    made = with_advice(Document([], []), [advice], "spearman")
     lines = [fact for fact in made.sheets[0].facts if fact.startswith(("could", "not"))]
     assert lines == [
         "could be the best, too: good (.700 [.10, .90], 500 pairs/s)",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -45,6 +44,7 @@ def write_file(folder, name, levels, n=60):
             "label": int(labels[i]),
             "good": float(labels[i] + 0.3 * rng.normal()),
             "bad": float(rng.normal()),
+            "bad_too": float(np.random.default_rng([1, i]).normal()),
         }
         for i in range(n)
     ]
@@ -53,9 +53,8 @@ def write_file(folder, name, levels, n=60):
     return path
 
 
-def run_of(folder, *levels, **settings):
+def run_of(folder, *levels, metrics=("recorded:good", "recorded:bad"), **settings):
     files = [write_file(folder, f"levels{count}", count) for count in levels]
-    metrics = ["recorded:good", "recorded:bad"]
     assay.run([str(file) for file in files], metrics, out=folder / "run", resamples=100, page=False, **settings)
     return read_run(folder / "run")
 
@@ -112,10 +111,13 @@ def test_the_page_leads_with_auc_and_knows_its_chance(tmp_path):
     page = page_html([run], leaderboard=False, categories=False)
     assert page.index("AUC") < page.index("Spearman")
     assert "tie-free ceiling</th>" not in page
-    (unit,) = read_units([run])
-    weak = replace(unit.blocks[0], rows=[row for row in unit.blocks[0].rows if row[0] == "recorded:bad"])
-    (_, sentence), *_ = findings_by_bucket(replace(unit, section=replace(unit.section, blocks=[weak])))
-    assert "an interval that includes .50, which is chance" in sentence
+    (_, sentence), *_ = findings_by_bucket(read_units([run])[0])
+    assert sentence.startswith("use recorded:good, AUC") and sentence.endswith("the other metric is known to be lower.")
+    (tmp_path / "weak").mkdir()
+    data = run_of(tmp_path / "weak", 2, metrics=["recorded:bad", "recorded:bad_too"])
+    (_, sentence), *_ = findings_by_bucket(read_units([data])[0])
+    assert "no metric can be named; the highest is" in sentence
+    assert "its interval includes 0.5, which is chance level" in sentence
 
 
 def test_leaderboard_and_compare_lead_with_auc(tmp_path):

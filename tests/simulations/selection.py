@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from assay.reports.leaderboard.board import Board, Line, Rank
-from assay.reports.recommend import NO_LIMITS, advise
+from assay.reports.recommend.advice import advise
+from assay.reports.recommend.settings import NO_LIMITS
 from assay.statistics.agreement import Coefficients, measure_all
 from assay.statistics.comparison import Difference
 from assay.statistics.draws import MetricPair
+from assay.statistics.winners import fisher_covariances_of_resamples
 
 CASES = 300
 RESAMPLES = 200
@@ -42,14 +44,14 @@ def sample(rng: np.random.Generator, n: int, correlations: Floats) -> tuple[dict
     return {f"metric {number}": row for number, row in enumerate(scores)}, labels
 
 
-def tested(measured: dict[str, Coefficients]) -> dict[MetricPair, Difference]:
+def tested(measured: dict[str, Coefficients], n: int) -> dict[MetricPair, Difference]:
     """Return the difference of each two metrics with a normal test, whose error is that of the resampled difference."""
     differences = {}
     for first, second in combinations(measured, 2):
         values = [float(measured[name].values[0]) for name in (first, second)]
         error = float((measured[first].resampled[0] - measured[second].resampled[0]).std(ddof=1))  # type: ignore[index]
         p = float(2 * stats.norm.sf(abs(values[0] - values[1]) / error))
-        differences[first, second] = Difference("spearman", *values, None, None, None, p, None, error, None, 0, "")
+        differences[first, second] = Difference("spearman", *values, None, None, None, p, None, error, n - 1.0, n, "")
     return differences
 
 
@@ -64,7 +66,16 @@ def board_of(rng: np.random.Generator, n: int, correlations: Floats, seed: int) 
         lines.append(Line(name, "", values, {"spearman": 0.0}, n, float(speed), "", Rank(1, 1, len(measured))))
     lines.sort(key=lambda line: -(line.values["spearman"][0] or 0.0))
     resampled = {name: found.resampled[0] for name, found in measured.items() if found.resampled is not None}
-    return Board("", "all", n, tuple(lines), {}, resampled=resampled, units=n, differences=tested(measured))
+    return Board(
+        "",
+        "all",
+        n,
+        tuple(lines),
+        {},
+        fisher_covariances=fisher_covariances_of_resamples(resampled, -1),
+        units=n,
+        differences=tested(measured, n),
+    )
 
 
 def simulate(n: int, correlations: Floats) -> list[float]:

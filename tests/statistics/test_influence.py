@@ -15,7 +15,7 @@ from assay.statistics.comparison import average, compare_all
 from assay.statistics.jackknife import leave_one_out
 from assay.statistics.random_effects import random_effects_mean
 from assay.statistics.resampling import Resampler
-from assay.statistics.winners import winner_on_new_sample, winner_on_new_sample_by_influence
+from assay.statistics.winners import fisher_covariances, fisher_covariances_of_resamples, winner_on_new_sample
 
 THREE = ("pearson", "spearman", "kendall")
 SCIPY = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
@@ -274,15 +274,14 @@ def test_the_highest_of_several_is_shown_as_by_resamples():
     measured = measure_all(scores, y, **settings)
     values = {name: float(found.values[0]) for name, found in measured.items()}
     common = {"lowest": -1, "units": n, "confidence": 0.95}
-    by_bootstrap = winner_on_new_sample(
-        values, {name: found.resampled[0] for name, found in measured.items()}, **common
-    )
+    resampled = {name: found.resampled[0] for name, found in measured.items()}
+    by_bootstrap = winner_on_new_sample(values, fisher_covariances_of_resamples(resampled, -1), **common)
     without = {name: values[0] for name, values in leave_one_out(scores, y, statistics=("spearman",)).items()}
     covariances = {}
     for pair in product(without, without):
         covariances[pair] = (n - 1) ** 2 / n * np.cov(without[pair[0]], without[pair[1]])[0, 1]
-    found = winner_on_new_sample_by_influence(values, covariances, **common)
+    found = winner_on_new_sample(values, fisher_covariances(values, covariances, -1), **common)
     width = by_bootstrap.high - by_bootstrap.low
     assert found.value == pytest.approx(by_bootstrap.value, abs=0.1 * width)
     assert (found.low, found.high) == pytest.approx((by_bootstrap.low, by_bootstrap.high), abs=0.1 * width)
-    assert winner_on_new_sample_by_influence(values, {}, **common) is None
+    assert winner_on_new_sample(values, {}, **common) is None

@@ -68,7 +68,15 @@ def test_what_is_undefined_without_a_unit():
     assert np.isnan(found[7]) and np.isfinite(np.delete(found, 7)).all()
     settings = {"statistics": ["auc"], "permutations": 0, "resamples": 0, "confidence": 0.95, "seed": (0,)}
     (one,) = compare(scores, -scores, labels, **settings)
-    assert (one.p_jackknife, one.note) == (None, "no t-test: undefined without one of the pairs or groups")
+    assert (one.p_jackknife, one.degrees) == (None, None)
+    assert one.note == "no t-test: undefined without one of the pairs or groups; p perm. decides"
+    # the two scores are each other's reverse: exchanging them pair by pair gives differences as large in many draws
+    assert one.p == one.p_permutation > 0.05
+    (equal,) = compare(scores, scores, labels, **settings)
+    assert equal.p == 1
+    # below ten pairs nothing is tested
+    (few,) = compare(scores[:9], -scores[:9], labels[:9], **settings)
+    assert (few.p, few.error) == (None, None)
 
 
 @pytest.mark.filterwarnings("error")

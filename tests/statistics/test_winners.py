@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from assay.statistics.winners import winner_on_new_sample
+from assay.statistics.winners import fisher_covariances_of_resamples
+from assay.statistics.winners import winner_on_new_sample as winner_by_covariances
 
 
 def draws_of(covariance, means, n, seed=0):
@@ -38,6 +39,12 @@ def by_the_paper(values, covariance, confidence=0.95):
     inside = 1e-7 * deviation
     bracket = values[winner] - reach + inside, values[winner] + reach - inside
     return [optimize.brentq(excess, *bracket, args=(share,)) for share in (0.5, 1 - tail, tail)]
+
+
+def winner_on_new_sample(values, resampled, *, lowest, **settings):
+    """Return the estimate from values on resamples."""
+    covariances = fisher_covariances_of_resamples(resampled, lowest)
+    return winner_by_covariances(values, covariances, lowest=lowest, **settings)
 
 
 @pytest.mark.parametrize(

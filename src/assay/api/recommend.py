@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -12,12 +13,23 @@ from assay.benchmark.suite import load_suite
 from assay.errors import UnavailableError
 from assay.paths import user_path
 from assay.progress import Silent
-from assay.reports.combine import COMBINATION, small_combination
-from assay.reports.data import with_signatures
+from assay.reports.combine import COMBINATION, SmallCombination, small_combination
+from assay.reports.data import ALL, with_signatures
 from assay.reports.folder import read_run
-from assay.reports.leaderboard.board import Filters, boards, join_runs, missing_metrics, resample_count
+from assay.reports.layout import p_value, short
+from assay.reports.leaderboard.board import (
+    Filters,
+    JoinedDataset,
+    Line,
+    boards,
+    join_runs,
+    missing_metrics,
+    resample_count,
+)
 from assay.reports.leaderboard.document import to_document
-from assay.reports.recommend import Limits, RecommendSettings, advise_on, with_advice
+from assay.reports.recommend.document import with_advice
+from assay.reports.recommend.evidence import RunEvidence, keep_evidence
+from assay.reports.recommend.settings import Limits, RecommendSettings
 from assay.reports.settings import PairedTests
 from assay.settings import AgreementSettings, Graphs, Limited, OwnData, Prices, Scoring, takes_settings
 from assay.statistics.coefficients import (
@@ -26,7 +38,9 @@ from assay.statistics.coefficients import (
     check_statistics,
     deciding_statistic,
     have_two_values,
+    title_of,
 )
+from assay.statistics.comparison import compare_all
 
 #: The suite whose metrics are compared by default.
 SUITE = "quickstart"
@@ -45,6 +59,8 @@ def recommend(settings: RecommendSettings) -> Report:
         metrics: the candidates; by default the metrics of the suite quickstart, ``contains`` and ``token-recall``.
         budget: the speed that the metric must reach on this machine, such as ``"1000/s"``; None for no limit.
         max_price: the highest price of 1,000 pairs; None for no limit.
+        margin: the largest loss of agreement with which a metric that costs much less is recommended in place of the
+            highest; None for the default.
         buckets: the bucket rules, as for :func:`assay.run`; there is one recommendation per bucket.
         statistics: the coefficients of the evidence, besides the one that decides.
         out: the run folder to write; None to keep nothing.
@@ -57,7 +73,7 @@ def recommend(settings: RecommendSettings) -> Report:
         UnavailableError: none of the metrics is available.
     """
     progress = settings.progress or Silent()
-    limits = Limits.parse(settings.budget, settings.max_price)
+    limits = Limits.parse(settings.budget, settings.max_price, settings.margin)
     scoring = settings.values_of(OwnData, Graphs, AgreementSettings, Limited, Scoring, Prices)
     scoring["statistics"] = _requested_statistics(settings)
     if settings.out is None:
@@ -84,25 +100,58 @@ def recommend(settings: RecommendSettings) -> Report:
             (by,) = calibrated_forms([by])
         statistics = check_statistics([*opened.manifest.request.statistics, by])
         tests = PairedTests(**{**settings.values_of(PairedTests), "statistics": statistics})
-        combined = small_combination(joined[0].data, by, settings.seed)
-        if combined is not None:
-            joined[0].scores[COMBINATION] = combined.scores
-            joined[0].records[COMBINATION] = combined.record
         progress.begin("comparing metrics", resample_count(joined, tests))
         ranked_boards = boards(joined, tests, by=by, advance=progress.advance)
         # there is only one dataset, and each board is one of its buckets
-        advice = advise_on(joined[0], ranked_boards, limits, by, tests)
+        evidence = RunEvidence(joined[0], by, tests, limits, {board.bucket: board for board in ranked_boards})
+        advice = evidence.advice()
+        if settings.out is not None:
+            keep_evidence(evidence)
+        combined = small_combination(joined[0].data, by, settings.seed)
     tables = to_document(ranked_boards, tests, by, missing_metrics([opened]))
-    evidence = with_signatures(tables, [subject.data for subject in joined], (), tests.signature)
-    advised = with_advice(evidence, advice, limits, by)
+    signed = with_signatures(tables, [subject.data for subject in joined], (), tests.signature)
+    advised = with_advice(signed, list(advice.values()), by)
     if combined is not None:
         run_folder = "RUN" if settings.out is None else str(settings.out)
-        warning = (
-            f"{COMBINATION}: one score learned from {', '.join(combined.members)}, tested on pairs that it was not "
-            f"learned from; assay combine {run_folder} --out FOLDER makes it a metric"
-        )
-        advised = replace(advised, warnings=[*advised.warnings, warning])
+        note = _combination_note(combined, joined[0], advice[ALL].highest, tests, by)
+        remedy = f"assay combine {shlex.quote(run_folder)} --out FOLDER makes it a metric"
+        advised = replace(advised, warnings=[*advised.warnings, f"{note}; {remedy}"])
     return Report(advised)
+
+
+def _combination_note(
+    combined: SmallCombination, dataset: JoinedDataset, highest: Line | None, tests: PairedTests, by: str
+) -> str:
+    """Return a line on a score learned from several metrics: its agreement, and its difference from the highest metric.
+
+    It is not among the metrics to choose from, since it is no metric yet.
+
+    Args:
+        combined: the combination, with scores of pairs that it was not learned from.
+        dataset: the dataset.
+        highest: the metric with the highest agreement on all pairs; None if there is none.
+        tests: the settings of the tests.
+        by: the coefficient that decides.
+    """
+    line = f"one score learned from {', '.join(combined.members)}, tested on pairs that it was not learned from"
+    if highest is None:
+        return line
+    pairs = dataset.data.pairs_in_bucket(ALL, tests.seed)
+    (difference,) = compare_all(
+        {COMBINATION: combined.scores, highest.metric: dataset.scores[highest.metric]},
+        pairs.labels,
+        statistics=(by,),
+        confidence=tests.confidence,
+        permutations=0,
+        resamples=0,
+        seed=pairs.seed,
+        groups=pairs.groups,
+        interval=tests.interval,
+    )[COMBINATION, highest.metric]
+    if difference.first is None or difference.second is None:
+        return line
+    values = f"{short(difference.first, 3)} against {short(difference.second, 3)} of {highest.metric}"
+    return f"{line}: {title_of(by)} {values} (p {p_value(difference.p)})"
 
 
 def _requested_statistics(settings: RecommendSettings) -> tuple[str, ...]:

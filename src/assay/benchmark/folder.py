@@ -61,6 +61,7 @@ FILES = (
     "table.md",
     "table.tex",
     "stress.json",
+    "evidence.json",
     PAGE,
 )
 

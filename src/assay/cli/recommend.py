@@ -7,7 +7,7 @@ from typing import Any
 from assay.cli.command import command
 from assay.cli.guard import print_report, progress_on_stderr
 from assay.cli.options import ExplainOption, QuietOption, ReportFormat, ReportFormatOption
-from assay.reports.recommend import RecommendSettings
+from assay.reports.recommend.settings import RecommendSettings
 
 
 @command(RecommendSettings)

@@ -82,19 +82,20 @@ def _suggestion_lines(result: Result, folder: Path) -> list[str]:
         lines = [f"look at {page_path}"]
     # later verbs are aligned below the first
     line_start = "next: "
-    for verb in _suggested_verbs(result, quoted_folder):
+    for verb in _suggested_verbs(result, folder):
         lines.append(f"{line_start}assay {verb}")
         line_start = " " * len(line_start)
     return lines
 
 
-def _suggested_verbs(result: Result, run: str) -> list[str]:
+def _suggested_verbs(result: Result, folder: Path) -> list[str]:
     """Return suggested verbs with their arguments; none if no agreement is defined.
 
     Args:
         result: the result of the run.
-        run: the run folder, quoted for a shell.
+        folder: the run folder.
     """
+    run = shlex.quote(str(folder))
     defined_agreements = {(row.dataset, row.metric) for row in result.outcome.agreement if row.value is not None}
     if not defined_agreements:
         return []
@@ -103,26 +104,24 @@ def _suggested_verbs(result: Result, run: str) -> list[str]:
     verbs = [f"compare {run}"] if a_dataset_has_two_metrics else []
     verbs += [f"errors {run}", f"baseline {run} --out baseline.json"]
     if all(dataset.pairs.kind != "own" for dataset in result.outcome.datasets):
-        verbs.append(f"run --dataset FILE --columns reference=…,candidate=…,label=…{_metric_option(result)}")
+        verbs.append(f"run --dataset FILE --columns reference=…,candidate=…,label=…{_metric_option(result, folder)}")
     return verbs
 
 
-def _metric_option(result: Result) -> str:
-    """Return the option, with a leading space, for the metric with the highest Spearman correlation with human labels.
+def _metric_option(result: Result, folder: Path) -> str:
+    """Return the option, with a leading space, for the metric that ``assay recommend`` would name on this run.
 
-    It is empty if no metric has a correlation, other than zero, with labels that people gave.
+    It is empty if none can be named, or if another one is named on another dataset.
     """
-    human_labelled = {
-        dataset.pairs.name for dataset in result.outcome.datasets if dataset.pairs.kind not in NOT_BY_PEOPLE
-    }
-    spearman_values = {}
-    for row in result.outcome.agreement:
-        if row.bucket == "all" and row.statistic == "spearman" and row.dataset in human_labelled and row.value:
-            spearman_values[row.metric] = row.value
-    if not spearman_values:
+    from assay.reports.data import read_datasets
+    from assay.reports.folder import read_run
+    from assay.reports.recommend.evidence import recommended_metric
+
+    human_labelled = [d.pairs.name for d in result.outcome.datasets if d.pairs.kind not in NOT_BY_PEOPLE]
+    named = {recommended_metric(data) for data in read_datasets(read_run(folder)) if data.name in human_labelled}
+    if len(named) != 1 or None in named:
         return ""
-    best_metric = max(spearman_values, key=lambda metric: spearman_values[metric])
-    return f" --metric {best_metric}"
+    return f" --metric {shlex.quote(str(named.pop()))}"
 
 
 def _default_folder(suite: str | None, datasets: list[str] | None) -> Path:

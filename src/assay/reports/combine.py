@@ -16,7 +16,7 @@ from assay.manifest import Cost, MetricRecord, RecordedDeclaration
 from assay.reports.data import ALL, ScoredDataset, choose_datasets, group_codes, pair_codes
 from assay.reports.folder import RunFolder
 from assay.reports.layout import Cell, intervals_in_words, money, p_value, rate, short
-from assay.reports.recommend import Limits, check_limits
+from assay.reports.recommend.settings import Limits, check_limits
 from assay.reports.settings import CORRECTIONS, BucketsOfRun, CorrectedTests, MetricsOfRun
 from assay.reports.sheets import Column, Document, Sheet, number_columns
 from assay.reports.thresholds.calibration import Calibration, calibrate
@@ -474,8 +474,8 @@ def _compare_in_bucket(
     for pair in metric_pairs:
         _, metric = pair
         (differences[metric],) = summarise(draws[pair], (by,), settings.confidence)
-    jackknife_ps = [difference.p_jackknife for difference in differences.values()]
-    p_uncorrected = np.array([np.nan if p is None else p for p in jackknife_ps])
+    deciding_ps = [difference.p for difference in differences.values()]
+    p_uncorrected = np.array([np.nan if p is None else p for p in deciding_ps])
     p_values = dict(zip(differences, adjust_p_values(p_uncorrected, settings.correction).tolist(), strict=True))
     rejected = frozenset(name for name, p in p_values.items() if settings.rejects(p))
     by_index = list(statistics).index(by)

@@ -141,51 +141,79 @@ def estimate(
 
 
 @dataclass(frozen=True)
+class RareValues:
+    """At least half of the pairs share a value, and few units have another one, so that intervals are too narrow.
+
+    A score that is not 0 in a few pairs is as uncertain as labels of which few are not 0: how those few pairs come out
+    decides the coefficient, and most resamples repeat what happened to them. Continuous values, or values spread over
+    several levels, are not rare: none of them is that frequent.
+
+    Attributes:
+        kind: whose values they are, ``label`` or ``score``.
+        units: the number of pairs, or groups of pairs, with another value than the most frequent one, below
+            :data:`MIN_RARE_UNITS`.
+        grouped: whether units are groups.
+    """
+
+    kind: str
+    units: int
+    grouped: bool
+
+    @classmethod
+    def of(cls, kind: str, codes: NDArray[np.intp], groups: NDArray[np.intp] | None) -> RareValues | None:
+        """Return the rare values among those with integer codes of shape (n,), n > 0; None if there are enough.
+
+        Args:
+            kind: ``label`` or ``score``.
+            codes: the values as codes 0 … k-1.
+            groups: the group codes, shape (n,), or None.
+        """
+        counts = np.bincount(codes)
+        if 2 * counts.max() < len(codes):
+            return None
+        is_rarer = codes != np.argmax(counts)
+        units = int(is_rarer.sum()) if groups is None else len(np.unique(groups[is_rarer]))
+        # a constant has no coefficient that could mislead
+        return cls(kind, units, groups is not None) if 0 < units < MIN_RARE_UNITS else None
+
+    @property
+    def rarity(self) -> str:
+        """The number of units with another value than the most frequent one: ``3 pairs with the rarer label``."""
+        unit = "group" if self.grouped else "pair"
+        return f"{self.units} {unit}{'' if self.units == 1 else 's'} with the rarer {self.kind}"
+
+    @property
+    def reservation(self) -> str:
+        """A warning that intervals are too narrow."""
+        return f"{self.rarity}: intervals are too narrow"
+
+
+@dataclass(frozen=True)
 class LabelUnits:
     """The number of pairs, and of groups of pairs, with each label, from the lowest label.
 
     Attributes:
         pairs: the number of pairs with each label.
         units: the number of groups that contain each label; equal to *pairs* without groups.
-        rarer_units: the number of groups (of pairs, without groups) with a label other than the most frequent one.
         grouped: whether there are groups.
+        rare: the labels that few pairs, or groups, have; None if none are so rare.
     """
 
     pairs: tuple[int, ...]
     units: tuple[int, ...]
-    rarer_units: int
     grouped: bool
+    rare: RareValues | None
 
     @classmethod
     def of(cls, labels: Labels, groups: NDArray[np.intp] | None) -> LabelUnits:
         """Return the counts for the labels of n > 0 pairs; *groups* are codes of shape (n,), or None."""
-        pairs = np.bincount(labels.codes, minlength=labels.levels)
-        has_rarer_label = labels.codes != np.argmax(pairs)
-        pair_counts = tuple(pairs.tolist())
+        pairs = tuple(np.bincount(labels.codes, minlength=labels.levels).tolist())
+        rare = RareValues.of("label", labels.codes, groups)
         if groups is None:
-            return cls(pair_counts, pair_counts, int(has_rarer_label.sum()), False)
+            return cls(pairs, pairs, False, rare)
         labels_of_groups = np.unique(np.stack([labels.codes, groups]), axis=1)[0]
         units = np.bincount(labels_of_groups, minlength=labels.levels)
-        return cls(pair_counts, tuple(units.tolist()), len(np.unique(groups[has_rarer_label])), True)
-
-    @property
-    def has_few_rare_units(self) -> bool:
-        """Whether at least half of the pairs share a label, and fewer than :data:`MIN_RARE_UNITS` units have another.
-
-        False for labels that are continuous or spread over several levels: none of them is that frequent.
-        """
-        return self.rarer_units < MIN_RARE_UNITS and 2 * max(self.pairs) >= sum(self.pairs)
-
-    @property
-    def rarity(self) -> str:
-        """The number of units with a label other than the most frequent one, as in ``3 pairs with the rarer label``."""
-        unit = "group" if self.grouped else "pair"
-        return f"{self.rarer_units} {unit}{'' if self.rarer_units == 1 else 's'} with the rarer label"
-
-    @property
-    def reservation(self) -> str:
-        """A warning that intervals are too narrow; empty if they keep their level."""
-        return f"{self.rarity}: intervals are too narrow" if self.has_few_rare_units else ""
+        return cls(pairs, tuple(units.tolist()), True, rare)
 
 
 @dataclass(frozen=True)
@@ -208,6 +236,7 @@ class Coefficients:
             statistic, with too few pairs or groups to choose them, and for means over datasets.
         variance: variances from the influence of each pair or group; None with resamples, or if no intervals were
             requested.
+        rare_scores: the scores that few pairs, or groups, have; None if none are so rare, and for means over datasets.
     """
 
     values: Floats
@@ -221,6 +250,7 @@ class Coefficients:
     ties: float = np.nan
     tie_thresholds: Thresholds | None = None
     variance: JackknifeVariance | None = None
+    rare_scores: RareValues | None = None
 
     @property
     def tie_threshold(self) -> float | None:
@@ -301,15 +331,30 @@ class Coefficients:
             return value - half_width, value + half_width
         return fisher_interval(value, half_width, statistic.lowest)
 
+    @property
+    def rare_values(self) -> list[RareValues]:
+        """The labels and the scores that few pairs, or groups, have; empty for means over datasets."""
+        rare_labels = None if self.labels is None else self.labels.rare
+        return [rare for rare in (rare_labels, self.rare_scores) if rare is not None]
+
+    def has_narrow_interval(self, index: int) -> bool:
+        """Tell whether rare labels or scores make the interval of the statistic at *index* too narrow to conclude from.
+
+        A statistic's own kind of interval keeps its level, or is wider than needed.
+        """
+        return bool(self.rare_values) and not self.has_own_interval(index)
+
     def reservation(self, index: int) -> str:
-        """Return a warning about rare labels for the interval of the statistic at *index*; empty for enough labels.
+        """Return a warning about rare labels or scores for the interval of the statistic at *index*; empty for enough.
 
         It is also empty without intervals and for means over datasets. A statistic's own kind of interval keeps its
-        level, so that only the number of rare labels is given for it.
+        level, so that only the numbers of rare values are given for it.
         """
-        if not self.has_intervals or self.labels is None or not self.labels.has_few_rare_units:
+        if not self.has_intervals:
             return ""
-        return self.labels.rarity if self.has_own_interval(index) else self.labels.reservation
+        if self.has_narrow_interval(index):
+            return "; ".join(rare.reservation for rare in self.rare_values)
+        return "; ".join(rare.rarity for rare in self.rare_values)
 
 
 def measure_all(
@@ -386,6 +431,7 @@ def measure_by_influence(
             left_out.score_ties,
             score.prepared.tie_thresholds(statistics),
             JackknifeVariance.of(left_out.without_each),
+            score.rare_values,
         )
         yield score.metric, coefficients, left_out.without_each
 
@@ -419,6 +465,7 @@ def _measure_resampled(
                 score.rows.label_units,
                 observed.score_ties,
                 score.prepared.tie_thresholds(statistics),
+                rare_scores=score.rare_values,
             )
     return measured
 
@@ -497,6 +544,11 @@ class _Score:
     metric: str
     rows: _KnownRows
     prepared: PreparedScore = field(repr=False)
+
+    @property
+    def rare_values(self) -> RareValues | None:
+        """The scores that few of the pairs, or groups, have; None if none are so rare."""
+        return RareValues.of("score", self.prepared.score_codes, self.rows.groups)
 
     def units(self, statistic: str) -> tuple[int, str]:
         """Return the number of units that a statistic rests on, and their name, ``pairs`` or ``groups``."""

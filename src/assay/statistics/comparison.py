@@ -15,6 +15,8 @@ from assay.statistics.jackknife import JackknifeVariance
 
 #: Differences nearer than this to the observed one count as equal to it.
 NOISE = 1e-12
+#: Why a difference has no t-test.
+UNDEFINED_JACKKNIFE = "no t-test: undefined without one of the pairs or groups"
 #: The power at which the smallest detectable difference is reported.
 POWER = 0.8
 
@@ -30,11 +32,12 @@ class Difference:
         low: the lower bound of the interval of the difference, from the paired bootstrap or from the influence of each
             pair; None without an interval.
         high: the upper bound; None without an interval.
-        p_permutation: the two-sided p-value of PERM-BOTH; None if undefined or not requested.
+        p_permutation: the two-sided p-value of PERM-BOTH; None if undefined, or if neither requested nor needed.
         p_jackknife: the two-sided p-value of Student's t, the difference over its jackknife standard error; None if
             undefined or below :data:`~assay.statistics.agreement.MIN_UNITS` units.
         p_williams: the two-sided p-value of Williams' test; only for Pearson and independent pairs, else None.
-        error: the jackknife standard error; None without the t-test.
+        error: the jackknife standard error or, where it is undefined, the standard deviation of the differences after
+            exchanges; None without either test.
         degrees: the degrees of freedom of the t-test, units less one for a single dataset; None without the test.
         n: the number of pairs with both scores.
         note: a reason or reservation; may be empty.
@@ -57,6 +60,34 @@ class Difference:
     def value(self) -> float | None:
         """The difference, or None if one of the coefficients is undefined."""
         return None if self.first is None or self.second is None else self.first - self.second
+
+    @property
+    def p(self) -> float | None:
+        """The p-value that decides: of the t-test or, where it is undefined, of the permutation test.
+
+        It is None if the difference was not tested, which does not mean that the two scores are alike.
+        """
+        if self.p_jackknife is not None or self.error is None:
+            return self.p_jackknife
+        return self.p_permutation
+
+    @property
+    def reversed(self) -> Difference:
+        """The difference of the same scores in the other order: the second less the first."""
+        low = None if self.high is None else -self.high
+        high = None if self.low is None else -self.low
+        return replace(self, first=self.second, second=self.first, low=low, high=high)
+
+    def excludes_loss(self, margin: float, level: float) -> bool:
+        """Return whether the first score is at most *margin* better than the second, by a one-sided test at *level*.
+
+        False without a t-test.
+        """
+        from scipy.special import stdtrit
+
+        if self.value is None or self.error is None or self.degrees is None:
+            return False
+        return bool(self.value + stdtrit(self.degrees, 1 - level) * self.error <= margin)
 
     def detectable(self, level: float) -> float | None:
         """Return the smallest difference that this many pairs detect with probability :data:`POWER`.
@@ -188,6 +219,10 @@ def _test_difference(name: str, index: int, drawn: PairDraws, confidence: float)
         return replace(difference, note=f"no interval and no t-test below {MIN_UNITS} {units_name}")
     if drawn.variance is not None:
         difference = _add_t_test(difference, drawn.variance, index)
+    if difference.error is None and drawn.permuted is not None and not np.isnan(drawn.permuted[index]).all():
+        difference = replace(
+            difference, error=float(np.nanstd(drawn.permuted[index])), note=f"{UNDEFINED_JACKKNIFE}; p perm. decides"
+        )
     if drawn.first.resampled is not None and drawn.second.resampled is not None:
         resampled = drawn.first.resampled[index] - drawn.second.resampled[index]
         low, high = percentile_interval(resampled, units, confidence) or (None, None)
@@ -208,7 +243,7 @@ def _add_t_test(difference: Difference, variance: JackknifeVariance, index: int)
 
     squared_error, degrees = float(variance.variances[index]), float(variance.degrees[index])
     if np.isnan(squared_error):
-        return replace(difference, note="no t-test: undefined without one of the pairs or groups")
+        return replace(difference, note=UNDEFINED_JACKKNIFE)
     assert difference.value is not None  # noqa: S101 - the caller returns undefined differences as they are
     magnitude = abs(difference.value)
     error = float(np.sqrt(squared_error))

@@ -14,9 +14,9 @@ from itertools import chain, combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.statistics.agreement import PREPARED_BYTES, Coefficients, measure_all, measure_by_influence
+from assay.statistics.agreement import MIN_UNITS, PREPARED_BYTES, Coefficients, measure_all, measure_by_influence
 from assay.statistics.cells import score_codes
-from assay.statistics.coefficients import is_by_influence
+from assay.statistics.coefficients import MIN_INFLUENCE_PAIRS, is_by_influence
 from assay.statistics.concordance import Floats
 from assay.statistics.exchange import Exchange
 from assay.statistics.jackknife import JackknifeVariance, leave_one_out
@@ -25,6 +25,9 @@ from assay.statistics.significance import williams
 
 #: The approximate number of bytes of an :class:`Exchange` per pair of texts.
 _EXCHANGE_BYTES = 400
+
+#: The number of exchanges where the t-test is undefined and none were requested; p-values are then at least .0001.
+FALLBACK_PERMUTATIONS = 9_999
 
 #: The names of two scores, of which the second is subtracted from the first.
 MetricPair = tuple[str, str]
@@ -106,12 +109,16 @@ def draw_all(
 ) -> dict[MetricPair, PairDraws]:
     """Return the draws of each metric pair: resamples and exchanges over the pairs of texts that have both scores.
 
+    Where the jackknife variance of a difference is undefined, as for a score that a single pair keeps from being
+    constant, :data:`FALLBACK_PERMUTATIONS` exchanges are drawn if none were requested, so that there is a test. From
+    :data:`~assay.statistics.coefficients.MIN_INFLUENCE_PAIRS` pairs on they would take too long.
+
     Args:
         scores: arrays of shape (n,) by name; NaN marks a pair of texts without a score, which is left out of
             comparisons with that score.
         labels: the labels, shape (n,), finite.
         statistics: names from :data:`~assay.statistics.coefficients.STATISTICS`.
-        permutations: the number of draws of the permutation test; 0 for none.
+        permutations: the number of draws of the permutation test; 0 for none but where the t-test is undefined.
         resamples: the number of draws of the paired bootstrap; 0 for no intervals.
         seed: non-negative integers; the same seed gives the same draws for all metric pairs with the same rows.
         groups: None, or integer codes of shape (n,): groups are drawn and exchanged as a whole.
@@ -175,11 +182,19 @@ def _draw_on_same_rows(
     else:
         coefficients = measure_all(scores, labels, statistics=statistics, resamples=resamples, seed=seed, groups=groups)
         left_out = leave_one_out(scores, labels, statistics=statistics, groups=groups) if n else {}
+    variances = {}
+    for first, second in metric_pairs if n else ():
+        variances[first, second] = JackknifeVariance.of_differences(left_out[first], left_out[second])
+    exchanged: Sequence[MetricPair] = metric_pairs if permutations else ()
+    if not permutations and n < MIN_INFLUENCE_PAIRS:
+        # they are not part of the progress, which counts the permutations that were requested
+        permutations, advance = FALLBACK_PERMUTATIONS, None
+        exchanged = [names for names in metric_pairs if n and _lacks_t_test(coefficients, names, variances[names])]
     permuted: dict[MetricPair, Floats] = {}
-    if permutations and n:
+    if exchanged and n:
         # not the seed of the resamples, so that both draws are independent
         swaps = Swaps(n, permutations, (*seed, 1), groups)
-        permuted = _permuted_differences(metric_pairs, scores, labels, swaps, statistics, advance)
+        permuted = _permuted_differences(exchanged, scores, labels, swaps, statistics, advance)
     drawn = {}
     for first, second in metric_pairs:
         p_williams = np.nan
@@ -193,9 +208,19 @@ def _draw_on_same_rows(
             coefficients[second],
             permuted.get((first, second)),
             p_williams,
-            JackknifeVariance.of_differences(left_out[first], left_out[second]) if n else None,
+            variances.get((first, second)),
         )
     return drawn
+
+
+def _lacks_t_test(
+    coefficients: Mapping[str, Coefficients], metric_pair: MetricPair, variance: JackknifeVariance
+) -> bool:
+    """Return whether a difference of two scores is defined in some statistic whose t-test is not, with enough units."""
+    first, second = (coefficients[name] for name in metric_pair)
+    has_enough_units = np.array([units >= MIN_UNITS for units, _ in first.units])
+    is_defined = ~np.isnan(first.values - second.values) & has_enough_units
+    return bool((is_defined & np.isnan(variance.variances)).any())
 
 
 def _p_williams(first: Floats, second: Floats, first_r: float, second_r: float) -> float:

@@ -45,15 +45,16 @@ def rank(values: Mapping[str, float], better: Mapping[MetricPair, int]) -> dict[
     Args:
         values: the agreement of each metric.
         better: the test result of each pair of these metrics: 1 if the first is significantly better after correction,
-            -1 if the second is, 0 if the test cannot tell them apart.
+            -1 if the second is, 0 if the test cannot tell them apart. A pair without a test is absent, and bounds no
+            rank.
     """
     sign_of = _signs_in_both_orders(better)
     ranks = {}
     for name in sorted(values, key=lambda name: -values[name]):
         others = [other for other in values if other != name]
         higher_count = sum(values[other] > values[name] for other in others)
-        better_count = sum(sign_of[other, name] > 0 for other in others)
-        worse_count = sum(sign_of[other, name] < 0 for other in others)
+        better_count = sum(sign_of.get((other, name), 0) > 0 for other in others)
+        worse_count = sum(sign_of.get((other, name), 0) < 0 for other in others)
         ranks[name] = Rank(1 + higher_count, 1 + better_count, len(values) - worse_count)
     return ranks
 
@@ -112,7 +113,7 @@ def rank_groups(order: Sequence[str], better: Mapping[MetricPair, int]) -> dict[
     sign_of = _signs_in_both_orders(better)
     starts = []
     for index in range(len(order)):
-        if all(sign_of[above, below] > 0 for above in order[:index] for below in order[index:]):
+        if all(sign_of.get((above, below), 0) > 0 for above in order[:index] for below in order[index:]):
             starts.append(index)
     groups = {}
     for start, end in pairwise([*starts, len(order)]):

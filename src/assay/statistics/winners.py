@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations_with_replacement
 
 import numpy as np
 
@@ -45,64 +46,73 @@ class NewSample:
     high: float
 
 
-def winner_on_new_sample(
-    values: Mapping[str, float], resampled: Mapping[str, Floats], *, lowest: float, units: int, confidence: float
-) -> NewSample | None:
-    """Return an estimate of the highest metric's value on a new sample, corrected for its choice, with an interval.
+def fisher_covariances_of_resamples(resampled: Mapping[str, Floats], lowest: float) -> dict[MetricPair, float]:
+    """Return the covariance of every two values on Fisher's scale, under both orders of the pair, from resamples.
+
+    A pair is left out if one of its values is undefined in most resamples, as for a score that few pairs keep from
+    being constant.
 
     Args:
-        values: the observed values of the metrics to choose from, by name, each between *lowest* and 1.
         resampled: the values on the same resamples by name, shape (resamples,), NaN where undefined.
         lowest: the lowest value that the statistic can take, -1 or 0.
-        units: the number of pairs, or groups of pairs, that were drawn.
-        confidence: the level of the interval, in (0, 1).
+    """
+    drawn = {name: _fisher_z(values, lowest) for name, values in resampled.items()}
+    covariances: dict[MetricPair, float] = {}
+    for first, second in combinations_with_replacement(drawn, 2):
+        is_defined = np.isfinite(drawn[first]) & np.isfinite(drawn[second])
+        if 2 * is_defined.sum() >= len(is_defined) and is_defined.sum() > 1:
+            covariance = float(np.cov(drawn[first][is_defined], drawn[second][is_defined])[0, 1])
+            covariances[first, second] = covariances[second, first] = covariance
+    return covariances
 
-    Returns:
-        The estimate; None below :data:`~assay.statistics.agreement.MIN_UNITS` units, if the values are undefined in
-        most resamples, or if the value of the highest metric does not vary.
+
+def fisher_covariances(
+    values: Mapping[str, float], covariances: Mapping[MetricPair, float], lowest: float
+) -> dict[MetricPair, float]:
+    """Return covariances of values as covariances on Fisher's scale, by the derivative of the scale at each value.
+
+    Args:
+        values: the observed values by name, each between *lowest* and 1.
+        covariances: the covariances of the values, by the names of both; NaN ones are left out.
+        lowest: the lowest value that the statistic can take, -1 or 0.
     """
     z_values = _fisher_z(np.array(list(values.values())), lowest)
-    drawn = np.stack([_fisher_z(resampled[name], lowest) for name in values])
-    defined = drawn[:, np.isfinite(drawn).all(axis=0)]
-    if units < MIN_UNITS or 2 * defined.shape[1] < drawn.shape[1]:
-        return None
-    highest = int(np.argmax(z_values))
-    centred = defined - defined.mean(axis=1, keepdims=True)
-    covariances = centred @ centred[highest] / (defined.shape[1] - 1) * small_sample_factor(units, confidence)
-    return _new_sample(z_values, covariances, lowest, confidence)
+    slopes = dict(zip(values, 2 / (1 - lowest) * np.cosh(z_values) ** 2, strict=True))
+    scaled = {}
+    for (first, second), covariance in covariances.items():
+        if first in slopes and second in slopes and not np.isnan(covariance):
+            scaled[first, second] = float(covariance * slopes[first] * slopes[second])
+    return scaled
 
 
-def winner_on_new_sample_by_influence(
+def winner_on_new_sample(
     values: Mapping[str, float],
-    covariances: Mapping[tuple[str, str], float],
+    covariances: Mapping[MetricPair, float],
     *,
     lowest: float,
     units: int,
     confidence: float,
 ) -> NewSample | None:
-    """Return the estimate of :func:`winner_on_new_sample`, from covariances instead of resamples.
+    """Return an estimate of the highest metric's value on a new sample, corrected for its choice, with an interval.
 
     Args:
         values: the observed values of the metrics to choose from, by name, each between *lowest* and 1.
-        covariances: the covariances of the values, by the names of both metrics.
+        covariances: the covariances of the values on Fisher's scale, by the names of both metrics.
         lowest: the lowest value that the statistic can take, -1 or 0.
         units: the number of pairs, or groups of pairs, that the values rest on.
         confidence: the level of the interval, in (0, 1).
 
     Returns:
-        The estimate; None below :data:`~assay.statistics.agreement.MIN_UNITS` units, if a covariance is missing or
-        undefined, or if the value of the highest metric does not vary.
+        The estimate; None below :data:`~assay.statistics.agreement.MIN_UNITS` units, if a covariance with the highest
+        value is missing, or if that value does not vary.
     """
     names = list(values)
     z_values = _fisher_z(np.array(list(values.values())), lowest)
-    highest = int(np.argmax(z_values))
-    with_highest = np.array([covariances.get((name, names[highest]), np.nan) for name in names])
+    highest = names[int(np.argmax(z_values))]
+    with_highest = np.array([covariances.get((name, highest), np.nan) for name in names])
     if units < MIN_UNITS or np.isnan(with_highest).any():
         return None
-    # the derivative of Fisher's z with respect to the value
-    slopes = 2 / (1 - lowest) * np.cosh(z_values) ** 2
-    z_covariances = with_highest * slopes * slopes[highest] * small_sample_factor(units, confidence)
-    return _new_sample(z_values, z_covariances, lowest, confidence)
+    return _new_sample(z_values, with_highest * small_sample_factor(units, confidence), lowest, confidence)
 
 
 def _new_sample(z_values: Floats, covariances: Floats, lowest: float, confidence: float) -> NewSample | None:
@@ -246,9 +256,9 @@ def confidence_set_of_best(
 ) -> tuple[str, ...]:
     """Return the confidence set of the best metrics: those that no other of them is known to beat.
 
-    The p-values are those of the jackknife t-tests. How the tests depend on each other follows from the variances of
-    the differences: metrics whose differences vary by v(i, j) are like points with the squared distances v. The largest
-    of the tests is drawn from normal variables at these points.
+    The p-values are those of :attr:`~assay.statistics.comparison.Difference.p`. How the tests depend on each other
+    follows from the variances of the differences: metrics whose differences vary by v(i, j) are like points with the
+    squared distances v. The largest of the tests is drawn from normal variables at these points.
 
     Args:
         names: the metrics to choose from.
@@ -257,16 +267,19 @@ def confidence_set_of_best(
         corrected: whether to correct for the number of tests; else each test has the level by itself.
 
     Returns:
-        The metrics that may be the best, in the order of *names*; a metric without a test stays.
+        The metrics that may be the best, in the order of *names*. A metric that was not tested against any other is not
+        among them, unless there is no test at all.
     """
     tests = _Tests(names, differences)
+    if not tests.names:
+        return tuple(names)
     remaining = list(tests.names)
     while len(remaining) > 1:
         losers = tests.losers(remaining, level, corrected)
         if not losers:
             break
         remaining = [name for name in remaining if name not in losers]
-    return tuple(name for name in names if name in remaining or name not in tests.names)
+    return tuple(name for name in names if name in remaining)
 
 
 class _Tests:
@@ -282,10 +295,9 @@ class _Tests:
     """
 
     def __init__(self, names: Sequence[str], differences: Mapping[MetricPair, Difference]) -> None:
-        # an undefined test is one metric's, which has no value without some pair: such a metric has no test at all
         tested = {}
         for pair, difference in differences.items():
-            if difference.p_jackknife is not None and pair[0] in names and pair[1] in names:
+            if difference.p is not None and pair[0] in names and pair[1] in names:
                 tested[pair] = difference
         names_with_tests = {name for pair in tested for name in pair}
         self.names = [name for name in names if name in names_with_tests]
@@ -293,7 +305,7 @@ class _Tests:
         squared = np.zeros((len(self.names), len(self.names)))
         for pair, difference in tested.items():
             winner, loser = pair if (difference.value or 0.0) >= 0 else pair[::-1]
-            self.p[winner, loser] = 1.0 if difference.p_jackknife is None else difference.p_jackknife
+            self.p[winner, loser] = 1.0 if difference.p is None else difference.p
             i, j = self.names.index(winner), self.names.index(loser)
             squared[i, j] = squared[j, i] = (difference.error or 0.0) ** 2
         self._points = _points_from_squared_distances(squared)

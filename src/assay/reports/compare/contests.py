@@ -19,6 +19,7 @@ from assay.reports.settings import PermutationTests
 from assay.statistics.comparison import Difference, compare_all
 from assay.statistics.concordance import Floats
 from assay.statistics.draws import MetricPair
+from assay.statistics.missing import share_pairs
 from assay.statistics.significance import adjust_p_values
 
 
@@ -95,7 +96,7 @@ def _describe_difference(first: ScoredDataset, second: ScoredDataset, shared: in
     return ", ".join(parts)
 
 
-Verdict = Literal["first", "second", "cannot be told apart", "undefined"]
+Verdict = Literal["first", "second", "cannot be told apart", "not tested", "undefined"]
 
 
 @dataclass(frozen=True)
@@ -133,7 +134,7 @@ class ComparedMetrics:
         detectable: the smallest difference that this number of pairs would have shown with probability
             :data:`~assay.statistics.comparison.POWER`, if its p-value had been the smallest of the bucket; None without
             a t-test.
-        verdict: the better score by the corrected jackknife t-test.
+        verdict: the better score by the corrected jackknife t-test or, where that is undefined, the permutation test.
     """
 
     dataset: str
@@ -283,8 +284,12 @@ def compare_metrics(
     compared: list[ComparedMetrics] = []
     for bucket in used_buckets(data, buckets):
         pairs = data.pairs_in_bucket(bucket, settings.seed)
+        bucket_scores = {name: pairs.take(scores) for name, scores in contest.scores.items()}
+        if contest.other is None:
+            # the metrics of one run are compared on the pairs on which a leaderboard ranks them
+            bucket_scores = share_pairs(bucket_scores, pairs.labels).scores
         differences = compare_all(
-            {name: pairs.take(scores) for name, scores in contest.scores.items()},
+            bucket_scores,
             pairs.labels,
             statistics=settings.statistics,
             permutations=settings.permutation_count(len(contest.metric_pairs), len(pairs)),
@@ -328,10 +333,11 @@ def _corrected_differences(
     """
     dataset, split, bucket = location
     family = list(differences.values())
+    deciding = _corrected_p_values([difference.p for difference in family], settings)
     jackknife = _corrected_p_values([difference.p_jackknife for difference in family], settings)
     permutation = _corrected_p_values([difference.p_permutation for difference in family], settings)
     williams = _corrected_p_values([difference.p_williams for difference in family], settings)
-    level = settings.smallest_p_level(sum(p is not None for p in jackknife))
+    level = settings.smallest_p_level(sum(p is not None for p in deciding))
     for index, ((first, second), difference) in enumerate(differences.items()):
         yield ComparedMetrics(
             dataset,
@@ -344,7 +350,7 @@ def _corrected_differences(
             p_permutation=permutation[index],
             p_williams=williams[index],
             detectable=difference.detectable(level),
-            verdict=_verdict(difference.value, jackknife[index], settings),
+            verdict=_verdict(difference.value, deciding[index], settings),
         )
 
 
@@ -355,15 +361,17 @@ def _corrected_p_values(p_values: Sequence[float | None], settings: PermutationT
 
 
 def _verdict(value: float | None, p: float | None, settings: PermutationTests) -> Verdict:
-    """Return which of two scores is better, if either is.
+    """Return which of two scores is better, if either is, or that they were not tested.
 
     Args:
         value: the difference, first minus second; None if undefined.
-        p: its corrected p-value; None without a test.
+        p: its corrected p-value of the test that decides; None without a test.
         settings: the settings of the tests, with their level.
     """
     if value is None:
         return "undefined"
+    if p is None:
+        return "not tested"
     if value == 0 or not settings.rejects(p):
         return "cannot be told apart"
     return "first" if value > 0 else "second"

@@ -7,15 +7,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assay.reports.compare.contests import ComparedMetrics, Contest
 from assay.reports.layout import cut, label_texts, p_value, percent, short
 from assay.reports.settings import CORRECTIONS, PermutationTests
 from assay.reports.sheets import Column, Document, Sheet
-from assay.statistics.agreement import LabelUnits, agreement
-from assay.statistics.cells import Labels
+from assay.statistics.agreement import RareValues, agreement
+from assay.statistics.cells import score_codes
 from assay.statistics.coefficients import MIN_INFLUENCE_PAIRS, has_permutation_tests, is_by_influence, symbol_of
 from assay.statistics.comparison import POWER
+from assay.statistics.concordance import Floats
 from assay.statistics.draws import MetricPair
 
 
@@ -101,11 +103,8 @@ def _bucket_notes(
         lines += _permutation_limit_notes(units, unit, len(contest.metric_pairs), settings)
     if units < FEW_UNITS:
         lines.append(f"{units:,} {unit}, fewer than {FEW_UNITS}: only large differences can be shown, see detectable")
-    reservation = _label_units(contest, bucket).reservation
-    if reservation:
-        lines.append(reservation)
-        if any(row.difference.statistic == "pearson" for row in rows):
-            lines.append("with so few, p jack. of Pearson's r is too small; that of ρ and τ-b is not")
+    has_pearson = any(row.difference.statistic == "pearson" for row in rows)
+    lines += _rare_value_notes(contest, bucket, letters, has_pearson=has_pearson)
     return list(dict.fromkeys(lines))
 
 
@@ -130,10 +129,33 @@ def _unit_count(contest: Contest, bucket: str) -> tuple[int, str]:
     return len(np.unique(groups[in_bucket])), "groups"
 
 
-def _label_units(contest: Contest, bucket: str) -> LabelUnits:
-    """Return the number of pairs, or groups, with each label in a bucket."""
+def _rare_value_notes(contest: Contest, bucket: str, letters: Mapping[str, str], *, has_pearson: bool) -> list[str]:
+    """Return notes on labels and scores that few pairs, or groups, of a bucket have; empty if there are enough.
+
+    Args:
+        contest: the scores that were compared.
+        bucket: the name of the bucket.
+        letters: the letter of each score in the table.
+        has_pearson: whether Pearson's r is among the statistics, whose tests suffer most from rare labels.
+    """
     in_bucket, groups = contest.data.buckets[bucket], contest.data.groups
-    return LabelUnits.of(Labels.of(contest.data.labels[in_bucket]), None if groups is None else groups[in_bucket])
+    lines = []
+    rare_labels = _rare_values("label", contest.data.labels[in_bucket], None if groups is None else groups[in_bucket])
+    if rare_labels is not None:
+        lines.append(rare_labels.reservation)
+        if has_pearson:
+            lines.append("with so few, p jack. of Pearson's r is too small; that of ρ and τ-b is not")
+    for name, scores in contest.scores.items():
+        scored = in_bucket & np.isfinite(scores)
+        rare_scores = _rare_values("score", scores[scored], None if groups is None else groups[scored])
+        if rare_scores is not None:
+            lines.append(f"{letters[name]}: {rare_scores.reservation}")
+    return lines
+
+
+def _rare_values(kind: str, values: Floats, groups: NDArray[np.intp] | None) -> RareValues | None:
+    """Return the rare values among labels or scores of shape (n,); None if there are enough, or no values."""
+    return RareValues.of(kind, score_codes(values), groups) if len(values) else None
 
 
 def _notes_on_difference(contest: Contest, row: ComparedMetrics, letters: Mapping[str, str]) -> list[str]:
@@ -324,7 +346,9 @@ def _cells_of_row(row: ComparedMetrics, letters: dict[str, str]) -> list[str]:
         p_value(row.p_permutation),
         p_value(row.p_williams),
         _number_text(row.detectable),
-        {"first": first, "second": second, "cannot be told apart": "?", "undefined": "–"}[row.verdict],
+        {"first": first, "second": second, "cannot be told apart": "?", "not tested": "–", "undefined": "–"}[
+            row.verdict
+        ],
     ]
 
 

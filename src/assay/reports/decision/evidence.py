@@ -11,13 +11,15 @@ from numpy.typing import NDArray
 from assay.errors import InputError
 from assay.manifest import BucketRecord, MetricRecord
 from assay.reports.categories.vocabulary import LAST_RESORTS
-from assay.reports.data import ALL, ScoredDataset
+from assay.reports.data import ALL, ScoredDataset, choose_datasets
 from assay.reports.errors.categories import Share, categorise_pairs, ratio_intervals
 from assay.reports.errors.divergence import Divergence
 from assay.reports.folder import RunFolder
-from assay.reports.leaderboard.board import Filters, JoinedDataset, Line, boards, join_runs, missing_metrics
+from assay.reports.leaderboard.board import Line, missing_metrics
 from assay.reports.page.settings import PageSettings
-from assay.reports.recommend import Advice, Limits, advise_on
+from assay.reports.recommend.advice import Advice
+from assay.reports.recommend.evidence import NO_COMMON_WORD, evidence_of
+from assay.reports.recommend.settings import Limits
 from assay.reports.settings import PairedTests
 from assay.reports.thresholds.document import error_share
 from assay.reports.thresholds.intervals import Value
@@ -25,11 +27,9 @@ from assay.reports.thresholds.planning import DatasetThresholds, find_thresholds
 from assay.reports.thresholds.settings import Criterion, ThresholdSettings
 from assay.reports.thresholds.study import Decision
 from assay.statistics.agreement import agreement
-from assay.statistics.coefficients import deciding_statistic, have_two_values
+from assay.statistics.coefficients import have_two_values
 from assay.statistics.resampling import seed_of
 
-#: The name of the bucket of pairs whose texts have no common word.
-NO_COMMON_WORD = "f1=0"
 #: The most parts with more errors that the page names.
 MAX_PARTS = 3
 #: The fewest pairs of such a part.
@@ -168,24 +168,30 @@ def gather_evidence(run: RunFolder, settings: PageSettings) -> Evidence:
         InputError: the run has no scores, or has several datasets and none is chosen; or a rule or criterion does not
             fit the labels.
     """
-    joined = _only_dataset(run, settings)
-    data = joined.data
-    by = deciding_statistic([have_two_values(data.labels)])
-    tests = PairedTests(statistics=(by,))
-    buckets = [name for name in (ALL, NO_COMMON_WORD) if name in data.buckets and data.buckets[name].any()]
-    limits = Limits.parse(settings.budget, settings.max_price)
-    advice = advise_on(joined, boards([joined], tests, by=by, buckets=buckets), limits, by, tests)
-    recommended = advice[0].recommended
+    data = _only_dataset(run, settings)
+    kept = evidence_of(data, [ALL, NO_COMMON_WORD])
+    advice = kept.advice(_limits_of_page(settings, kept.limits))
+    recommended = advice[ALL].recommended
     return Evidence(
         run=run,
         data=data,
-        by=by,
-        tests=tests,
-        advice=advice[0],
-        advice_without_common_word=advice[1] if len(advice) > 1 else None,
-        compared=len(joined.scores),
-        choice=None if recommended is None else _choice_of_metric(run, data, recommended, settings, tests),
+        by=kept.by,
+        tests=kept.tests,
+        advice=advice[ALL],
+        advice_without_common_word=advice.get(NO_COMMON_WORD),
+        compared=len(data.scores),
+        choice=None if recommended is None else _choice_of_metric(run, data, recommended, settings, kept.tests),
         missing=missing_metrics([run]),
+    )
+
+
+def _limits_of_page(settings: PageSettings, kept: Limits) -> Limits:
+    """Return the limits that the page was asked for, each one that it was not asked for as the run keeps it."""
+    asked = Limits.parse(settings.budget, settings.max_price, settings.margin)
+    return Limits(
+        kept.speed if settings.budget is None else asked.speed,
+        kept.price if settings.max_price is None else asked.price,
+        kept.margin if settings.margin is None else asked.margin,
     )
 
 
@@ -229,18 +235,20 @@ def _choice_of_metric(
     )
 
 
-def _only_dataset(run: RunFolder, settings: PageSettings) -> JoinedDataset:
+def _only_dataset(run: RunFolder, settings: PageSettings) -> ScoredDataset:
     """Return the only dataset that the settings choose; raise InputError if there are several, or no scores."""
     if not run.manifest.has_scores:
         raise InputError(f"{run.title}: no metric gave scores: {'; '.join(missing_metrics([run]))}")
-    joined = join_runs([run], Filters(datasets=tuple(settings.datasets)))
-    if len(joined) > 1:
-        names = [dataset.data.name for dataset in joined]
+    datasets = [data for data in choose_datasets(run, settings.datasets) if data.scores]
+    if len(datasets) > 1:
+        names = [data.name for data in datasets]
         raise InputError(
             f"{run.title}: has the datasets {', '.join(names)}; a page for a decision is about one of them, such as "
             f"`datasets={names[0]}`"
         )
-    return joined[0]
+    if not datasets:
+        raise InputError(f"{run.title}: no metric gave scores on {', '.join(settings.datasets)}")
+    return datasets[0]
 
 
 def _share_in_order(data: ScoredDataset, metric: str, tests: PairedTests) -> Value:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
-from assay.reports.decision.evidence import NO_COMMON_WORD, Choice, Evidence, Part
+from assay.reports.decision.evidence import Choice, Evidence, Part
 from assay.reports.decision.phrases import join_names, percent_text, shorten_metric_names, two_digit_text
 from assay.reports.layout import Cell, money, short
 from assay.reports.leaderboard.board import Line
 from assay.reports.page.parts import typographic_condition
 from assay.reports.page.settings import PageSettings
 from assay.reports.power import PlannedComparison
-from assay.reports.recommend import MAX_REALISTIC_PAIRS
+from assay.reports.recommend.advice import Advice, rare_words
+from assay.reports.recommend.document import MAX_REALISTIC_PAIRS
+from assay.reports.recommend.evidence import NO_COMMON_WORD
 from assay.statistics.coefficients import title_of
 
 #: The number of labels of the rarer class below which the page warns, and the interval width above which it does.
@@ -44,34 +46,60 @@ def sentences_on_certainty(evidence: Evidence, settings: PageSettings, names: Ma
 
 
 def _comparison_sentences(evidence: Evidence, names: Mapping[str, str]) -> Iterator[str]:
-    """Yield sentences on whether the recommended metric is better than others by more than chance.
+    """Yield sentences on how the recommended metric compares with each of the others.
 
-    There are none if no metric is recommended, or if there is nothing to say on the other metrics.
+    There are none on the comparison if no metric is recommended; metrics that were not compared are named in any case.
     """
     advice = evidence.advice
     recommended, highest = advice.recommended, advice.highest
     if evidence.compared == 1:
         yield "There was nothing to choose from: the run has one metric. Whether another one does better is unknown."
-    elif recommended is not None and highest is not None:
+        return
+    if recommended is not None and highest is not None:
         name = names[recommended.metric]
         if recommended is not highest:
-            highest_name, by = names[highest.metric], evidence.by
-            values = f"{title_of(by)} {short(highest.values[by][0], 3)} against {short(recommended.values[by][0], 3)}"
+            yield _loss_sentence(advice, names, title_of(evidence.by))
+        others = [line for line in advice.contenders if line is not recommended]
+        if others:
+            yield f"These pairs cannot tell {names[highest.metric]} from {_listed(others, names)}."
+        if advice.risky:
             yield (
-                f"{highest_name} has the higher value on these pairs ({values}), but the difference may be chance, "
-                f"and {_advantage_over_highest(name, recommended, highest_name, highest)}, use {highest_name}."
+                f"Much cheaper or faster, but perhaps lower by more than {advice.limits.margin:g}: "
+                f"{_listed(advice.risky, names)}."
             )
-        contender_names = [
-            names[line.metric] for line in advice.contenders if line is not recommended and line is not highest
-        ]
-        if contender_names:
-            if len(contender_names) > 5:
-                contender_names[5:] = [f"{len(contender_names) - 5} others"]
-            either = " either" if recommended is not highest else ""
-            yield f"These pairs cannot tell {name} from {join_names(contender_names)}{either}."
-        elif recommended is highest and not (advice.too_slow or advice.too_expensive or advice.unknown):
-            others_text = _other_metrics(evidence.compared - 1)
-            yield f"It agrees with people better than {others_text}, by more than chance would explain."
+        if recommended is highest and advice.lower:
+            is_all = len(advice.lower) == evidence.compared - 1
+            others_text = _other_metrics(len(advice.lower)) if is_all else _listed(advice.lower, names)
+            yield f"{name} agrees with people better than {others_text}, by more than chance would explain."
+    if advice.untested:
+        yield f"Not tested, since these pairs are too few or too much alike for it: {_listed(advice.untested, names)}."
+    for line in advice.rare:
+        yield f"{names[line.metric]} was left out: {rare_words(line)}, too few to conclude from."
+    if advice.apart:
+        listed = join_names([f"{names[line.metric]} ({line.unscored:,})" for line in advice.apart])
+        yield f"Not compared, because many of their scores are missing, or those of certain labels: {listed}."
+
+
+def _listed(lines: Sequence[Line], names: Mapping[str, str]) -> str:
+    """Return the short names of metrics as part of a sentence: the first five, and the number of others."""
+    listed = [names[line.metric] for line in lines]
+    if len(listed) > 5:
+        listed[5:] = [f"{len(listed) - 5} others"]
+    return join_names(listed)
+
+
+def _loss_sentence(advice: Advice, names: Mapping[str, str], statistic: str) -> str:
+    """Return a sentence on what a metric that costs much less saves, and what it loses against the highest one."""
+    recommended, highest, loss = advice.recommended, advice.highest, advice.loss
+    if recommended is None or highest is None or loss is None:
+        return ""
+    name, highest_name = names[recommended.metric], names[highest.metric]
+    values = f"{statistic} {short(loss.first or 0.0, 3)} against {short(loss.second or 0.0, 3)}"
+    return (
+        f"{highest_name} has the higher value on these pairs ({values}), but a loss of more than "
+        f"{advice.limits.margin:g} can be excluded, and "
+        f"{_advantage_over_highest(name, recommended, highest_name, highest)}, use {highest_name}."
+    )
 
 
 def _limit_sentences(evidence: Evidence, settings: PageSettings, names: Mapping[str, str]) -> Iterator[str]:
@@ -168,7 +196,7 @@ def sentences_on_weaknesses(evidence: Evidence, choice: Choice, names: Mapping[s
         yield "The data does not show how well people agree with each other: some errors may be errors of the labels."
     for flag, count in choice.record.flags.items():
         yield f"{count:,} of {data.facts.n:,} pairs: {flag}."
-    unscored = data.facts.n - choice.line.n
+    unscored = choice.line.unscored
     if unscored:
         yield f"{unscored:,} pairs have no score and are not counted."
     yield (

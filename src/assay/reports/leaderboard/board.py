@@ -16,17 +16,20 @@ from numpy.typing import NDArray
 from assay.errors import InputError, unknown_name
 from assay.manifest import MetricRecord, identity_of
 from assay.reports.compare.contests import check_buckets, used_buckets
-from assay.reports.data import ScoredDataset, read_datasets
+from assay.reports.data import BucketPairs, ScoredDataset, read_datasets
 from assay.reports.folder import RunFolder, run_titles
 from assay.reports.leaderboard.ties import CalibratedValue, calibrated_values, mean_calibrated_values
 from assay.reports.settings import PairedTests
-from assay.statistics.agreement import Coefficients, measure_all
+from assay.statistics.agreement import Coefficients, RareValues, measure_all
+from assay.statistics.coefficients import STATISTICS
 from assay.statistics.comparison import Difference, average, average_draws, summarise
+from assay.statistics.concordance import Floats
 from assay.statistics.draws import MetricPair, PairDraws, draw_all
+from assay.statistics.missing import SetApart, SharedScores, filled_scores, share_pairs
 from assay.statistics.random_effects import RandomEffects, random_effects_mean
 from assay.statistics.ranks import Rank, pareto_front, rank
 from assay.statistics.significance import adjust_p_values
-from assay.statistics.winners import confidence_set_of_best
+from assay.statistics.winners import confidence_set_of_best, fisher_covariances, fisher_covariances_of_resamples
 from assay.tables import NOT_BY_PEOPLE
 
 
@@ -209,15 +212,16 @@ class Line:
         kind: the metric's family, such as ``lexical``.
         values: (value, lower bound, upper bound) by statistic; None for a number that is undefined.
         chance: by statistic, the average value of a score that has the same ties but ignores the pairs.
-        n: the number of pairs that have a score.
+        n: the number of pairs that the values rest on: those that all compared metrics have scored, or of a metric that
+            is set apart, those that it has scored.
         pairs_per_second: the speed; None if unknown, as for stored or recorded scores, which cost no time in the run.
         signature: the short signature.
         rank: the rank and its confidence set; None if the ranking coefficient is undefined, or if the metric lacks a
-            dataset or some of the pairs.
+            dataset or is set apart.
         on_front: whether the metric has a value and no other metric is both better and faster (or cheaper, if pairs
             cost money). None if an unknown cost leaves that open, see :func:`~assay.statistics.ranks.pareto_front`, or
             if nothing is ranked.
-        missing: the datasets on which the metric has no score.
+        missing: the datasets on which the metric has no score, or is set apart.
         reservations: caveats on the intervals.
         ties: the share of the comparisons of two pairs that the metric ties; NaN without comparisons.
         tie_threshold: the largest difference between two scores that counts as a tie, see
@@ -225,6 +229,11 @@ class Line:
         random_effects: on a board of means, the random-effects mean over the datasets by statistic; a statistic without
             such a mean has no entry.
         price_per_1000: the price of 1,000 distinct pairs, 0 if computed on this machine; None if unknown.
+        unscored: the number of pairs without a score.
+        filled: the lowest and the highest value of the ranking coefficient that the missing scores allow, see
+            :func:`~assay.statistics.missing.filled_scores`; None without missing scores, and for means over datasets.
+        apart: the reason why the metric is not compared with the others; None if it is.
+        narrow: the rare labels or scores that make the interval of the ranking coefficient too narrow to conclude from.
     """
 
     metric: str
@@ -242,6 +251,15 @@ class Line:
     tie_threshold: float | None = None
     random_effects: Mapping[str, RandomEffects] = field(default_factory=dict)
     price_per_1000: float | None = None
+    unscored: int = 0
+    filled: tuple[float, float] | None = None
+    apart: SetApart | None = None
+    narrow: tuple[RareValues, ...] = ()
+
+    @property
+    def has_rare_scores(self) -> bool:
+        """Whether so few pairs differ in score that nothing can be concluded from the ranking coefficient."""
+        return any(rare.kind == "score" for rare in self.narrow)
 
 
 @dataclass(frozen=True)
@@ -254,18 +272,20 @@ class Board:
         n: the number of pairs.
         lines: the metrics, best first and those without a rank last; in the order of the run if none is ranked.
         compared: the outcome of the test of each pair of ranked metrics: 1 if the first is better, -1 if the second is,
-            0 if the test cannot tell.
+            0 if the test cannot tell. A pair that was not tested is absent, which does not mean that both are alike.
         unranked: the reason why no metric is ranked; empty if they are.
         calibrated: the metrics under the calibrated form of the ranking coefficient, if ties influence the order; else
             empty.
-        resampled: the ranking coefficient of each ranked metric on the same resamples, shape (resamples,) each; empty
-            if intervals come from influence values.
-        covariances: the covariance of the ranking coefficients of every two ranked metrics, and the variance of each
-            under the pair of the metric with itself, from influence values; empty if there are resamples.
-        units: the number of pairs, or groups of pairs, that the resamples or covariances rest on.
+        fisher_covariances: the covariances of the ranking coefficients of ranked metrics on Fisher's scale, by the
+            names of both.
+        units: the number of pairs, or groups of pairs, that the covariances rest on.
         sizes: the number of pairs of each dataset.
         differences: the difference in the ranking coefficient between every two ranked metrics.
-        best: the metrics that could be the best, see :func:`~assay.statistics.winners.confidence_set_of_best`.
+        apart: the difference of each metric that is set apart from the highest ranked one, on the pairs that both have
+            scored, the former less the latter.
+        best: the metrics that could be the best, see :func:`~assay.statistics.winners.confidence_set_of_best`; without
+            those of rare scores.
+        shared: the number of pairs that all compared metrics have scored, on which they are compared.
     """
 
     title: str
@@ -275,12 +295,35 @@ class Board:
     compared: Mapping[MetricPair, int]
     unranked: str = ""
     calibrated: Mapping[str, CalibratedValue] = field(default_factory=dict)
-    resampled: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
-    covariances: Mapping[MetricPair, float] = field(default_factory=dict)
+    fisher_covariances: Mapping[MetricPair, float] = field(default_factory=dict)
     units: int = 0
     sizes: tuple[int, ...] = ()
     differences: Mapping[MetricPair, Difference] = field(default_factory=dict)
+    apart: Mapping[str, Difference] = field(default_factory=dict)
     best: tuple[str, ...] = ()
+    shared: int = 0
+
+    @property
+    def ranked_names(self) -> list[str]:
+        """The metrics that have a rank, best first."""
+        return [line.metric for line in self.lines if line.rank]
+
+    @property
+    def untested(self) -> list[MetricPair]:
+        """The pairs of ranked metrics without a test, the higher value first."""
+        return [pair for pair in combinations(self.ranked_names, 2) if not self.is_tested(*pair)]
+
+    def is_tested(self, first: str, second: str) -> bool:
+        """Return whether two ranked metrics were tested against each other."""
+        difference = self.difference(first, second)
+        return difference is not None and difference.p is not None
+
+    def difference(self, first: str, second: str) -> Difference | None:
+        """Return the difference of two ranked metrics, the first less the second; None without one."""
+        if (first, second) in self.differences:
+            return self.differences[first, second]
+        reverse = self.differences.get((second, first))
+        return None if reverse is None else reverse.reversed
 
     @property
     def has_prices(self) -> bool:
@@ -299,6 +342,8 @@ class _BucketMeasurement:
         coefficients: the coefficients by metric.
         comparisons: the comparison of each metric pair; empty if nothing is ranked.
         calibrated: each metric under the calibrated form of the ranking coefficient; may be empty.
+        sharing: the pairs on which the metrics are compared.
+        filled: the bounds on the ranking coefficient of each metric that lacks scores.
     """
 
     joined: JoinedDataset
@@ -307,6 +352,13 @@ class _BucketMeasurement:
     coefficients: dict[str, Coefficients]
     comparisons: dict[MetricPair, PairDraws]
     calibrated: dict[str, CalibratedValue]
+    sharing: SharedScores
+    filled: dict[str, tuple[float, float]]
+
+    @property
+    def compared_metrics(self) -> list[str]:
+        """The metrics that are compared with each other, in the order of the run."""
+        return [name for name in self.coefficients if name not in self.sharing.apart]
 
 
 def resample_count(joined: Sequence[JoinedDataset], settings: PairedTests, buckets: Sequence[str] = ()) -> int:
@@ -351,7 +403,7 @@ def boards(
         )
         if len(measurements) < 2:
             continue
-        common_metrics = set.intersection(*(set(measurement.coefficients) for measurement in measurements))
+        common_metrics = set.intersection(*(set(measurement.compared_metrics) for measurement in measurements))
         if common_metrics:
             ranked.append(_board_of_means(bucket, measurements, settings, by))
     return ranked
@@ -389,7 +441,10 @@ def _measure_bucket(
         advance: a progress callback that receives the number of resamples drawn since its last call.
     """
     pairs = joined.data.pairs_in_bucket(bucket, settings.seed)
-    scores = {name: pairs.take(values) for name, values in joined.scores.items()}
+    own_scores = {name: pairs.take(values) for name, values in joined.scores.items()}
+    sharing = share_pairs(own_scores, pairs.labels)
+    # labels that rank nothing compare nothing, and every metric keeps the pairs that it has scored
+    scores = own_scores if joined.unranked else sharing.scores
     # what the coefficients and their comparisons have in common
     drawing: dict[str, Any] = {
         "statistics": settings.statistics,
@@ -404,7 +459,27 @@ def _measure_bucket(
     calibrated_metrics: dict[str, CalibratedValue] = {}
     if not joined.unranked:
         calibrated_metrics = calibrated_values(scores, pairs.labels, pairs.groups, coefficients, by)
-    return _BucketMeasurement(joined, bucket, len(pairs), coefficients, comparisons, calibrated_metrics)
+    filled = {} if joined.unranked else _filled_values(own_scores, pairs, by)
+    return _BucketMeasurement(
+        joined, bucket, len(pairs), coefficients, comparisons, calibrated_metrics, sharing, filled
+    )
+
+
+def _filled_values(scores: Mapping[str, Floats], pairs: BucketPairs, by: str) -> dict[str, tuple[float, float]]:
+    """Return the lowest and highest value of a coefficient that the missing scores of each metric allow.
+
+    Metrics without missing scores, without any score, or with an undefined value are left out.
+    """
+    filled = {}
+    for name, values in scores.items():
+        if np.isfinite(values).all() or not np.isfinite(values).any():
+            continue
+        fills = {str(index): fill for index, fill in enumerate(filled_scores(values, pairs.labels))}
+        measured = measure_all(fills, pairs.labels, statistics=(by,), resamples=0, seed=(0,), groups=pairs.groups)
+        possible = [float(coefficients.values[0]) for coefficients in measured.values()]
+        if not np.isnan(possible).any():
+            filled[name] = min(possible), max(possible)
+    return filled
 
 
 def _board_of_bucket(measurement: _BucketMeasurement, settings: PairedTests, by: str) -> Board:
@@ -413,9 +488,13 @@ def _board_of_bucket(measurement: _BucketMeasurement, settings: PairedTests, by:
     If metrics are not ranked by its labels, the lines stay in the order of the run, and no metrics are compared.
     """
     joined = measurement.joined
+    statistic_index = list(settings.statistics).index(by)
     lines = []
     for name, coefficients in measurement.coefficients.items():
-        lines.append(_unranked_line(name, [measurement], coefficients, settings))
+        line = _unranked_line(name, [measurement], coefficients, settings)
+        narrow = coefficients.rare_values if coefficients.has_narrow_interval(statistic_index) else []
+        apart = None if joined.unranked else measurement.sharing.apart.get(name)
+        lines.append(replace(line, filled=measurement.filled.get(name), apart=apart, narrow=tuple(narrow)))
     if joined.unranked:
         return Board(
             joined.title, measurement.bucket, measurement.n, tuple(lines), {}, joined.unranked, sizes=(measurement.n,)
@@ -423,16 +502,19 @@ def _board_of_bucket(measurement: _BucketMeasurement, settings: PairedTests, by:
     board = _ranked_board(
         joined.title, measurement.bucket, lines, measurement.coefficients, measurement.comparisons, settings, by
     )
-    return replace(board, n=measurement.n, sizes=(measurement.n,), calibrated=measurement.calibrated)
+    shared = int(measurement.sharing.rows.sum())
+    return replace(board, n=measurement.n, sizes=(measurement.n,), calibrated=measurement.calibrated, shared=shared)
 
 
 def _board_of_means(bucket: str, measurements: Sequence[_BucketMeasurement], settings: PairedTests, by: str) -> Board:
     """Return the board of the fixed means over datasets, with the random-effects mean of each metric.
 
-    A metric without scores on one of the datasets comes last, without a value.
+    A metric that lacks scores on one of the datasets, or is set apart there, comes last, without a value.
     """
     names = list(dict.fromkeys(name for measurement in measurements for name in measurement.coefficients))
-    complete_names = [name for name in names if all(name in measurement.coefficients for measurement in measurements)]
+    complete_names = [
+        name for name in names if all(name in measurement.compared_metrics for measurement in measurements)
+    ]
     lines, means = [], {}
     for name in complete_names:
         means[name] = average([measurement.coefficients[name] for measurement in measurements])
@@ -450,7 +532,8 @@ def _board_of_means(bucket: str, measurements: Sequence[_BucketMeasurement], set
     pair_counts = tuple(measurement.n for measurement in measurements)
     board = _ranked_board(title, bucket, lines, means, comparisons, settings, by)
     calibrated_means = mean_calibrated_values([measurement.calibrated for measurement in measurements])
-    return replace(board, n=sum(pair_counts), sizes=pair_counts, calibrated=calibrated_means)
+    shared = sum(int(measurement.sharing.rows.sum()) for measurement in measurements)
+    return replace(board, n=sum(pair_counts), sizes=pair_counts, calibrated=calibrated_means, shared=shared)
 
 
 def _random_effects_means(
@@ -467,11 +550,14 @@ def _random_effects_means(
 
 
 def _incomplete_line(name: str, measurements: Sequence[_BucketMeasurement], settings: PairedTests) -> Line:
-    """Return the line of a metric that lacks some of the datasets: without values, and with the titles of these."""
+    """Return the line of a metric that lacks some of the datasets, or is set apart there, without values."""
     record = next(measurement.joined.records[name] for measurement in measurements if name in measurement.coefficients)
     undefined = dict.fromkeys(settings.statistics, (None, None, None))
-    missing = tuple(measurement.joined.title for measurement in measurements if name not in measurement.coefficients)
-    return Line(name, record.declared.kind, undefined, {}, 0, None, record.short_signature, missing=missing)
+    missing = []
+    for measurement in measurements:
+        if name not in measurement.compared_metrics:
+            missing.append(measurement.joined.title)
+    return Line(name, record.declared.kind, undefined, {}, 0, None, record.short_signature, missing=tuple(missing))
 
 
 def _ordered_draws(measurement: _BucketMeasurement, first: str, second: str) -> PairDraws:
@@ -501,7 +587,13 @@ def _unranked_line(
         value = coefficients.values[index]
         low, high = coefficients.interval(index, settings.confidence) or (None, None)
         values[statistic] = (None if np.isnan(value) else float(value), low, high)
-    reservations = dict.fromkeys(coefficients.reservation(index) for index in range(len(settings.statistics)))
+    reservations = {}
+    for index in range(len(settings.statistics)):
+        reservation = coefficients.reservation(index)
+        # rare labels are the same for all metrics, rare scores those of one
+        if reservation and coefficients.rare_scores is not None:
+            reservation = f"{name}: {reservation}"
+        reservations[reservation] = None
     metric_kind = measurements[0].joined.records[name].declared.kind
     signatures = dict.fromkeys(measurement.joined.records[name].short_signature for measurement in measurements)
     chance = dict(zip(settings.statistics, coefficients.chance.tolist(), strict=True))
@@ -517,6 +609,7 @@ def _unranked_line(
         ties=coefficients.ties,
         tie_threshold=coefficients.tie_threshold,
         price_per_1000=_mean_price(name, measurements),
+        unscored=sum(measurement.sharing.missing[name] for measurement in measurements),
     )
 
 
@@ -564,7 +657,7 @@ def _ranked_board(
 ) -> Board:
     """Return a board whose lines are sorted by one coefficient, with ranks and the Pareto front of cost and agreement.
 
-    A metric that lacks pairs gets no rank, since its coefficient and the tests are computed on different pairs.
+    A metric that is set apart gets no rank, since its coefficient is computed on other pairs.
 
     Args:
         title: the board's title.
@@ -575,51 +668,80 @@ def _ranked_board(
         settings: the settings of intervals and tests.
         by: the coefficient that ranks.
     """
-    most_pairs = max((line.n for line in lines), default=0)
-    values, ranked_values = {}, {}
+    statistic_index = list(settings.statistics).index(by)
+    ranked_values = {}
     for line in lines:
         value = line.values[by][0]
-        if value is not None:
-            values[line.metric] = value
-            if line.n == most_pairs:
-                ranked_values[line.metric] = value
-    statistic_index = list(settings.statistics).index(by)
-    differences = {}
+        if value is not None and line.apart is None:
+            ranked_values[line.metric] = value
+    highest = max(ranked_values, key=lambda name: ranked_values[name], default=None)
+    apart_names = {line.metric for line in lines if line.apart is not None}
+    differences, apart = {}, {}
     for names, comparison in comparisons.items():
-        if set(names) <= set(ranked_values):
-            differences[names] = summarise(comparison, settings.statistics, settings.confidence)[statistic_index]
+        is_between_ranked = set(names) <= set(ranked_values)
+        if not is_between_ranked and highest not in names:
+            continue
+        difference = summarise(comparison, settings.statistics, settings.confidence)[statistic_index]
+        first, second = names
+        if is_between_ranked:
+            differences[names] = difference
+        elif first in apart_names:
+            apart[first] = difference
+        elif second in apart_names:
+            apart[second] = difference.reversed
     compared = comparison_outcomes(differences, settings)
     ranks = rank(ranked_values, compared)
     costs = _costs_by_metric(lines)
-    front = pareto_front({name: (costs[name], value) for name, value in values.items()})
+    front = pareto_front({name: (costs[name], value) for name, value in ranked_values.items()})
     ordered = []
     for line in sorted(lines, key=lambda line: -ranked_values.get(line.metric, -np.inf)):
-        ordered.append(replace(line, rank=ranks.get(line.metric), on_front=front.get(line.metric, False)))
-    resampled, units = {}, 0
-    for name in ranked_values:
-        # the same for all ranked metrics, which have scores of the same pairs
-        units = coefficients[name].units[statistic_index][0]
-        drawn_values = coefficients[name].resampled
-        if drawn_values is not None:
-            resampled[name] = drawn_values[statistic_index]
+        ordered.append(replace(line, rank=ranks.get(line.metric), on_front=front.get(line.metric)))
     best = confidence_set_of_best(
-        [line.metric for line in ordered if line.rank],
+        [line.metric for line in ordered if line.rank and not line.has_rare_scores],
         differences,
         level=settings.level,
         corrected=settings.correction != "none",
     )
+    ranked_coefficients = {name: coefficients[name] for name in ranked_values}
     return Board(
         title,
         bucket,
-        most_pairs,
+        max((line.n for line in lines), default=0),
         tuple(ordered),
         compared,
-        resampled=resampled,
-        covariances={} if resampled else _covariances(ranked_values, coefficients, differences, statistic_index),
-        units=units,
+        fisher_covariances=_fisher_covariances(ranked_coefficients, ranked_values, differences, statistic_index, by),
+        # the same for all ranked metrics, which have scores of the same pairs
+        units=0 if highest is None else coefficients[highest].units[statistic_index][0],
         differences=differences,
+        apart=apart,
         best=best,
     )
+
+
+def _fisher_covariances(
+    coefficients: Mapping[str, Coefficients],
+    values: Mapping[str, float],
+    differences: Mapping[MetricPair, Difference],
+    index: int,
+    by: str,
+) -> dict[MetricPair, float]:
+    """Return the covariances of the ranked metrics on Fisher's scale, from resamples or else from influence values.
+
+    Args:
+        coefficients: the coefficients of each ranked metric.
+        values: the ranking coefficient of each.
+        differences: the difference of every two of them.
+        index: the position of the ranking coefficient.
+        by: its name.
+    """
+    lowest = STATISTICS[by].lowest
+    resampled = {}
+    for name, measured in coefficients.items():
+        if measured.resampled is not None:
+            resampled[name] = measured.resampled[index]
+    if resampled:
+        return fisher_covariances_of_resamples(resampled, lowest)
+    return fisher_covariances(values, _covariances(values, coefficients, differences, index), lowest)
 
 
 def _covariances(
@@ -649,13 +771,14 @@ def _covariances(
 
 
 def comparison_outcomes(differences: Mapping[MetricPair, Difference], settings: PairedTests) -> dict[MetricPair, int]:
-    """Return the outcome of the corrected jackknife t-test for each metric pair.
+    """Return the outcome of the corrected test of each metric pair; a pair without a test is absent.
 
-    1 means that the first metric is better, -1 that the second is, and 0 that the test cannot tell or is undefined.
+    1 means that the first metric is better, -1 that the second is, and 0 that the test cannot tell. The test is the
+    jackknife t-test or, where that is undefined, the permutation test.
     """
-    p_values = np.array([np.nan if item.p_jackknife is None else item.p_jackknife for item in differences.values()])
-    adjusted = adjust_p_values(p_values, settings.correction)
+    p_values = {names: difference.p for names, difference in differences.items() if difference.p is not None}
+    adjusted = adjust_p_values(np.array(list(p_values.values())), settings.correction)
     signs = {}
-    for (names, difference), adjusted_p in zip(differences.items(), adjusted, strict=True):
-        signs[names] = int(np.sign(difference.value or 0.0)) if settings.rejects(adjusted_p) else 0
+    for names, adjusted_p in zip(p_values, adjusted, strict=True):
+        signs[names] = int(np.sign(differences[names].value or 0.0)) if settings.rejects(adjusted_p) else 0
     return signs

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from assay.reports.layout import Cell, intervals_in_words, money, percent, rate, short
+from assay.reports.layout import Cell, intervals_in_words, money, p_value, percent, rate, short
 from assay.reports.leaderboard.board import Board, Line
 from assay.reports.leaderboard.ties import threshold_notes, tie_notes
 from assay.reports.settings import CORRECTIONS, PairedTests
 from assay.reports.sheets import Column, Document, Sheet, number_columns
 from assay.statistics.coefficients import OF_TWO_LABELS, WHY_AUC, interval_method, title_of
+from assay.statistics.missing import SetApart
 from assay.statistics.ranks import letters, rank_groups
 
 #: The head of the price column.
@@ -47,7 +49,7 @@ def to_document(boards: Sequence[Board], settings: PairedTests, by: str, absent:
     shown_boards = [board for board in boards if any(map(_has_value, board.lines))]
     sheets = []
     for board in shown_boards:
-        sheets.append(_add_tie_notes(_board_sheet(board, heads, settings), board, by))
+        sheets.append(_add_tie_notes(_board_sheet(board, heads, settings, by), board, by))
         if any(by in line.random_effects for line in board.lines):
             sheets.append(_random_sheet(board, by))
     records = [record for board in boards for record in _board_records(board, by)]
@@ -69,34 +71,104 @@ def _empty_board_warning(board: Board) -> str:
     return f"{board.title}, {board.bucket}: no table, since no metric has a value there: {reason}"
 
 
-def _ranked_names(board: Board) -> list[str]:
-    """Return the metrics that have a rank, best first."""
-    return [line.metric for line in board.lines if line.rank]
+def alike_letters(board: Board) -> dict[str, str]:
+    """Return letters by metric, see :func:`~assay.statistics.ranks.letters`.
+
+    A metric without any test has none, since a letter would say that it is like another one.
+    """
+    names = board.ranked_names
+    tested = [name for name in names if len(names) == 1 or any(board.is_tested(name, other) for other in names)]
+    return letters(tested, board.compared)
 
 
 def _rank_span(first: int, last: int) -> str:
     return f"{first}" if first == last else f"{first}–{last}"
 
 
-def _board_sheet(board: Board, heads: Sequence[Column], settings: PairedTests) -> Sheet:
+def _board_sheet(board: Board, heads: Sequence[Column], settings: PairedTests, by: str) -> Sheet:
     """Return one board as a sheet.
 
     Metrics that could be the best are marked; notes say why metrics have no rank, and list caveats on intervals.
     """
-    alike = letters(_ranked_names(board), board.compared)
+    alike = alike_letters(board)
     heads_shown = {column.head for column in heads}
     rows = [_line_cells(line, alike.get(line.metric, "–"), settings, heads_shown) for line in board.lines]
     could_be_best = frozenset(row for row, line in enumerate(board.lines) if line.metric in board.best)
     notes = [board.unranked] if board.unranked else []
-    notes += [f"{line.metric}: no score on {', '.join(line.missing)}" for line in board.lines if line.missing]
+    notes += [
+        f"{line.metric}: no comparable score on {', '.join(line.missing)}" for line in board.lines if line.missing
+    ]
     notes += dict.fromkeys(reservation for line in board.lines for reservation in line.reservations)
-    for line in board.lines:
-        if not line.missing and line.n < board.n:
-            consequence = "" if line.rank else ", hence no rank"
-            notes.append(f"{line.metric}: {line.n:,} of {board.n:,} pairs have a score{consequence}")
+    notes += missing_score_notes(board, by)
+    notes += untested_notes(board)
     return Sheet(
-        f"{board.title}, {board.bucket}", heads, rows, facts=(f"n = {board.n:,}",), notes=notes, marked=could_be_best
+        f"{board.title}, {board.bucket}", heads, rows, facts=(_size_fact(board),), notes=notes, marked=could_be_best
     )
+
+
+def _size_fact(board: Board) -> str:
+    """Return the number of pairs, and of those on which metrics are compared if they are fewer."""
+    shared = board.shared
+    compared = (
+        "" if shared == board.n or board.unranked else f", compared on the {shared:,} that all ranked metrics scored"
+    )
+    return f"n = {board.n:,}{compared}"
+
+
+def missing_score_notes(board: Board, by: str) -> list[str]:
+    """Return one line per metric that lacks scores on a board of a dataset: how many, and what follows from it.
+
+    Of a ranked metric, the line has the values and ranks that the missing scores allow; of a metric that is set apart,
+    the reason, and the difference from the highest ranked metric on the pairs that both have scored.
+    """
+    ranked_values = {line.metric: line.values[by][0] or 0.0 for line in board.lines if line.rank}
+    lines = []
+    for line in board.lines:
+        if line.missing or not line.unscored:
+            continue
+        scored = f"{line.metric}: {board.n - line.unscored:,} of {board.n:,} pairs have a score"
+        if line.apart is not None:
+            lines.append(f"{scored}, hence no rank{_reason_apart(line.apart)}{_difference_apart(board, line, by)}")
+        elif line.rank is not None and line.filled is not None:
+            low, high = line.filled
+            others = [value for name, value in ranked_values.items() if name != line.metric]
+            first, last = 1 + sum(value > high for value in others), 1 + sum(value > low for value in others)
+            ranks = f"rank {first}" if first == last else f"ranks {first} to {last}"
+            value_range = f"{title_of(by)} from {short(low, 3)} to {short(high, 3)}"
+            lines.append(f"{scored}; with the worst and the best for the missing ones, {value_range}, {ranks}")
+        else:
+            lines.append(scored)
+    return lines
+
+
+def _reason_apart(apart: SetApart) -> str:
+    """Return a clause on how missing scores depend on the label; empty if the metric only lacks many."""
+    if apart.mean_label is None or apart.mean_label_scored is None:
+        return ""
+    missing, scored = short(apart.mean_label, 2), short(apart.mean_label_scored, 2)
+    return f": it lacks them where labels are other than elsewhere (mean {missing} against {scored})"
+
+
+def _difference_apart(board: Board, line: Line, by: str) -> str:
+    """Return a clause that compares a metric that is set apart with the highest ranked one; empty without a value."""
+    difference = board.apart.get(line.metric)
+    if difference is None or difference.first is None or difference.second is None or not board.ranked_names:
+        return ""
+    verdict = "not tested" if difference.p is None else f"p {p_value(difference.p)}"
+    values = f"{short(difference.first, 3)} against {short(difference.second, 3)} of {board.ranked_names[0]}"
+    return f"; on the {difference.n:,} pairs that both scored, {title_of(by)} {values} ({verdict})"
+
+
+def untested_notes(board: Board) -> list[str]:
+    """Return one line per ranked metric on those that no test compares it with; empty if all were tested."""
+    others: dict[str, list[str]] = {}
+    counts = Counter(name for pair in board.untested for name in pair)
+    for first, second in board.untested:
+        # a metric without any test comes first, so that one line has all of its pairs
+        name, other = (first, second) if counts[first] >= counts[second] else (second, first)
+        others.setdefault(name, []).append(other)
+    reason = "too few pairs, or undefined without one of them"
+    return [f"{name}: not tested against {', '.join(names)} ({reason})" for name, names in others.items()]
 
 
 def _add_tie_notes(sheet: Sheet, board: Board, by: str) -> Sheet:
@@ -156,8 +228,7 @@ def _random_sheet(board: Board, by: str) -> Sheet:
 
 def _board_records(board: Board, by: str) -> Iterator[dict[str, Any]]:
     """Yield one flat record per metric of a board; undefined or unknown values are None."""
-    ranked = _ranked_names(board)
-    alike, groups = letters(ranked, board.compared), rank_groups(ranked, board.compared)
+    alike, groups = alike_letters(board), rank_groups(board.ranked_names, board.compared)
     for line in board.lines:
         record: dict[str, Any] = {
             "dataset": board.title,
@@ -179,6 +250,7 @@ def _board_records(board: Board, by: str) -> Iterator[dict[str, Any]]:
             record[f"{name}_deviation"] = mean.deviation
         yield record | {
             "n": line.n,
+            "unscored": line.unscored,
             "pairs_per_second": line.pairs_per_second,
             "price_per_1000": line.price_per_1000,
             "front": line.on_front,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 from assay.configuration import Configuration
 from assay.manifest import MetricRecord
 from assay.reports.data import ALL
+from assay.reports.decision.phrases import shorten_metric_names
 from assay.reports.folder import RunFolder
-from assay.reports.layout import Block, Cell, run_intervals_in_words, short
+from assay.reports.layout import Block, Cell, run_intervals_in_words
 from assay.reports.page.agreement import AgreementTable, agreement_table, draw_agreement_forest, draw_layers
 from assay.reports.page.aspects import AspectModel, Profile, draw_aspects, draw_profile
 from assay.reports.page.cost import CostFigure, draw_cost, draw_price
@@ -28,7 +29,8 @@ from assay.reports.units import Unit
 from assay.statistics.coefficients import title_of
 
 if TYPE_CHECKING:
-    from assay.reports.leaderboard.board import JoinedDataset
+    from assay.reports.leaderboard.board import JoinedDataset, Line
+    from assay.reports.recommend.advice import Advice
 
 # The page in a few sentences, computed from the numbers
 
@@ -41,12 +43,25 @@ _LABEL_KIND_WORDS = {"probe": "a probe set", "machine": "machine-made labels"}
 def findings_by_bucket(unit: Unit) -> Iterator[tuple[str, str]]:
     """Yield a title and a sentence for each of the first :data:`MAX_FINDINGS` buckets.
 
-    The sentence names the best metric with its value and interval, and the second best. It gives only the range of the
-    values if metrics are not ranked by the labels of the dataset.
+    The sentence names the metric to use by the rule of ``assay recommend``, from the evidence that the run keeps, or
+    says why none can be named. It gives only the range of the values if there is one metric, if metrics are not ranked
+    by the labels of the dataset, or if the tests would take long.
     """
-    statistic = unit.main_statistic
-    for block in unit.blocks[:MAX_FINDINGS]:
-        yield _bucket_title(block), _finding_sentence(unit, block, statistic)
+    blocks = unit.blocks[:MAX_FINDINGS]
+    advice: dict[str, Advice] = {}
+    buckets = [block.bucket for block in blocks]
+    by = unit.main_statistic
+    if unit.is_by_people and len(unit.data.scores) > 1:
+        # a page on one metric needs no tests
+        from assay.reports.recommend.evidence import evidence_of, takes_long
+
+        if not takes_long(unit.data, buckets):
+            evidence = evidence_of(unit.data, buckets)
+            advice, by = evidence.advice(), evidence.by
+    for block in blocks:
+        item = advice.get(block.bucket)
+        sentence = _range_sentence(unit, block) if item is None else _advice_sentence(item, unit.names, by)
+        yield _bucket_title(block), sentence
 
 
 def _bucket_title(block: Block) -> str:
@@ -67,64 +82,59 @@ def typographic_condition(bucket: str) -> str:
     return bucket
 
 
-def _finding_sentence(unit: Unit, block: Block, statistic: str) -> str:
-    """Return a sentence on the best metric of a bucket, or on the range of values if metrics are not ranked.
+def _advice_sentence(advice: Advice, names: Mapping[str, str], by: str) -> str:
+    """Return a sentence on the metric to use in a bucket and on those that may be as good, or on why there is none.
 
-    It also counts the metrics whose value is undefined, or says that no value is defined.
+    Args:
+        advice: the recommendation.
+        names: the short names of metrics.
+        by: the coefficient that decides.
     """
-    statistic_title = title_of(statistic)
-    ranked_cells = []
+    recommended, highest = advice.recommended, advice.highest
+
+    def with_value(line: Line) -> str:
+        text = Cell(*line.values[by], note="").text.replace(" ", "\N{NO-BREAK SPACE}")
+        return f"{names[line.metric]}, {title_of(by)} {text}"
+
+    if highest is None:
+        return f"no metric can be named: {shorten_metric_names(advice.warning, names)}."
+    if recommended is None:
+        reason = shorten_metric_names(advice.warning, names)
+        return f"no metric can be named; the highest is {with_value(highest)}: {reason}."
+    sentence = f"use {with_value(recommended)}"
+    if recommended is not highest:
+        sentence += f", which costs much less than the highest, {with_value(highest)}"
+    others = [line for line in advice.contenders if line is not recommended]
+    if others:
+        verb = "is" if len(others) == 1 else "are"
+        listed = names[others[0].metric] if len(others) == 1 else f"{len(others)} others"
+        sentence += f"; {listed} {verb} not told apart from {names[highest.metric]}"
+    elif recommended is highest and advice.lower:
+        others_count = len(advice.board.lines) - 1
+        all_others = "the other metric is" if others_count == 1 else f"all {others_count} others are"
+        some_others = f"{len(advice.lower)} of the other {others_count} are"
+        sentence += f"; {all_others if len(advice.lower) == others_count else some_others} known to be lower"
+    left_out = len(advice.apart) + len(advice.rare) + len(advice.untested)
+    if left_out:
+        sentence += f"; {left_out} could not be compared"
+    return f"{sentence}."
+
+
+def _range_sentence(unit: Unit, block: Block) -> str:
+    """Return a sentence on the range of the values of a bucket, and on why no metric is named."""
+    statistic = unit.main_statistic
+    cells = []
     for metric, _, _ in block.rows:
         cell = unit.cell(block, metric, statistic)
         if cell is not None and cell.value is not None:
-            ranked_cells.append((cell.value, metric, cell))
-    if not ranked_cells:
-        return f"no metric has a defined {statistic_title}."
-    ranked_cells.sort(key=lambda row: -row[0])
-    cells = [cell for _, _, cell in ranked_cells]
-    undefined_count = len(block.rows) - len(ranked_cells)
-    undefined_note = ""
-    if undefined_count:
-        verb = "is" if undefined_count == 1 else "are"
-        undefined_note = f" {undefined_count} of {len(block.rows)} metrics {verb} undefined here."
-    if not unit.is_by_people:
-        value_range = f"from {_text_with_no_break_spaces(cells[-1])} to {_text_with_no_break_spaces(cells[0])}"
-        label_kind = _LABEL_KIND_WORDS[unit.data.facts.kind]
-        return f"{statistic_title} {value_range}; metrics are not ranked by {label_kind}.{undefined_note}"
-    value, best_metric, cell = ranked_cells[0]
-    chance = block.chance[unit.section.statistics.index(statistic)] or 0.0
-    agrees = (
-        "agrees best with people" if value > chance else "has the highest value, which is not agreement with people"
-    )
-    sentence = f"{unit.names[best_metric]} {agrees}, {statistic_title} {_text_with_no_break_spaces(cell)}"
-    if cell.low is None or cell.high is None:
-        sentence += ", without an interval"
-    elif cell.low <= chance <= cell.high:
-        chance_text = f"{short(chance, 2)}, which is chance" if chance else "0"
-        sentence += f", an interval that includes {chance_text}"
-    if len(ranked_cells) > 1:
-        _, second_metric, second_cell = ranked_cells[1]
-        sentence += f"; next is {unit.names[second_metric]}, {_text_with_no_break_spaces(second_cell)}"
-        sentence += _overlap_in_words(cell, cells[1:])
-    return f"{sentence}.{undefined_note}"
-
-
-def _text_with_no_break_spaces(cell: Cell) -> str:
-    """Return a value with its interval on one line: the spaces are no-break spaces."""
-    return cell.text.replace(" ", "\N{NO-BREAK SPACE}")
-
-
-def _overlap_in_words(best: Cell, others: list[Cell]) -> str:
-    """Return a remark on how many other intervals overlap with the interval of the best metric.
-
-    It is empty if the best metric has no interval.
-    """
-    low = best.low
-    if low is None:
-        return ""
-    overlap_count = sum(cell.high is not None and cell.high >= low for cell in others)
-    verb = "overlaps" if overlap_count == 1 else "overlap"
-    return f" (of the {len(others)} other intervals, {overlap_count or 'none'} {verb} with the best one)"
+            cells.append((cell.value, cell.text.replace(" ", "\N{NO-BREAK SPACE}")))
+    if not cells:
+        return f"no metric has a defined {title_of(statistic)}."
+    if len(unit.data.scores) == 1:
+        return f"{title_of(statistic)} {cells[0][1]}; the run has one metric."
+    label_kind = _LABEL_KIND_WORDS.get(unit.data.facts.kind)
+    why = f"metrics are not ranked by {label_kind}" if label_kind else "assay recommend compares the metrics"
+    return f"{title_of(statistic)} from {min(cells)[1]} to {max(cells)[1]}; {why}."
 
 
 # The data of the templates on a run and on a dataset

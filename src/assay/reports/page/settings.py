@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from assay.errors import InputError
-from assay.reports.recommend import check_limits
+from assay.reports.recommend.settings import check_limits
 from assay.reports.settings import DatasetsOfRun
 from assay.reports.thresholds.settings import Criterion
 from assay.settings import declarations_of, setting
@@ -35,6 +35,11 @@ class PageSettings(DatasetsOfRun, Criterion):
     max_price: float | None = setting(
         "For a decision, the highest price of 1,000 pairs, in the currency of your prices.", None, metavar="PRICE"
     )
+    margin: float | None = setting(
+        "For a decision, the largest loss of agreement with which a metric that costs much less is recommended.",
+        None,
+        metavar="LOSS",
+    )
     leaderboard: bool = setting(
         "Rank the metrics, which takes most of the time.", True, flags=("--leaderboard/--no-leaderboard",)
     )
@@ -49,7 +54,7 @@ class PageSettings(DatasetsOfRun, Criterion):
         and ``categories`` must have their defaults.
         """
         super().check()
-        check_limits(self.budget, self.max_price)
+        check_limits(self.budget, self.max_price, self.margin)
         if self.audience == "decision":
             if not self.leaderboard:
                 raise InputError("`leaderboard`: the page for a decision rests on the ranks; leave them in")

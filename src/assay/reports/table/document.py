@@ -77,7 +77,7 @@ def caption_sentences(table: PaperTable, settings: TableSettings, tests: PairedT
             f"{percent(tests.level)})"
         )
     if "untested" in standings:
-        yield f"{MARKS['untested']}: not tested, since some pairs have no score"
+        yield f"{MARKS['untested']}: not tested, since scores are missing, or since too few pairs differ in score"
     if settings.intervals:
         sizes = [column.n for column in counted if not column.is_mean]
         method = interval_method([settings.coefficient])
@@ -328,8 +328,8 @@ def standings_by_metric(board: Board, by: str) -> dict[str, Standing]:
     tested = {}
     for line in board.lines:
         value = line.values[by][0]
-        # only ranked lines were tested
-        if line.rank and value is not None:
+        # only ranked lines were tested, and few scores that differ from the others decide nothing
+        if line.rank and value is not None and not line.has_rare_scores:
             tested[line.metric] = value
     highest = max(tested.values(), default=None)
     best = [name for name, value in tested.items() if value == highest]
@@ -352,6 +352,8 @@ def _compare_with_best(line: Line, by: str, tested: Mapping[str, float], best: S
         return "untested"
     if line.metric in best:
         return "best"
+    if any(line.metric in pair and set(best) & set(pair) for pair in board.untested):
+        return "untested"
     return "tied" if line.metric in board.best else "lower"
 
 
