@@ -587,7 +587,7 @@ def _unranked_line(
         value = coefficients.values[index]
         low, high = coefficients.interval(index, settings.confidence) or (None, None)
         values[statistic] = (None if np.isnan(value) else float(value), low, high)
-    reservations = {}
+    reservations: dict[str, None] = {}
     for index in range(len(settings.statistics)):
         reservation = coefficients.reservation(index)
         # rare labels are the same for all metrics, rare scores those of one
