@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from assay.addresses import PROTOCOLS
 from tests import judge_server, server
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
@@ -36,6 +37,12 @@ def find_shared_data() -> Path | None:
     chosen = os.environ.get("ASSAY_SHARED_DATA")
     folder = Path(chosen) if chosen else REPOSITORY.parent / "shared" / "data"
     return folder if (folder / "README.md").exists() else None
+
+
+@pytest.fixture
+def memory_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let addresses of ``memory://`` be read, which stand for those of a server."""
+    monkeypatch.setattr("assay.addresses.PROTOCOLS", (*PROTOCOLS, "memory"))
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from assay.addresses import public_values
 from assay.errors import InputError
 
 NAME = "assay.toml"
@@ -42,8 +43,9 @@ class Configuration:
 
     @property
     def line(self) -> str:
-        """The keys and values in one line, such as ``resamples = 0, seed = 1``."""
-        return ", ".join(f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in self.values.items())
+        """The keys and values in one line, such as ``resamples = 0, seed = 1``, without secrets in addresses."""
+        values = public_values(self.values)
+        return ", ".join(f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in values.items())
 
 
 #: The configuration values that the running command uses; None if it uses none, and for Python users.

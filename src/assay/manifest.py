@@ -21,11 +21,16 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from assay.addresses import public_address, public_text, public_values
 from assay.errors import InputError
 from assay.statistics.coefficients import check_statistics
 from assay.tables import RUN_SCHEMA
 
 Status = Literal["done", "failed", "unavailable", "not applicable"]
+#: Texts that may hold addresses. Their secrets are left out when a folder is written, and when one is read that an
+#: assay wrote which did not do so.
+PublicAddress = Annotated[str, AfterValidator(public_address)]
+PublicText = Annotated[str, AfterValidator(public_text)]
 
 
 class _Record(BaseModel):
@@ -85,7 +90,7 @@ class RequestRecord(_Record):
 
     suite: str | None = None
     datasets: list[RequestedDataset]
-    unavailable: dict[str, str] = {}
+    unavailable: dict[PublicAddress, PublicText] = {}
     metrics: list[str] = []
     recorded_files: dict[str, str] = {}
     buckets: list[str]
@@ -131,7 +136,7 @@ class DatasetRecord(_Record):
     # not strict, since JSON has lists but no tuples
     scale: Annotated[tuple[int | float, int | float] | None, Field(strict=False)]
     n: int = Field(ge=0)
-    source: str
+    source: PublicAddress
     sha256: str
     columns: str | None = None
     separator: str | None = None
@@ -417,9 +422,9 @@ class Environment(_Record):
     machine: str = ""
     cpus: int | None = None
     packages: dict[str, str] = {}
-    argv: list[str] = []
+    argv: list[PublicAddress] = []
     configuration: str = ""
-    configured: dict[str, Any] = {}
+    configured: Annotated[dict[str, Any], AfterValidator(public_values)] = {}
 
 
 class Manifest(_Record):
@@ -443,7 +448,7 @@ class Manifest(_Record):
     datasets: list[DatasetRecord]
     metrics: list[MetricRecord]
     buckets: list[BucketRecord]
-    failures: list[str] = []
+    failures: list[PublicText] = []
     seconds: dict[str, float] = {}
     environment: Environment = Environment()
 

@@ -25,6 +25,7 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Literal, ParamSpec, Protocol, TypeVar, overload
 
+from assay.addresses import public_values, public_words
 from assay.errors import InputError
 from assay.statistics.coefficients import INTERVALS, MIN_INFLUENCE_PAIRS, statistics_help
 
@@ -154,23 +155,26 @@ class Settings:
         """
 
     def plain_values(self) -> dict[str, Any]:
-        """Return the value of each setting, by name, without the settings for Python alone."""
+        """Return the value of each setting, by name, as records keep it: without settings for Python, and secrets.
+
+        The secrets are those of addresses, see :func:`assay.addresses.public_address`.
+        """
         declarations = declarations_of(type(self))
-        return {name: getattr(self, name) for name, item in declarations.items() if not item.python_only}
+        return {name: public_values(getattr(self, name)) for name, item in declarations.items() if not item.python_only}
 
     def values_of(self, *groups: type[Settings]) -> dict[str, Any]:
         """Return the values of the settings that some base classes declare, by name, to pass them on."""
         return {name: getattr(self, name) for group in groups for name in declarations_of(group)}
 
     def words(self, leave_out: Sequence[str] = ()) -> list[str]:
-        """Return these settings as words of a command line, such as ``["--seed", "1"]``.
+        """Return these settings as words of a command line, such as ``["--seed", "1"]``, for people to read.
 
-        Settings for Python alone and those that have their default are left out.
+        Settings for Python alone and those that have their default are left out, and so are secrets in addresses.
 
         Args:
             leave_out: the names of further settings to leave out.
         """
-        words = []
+        words: list[str] = []
         defaults = {field.name: field.default for field in dataclasses.fields(self)}
         for name, declaration in declarations_of(type(self)).items():
             value = getattr(self, name)
@@ -182,7 +186,7 @@ class Settings:
                 continue
             for item in value if isinstance(value, tuple) else (value,):
                 words += [str(item)] if declaration.argument else [flag, str(item)]
-        return words
+        return public_words(words)
 
     def command(self, *verb: str) -> str:
         """Return the command line with these settings, such as ``assay train s3bert --base …``."""

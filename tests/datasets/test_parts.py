@@ -151,7 +151,7 @@ def test_parts_get_their_scores_in_one_file(parts, tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def bucket(parts):
+def bucket(parts, memory_addresses):
     system = fsspec.filesystem("memory")
     system.put(str(parts), "/bucket", recursive=True)
     yield "memory://bucket"
@@ -169,14 +169,16 @@ def test_an_address_is_a_folder_or_a_file(parts, bucket):
     assert result.report.manifest.datasets[0].source == "memory://bucket/"
 
 
-def test_addresses_that_cannot_be_read_are_one_line(monkeypatch):
+def test_addresses_that_cannot_be_read_are_one_line(monkeypatch, memory_addresses):
     with pytest.raises(InputError, match=r"^memory://none/: there is no file \*\.parquet; name a file"):
         load_dataset("memory://none/")
     with pytest.raises(UnavailableError, match=r"^http://127\.0\.0\.1:9/x\.parquet: cannot be read \(.*\): check the"):
         load_dataset("http://user:secret@127.0.0.1:9/x.parquet?token=secret")
     with pytest.raises(OfflineError, match=r"^s3://b/x\.parquet: would be read over the network"):
         load_dataset("s3://b/x.parquet", offline=True)
-    with pytest.raises(InputError, match=r"^nowhere://b/x\.parquet: cannot be read \(Protocol not known: nowhere\)"):
+    with pytest.raises(
+        InputError, match=r"^nowhere://b/x\.parquet: addresses of nowhere:// are not read; those of file, http"
+    ):
         load_dataset("nowhere://b/x.parquet")
     monkeypatch.setitem(sys.modules, "s3fs", None)
     with pytest.raises(UnavailableError, match=r"^s3://b/x\.parquet: s3 addresses need .*: pip install s3fs$"):

@@ -5,7 +5,7 @@ An input is bytes, so that one that failed is kept as a plain file.
 
 from __future__ import annotations
 
-from tests.fuzz import parsers, readers, runs, texts
+from tests.fuzz import addresses, parsers, readers, runs, texts
 from tests.fuzz.target import Target
 
-TARGETS: dict[str, Target] = {**readers.TARGETS, **runs.TARGETS, **parsers.TARGETS, **texts.TARGETS}
+TARGETS: dict[str, Target] = {**readers.TARGETS, **runs.TARGETS, **parsers.TARGETS, **texts.TARGETS, **addresses.TARGETS}

@@ -9,6 +9,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from assay.addresses import public_address
 from assay.api.result import Result
 from assay.api.values import Report
 from assay.benchmark.buckets import usable_rules
@@ -140,8 +141,9 @@ def _load_datasets(specs: list[Any], settings: RunSettings) -> tuple[list[Pairs]
         except (UnavailableError, OfflineError) as error:
             if len(specs) == 1:
                 raise
-            unavailable[str(spec)] = str(error)
-            progress.say(f"{spec}: unavailable, the others are run; the reason follows at the end")
+            name = public_address(str(spec))
+            unavailable[name] = str(error)
+            progress.say(f"{name}: unavailable, the others are run; the reason follows at the end")
     if not loaded:
         raise UnavailableError("none of the datasets is available", "; ".join(unavailable.values()))
     return loaded, unavailable

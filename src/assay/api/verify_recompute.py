@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.addresses import is_address
 from assay.api.files import load_scored_pairs
 from assay.benchmark.adjusted import make_controls
 from assay.benchmark.buckets import QUANTITIES, Bucket, usable_rules
@@ -28,7 +29,6 @@ from assay.benchmark.tabulate import tabulate
 from assay.benchmark.work import score_all
 from assay.datasets import Pairs, join_graphs, load_card, load_dataset
 from assay.datasets.files import digest_of_files, is_table_file
-from assay.datasets.readers.parquet import is_address
 from assay.datasets.reading import Reading
 from assay.errors import AssayError, InputError, UnavailableError
 from assay.manifest import AgreementRow, Manifest, MetricRecord

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 import typer
 from typer.core import TyperGroup
 
+from assay.addresses import public_text
 from assay.errors import AssayError
 from assay.visible import brief_text, visible_text
 
@@ -49,8 +50,8 @@ TRACEBACK = "ASSAY_TRACEBACK"
 
 
 def print_to_stderr(line: str) -> None:
-    """Write one line to stderr; control characters in it are escaped, and overlong words shortened."""
-    typer.echo(brief_text(line), err=True)
+    """Write one line to stderr: without secrets in addresses, control characters escaped, overlong words shortened."""
+    typer.echo(brief_text(public_text(line)), err=True)
 
 
 def report_failures(failures: Sequence[str], notes: Sequence[str] = ()) -> None:
@@ -91,7 +92,7 @@ def guarded(verb: Callable[Arguments, None], flags: Mapping[str, str] | None = N
             from assay.settings import message_with_flags
 
             if os.environ.get(TRACEBACK):
-                traceback.print_exc()
+                typer.echo(public_text(traceback.format_exc()), err=True, nl=False)
             notes = "".join(getattr(error, "__notes__", ()))
             print_to_stderr(f"assay: {message_with_flags(str(error), flags or {})}{notes}")
             raise typer.Exit(error.exit_code) from error
@@ -277,14 +278,14 @@ class _ProgressBars:
         if self._task is not None:
             self._progress_bar.remove_task(self._task)
         # Rich expects None for an unknown number of units
-        self._task = self._progress_bar.add_task(brief_text(what), total=total or None)
+        self._task = self._progress_bar.add_task(brief_text(public_text(what)), total=total or None)
 
     def advance(self, units: int) -> None:
         if self._task is not None:
             self._progress_bar.advance(self._task, units)
 
     def say(self, line: str) -> None:
-        self._progress_bar.console.print(brief_text(line), markup=False, highlight=False)
+        self._progress_bar.console.print(brief_text(public_text(line)), markup=False, highlight=False)
 
 
 class _ProgressLines:
@@ -387,7 +388,7 @@ class _OneLineFormatter(logging.Formatter):
     """Formats a log record as one line with control characters escaped."""
 
     def format(self, record: logging.LogRecord) -> str:
-        return brief_text(super().format(record))
+        return brief_text(public_text(super().format(record)))
 
 
 def log_to_stderr() -> None:

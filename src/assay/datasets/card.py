@@ -17,6 +17,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from assay.addresses import is_encrypted_or_local, public_address, split_of_address
 from assay.errors import AssayError, InputError, suggestion_for, unavailable_on_error, unknown_name
 from assay.paths import path_exists, user_path
 from assay.transfer import PINNED
@@ -113,8 +114,8 @@ class SourceEntry(_CardTable):
             if not getattr(self, field):
                 raise ValueError(f"a source of kind {self.kind!r} needs {field}")
         # plain http only on this machine, where nobody in between can change what is sent
-        if self.kind == "https" and not re.match(r"https://|http://(127\.0\.0\.1|localhost)[:/]", self.url):
-            raise ValueError(f"{self.url!r} must begin with https://")
+        if self.kind == "https" and not is_encrypted_or_local(self.url):
+            raise ValueError(f"{public_address(self.url)!r} must begin with https:// and hold no user and no password")
         if self.kind == "https" and self.archive and (self.archive_sha256 is None or self.archive_bytes is None):
             raise ValueError("an archive at an https address needs archive_sha256 and archive_bytes")
         if self.kind == "pypi" and not PINNED.fullmatch(self.requirement):
@@ -137,7 +138,7 @@ class SourceEntry(_CardTable):
             "data": f"$ASSAY_DATA, folder {self.folder}" if self.folder else "$ASSAY_DATA",
             "cache": "the cache",
             "hub": f"Hugging Face dataset {self.repo}@{self.revision}",
-            "https": self.url.replace("/{name}", "").replace("/{file}", ""),
+            "https": public_address(self.url.replace("/{name}", "").replace("/{file}", "")),
             "pypi": f"pypi:{self.requirement}",
         }[self.kind]
 
@@ -338,6 +339,10 @@ def parse_spec(spec: str) -> tuple[str, str | None, tuple[str, ...] | None]:
     Raises:
         InputError: nothing follows the colon or the ``@``.
     """
+    address = split_of_address(spec)
+    if address is not None:
+        split = address[1]
+        return address[0], None, None if split is None else tuple(split.split("+"))
     name_and_version, colon, splits = spec.rpartition(":")
     # a colon or an @ within a path, such as C:\cards\x.toml, separates nothing
     if not colon or "/" in splits or "\\" in splits or splits.endswith(".toml"):

@@ -18,10 +18,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from assay.addresses import is_address, public_address, split_of_address
 from assay.datasets.columns import Misfit, SourceTable
 from assay.datasets.readers.delimited import read_delimited
 from assay.datasets.readers.jsonl import column_of, misfit_of, read_jsonl, table_of_columns, table_of_records
-from assay.datasets.readers.parquet import is_address, is_folder, parts_of, public_address, read_parquet
+from assay.datasets.readers.parquet import is_folder, parts_of, read_parquet
 from assay.errors import InputError
 from assay.paths import user_path
 from assay.tables import first_repeated
@@ -43,7 +44,11 @@ SUFFIXES = {
 
 def is_table_file(path: str | Path) -> bool:
     """Tell whether a name has the suffix of a file of pairs, or is standard input, a folder or an address."""
-    if str(path) == STANDARD_INPUT or is_address(path):
+    address = split_of_address(str(path))
+    if address is not None:
+        # not by its suffix, which a split may have too
+        return address[1] is None
+    if str(path) == STANDARD_INPUT:
         return True
     return Path(path).suffix.lower() in SUFFIXES or is_folder(path)
 
@@ -100,8 +105,8 @@ def read_table_file(path: str | Path, *, offline: bool = False) -> SourceTable:
     """Read any file of rows; the suffix determines the format, and the columns keep their names.
 
     ``.csv`` has commas, ``.tsv`` tabs, both with quotes around a cell if necessary; ``.tab`` has tabs and no quoting;
-    ``.jsonl`` has one object per line; ``.parquet`` stays Arrow. A folder, or an address with a protocol that fsspec
-    supports, holds Parquet, which is read part by part.
+    ``.jsonl`` has one object per line; ``.parquet`` stays Arrow. A folder, or an address with one of
+    :data:`assay.addresses.PROTOCOLS`, holds Parquet, which is read part by part.
 
     Raises:
         InputError: the file cannot be read; one line with file and row.

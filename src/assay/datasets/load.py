@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from assay.addresses import is_address
 from assay.datasets.card import Card, load_card, parse_spec
 from assay.datasets.columns import SourceTable
 from assay.datasets.convert import convert_table, order_pair_columns
@@ -26,7 +27,6 @@ from assay.datasets.files import (
 )
 from assay.datasets.pairs import Pairs
 from assay.datasets.readers.base import Reader, ReaderResult, check_options, load_reader
-from assay.datasets.readers.parquet import is_address
 from assay.datasets.reading import Columns, Labels, Reading
 from assay.datasets.sources import LocatedFile, locate_files
 from assay.errors import AssayError, InputError, OfflineError, UnavailableError, summary_of, unknown_name
@@ -56,7 +56,7 @@ def parse_named_file(spec: str) -> tuple[str | None, str]:
 
 def _is_file_or_split_of_file(text: str) -> bool:
     """Tell whether a text is the name of a file of pairs, alone or as ``FILE:SPLIT``."""
-    return is_table_file(text) or is_table_file(parse_spec(text)[0])
+    return is_table_file(text) or is_address(text) or is_table_file(parse_spec(text)[0])
 
 
 def load_dataset(
@@ -79,8 +79,8 @@ def load_dataset(
     Args:
         spec: ``NAME[@VERSION][:SPLIT[+SPLIT]]`` of a card (``:all`` for every split); the path of a card
             (.toml) or of a CSV, TSV, JSONL or Parquet file, also as ``NAME=FILE``; a folder of Parquet parts
-            (``parts/``); the address of a Parquet file or folder, with a protocol that fsspec supports
-            (``s3://bucket/x.parquet``); ``-`` for rows of CSV or JSONL from standard input (``-.tsv`` for another
+            (``parts/``); the address of a Parquet file or folder, with one of the protocols of
+            :data:`assay.addresses.PROTOCOLS` (``s3://bucket/x.parquet``); ``-`` for rows of CSV or JSONL from standard input (``-.tsv`` for another
             format); a list of dicts or of tuples (reference, candidate[, label]); a DataFrame, an Arrow table or a
             Hugging Face dataset; with *split*, a ``DatasetDict``.
         columns: for your own data, the source column of each pair column: ``reference=answer1,candidate=answer2`` or a
@@ -117,7 +117,7 @@ def load_dataset(
             pairs = _load_file_pairs(file_or_card, reading, name, language, allow_unlabelled, offline)
             return _select_splits(pairs, _requested_splits(split))
         card_name, spec_version, splits = parse_spec(file_or_card)
-        if is_table_file(card_name):  # FILE:SPLIT
+        if is_table_file(card_name) or is_address(card_name):  # FILE:SPLIT
             pairs = _load_file_pairs(card_name, reading, name, language, allow_unlabelled, offline)
             return _select_splits(pairs, _requested_splits(split) or splits)
         is_file = path_exists(file_or_card) and Path(file_or_card).is_file() and not file_or_card.endswith(".toml")

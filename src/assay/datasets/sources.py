@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from assay.addresses import is_encrypted_or_local, public_address
 from assay.datasets.card import Card, FileEntry, SourceEntry, fill_address, load_card, parse_spec
 from assay.errors import (
     ChecksumError,
@@ -334,6 +335,8 @@ def fetch_from_web(source: SourceEntry, entry: FileEntry, context: Context) -> P
             download(source.url, archive, size=size, sha256=sha256, progress=context.progress)
         else:
             url = fill_address(source.url, source.path_of(entry.name))
+            if not is_encrypted_or_local(url):
+                raise SourceMiss(f"{public_address(url)!r} must begin with https://, whatever the name of the file is")
             download(url, target, size=entry.bytes, sha256=entry.sha256, progress=context.progress)
     except DownloadError as error:
         miss = MismatchMiss if error.mismatch else SourceMiss

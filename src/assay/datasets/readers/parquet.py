@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,35 +12,21 @@ from urllib.parse import urlsplit
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from assay.addresses import LOCAL_PROTOCOLS, is_address, protocol_of, public_address, public_reason
 from assay.batches import ROWS, table_of_batches
 from assay.datasets.columns import SourceTable
-from assay.errors import AssayError, InputError, MissingExtraError, OfflineError, UnavailableError, summary_of
+from assay.errors import AssayError, InputError, MissingExtraError, OfflineError, UnavailableError
 from assay.tables import damage_message, first_repeated, part_with_known_types
 
-#: The beginning of an address; a single letter before the colon is a drive of Windows instead.
-_ADDRESS_START = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://.")
-#: Protocols that need no network.
-_LOCAL_PROTOCOLS = ("file", "local", "memory")
 #: The packages that fsspec needs for addresses, by protocol.
 _PACKAGE_BY_PROTOCOL = {
     "s3": "s3fs",
-    "s3a": "s3fs",
     "gs": "gcsfs",
-    "gcs": "gcsfs",
-    "az": "adlfs",
     "abfs": "adlfs",
-    "abfss": "adlfs",
     "http": "aiohttp",
     "https": "aiohttp",
     "hf": "huggingface_hub",
-    "sftp": "paramiko",
-    "ssh": "paramiko",
 }
-
-
-def is_address(text: str | Path) -> bool:
-    """Tell whether a text is an address such as ``s3://bucket/x.parquet``, without ``:SPLIT`` at the end."""
-    return _ADDRESS_START.match(str(text)) is not None and ":" not in str(text).rstrip("/").rpartition("/")[2]
 
 
 def is_folder(path: str | Path) -> bool:
@@ -57,11 +42,6 @@ def is_folder(path: str | Path) -> bool:
         return False
 
 
-def public_address(address: str) -> str:
-    """Return an address without user, password and query, which may contain secrets."""
-    return re.sub(r"^([^:/?#]+://)[^/@]*@", r"\1", address).partition("?")[0]
-
-
 @dataclass(frozen=True)
 class _ParquetFile:
     """A Parquet file on a disk or at an address.
@@ -69,10 +49,12 @@ class _ParquetFile:
     Attributes:
         name: its path or public address, for messages.
         open: a function that opens it as a binary stream.
+        address: the address that the user typed; empty for a file on a disk.
     """
 
     name: str
     open: Callable[[], BinaryIO]
+    address: str = ""
 
 
 def parts_of(folder: Path) -> list[Path]:
@@ -88,7 +70,7 @@ def parts_of(folder: Path) -> list[Path]:
 
 
 def read_parquet(path: str | Path, *, offline: bool = False) -> SourceTable:
-    """Read a Parquet file, or the parts of a folder as one table, from a disk or an address that fsspec supports.
+    """Read a Parquet file, or the parts of a folder as one table, from a disk or an address.
 
     A large table is written to a file in the cache instead of memory, see :func:`assay.batches.table_of_batches`.
 
@@ -139,13 +121,17 @@ def _remote_parts(address: str, *, offline: bool) -> list[_ParquetFile]:
     if urlsplit(root).path.endswith(".parquet"):
         files = [root]
     else:
-        with _translated_errors(address_text):
+        with _translated_errors(address_text, address):
             matches = file_system.glob(f"{root.rstrip('/')}/*.parquet")
         files = sorted(file for file in matches if file.rpartition("/")[2][0] not in "._")
     if not files:
         raise InputError(f"{address_text}: there is no file *.parquet; name a file, or a folder of Parquet parts")
-    names = [public_address(str(file_system.unstrip_protocol(file))) for file in files]
-    return [_ParquetFile(name, _remote_opener(file_system, file)) for name, file in zip(names, files, strict=True)]
+    parts = []
+    for file in files:
+        file_address = str(file_system.unstrip_protocol(file))
+        opener = _remote_opener(file_system, file)
+        parts.append(_ParquetFile(public_address(file_address), opener, address))
+    return parts
 
 
 def _resolve_address(address: str, address_text: str, *, offline: bool) -> tuple[Any, str]:
@@ -157,12 +143,12 @@ def _resolve_address(address: str, address_text: str, *, offline: bool) -> tuple
         offline: whether the network is forbidden.
 
     Raises:
-        InputError: fsspec does not support the protocol.
+        InputError: the protocol is none of those that are read.
         OfflineError: the network is needed and forbidden.
-        UnavailableError: a package is not installed.
+        UnavailableError: a package is not installed, or the address cannot be resolved.
     """
-    protocol = urlsplit(address).scheme
-    if offline and protocol not in _LOCAL_PROTOCOLS:
+    protocol = protocol_of(address)
+    if offline and protocol not in LOCAL_PROTOCOLS:
         raise OfflineError(
             f"{address_text}: would be read over the network, which `offline` forbids; give a file instead"
         )
@@ -170,24 +156,28 @@ def _resolve_address(address: str, address_text: str, *, offline: bool) -> tuple
         from fsspec.core import url_to_fs
     except ImportError:
         raise MissingExtraError("fsspec", "remote") from None
-    try:
-        file_system, path = url_to_fs(address)
-    except ImportError as error:
-        package = _PACKAGE_BY_PROTOCOL.get(protocol)
-        remedy = f"pip install {package}" if package else summary_of(error)
-        raise UnavailableError(
-            f"{address_text}: {protocol} addresses need a package that is not installed", remedy
-        ) from error
-    except ValueError as error:
-        raise InputError(f"{address_text}: cannot be read ({error})") from error
+    with _translated_errors(address_text, address):
+        try:
+            file_system, path = url_to_fs(address)
+        except ImportError as error:
+            package = _PACKAGE_BY_PROTOCOL.get(protocol)
+            remedy = f"pip install {package}" if package else public_reason(error, address)
+            raise UnavailableError(
+                f"{address_text}: {protocol} addresses need a package that is not installed", remedy
+            ) from error
     return file_system, path
 
 
 @contextmanager
-def _translated_errors(name: str) -> Iterator[None]:
+def _translated_errors(name: str, address: str = "") -> Iterator[None]:
     """Turn exceptions raised while a part is read into errors with one line that begins with its name.
 
-    A FileNotFoundError or PermissionError of a file on a disk passes unchanged.
+    A FileNotFoundError or PermissionError of a file on a disk passes unchanged. The libraries write whole addresses
+    into their messages, so that an error about an address has neither its secrets nor the exception of the library.
+
+    Args:
+        name: the path of the part, or its public address.
+        address: the address that the user typed; empty for a file on a disk.
 
     Raises:
         InputError: the part is not a readable Parquet file.
@@ -197,18 +187,17 @@ def _translated_errors(name: str) -> Iterator[None]:
         yield
     except AssayError:
         raise
-    except (pa.ArrowException, UnicodeDecodeError) as error:
-        raise InputError(f"{name}: is not a readable Parquet file ({damage_message(error)})") from error
     except Exception as error:
-        if not is_address(name):
-            # read_table_file has messages for these two
-            if isinstance(error, FileNotFoundError | PermissionError):
-                raise
-            raise InputError(f"{name}: is not a readable Parquet file ({damage_message(error)})") from error
-        # every file system of fsspec has its own types of exceptions
-        raise UnavailableError(
-            f"{name}: cannot be read ({summary_of(error)})", "check the address and its access"
-        ) from error
+        if address:
+            reason = public_reason(error, address)
+            if isinstance(error, pa.ArrowException | UnicodeDecodeError):
+                raise InputError(f"{name}: is not a readable Parquet file ({reason})") from None
+            # every file system of fsspec has its own types of exceptions
+            raise UnavailableError(f"{name}: cannot be read ({reason})", "check the address and its access") from None
+        # read_table_file has messages for these two
+        if isinstance(error, FileNotFoundError | PermissionError):
+            raise
+        raise InputError(f"{name}: is not a readable Parquet file ({damage_message(error)})") from error
 
 
 def _common_schema(parts: list[_ParquetFile]) -> tuple[pa.Schema, list[int]]:
@@ -221,7 +210,7 @@ def _common_schema(parts: list[_ParquetFile]) -> tuple[pa.Schema, list[int]]:
     """
     schemas, row_counts = [], []
     for part in parts:
-        with _translated_errors(part.name), part.open() as stream:
+        with _translated_errors(part.name, part.address), part.open() as stream:
             file = pq.ParquetFile(stream)
             schema = file.schema_arrow.remove_metadata()
             row_counts.append(file.metadata.num_rows)
@@ -262,7 +251,7 @@ def _iterate_batches(parts: list[_ParquetFile], schema: pa.Schema) -> Iterator[p
     """
     for part in parts:
         rows_before = 0
-        with _translated_errors(part.name), part.open() as stream:
+        with _translated_errors(part.name, part.address), part.open() as stream:
             # reads small pieces, rather than whole columns of a row group, to save memory
             file = pq.ParquetFile(stream, buffer_size=1 << 20, pre_buffer=False)
             for batch in file.iter_batches(batch_size=ROWS):

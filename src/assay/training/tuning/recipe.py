@@ -13,6 +13,7 @@ import optuna
 from optuna import Study
 from optuna.trial import FrozenTrial, TrialState
 
+from assay.addresses import public_address
 from assay.errors import InputError, UnavailableError
 from assay.progress import Progress
 from assay.training.folder import Render, open_work_folder, write_json
@@ -31,7 +32,6 @@ from assay.training.tuning.study import (
     fail_unfinished,
     file_address,
     quiet_optuna,
-    without_password,
 )
 from assay.training.tuning.trials import TrialOrder, drop_test_set, run_in_processes, run_trials
 
@@ -85,7 +85,7 @@ def search_and_train(
     runtime = search.settings.runtime
     job = prepare_job(search.settings, runtime, progress)
     request = search.request(job.base.digest, job.digests)
-    storage = None if search.storage is None else without_password(search.storage)
+    storage = None if search.storage is None else public_address(search.storage)
     seeds = search.settings.seeds
     folder_request = request | {
         "recipe": f"tune {search.settings.recipe}",

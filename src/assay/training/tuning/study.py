@@ -24,6 +24,7 @@ from optuna.trial import FrozenTrial, Trial, TrialState, create_trial
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
+from assay.addresses import public_address, public_reason
 from assay.errors import InputError
 from assay.training.tuning.settings import Choices, Dimension, Space
 
@@ -123,14 +124,6 @@ def quiet_optuna() -> Iterator[None]:
         optuna.logging.set_verbosity(level)
 
 
-def without_password(address: str) -> str:
-    """Return a database address with its password masked, or "the address" if it cannot be parsed."""
-    try:
-        return str(make_url(address).render_as_string(hide_password=True))
-    except (ArgumentError, ValueError):
-        return "the address"
-
-
 def file_address(path: Path) -> str:
     """Return the SQLAlchemy address of a SQLite file.
 
@@ -159,11 +152,13 @@ def connect(address: str) -> RDBStorage:
         raise InputError(f"`storage`: is not an address of a database; {remedy}") from None
     except ImportError as error:
         raise InputError(
-            f"`storage={without_password(address)}`: its driver is not installed ({_root_cause_text(error)}); "
+            f"`storage={public_address(address)}`: its driver is not installed ({public_reason(_root_cause(error), address)}); "
             f"install it, or {remedy}"
         ) from None
     except (SQLAlchemyError, StorageInternalError, RuntimeError) as error:
-        raise InputError(f"`storage={without_password(address)}`: cannot be used ({_root_cause_text(error)})") from None
+        raise InputError(
+            f"`storage={public_address(address)}`: cannot be used ({public_reason(_root_cause(error), address)})"
+        ) from None
 
 
 def _connect_with_retries(address: str) -> RDBStorage:
@@ -173,7 +168,7 @@ def _connect_with_retries(address: str) -> RDBStorage:
             return _open_storage(address)
         except (SQLAlchemyError, StorageInternalError) as error:
             # Databases have no common error class for this, so the message tells.
-            if not any(message in _root_cause_text(error) for message in _ALREADY_CREATED_MESSAGES):
+            if not any(message in str(_root_cause(error)) for message in _ALREADY_CREATED_MESSAGES):
                 raise
         time.sleep(random.uniform(0.1, 0.5))
     return _open_storage(address)
@@ -193,12 +188,12 @@ def _open_storage(address: str) -> RDBStorage:
     )
 
 
-def _root_cause_text(error: BaseException) -> str:
-    """Return the first non-empty line of an error's root cause, or its class name, cut at 300 characters."""
+def _root_cause(error: BaseException) -> BaseException:
+    """Return the exception that led to an error, such as that of the database's driver."""
     # SQLAlchemy keeps the error of the driver in the attribute orig.
     while (cause := getattr(error, "orig", None) or error.__cause__) is not None:
         error = cause
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)[:300]
+    return error
 
 
 def open_study(storage: RDBStorage, name: str, request: Mapping[str, Any], seed: int, *, prune: bool) -> Study:
