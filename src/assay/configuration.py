@@ -32,6 +32,11 @@ class Configuration:
     file: Path
     values: dict[str, Any] = field(default_factory=dict)
 
+    def names(self, text: str) -> bool:
+        """Tell whether a name is a value of this configuration, or one after its prefix, such as ``cross-encoder:``."""
+        items = [item for value in self.values.values() for item in (value if isinstance(value, list) else [value])]
+        return any(text == item or text.endswith(f":{item}") for item in items if isinstance(item, str) and item)
+
     def table_header(self, *verb: str) -> str:
         """Return the header of a verb's table in this file, such as ``[run]``; without a verb, that of the top level.
 

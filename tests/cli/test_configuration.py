@@ -11,10 +11,14 @@ import typer
 
 import assay as package
 from assay.cli import app
-from assay.cli.configuration import OPTIONS_WITH_PATHS, REFUSED, Option, options_of
+from assay.cli.configuration import OPTIONS_WITH_PATHS, REFUSED, Option, defaults_of, options_of
 from assay.cli.doctor import configuration_findings
-from assay.configuration import APPLIED, find_configuration
+from assay.configuration import APPLIED, Configuration, find_configuration
 from assay.errors import InputError
+from assay.metrics import list_metrics, load_metric
+from assay.metrics.combined import bundled_folders
+from assay.metrics.name import options_of as metric_options
+from assay.metrics.registry import UntrustedMetricError
 from tests.cli.calling import COLUMNS, OWN
 from tests.cli.test_settings import COMMANDS
 
@@ -156,12 +160,13 @@ def test_the_nearest_file_counts_up_to_the_repository_or_home(project, monkeypat
 def test_paths_are_relative_to_the_file(project):
     (project / "models").mkdir()
     several = Option("metrics", str, (), True, None)
-    names = ["f1", "ce=cross-encoder:models,batch_size=8", "bi-encoder:org/other"]
+    names = ["f1", "ce=cross-encoder:all-MiniLM-L6-v2,max_length=8", "bi-encoder:org/other"]
     models = Path("..", "models")
-    # there is no slash in the name of the folder: it could be a model of the hub
+    (project / "all-MiniLM-L6-v2").mkdir()
+    # there is no slash in the name of the folder: it is a model of the hub
     assert several.parse(names, project) == names
-    names = ["ce=cross-encoder:./models,batch_size=8", "bi-encoder:org/other"]
-    assert several.parse(names, project) == [f"ce=cross-encoder:{models},batch_size=8", "bi-encoder:org/other"]
+    names = ["ce=cross-encoder:./models,max_length=8", "bi-encoder:org/other"]
+    assert several.parse(names, project) == [f"ce=cross-encoder:{models},max_length=8", "bi-encoder:org/other"]
     own = Option("datasets", str, (), True, None)
     assert own.parse(["mine=my.csv", "stsb:test"], project) == [f"mine={Path('..', 'my.csv')}", "stsb:test"]
     threshold = options_of(COMMANDS["errors",])["threshold"]
@@ -257,12 +262,141 @@ def test_doctor_shows_the_file_its_values_and_their_verbs(project):
     }
 
 
-def test_a_metric_that_runs_code_is_refused(project, assay):
+EVIL = "import pathlib; pathlib.Path('ran').touch()\nraise SystemExit('ran')\n"
+#: Names of metrics with what is said of them; ``../`` leads to the root of the project from the folder ``deep``.
+REFUSED_METRICS = [
+    ("evaluate:./evil", "would run code or call a server"),
+    ("evaluate:evil/evil.py", "would run code"),
+    ("evaluate:./nothing", "would run code"),
+    ("f1=evaluate:./evil", "cannot be checked"),
+    ("mine=evaluate:./evil,lower_is_better=true", "would run code"),
+    ("judge:x,endpoint=http://127.0.0.1:9/v1,prompt=./correctness,key=MY_SECRET", "cannot be checked"),
+    ("judge:x,endpoint=http://127.0.0.1:9/v1,prompt=./p.toml,key=MY_SECRET", "call a server"),
+    ("judge:x,endpoint=http://127.0.0.1:9/v1,key=none", "call a server"),
+    ("judge:x,endpoint=http://127.0.0.1:9/v1,prompt=./gone.toml", "cannot be checked"),
+    ("judge:x,endpoint=http://127.0.0.1:9/v1,prompt=./broken.toml", "cannot be checked"),
+    ("judge:x,endpoint=http://user:sesame@127.0.0.1:9/v1", "cannot be checked"),
+    ("judge:x,endpoint=http://127.0.0.1:9/v1,samples=0", "cannot be checked"),
+    ("judge:models/x,key=MY_SECRET", "key=MY_SECRET"),
+    ("combined:./comb,trust=true", "trust=true"),
+    ("combined:./comb,Trust=true", "cannot be checked"),
+    ("combined:answer-judge,trust=true", "trust=true"),
+    ("amr:smatch,parser=amrlib:./evil", "would run code"),
+    ("amr:smatch,parser=amrlib:./gone", "would run code"),
+    ("f1,nonsense=1", "cannot be checked"),
+    (":f1", "cannot be checked"),
+]
+
+
+@pytest.fixture
+def hostile(project):
+    """A project with what a hostile configuration may name: a module, prompts, and a combination with the module."""
     (project / "evil").mkdir()
-    (project / "evil/evil.py").write_text("raise SystemExit('ran')\n", encoding="utf-8")
-    write(project, "metric = ['evaluate:../evil']\n")
-    line = assay("run", project / "my.csv", *COLUMNS).complaint
-    assert "would run code or call a server (../evil); name such a metric on the command line" in line
+    (project / "evil/evil.py").write_text(EVIL, encoding="utf-8")
+    (project / "correctness").mkdir()
+    (project / "broken.toml").write_text("system = ", encoding="utf-8")
+    (project / "p.toml").write_text(
+        'scale = "yes-no"\nuser = "{{ reference }} {{ candidate }} {{ verdicts }}"\n', encoding="utf-8"
+    )
+    (project / "comb").mkdir()
+    combined = json.loads((bundled_folders()["answer-judge"] / "combined.json").read_text(encoding="utf-8"))
+    combined["members"][0]["metric"] = "evaluate:../evil"
+    (project / "comb/combined.json").write_text(json.dumps(combined), encoding="utf-8")
+    return project
+
+
+@pytest.mark.parametrize("below", [True, False], ids=["in a subfolder", "beside the file"])
+@pytest.mark.parametrize(("name", "said"), REFUSED_METRICS)
+def test_a_metric_that_reaches_out_is_refused(hostile, assay, monkeypatch, name, said, below):
+    if not below:
+        monkeypatch.chdir(hostile)
+    monkeypatch.setenv("MY_SECRET", "sesame")
+    write(hostile, f"{'' if below else '[run]'}\nmetric = ['f1', {json.dumps(name)}]")
+    done = assay("run", hostile / "my.csv", *COLUMNS)
+    assert done.code == 2 and said in done.complaint and "command line" in done.complaint
+    assert "sesame" not in done.out + done.err
+    assert not Path("ran").exists()
+
+
+def test_doctor_shows_a_metric_that_reaches_out(hostile):
+    write(hostile, "metric = ['f1', 'combined:./comb,trust=true']")
+    assert any("trust=true" in finding.detail and not finding.here for finding in doctor())
+
+
+def test_a_metric_without_reach_is_taken_wherever_its_file_is(hostile, assay, monkeypatch):
+    write(hostile, 'metric = ["f1", "bleu:paper", "recorded:scores.csv#x", "unknown-here"]')
+    (hostile / "scores.csv").write_text("pair_id,x\n", encoding="utf-8")
+    values = defaults_of(find_configuration(Path()), typer.main.get_command(app), "run")
+    scores = Path("..", "scores.csv")
+    assert values["metrics"] == ["f1", "bleu:paper", f"recorded:{scores}#x", "unknown-here"]
+
+
+def test_a_labeller_is_checked_as_the_metric_that_it_is(project):
+    labeller = options_of(COMMANDS["train", "augmented"])["labeller"]
+    (project / "models").mkdir()
+    assert labeller.parse("./models,activation=sigmoid", project) == f"{Path('..', 'models')},activation=sigmoid"
+    with pytest.raises(InputError, match="cannot be checked"):
+        labeller.parse("./models,endpoint=http://127.0.0.1:9/v1", project)
+
+
+def test_a_path_stays_a_path(hostile, monkeypatch):
+    """``./correctness`` is a folder, and ``correctness`` a prompt that comes with assay."""
+    monkeypatch.chdir(hostile)
+    base = options_of(COMMANDS["train", "s3bert"])["base"]
+    assert base.parse("./correctness", hostile) == str(Path()) + "/correctness"
+    assert base.parse("evil/../correctness", hostile) == "./correctness"
+    assert base.parse("evil/evil.py", hostile) == "evil/evil.py"
+
+
+def test_the_metric_that_a_verb_loads_is_the_one_that_is_checked(monkeypatch):
+    """Whatever a file says between the check of its name and the use of its metric."""
+    token = APPLIED.set(Configuration(Path("assay.toml"), {"metrics": ["judge:x,endpoint=http://127.0.0.1:9/v1"]}))
+    try:
+        with pytest.raises(UntrustedMetricError):
+            load_metric("judge:x,endpoint=http://127.0.0.1:9/v1")
+        assert load_metric("judge:y,endpoint=http://127.0.0.1:9/v1").endpoint, "named on the command line"
+    finally:
+        APPLIED.reset(token)
+
+
+def test_every_option_that_names_code_or_a_server_is_declared():
+    """Whatever makes ``foreign_code`` say something is an option that only the user may set."""
+    reaching = {
+        (entry.name, option.name)
+        for entry in list_metrics()
+        if entry.origin == "assay"
+        for option in metric_options(entry.load()).values()
+        if option.reaches_out
+    }
+    assert reaching == {
+        ("amr", "parser"),
+        ("combined", "trust"),
+        ("evaluate", "subject"),
+        ("judge", "endpoint"),
+        ("judge", "key"),
+    }
+
+
+@pytest.mark.parametrize("text", ["x.txt,parser=amrlib:evil", "x,cutoff=1"])
+def test_a_path_does_not_become_an_option_of_a_metric(text):
+    with pytest.raises(InputError, match="cannot be read back"):
+        package.reproduce(reproducible(), vectors=text)
+
+
+def reproducible():
+    """A published table with rows that read word vectors."""
+    from assay.reports.reproduce import list_tables
+
+    return next(table.name for table in list_tables() if table.rows_with_vectors)
+
+
+def test_a_suite_of_somebody_else_is_checked_too(hostile, assay):
+    for name in ("evaluate:../evil", "judge:x,endpoint=http://127.0.0.1:9/v1"):
+        Path("s.toml").write_text(
+            f'name = "s"\ndescription = "d"\ndatasets = ["probe"]\nmetrics = ["f1", "{name}"]\n', encoding="utf-8"
+        )
+        assert f"its metric {name} would run code or call a server" in assay("run", "s.toml").complaint
+    assert not Path("ran").exists()
 
 
 def test_every_option_with_text_was_thought_of():

@@ -8,4 +8,10 @@ from __future__ import annotations
 from tests.fuzz import addresses, parsers, readers, runs, texts
 from tests.fuzz.target import Target
 
-TARGETS: dict[str, Target] = {**readers.TARGETS, **runs.TARGETS, **parsers.TARGETS, **texts.TARGETS, **addresses.TARGETS}
+TARGETS: dict[str, Target] = {
+    **readers.TARGETS,
+    **runs.TARGETS,
+    **parsers.TARGETS,
+    **texts.TARGETS,
+    **addresses.TARGETS,
+}

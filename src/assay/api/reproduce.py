@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from assay.api.run import run
 from assay.errors import InputError
+from assay.metrics.name import SUBJECT, MetricName
 from assay.reports.reproduce import (
     CellVerdict,
     PublishedTable,
@@ -32,13 +33,16 @@ def reproduce(name: str, settings: ReproduceSettings) -> tuple[PublishedTable, l
         The table, one verdict per cell in reading order, and one line for each failure.
 
     Raises:
-        InputError: there is no such table, or no row of it reads word vectors.
+        InputError: there is no such table, no row of it reads word vectors, or their path cannot be part of a name.
         UnavailableError: the data of the table is unavailable.
     """
     table = load_table(name)
     vectors = None if settings.vectors is None else str(settings.vectors)
     if vectors is not None and not table.rows_with_vectors:
         raise InputError(f"`vectors={vectors}`: no row of {name} reads word vectors")
+    if vectors is not None:
+        # the path becomes a part of names, in which ",word=" begins an option
+        MetricName("amr", SUBJECT, (("vectors", vectors),))
     bucket_rules = dict.fromkeys(column.bucket.partition("=")[0].partition(">")[0] for column in table.columns)
     bucket_rules.pop("all", None)
     result = run(

@@ -28,6 +28,7 @@ from assay.errors import InputError, OfflineError, UnavailableError
 from assay.metrics import Metric, load_metric
 from assay.metrics.judge.spending import Purse, read_prices, use_purse
 from assay.metrics.neural.runtime import Runtime, devices_of, use_runtime
+from assay.metrics.registry import UntrustedMetricError, load_untrusted_metric
 from assay.paths import user_path
 from assay.progress import Silent
 from assay.settings import AdjustedAgreement, GoldAnswers, Limited, Offline, OwnData, Paid, Scoring, takes_settings
@@ -44,7 +45,9 @@ def plan_run(settings: RunSettings) -> Request:
     """
     named_datasets, suite = dataset_or_suite(settings.suite)
     specs = [*named_datasets, *dataset_list(settings.datasets)] or list(suite.datasets if suite else ())
-    names = settings.metrics or (suite.metrics if suite else ())
+    names: Sequence[Any] = settings.metrics
+    if suite is not None and not names:
+        names = suite.metrics if settings.suite in shipped_suites() else _untrusted_metrics(suite, str(settings.suite))
     _check_arguments(specs, names, settings)
     metrics, absent = load_metrics(names, offline=settings.offline)
     datasets, unavailable = _load_datasets(specs, settings)
@@ -72,6 +75,27 @@ def plan_run(settings: RunSettings) -> Request:
         graphs={} if settings.graphs is None else parse_graph_files(settings.graphs),
         **request_settings,
     )
+
+
+def _untrusted_metrics(suite: Suite, file: str) -> list[Metric | str]:
+    """Return the metrics of a suite's file, which somebody else may have written; the names of those not available.
+
+    Raises:
+        InputError: a metric is unknown, or runs code or calls a server.
+    """
+    metrics: list[Metric | str] = []
+    for name in suite.metrics:
+        try:
+            metrics.append(load_untrusted_metric(name))
+        except UntrustedMetricError as error:
+            raise InputError(
+                f"{file}: its metric {name} would run code or call a server ({error.reached}); if you trust it, name "
+                "the metrics with `metrics=NAME`"
+            ) from None
+        except UnavailableError:
+            # the run reports it beside the others
+            metrics.append(name)
+    return metrics
 
 
 def _applicable_buckets(suite: Suite, replacements: list[Pairs]) -> tuple[str, ...]:

@@ -22,10 +22,11 @@ from assay.benchmark.runner import score_pairs
 from assay.datasets import Pairs, load_dataset
 from assay.datasets.grouping import suggest_groups
 from assay.datasets.load import is_own_file
-from assay.errors import AssayError, InputError
+from assay.errors import AssayError, InputError, UnavailableError
 from assay.metrics import ColumnMetric, Metric
 from assay.metrics.judge.spending import use_purse
 from assay.metrics.neural.runtime import Runtime, use_runtime
+from assay.metrics.registry import UntrustedMetricError, load_untrusted_metric
 from assay.output import exclusive_lock
 from assay.paths import user_path
 from assay.perturbations import list_perturbations, load_perturbation
@@ -185,20 +186,26 @@ def _load_test_metrics(
         return metrics, dict(absent), []
     if run is None:
         raise InputError("no metric: name one or more, such as assay stress contains f1 --dataset FILE")
-    names = list(dict.fromkeys(record.metric for record in run.manifest.metrics if record.is_done))
-    loaded, absent = load_metrics(names, offline=settings.offline)
-    scorable, notes = [], []
+    checked, notes = [], []
+    unavailable: dict[str, Any] = {}
+    for name in dict.fromkeys(record.metric for record in run.manifest.metrics if record.is_done):
+        try:
+            # the run may come from someone else, so its metrics must not run code unasked
+            checked.append(load_untrusted_metric(name))
+        except UntrustedMetricError as error:
+            notes.append(f"{name}: left out, it would run code or call a server ({error.reached}); name it to use it")
+        except UnavailableError as error:
+            unavailable[name] = error
+    loaded, absent = load_metrics(checked, offline=settings.offline)
+    scorable = []
     for metric in loaded:
         if isinstance(metric, ColumnMetric):
             notes.append(f"{metric}: left out, its scores were recorded and there are none of changed pairs")
-        elif code := metric.foreign_code():
-            # the run may come from someone else, so its metrics must not run code unasked
-            notes.append(f"{metric}: left out, it would run code or call a server ({code}); name it to use it")
         else:
             scorable.append(metric)
     if not scorable:
         raise InputError(f"{run.title}: has no metric that can score changed pairs; name one")
-    return tuple(scorable), dict(absent), notes
+    return tuple(scorable), unavailable | absent, notes
 
 
 def _load_sources(settings: StressSettings, run: RunFolder | None, metrics: tuple[Metric, ...]) -> list[Source]:

@@ -34,6 +34,7 @@ from assay.errors import AssayError, InputError, UnavailableError
 from assay.manifest import AgreementRow, Manifest, MetricRecord
 from assay.metrics import ColumnMetric, Metric, load_metric
 from assay.metrics.recorded import Recorded
+from assay.metrics.registry import UntrustedMetricError, load_untrusted_metric
 from assay.paths import path_exists
 from assay.progress import Progress
 from assay.reports.data import ScoredDataset
@@ -253,16 +254,15 @@ def rebuild_metric(name: str, data: ScoredDataset, *, trusted: bool) -> Metric |
             # built from its parts, since a column name may contain what a metric name would have as options
             lower_is_better = signature.get("lower_is_better") == "true"
             return Recorded(subject=signature.get("subject", ""), lower_is_better=lower_is_better)
-        metric = load_metric(_typed_metric_name(name, data.run.manifest.request.metrics))
-    except AssayError as error:
-        return error
-    code = metric.foreign_code()
-    if code and not trusted:
+        typed_name = _typed_metric_name(name, data.run.manifest.request.metrics)
+        return load_metric(typed_name) if trusted else load_untrusted_metric(typed_name)
+    except UntrustedMetricError as error:
         return UnavailableError(
-            f"it would run code from outside of the installed packages ({code})",
+            f"it would run code from outside of the installed packages ({error.reached})",
             f"if you trust it: {trust_option(name)}",
         )
-    return metric
+    except AssayError as error:
+        return error
 
 
 def _typed_metric_name(name: str, typed_names: Sequence[str]) -> str:

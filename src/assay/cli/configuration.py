@@ -2,7 +2,8 @@
 
 A key is an option without its dashes, or the setting's name in Python. At the top level it applies to every verb that
 has the option and accepts the value; in a table of a verb, such as ``[run]``, only to that verb. The file may come with
-someone else's repository: it can neither name a file to write nor make assay run code.
+someone else's repository: it can neither name a file to write, nor a server or a key, nor make assay run code. A value is
+resolved first and then checked, and what cannot be checked is refused.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
+from assay.addresses import is_address, public_values
 from assay.configuration import Configuration
 from assay.errors import AssayError, InputError, suggestion_for
-from assay.paths import path_exists
+from assay.paths import path_exists, user_path
 
 #: Options that a configuration file may not set, with the reason as messages give it.
 REFUSED = {
@@ -30,6 +32,8 @@ REFUSED = {
     "address": "sends data and code to another machine",
     **dict.fromkeys(("older_than", "dry_run"), "decides what is deleted"),
 }
+#: Options that name metrics which a verb may load, with the name that it loads.
+METRIC_OPTIONS = {"metric": "{}", "metrics": "{}", "labeller": "cross-encoder:{}"}
 #: Options whose text may contain paths, besides options that are paths; such a path has a slash or a dot.
 OPTIONS_WITH_PATHS = frozenset(
     {"base", "dataset", "datasets", "dev", "graphs", "labeller", "metric", "metrics", "pairs", "prices", "queries"}
@@ -119,10 +123,10 @@ class Option:
             except InputError as error:
                 # without the name of the setting, since the caller names the key of the file
                 raise InputError(str(error).partition(": ")[2]) from None
-        if isinstance(value, str) and self.name in ("metric", "metrics", "labeller"):
-            _check_runs_no_code(value)
+        if isinstance(value, str) and self.name in METRIC_OPTIONS:
+            return _resolve_metric(value, METRIC_OPTIONS[self.name], folder)
         if self.value_type is Path or self._annotation_text in ("str | Path", "str | Path | None"):
-            return os.path.relpath(folder / Path(value).expanduser())
+            return _relative_path(value, folder)
         if isinstance(value, str) and self.name in OPTIONS_WITH_PATHS:
             return _resolve_paths(value, folder)
         return value
@@ -132,17 +136,45 @@ def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def _check_runs_no_code(name: str) -> None:
-    """Raise InputError for a metric that runs code from outside installed packages, or calls a server with a key."""
-    from assay.metrics import load_metric
+class RefusedValueError(InputError):
+    """A value that no verb takes from a file, since it reaches out or it cannot be told whether it does."""
 
+
+def _resolve_metric(text: str, form: str, folder: Path) -> str:
+    """Return the name of a metric whose paths, which are relative to *folder*, are relative to the working folder.
+
+    The metric of the returned name is built and checked, and no other text reaches the verb.
+
+    Args:
+        text: the value of the option.
+        form: the name that the verb loads, in which ``{}`` stands for the value.
+        folder: the folder of the configuration file.
+
+    Raises:
+        RefusedValueError: the metric runs code, calls a server or reads a key; or it cannot be built, so that nobody
+            knows.
+    """
+    from assay.metrics.name import MetricName
+    from assay.metrics.registry import UntrustedMetricError, load_untrusted_metric, registry
+
+    prefix = form.partition("{}")[0]
     try:
-        code = load_metric(name).foreign_code()
-    except AssayError:
-        # the verb itself reports an unknown name or a missing package
-        return
-    if code:
-        raise InputError(f"would run code or call a server ({code}); name such a metric on the command line")
+        typed = MetricName.parse(form.format(text))
+        subject = None if typed.subject is None else _resolve_paths(typed.subject, folder)
+        options = tuple((key, _resolve_paths(value, folder)) for key, value in typed.options)
+        resolved = MetricName(typed.name, subject, options, typed.alias)
+        # the verb reports an unknown name, which may be the name of a metric in a run
+        if any(entry.name == resolved.name for entry in registry().entries()):
+            load_untrusted_metric(resolved.text)
+    except UntrustedMetricError as error:
+        raise RefusedValueError(
+            f"would run code or call a server ({error.reached}); name such a metric on the command line"
+        ) from None
+    except AssayError as error:
+        raise RefusedValueError(
+            f"cannot be checked ({error}); mend it, or name such a metric on the command line"
+        ) from None
+    return resolved.text.removeprefix(prefix)
 
 
 def _resolve_paths(text: str, folder: Path) -> str:
@@ -150,13 +182,24 @@ def _resolve_paths(text: str, folder: Path) -> str:
 
     A part of the text is a path if it has a slash or a dot and exists, such as in ``bi-encoder:models/a``.
     """
+    if is_address(text):
+        return text
     # with the separators, so that the parts can be joined again
-    parts = re.split(r"([=:,+])", text)
+    parts = re.split(r"([=:,+#])", text)
     for index, part in enumerate(parts):
         looks_like_path = "/" in part or "." in part
         if looks_like_path and (path_exists(folder / part) or path_exists(part)):
-            parts[index] = os.path.relpath(folder / part)
+            parts[index] = _relative_path(part, folder)
     return "".join(parts)
+
+
+def _relative_path(path: str, folder: Path) -> str:
+    """Return a path relative to *folder* as one that is relative to the working folder, and is still read as a path.
+
+    ``./correctness`` keeps its beginning: without it, it would be the name of something that comes with assay.
+    """
+    relative = os.path.relpath(folder / user_path(path))
+    return os.path.join(os.curdir, relative) if "/" in path and os.sep not in relative else relative  # noqa: PTH118
 
 
 @functools.cache
@@ -297,6 +340,8 @@ def _accepted_values(values: Mapping[str, Any], options: Mapping[str, Option], f
         if option is not None:
             try:
                 accepted[option.name] = option.parse(value, folder)
+            except RefusedValueError:
+                raise
             except InputError:
                 continue
     return accepted
@@ -336,12 +381,14 @@ def _check_key(
         if option is not None:
             try:
                 option.parse(value, configuration.file.parent)
+            except RefusedValueError as error:
+                raise InputError(f"{location} = {public_values(value)!r}: {error}") from None
             except InputError as error:
                 first_problem = first_problem or str(error)
                 continue
             return
     if first_problem:
-        raise InputError(f"{location} = {value!r}: {first_problem}")
+        raise InputError(f"{location} = {public_values(value)!r}: {first_problem}")
     verb = " ".join(path)
     complaint = f"assay {verb} has no such option" if verb else "no verb has such an option"
     suggestion = suggestion_for(option_name, sorted(known_names))

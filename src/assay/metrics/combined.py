@@ -37,7 +37,7 @@ class Combined(Metric):
     """
 
     subject: str = option(help="FOLDER that assay combine wrote, or answer-judge, which comes with assay")
-    trust: bool = option(False, "use metrics that run code, or ask servers, which the folder names")
+    trust: bool = option(False, "use metrics that run code, or ask servers, which the folder names", reaches_out=True)
 
     declaration: ClassVar[Declaration] = Declaration(
         name="combined",
@@ -97,20 +97,23 @@ class Combined(Metric):
             UnavailableError: a member cannot be imported; or, without the option trust, it runs code or calls a server
                 named in the folder, which a stranger may have written.
         """
-        from assay.metrics.registry import load_metric
+        from assay.metrics.registry import UntrustedMetricError, load_metric, load_untrusted_metric
 
-        members = tuple(load_metric(member.metric) for member in self.file.members)
-        for metric in members:
+        load_member = load_metric if self.trust else load_untrusted_metric
+        members = []
+        for member in self.file.members:
+            try:
+                metric = load_member(member.metric)
+            except UntrustedMetricError as error:
+                raise UnavailableError(
+                    f"its member {member.metric} runs or asks what the folder names ({error.reached})",
+                    f"if you trust the folder: combined:{self.subject},trust=true",
+                ) from None
             if isinstance(metric, ColumnMetric | Combined):
                 kind = "a column of scores" if isinstance(metric, ColumnMetric) else "itself a combination"
                 raise InputError(f"{self.path}: has the member {metric}, which is {kind}; learn it again without it")
-            code = metric.foreign_code()
-            if code and not self.trust:
-                raise UnavailableError(
-                    f"its member {metric} runs or asks what the folder names ({code})",
-                    f"if you trust the folder: combined:{self.subject},trust=true",
-                )
-        return members
+            members.append(metric)
+        return tuple(members)
 
     def foreign_code(self) -> str:
         """Return the scripts and servers that its members run or call; empty without the option trust."""

@@ -30,7 +30,7 @@ class EvaluateModule(PairMetric):
     Python code and is executed; nothing is downloaded. The range of its scores is unknown.
     """
 
-    subject: str = option(help="path of the module: a folder, or a .py file")
+    subject: str = option(help="path of the module: a folder, or a .py file", reaches_out=True)
     key: str = option("", "which of the values it returns; needed when there are several")
     lower_is_better: bool = option(False, "a low score means similar")
 

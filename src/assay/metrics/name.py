@@ -117,6 +117,7 @@ def option(
     *,
     minimum: float | None = None,
     maximum: float | None = None,
+    reaches_out: bool = False,
 ) -> Any:
     """Return a dataclass field that declares one option of a metric.
 
@@ -124,8 +125,9 @@ def option(
         default: the default value; without one, the option is required.
         help: the meaning of the option, for messages and help.
         minimum, maximum: the inclusive limits of a number, or None.
+        reaches_out: whether it names a server, a key or code, or allows others to name them.
     """
-    metadata = {"help": help, "minimum": minimum, "maximum": maximum}
+    metadata = {"help": help, "minimum": minimum, "maximum": maximum, "reaches_out": reaches_out}
     return dataclasses.field(default=default, metadata=metadata)
 
 
@@ -141,6 +143,7 @@ class Option:
         optional: whether ``none`` is a valid value.
         help: the meaning of the option.
         minimum, maximum: the inclusive limits of a number, or None.
+        reaches_out: whether it names a server, a key or code, or allows others to name them: only the user may set it.
     """
 
     name: str
@@ -151,6 +154,7 @@ class Option:
     help: str
     minimum: float | None
     maximum: float | None
+    reaches_out: bool = False
 
     @property
     def valid_values(self) -> str:
@@ -213,6 +217,7 @@ def _option_of_field(declared_field: dataclasses.Field[Any], hint: Any) -> Optio
         help=metadata.get("help", ""),
         minimum=metadata.get("minimum"),
         maximum=metadata.get("maximum"),
+        reaches_out=metadata.get("reaches_out", False),
     )
 
 

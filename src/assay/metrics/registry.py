@@ -11,7 +11,8 @@ from dataclasses import MISSING, dataclass
 from importlib import import_module, metadata
 from typing import Any
 
-from assay.errors import InputError, UnavailableError, unavailable_on_error, unknown_name
+from assay.configuration import APPLIED
+from assay.errors import AssayError, InputError, UnavailableError, unavailable_on_error, unknown_name
 from assay.lazy import find_declarations
 from assay.metrics.base import Declaration, Metric
 from assay.metrics.name import SUBJECT, MetricName, Option, convert_value, format_value, options_of
@@ -239,7 +240,61 @@ def load_metric(metric: str | MetricName | Metric | type[Metric] | Callable[...,
             f"not {type(metric).__name__}"
         )
     name = metric if isinstance(metric, MetricName) else MetricName.parse(metric)
-    return registry().build(name)
+    loaded = registry().build(name)
+    configuration = APPLIED.get()
+    if configuration is not None and configuration.names(name.text):
+        # the object that is used is checked, wherever in the command it is loaded
+        _refuse_reaching_out(loaded)
+    return loaded
+
+
+class UntrustedMetricError(UnavailableError):
+    """The name of a metric, which somebody else wrote, reaches outside of the installed packages.
+
+    Attributes:
+        metric: the name of the metric.
+        reached: the code, server or key that it would use.
+    """
+
+    def __init__(self, metric: str, reached: str) -> None:
+        super().__init__(f"metric {metric} would run code or call a server ({reached})", "name it yourself")
+        self.metric, self.reached = metric, reached
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return the class and its arguments for pickling."""
+        return type(self), (self.metric, self.reached)
+
+
+def load_untrusted_metric(name: str) -> Metric:
+    """Return the metric of a name that a file has: a configuration, a run, a combination or a suite.
+
+    Somebody else may have written the file. The metric is checked as it was built from the name, and is the one to use.
+
+    Raises:
+        UntrustedMetricError: the metric runs code, calls a server or reads a key.
+        InputError, UnavailableError: as for :func:`load_metric`; what cannot be built is not known to be harmless.
+    """
+    metric = load_metric(name)
+    _refuse_reaching_out(metric)
+    return metric
+
+
+def _refuse_reaching_out(metric: Metric) -> None:
+    """Raise UntrustedMetricError for a metric that runs code, calls a server or has an option that allows it."""
+    reaching = []
+    for key, declared in options_of(type(metric)).items():
+        value = getattr(metric, key)
+        if declared.reaches_out and value is not None and value != declared.default:
+            reaching.append(str(value) if key == SUBJECT else f"{key}={format_value(value)}")
+    try:
+        reached = metric.foreign_code()
+    except AssayError:
+        # such as a combination whose members cannot be loaded
+        if not reaching:
+            raise
+        reached = ""
+    if reached or reaching:
+        raise UntrustedMetricError(str(metric), reached or ", ".join(reaching))
 
 
 def list_metrics() -> list[Entry]:

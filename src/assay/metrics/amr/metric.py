@@ -65,7 +65,7 @@ class Amr(Metric):
     diffsense: float = option(0.5, "factor of a match of other senses", minimum=0, maximum=1)
     concept_weight: float = option(1.0, "what a match of concepts is worth; 3 focuses on concepts", minimum=1)
     engine: Literal["assay", "smatchpp"] = option("assay", "smatchpp runs the package itself, pair by pair")
-    parser: str | None = option(None, "amrlib:FOLDER parses the texts that have no graph")
+    parser: str | None = option(None, "amrlib:FOLDER parses the texts that have no graph", reaches_out=True)
 
     declaration = Declaration(
         name="amr",

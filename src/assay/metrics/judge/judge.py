@@ -39,9 +39,13 @@ class Judge(ModelMetric):
     """
 
     endpoint: str | None = option(
-        None, "address of a server with OpenAI's chat completions, such as http://localhost:8000/v1; none: this process"
+        None,
+        "address of a server with OpenAI's chat completions, such as http://localhost:8000/v1; none: this process",
+        reaches_out=True,
     )
-    key: str | None = option("OPENAI_API_KEY", "environment variable with the key of the endpoint; none for no key")
+    key: str | None = option(
+        "OPENAI_API_KEY", "environment variable with the key of the endpoint; none for no key", reaches_out=True
+    )
     prompt: str = option("equivalence", "correctness, equivalence, grade-1-5, similarity, or a file: ./mine.toml")
     scale: Literal["prompt", "yes-no", "0-2", "1-5"] = option("prompt", "the verdicts; prompt for those of the prompt")
     verdict: Literal["auto", "probability", "json", "text"] = option(

@@ -152,8 +152,8 @@ def connect(address: str) -> RDBStorage:
         raise InputError(f"`storage`: is not an address of a database; {remedy}") from None
     except ImportError as error:
         raise InputError(
-            f"`storage={public_address(address)}`: its driver is not installed ({public_reason(_root_cause(error), address)}); "
-            f"install it, or {remedy}"
+            f"`storage={public_address(address)}`: its driver is not installed "
+            f"({public_reason(_root_cause(error), address)}); install it, or {remedy}"
         ) from None
     except (SQLAlchemyError, StorageInternalError, RuntimeError) as error:
         raise InputError(
