@@ -2,8 +2,8 @@
 
 A key is an option without its dashes, or the setting's name in Python. At the top level it applies to every verb that
 has the option and accepts the value; in a table of a verb, such as ``[run]``, only to that verb. The file may come with
-someone else's repository: it can neither name a file to write, nor a server or a key, nor make assay run code. A value is
-resolved first and then checked, and what cannot be checked is refused.
+someone else's repository: it can neither name a file to write, nor a server or a key, nor make assay run code. A value
+is resolved first and then checked, and what cannot be checked is refused.
 """
 
 from __future__ import annotations

@@ -80,7 +80,8 @@ def load_dataset(
         spec: ``NAME[@VERSION][:SPLIT[+SPLIT]]`` of a card (``:all`` for every split); the path of a card
             (.toml) or of a CSV, TSV, JSONL or Parquet file, also as ``NAME=FILE``; a folder of Parquet parts
             (``parts/``); the address of a Parquet file or folder, with one of the protocols of
-            :data:`assay.addresses.PROTOCOLS` (``s3://bucket/x.parquet``); ``-`` for rows of CSV or JSONL from standard input (``-.tsv`` for another
+            :data:`assay.addresses.PROTOCOLS` (``s3://bucket/x.parquet``); ``-`` for rows of CSV or JSONL from
+            standard input (``-.tsv`` for another
             format); a list of dicts or of tuples (reference, candidate[, label]); a DataFrame, an Arrow table or a
             Hugging Face dataset; with *split*, a ``DatasetDict``.
         columns: for your own data, the source column of each pair column: ``reference=answer1,candidate=answer2`` or a
