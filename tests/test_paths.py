@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 import assay
+from assay.configuration import PYPROJECT, find_configuration
 from assay.errors import InputError
 from assay.paths import path_exists, user_path
 from tests.cli.calling import call
@@ -61,3 +63,63 @@ def test_the_command_line_says_it(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert "there is no user 'nosuchuser'" in call("run", "~nosuchuser/x.csv", "-m", "f1").complaint
     assert not list(tmp_path.iterdir())
+
+
+def make_pipe(path):
+    os.mkfifo(path)
+
+
+def make_endless(path):
+    path.symlink_to("/dev/zero")
+
+
+def make_large(path):
+    with path.open("wb") as stream:
+        stream.truncate(1 << 40)
+
+
+#: Commands that read a file of settings, with its name.
+COMMANDS = {
+    "assay.toml": ["run", "probe", "-m", "f1"],
+    "pyproject.toml": ["run", "probe", "-m", "f1"],
+    "prices.toml": ["run", "probe", "-m", "f1", "--prices", "prices.toml"],
+    "prompt.toml": ["run", "probe", "-m", "judge:x,endpoint=http://127.0.0.1:9/v1,key=none,prompt=./prompt.toml"],
+    "suite.toml": ["run", "suite.toml"],
+    "card.toml": ["datasets", "show", "card.toml"],
+    "combined.json": ["metrics", "show", "combined:."],
+    "space.toml": ["tune", "bi-encoder", "--pairs", "probe", "--base", "x", "--out", "o", "--space", "space.toml"],
+    "pairs.csv": ["run", "pairs.csv", "-m", "f1"],
+    "pairs.parquet": ["datasets", "show", "pairs.parquet"],
+}
+
+
+@pytest.mark.parametrize("make", [make_pipe, make_endless, make_large])
+@pytest.mark.parametrize("name", COMMANDS)
+def test_what_is_no_regular_file_is_refused_by_its_name(name, make, tmp_path, monkeypatch):
+    """Nothing waits for a pipe, and no file of settings is read without an end."""
+    if make is make_large and name.startswith("pairs"):
+        pytest.skip("a table may be of any size")
+    monkeypatch.chdir(tmp_path)
+    make(tmp_path / name)
+    done = call(*COMMANDS[name])
+    assert done.code in (0, 1, 2)
+    output = done.out + done.err
+    assert any(text in output for text in ("a pipe, a device or a socket", "bytes", "is a link out of")), output
+    assert name.partition(".")[0] in output
+
+
+def test_a_configuration_that_is_a_link_out_of_the_repository_is_not_read(tmp_path, monkeypatch):
+    (tmp_path / "private.toml").write_text("password = 'sesame'\n", encoding="utf-8")
+    repository = tmp_path / "repository"
+    (repository / ".git").mkdir(parents=True)
+    (repository / "inside.toml").write_text("seed = 3\n", encoding="utf-8")
+    monkeypatch.chdir(repository)
+    links = [("../private.toml", "assay.toml"), ("/etc/passwd", "assay.toml"), ("../private.toml", PYPROJECT)]
+    for target, name in links:
+        (repository / name).symlink_to(target)
+        done = call("run", "probe", "-m", "f1")
+        assert done.code == 2 and f"{name}: is a link out of {repository}" in done.err
+        assert "password" not in done.err
+        (repository / name).unlink()
+    (repository / "assay.toml").symlink_to("inside.toml")
+    assert find_configuration(repository).values == {"seed": 3}

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import InputError, MissingExtraError
+from assay.paths import check_regular_file
 
 #: Parentheses, and the comments and quoted constants whose parentheses must be skipped. A constant without a closing
 #: quote extends to the end of the text, since the search would otherwise restart at each quote.
@@ -261,6 +262,7 @@ def read_graph_file(path: Path) -> list[GraphBlock]:
         InputError: the file cannot be read, or has no graph.
     """
     try:
+        check_regular_file(path)
         if path.suffix == ".gz":
             with gzip.open(path, "rt", encoding="utf-8-sig") as stream:
                 text = stream.read()

@@ -15,6 +15,7 @@ from typing import Any
 
 from assay.addresses import public_values
 from assay.errors import InputError
+from assay.paths import read_settings_file
 
 NAME = "assay.toml"
 PYPROJECT = "pyproject.toml"
@@ -65,22 +66,35 @@ def find_configuration(start: Path) -> Configuration | None:
     is searched, since its parents may belong to someone else.
 
     Raises:
-        InputError: a file cannot be read, or is not TOML.
+        InputError: a file cannot be read, is not TOML, or is a link out of these folders.
     """
     try:
         start = start.resolve()
     except FileNotFoundError:
         # the working directory was removed
         return None
-    for folder in _folders_to_search(start):
+    folders = _folders_to_search(start)
+    for folder in folders:
         for name in (NAME, PYPROJECT):
             file = folder / name
             # unlike the methods of Path, access does not raise if a parent folder may not be read
             if os.access(file, os.F_OK):
+                _check_link(file, folders[-1])
                 values = _read_toml(file)
                 if values is not None:
                     return Configuration(file, values)
     return None
+
+
+def _check_link(file: Path, top: Path) -> None:
+    """Raise InputError for a configuration that is a link to a file outside of the highest folder that is searched.
+
+    A repository of somebody else could otherwise have any file of the user read, and named in messages.
+    """
+    if file.is_symlink() and not Path(os.path.realpath(file)).is_relative_to(os.path.realpath(top)):
+        raise InputError(
+            f"{file}: is a link out of {top}, which is not followed; copy the file, or run assay --no-config"
+        )
 
 
 def _folders_to_search(start: Path) -> list[Path]:
@@ -104,13 +118,14 @@ def _read_toml(file: Path) -> dict[str, Any] | None:
     import tomllib
 
     try:
-        text = file.read_text(encoding="utf-8")
+        text = read_settings_file(file).decode("utf-8")
         # a file of another project is not parsed, so that a mistake in it is not an error here
         if file.name == PYPROJECT and "assay" not in text:
             return None
         values = tomllib.loads(text)
     except (OSError, ValueError, RecursionError) as error:
-        raise InputError(f"{file}: cannot be read: {error}; mend it, or run assay --no-config") from None
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"{file}: cannot be read: {reason}; mend it, or run assay --no-config") from None
     if file.name == NAME:
         return values
     tool = values.get("tool")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from pathlib import Path
 
 from assay.errors import InputError
@@ -96,3 +97,45 @@ def user_path(path: str | Path) -> Path:
 def path_exists(text: str | Path) -> bool:
     """Tell whether a file or folder with this path exists; False for a text that cannot be a path."""
     return os.path.exists(text)  # noqa: PTH110  Path.exists raises for a name that is too long
+
+
+#: Bytes of the largest file of settings, such as a configuration, a card or a prompt.
+MAX_SETTINGS_BYTES = 1 << 24
+
+
+def check_regular_file(path: Path) -> None:
+    """Raise OSError for a pipe, a device or a socket, which may block or have no end; links are followed.
+
+    What is absent, and a folder, passes: reading it raises an error of its own.
+    """
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise _not_regular(path)
+
+
+def read_settings_file(path: Path, limit: int = MAX_SETTINGS_BYTES) -> bytes:
+    """Return the content of a file of settings, of which no more than *limit* bytes are read.
+
+    Raises:
+        OSError: it cannot be read, is a pipe, a device or a socket, or has more bytes.
+    """
+    check_regular_file(path)
+    # not blocked by a pipe that took the place of the file in between
+    with open(path, "rb", opener=_open_unblocked) as stream:
+        if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+            raise _not_regular(path)
+        content = stream.read(limit + 1)
+    if len(content) > limit:
+        raise OSError(errno.EFBIG, f"it has more than {limit:,} bytes", str(path))
+    return content
+
+
+def _open_unblocked(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def _not_regular(path: Path) -> OSError:
+    return OSError(errno.EINVAL, "it is a pipe, a device or a socket, not a file", str(path))

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from assay.errors import InputError
 from assay.metrics import load_metric
 
 MODULE = """
@@ -135,3 +136,71 @@ def test_trust_in_what_the_run_has_not_is_refused(assay):
 def test_parsers_are_code_too():
     assert load_metric("amr:smatch,parser=amrlib:somewhere").foreign_code() == "amrlib:somewhere"
     assert load_metric("amr:smatch").foreign_code() == load_metric("f1").foreign_code() == ""
+
+
+def verified_source(assay, source, *args):
+    """Give the run another source and return what its verification says of the data."""
+    path = Path("RUN/run.json")
+    manifest = json.loads(path.read_text(encoding="utf-8"))
+    manifest["datasets"][0]["source"] = source
+    path.write_text(json.dumps(manifest), encoding="utf-8")
+    done = assay("verify", "RUN", "--quiet", "--format", "json", *args)
+    (data,) = json.loads(done.out)["data"]
+    return data
+
+
+@pytest.fixture
+def other(assay):
+    """Beside the run lies another table, which the run was not made from."""
+    assay("run", "-d", "pairs.csv", "-m", "f1", "--resamples", 0, "--quiet", "--out", "RUN")
+    Path("secret").mkdir()
+    rows = Path("pairs.csv").read_text(encoding="utf-8")
+    Path("secret/other.csv").write_text(rows.replace("a text", "a secret"), encoding="utf-8")
+    return Path("secret/other.csv")
+
+
+@pytest.mark.parametrize("source", ["link.csv", "linked/other.csv", "./link.csv", "chain.csv"])
+def test_a_link_that_the_run_names_is_not_followed(assay, other, source):
+    Path("link.csv").symlink_to(other)
+    Path("chain.csv").symlink_to("link.csv")
+    Path("linked").symlink_to("secret")
+    data = verified_source(assay, source)
+    assert data["outcome"] == "unavailable" and "is a link to another file" in data["says"]
+    assert data["says"].endswith("if you trust it: --trust pairs")
+    assert verified_source(assay, source, "--trust", "pairs")["outcome"] == "changed"
+
+
+@pytest.mark.parametrize("source", ["mine=secret/other.csv", "~/other.csv", "-.csv", "secret/other.csv:train"])
+def test_no_other_file_than_the_one_that_the_run_names_is_read(assay, other, source, monkeypatch):
+    """A file may have the name ``mine=x.csv``, which elsewhere means ``x.csv``."""
+    monkeypatch.setenv("HOME", str(Path("secret").absolute()))
+    opened = []
+
+    def read(path):
+        opened.append(path)
+        raise InputError("it was read")
+
+    monkeypatch.setattr("assay.datasets.files._read_local", read)
+    named = Path(source)
+    named.parent.mkdir(parents=True, exist_ok=True)
+    named.write_bytes(other.read_bytes())
+    data = verified_source(assay, source)
+    assert data["outcome"] in ("changed", "unavailable")
+    assert opened in ([], [named.absolute()])
+
+
+@pytest.mark.parametrize("make", [lambda path: os.mkfifo(path), lambda path: path.symlink_to("/dev/zero")])
+@pytest.mark.parametrize("trust", [(), ("--trust", "pairs")])
+def test_a_pipe_or_a_device_is_not_opened(assay, other, make, trust):
+    make(Path("endless.csv"))
+    assert "is a pipe, a device or a socket" in verified_source(assay, "endless.csv", *trust)["says"]
+
+
+def test_a_file_of_recorded_scores_is_no_link_either(assay, other):
+    Path("scores.csv").write_text("x\n" + "1\n" * 12, encoding="utf-8")
+    done = assay("run", "-d", "pairs.csv", "-m", "recorded:scores.csv#x", "--resamples", 0, "--quiet", "--out", "B")
+    assert done.code == 0, done.err
+    Path("scores.csv").rename("real.csv")
+    Path("scores.csv").symlink_to("real.csv")
+    (metric,) = json.loads(assay("verify", "B", "--quiet", "--format", "json").out)["metrics"]
+    assert "scores.csv is a link to another file" in metric["scores"]["reason"]

@@ -5,7 +5,7 @@ An input is bytes, so that one that failed is kept as a plain file.
 
 from __future__ import annotations
 
-from tests.fuzz import addresses, parsers, readers, runs, texts
+from tests.fuzz import addresses, configurations, parsers, readers, runs, texts
 from tests.fuzz.target import Target
 
 TARGETS: dict[str, Target] = {
@@ -14,4 +14,5 @@ TARGETS: dict[str, Target] = {
     **parsers.TARGETS,
     **texts.TARGETS,
     **addresses.TARGETS,
+    **configurations.TARGETS,
 }

@@ -246,14 +246,18 @@ def rebuild_metric(name: str, data: ScoredDataset, *, trusted: bool) -> Metric |
     Args:
         name: the name of the metric in the run folder.
         data: a dataset that it scored.
-        trusted: whether the metric may run code from outside the installed packages.
+        trusted: whether the metric may run code from outside the installed packages, or read the target of a link.
     """
     signature = data.metrics[name].signature
     try:
         if signature.get("metric") == "recorded":
             # built from its parts, since a column name may contain what a metric name would have as options
             lower_is_better = signature.get("lower_is_better") == "true"
-            return Recorded(subject=signature.get("subject", ""), lower_is_better=lower_is_better)
+            recorded = Recorded(subject=signature.get("subject", ""), lower_is_better=lower_is_better)
+            reason = ""
+            if recorded.file is not None and path_exists(recorded.file):
+                reason = _reason_not_to_open(recorded.file, name, trusted=trusted)
+            return UnavailableError(reason) if reason else recorded
         typed_name = _typed_metric_name(name, data.run.manifest.request.metrics)
         return load_metric(typed_name) if trusted else load_untrusted_metric(typed_name)
     except UntrustedMetricError as error:
@@ -366,7 +370,8 @@ def reload_dataset(
     reason = _reason_not_to_reload(data, request, trusted=trusted)
     if reason:
         return ReloadedData(data.name, "unavailable", source, {}, reason), None
-    path = Path(source)
+    # absolute, so that nothing in it is read as a home folder, as standard input or as NAME=FILE
+    path = Path(source).absolute()
     is_own_file = not facts.version
     is_untouched = is_own_file and not request.graphs and digest_of_files(path) == facts.sha256
     try:
@@ -392,7 +397,7 @@ def _reason_not_to_reload(data: ScoredDataset, request: Request, *, trusted: boo
     Args:
         data: the dataset in the run folder.
         request: the settings of the run, which name the graph files.
-        trusted: whether a card may be read from a file that the run names.
+        trusted: whether a card, or the target of a link, may be read from a file that the run names.
     """
     source = data.facts.source
     if not data.facts.version:
@@ -402,12 +407,34 @@ def _reason_not_to_reload(data: ScoredDataset, request: Request, *, trusted: boo
             if is_address(source):
                 return "it came from an address, which is not read again"
             return "there is no such file, seen from this folder"
+        reason = _reason_not_to_open(source, data.name, trusted=trusted)
+        if reason:
+            return reason
     elif _card_name(data).endswith(".toml") and not trusted:
         return f"its card is a file that the run names, and is not read; if you trust it: {trust_option(data.name)}"
     for graph_files in request.graphs.values():
         for file in graph_files:
             if not (path_exists(file) and Path(file).is_file()):
                 return f"there is no such file of graphs, seen from this folder: {file}"
+            reason = _reason_not_to_open(file, data.name, trusted=trusted)
+            if reason:
+                return reason
+    return ""
+
+
+def _reason_not_to_open(file: str, dataset: str, *, trusted: bool) -> str:
+    """Return the reason why a file that a run names is not opened; empty if it may be.
+
+    A pipe or a device would block or have no end. A link leads to another file than the run names: the link and its
+    target may both come from somebody else, or the target from the user, who would not want it to be read.
+    """
+    path = Path(file)
+    if not (path.is_file() or path.is_dir()):
+        return f"{file} is a pipe, a device or a socket, not a file"
+    steps = [path] if path.is_absolute() else [path, *path.parents]
+    link = next((step for step in steps if step.is_symlink()), None)
+    if link is not None and not trusted:
+        return f"{link} is a link to another file, and is not followed; if you trust it: {trust_option(dataset)}"
     return ""
 
 

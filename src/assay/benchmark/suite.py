@@ -9,7 +9,7 @@ from importlib.resources.abc import Traversable
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from assay.errors import InputError, suggestion_for, unknown_name
-from assay.paths import user_path
+from assay.paths import read_settings_file, user_path
 
 
 class Suite(BaseModel):
@@ -64,7 +64,7 @@ def load_suite(name: str) -> Suite:
     path = user_path(name)
     if path.suffix == ".toml":
         try:
-            return _parse_suite(path.read_text(encoding="utf-8"), name)
+            return _parse_suite(read_settings_file(path).decode("utf-8"), name)
         except FileNotFoundError:
             raise InputError(f"{name}: there is no such file") from None
         except (OSError, UnicodeDecodeError) as error:

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from assay.addresses import is_encrypted_or_local, public_address, split_of_address
 from assay.errors import AssayError, InputError, suggestion_for, unavailable_on_error, unknown_name
-from assay.paths import path_exists, user_path
+from assay.paths import path_exists, read_settings_file, user_path
 from assay.transfer import PINNED
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -262,7 +262,7 @@ def read_card(path: str | Path, *, origin: str | None = None) -> Card:
     """
     path = user_path(path)
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        data = tomllib.loads(read_settings_file(path).decode("utf-8"))
     except FileNotFoundError:
         raise InputError(f"{path}: there is no such dataset card") from None
     except OSError as error:

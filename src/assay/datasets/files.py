@@ -24,7 +24,7 @@ from assay.datasets.readers.delimited import read_delimited
 from assay.datasets.readers.jsonl import column_of, misfit_of, read_jsonl, table_of_columns, table_of_records
 from assay.datasets.readers.parquet import is_folder, parts_of, read_parquet
 from assay.errors import InputError
-from assay.paths import user_path
+from assay.paths import check_regular_file, user_path
 from assay.tables import first_repeated
 from assay.transfer import sha256_of
 
@@ -55,7 +55,10 @@ def is_table_file(path: str | Path) -> bool:
 
 def is_standard_input(path: str | Path) -> bool:
     """Tell whether a name stands for standard input: ``-``, or ``-`` with a suffix, such as ``-.jsonl``."""
-    return str(path) == STANDARD_INPUT or (is_table_file(path) and Path(path).stem == STANDARD_INPUT)
+    return str(path) == STANDARD_INPUT or (
+        # a file of this name in a folder is a file
+        Path(path).name == str(path) and is_table_file(path) and Path(path).stem == STANDARD_INPUT
+    )
 
 
 def local_path_of(path: str | Path) -> Path:
@@ -77,6 +80,7 @@ def digest_of_files(path: str | Path) -> str:
         return ""
     file = local_path_of(path)
     if not file.is_dir():
+        check_regular_file(file)
         return sha256_of(file)
     return hashlib.sha256("".join(sha256_of(part) for part in parts_of(file)).encode()).hexdigest()
 
@@ -135,6 +139,7 @@ def _read_local(path: Path) -> SourceTable:
     if path == Path():
         raise InputError(f"the name of a file is empty (or '.'); expected one that ends in {', '.join(SUFFIXES)}")
     try:
+        check_regular_file(path)
         if path.is_dir():
             return read_parquet(path)
         if file_format is None:

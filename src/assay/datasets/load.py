@@ -110,6 +110,10 @@ def load_dataset(
     if isinstance(spec, Card):
         return _load_card_pairs(spec, _requested_splits(split), offline, name, progress)
     if isinstance(spec, str | Path):
+        if isinstance(spec, Path) and is_table_file(spec):
+            # a path is one file, whatever its name looks like
+            pairs = _load_file_pairs(spec, reading, name, language, allow_unlabelled, offline)
+            return _select_splits(pairs, _requested_splits(split))
         own_name, file_or_card = parse_named_file(str(spec))
         name = name or own_name
         if not file_or_card:

@@ -16,6 +16,7 @@ from assay.errors import InputError
 from assay.lexicon.properties import OF_QUESTION, PROPERTIES, TextPair, properties_of
 from assay.metrics.base import Batch, Metric
 from assay.metrics.work import open_session
+from assay.paths import read_settings_file
 from assay.statistics.learners import Learned, Linear, Step
 from assay.statistics.trees import Trees, check_trees, import_lightgbm
 
@@ -190,7 +191,7 @@ def _read_combined(path: Path, size: int, modified_ns: int) -> CombinedFile:
     if size > MAX_FILE_BYTES:
         raise InputError(f"{path}: has {size:,} bytes, more than a combination has; {_REMEDY}")
     try:
-        content = CombinedFile.model_validate_json(path.read_bytes())
+        content = CombinedFile.model_validate_json(read_settings_file(path, MAX_FILE_BYTES))
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"])) or "the file"

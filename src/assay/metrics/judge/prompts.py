@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from assay.errors import InputError, MissingExtraError, summary_of, unknown_name
 from assay.metrics.judge.verdicts import VerdictScale, scale_of
-from assay.paths import user_path
+from assay.paths import read_settings_file, user_path
 
 #: Fields that a template may show. ``references`` are all gold answers, ``reference`` is one of them.
 FIELDS = ("question", "reference", "references", "candidate", "verdicts")
@@ -181,9 +181,9 @@ def _read_prompt(path: Path) -> bytes:
         InputError: it is unreadable, or larger than :data:`MAX_PROMPT_BYTES`.
     """
     try:
-        if path.stat().st_size > MAX_PROMPT_BYTES:
+        if path.is_file() and path.stat().st_size > MAX_PROMPT_BYTES:
             raise InputError(f"prompt {path}: has {path.stat().st_size:,} bytes, a prompt at most {MAX_PROMPT_BYTES:,}")
-        return path.read_bytes()
+        return read_settings_file(path, MAX_PROMPT_BYTES)
     except OSError as error:
         raise InputError(f"prompt {path}: cannot be read ({error.strerror})") from None
 

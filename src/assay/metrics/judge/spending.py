@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from assay.errors import AssayError, InputError
 from assay.metrics.work import Flag
-from assay.paths import user_path
+from assay.paths import read_settings_file, user_path
 from assay.visible import brief_text
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def read_prices(path: str | Path) -> dict[str, Price]:
     """
     file = user_path(path)
     try:
-        content = tomllib.loads(file.read_text(encoding="utf-8"))
+        content = tomllib.loads(read_settings_file(file).decode("utf-8"))
         return TypeAdapter(dict[str, Price]).validate_python(content)
     except OSError as error:
         raise InputError(f"{file}: cannot be read ({error.strerror})") from None

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from assay.errors import InputError
+from assay.paths import check_regular_file
 from assay.reports.data import ScoredDataset, read_datasets
 from assay.reports.folder import RunFolder
 from assay.statistics.concordance import Floats
@@ -295,6 +296,7 @@ def read_baseline(path: Path) -> Baseline:
         InputError: the file does not exist, is not a baseline, was edited by hand, or was written by a newer assay.
     """
     try:
+        check_regular_file(path)
         value = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse_constant)
     except FileNotFoundError:
         raise InputError(f"{path}: there is no such baseline; {_REMEDY}") from None

@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from assay.errors import InputError
 from assay.manifest import MetricRecord, identity_of
+from assay.paths import read_settings_file
 from assay.reports.data import ScoredDataset
 from assay.reports.errors.settings import By, Rule
 from assay.statistics.concordance import Floats
@@ -273,7 +274,7 @@ def _saved_threshold(path: Path, data: ScoredDataset, metric: str) -> _SavedThre
         InputError: the file cannot be read, is not a file of thresholds, or has none for the metric or the dataset.
     """
     try:
-        datasets = _THRESHOLDS_FILE.validate_json(path.read_bytes())
+        datasets = _THRESHOLDS_FILE.validate_json(read_settings_file(path))
     except OSError as error:
         raise InputError(
             f"`threshold={path}`: must be auto, a number, or a file; the file cannot be read ({error.strerror})"

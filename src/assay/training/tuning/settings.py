@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import InputError, suggestion_for
-from assay.paths import user_path
+from assay.paths import read_settings_file, user_path
 from assay.settings import declarations_of, setting
 from assay.training.pairwise.settings import BATCHES, LEARNING, LabelledPairs, PairSettings
 
@@ -120,7 +120,7 @@ def _check_settings(location: str, settings: PairSettings, changes: dict[str, An
 def _parse_space_file(path: Path) -> Space:
     """Return the space in a TOML file; raises InputError if the file cannot be read or is malformed."""
     try:
-        tables_by_name = tomllib.loads(path.read_text(encoding="utf-8"))
+        tables_by_name = tomllib.loads(read_settings_file(path).decode("utf-8"))
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror or error})") from None
     except (ValueError, RecursionError) as error:
