@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from contextlib import suppress
 from xml.etree import ElementTree as ET
@@ -15,7 +16,7 @@ from assay.reports.formats import escape_latex, escape_markdown, format_document
 from assay.reports.page.render import template_environment
 from assay.reports.plots import element
 from assay.reports.sheets import Column, Document, Provenance, Sheet
-from assay.visible import LONGEST_LINE, LONGEST_WORD, brief_text, visible_text
+from assay.visible import LONGEST_LINE, LONGEST_WORD, brief_text, code_block, code_span, visible_text
 from tests.cli.calling import call, command
 
 HOSTILE = "a\x1b[2J\x9b\u202e\udc80\x00"
@@ -140,3 +141,37 @@ def run_on_terminal(line, folder):
             chunks.append(chunk)
     os.close(host)
     return job.wait(60), b"".join(chunks).decode("utf-8", "surrogateescape")
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("f1", "`f1`"),
+        ("a`b", "``a`b``"),
+        ("`a``b", "``` `a``b ```"),
+        ("b`", "`` b` ``"),
+        ("` <script>", "`` ` <script> ``"),
+        (" a ", "`  a  `"),
+        ("a\nb", "`a\\nb`"),
+        ("", "`  `"),
+    ],
+)
+def test_code_in_markdown_ends_where_its_text_ends(text, written):
+    assert code_span(text) == written
+
+
+def test_a_block_of_code_ends_where_its_text_ends():
+    assert code_block("a") == "```\na\n```"
+    assert code_block("a\n```\n# b\n`````") == "``````\na\n```\n# b\n`````\n``````"
+
+
+@pytest.mark.parametrize("name", ["a`b", "```", "x` <img src=x> `y", "``a"])
+def test_a_name_with_backticks_stays_code_in_a_report(name):
+    """Every backtick of a name is inside of a span whose fence the name does not have."""
+    provenance = Provenance("method", "signature", {name: name})
+    document = Document((Sheet("t", [], []),), [], provenance=provenance)
+    line = next(line for line in format_document(document, "md").splitlines() if line.startswith("- "))
+    span = code_span(name)
+    assert line == f"- {span}: {span}"
+    fence = re.match("`+", span)[0]
+    assert fence not in span[len(fence) : -len(fence)].strip()

@@ -47,6 +47,24 @@ def _escape_character(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
 
 
+def code_span(text: str) -> str:
+    """Return text as code within a line of Markdown, whatever backticks it holds; control characters are escaped."""
+    text = visible_text(text)
+    longest_run = max(map(len, re.findall("`+", text)), default=0)
+    fence = "`" * (longest_run + 1)
+    # Markdown removes one blank at each end
+    needs_blanks = text.startswith("`") or text.endswith("`") or text != text.strip(" ") or not text
+    return f"{fence} {text} {fence}" if needs_blanks else f"{fence}{text}{fence}"
+
+
+def code_block(text: str) -> str:
+    """Return lines as a block of code in Markdown, whatever backticks they hold; control characters are escaped."""
+    text = visible_text(text, keep="\n\t")
+    longest_run = max(map(len, re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest_run + 1)
+    return f"{fence}\n{text}\n{fence}"
+
+
 def brief_text(text: str) -> str:
     """Return text as one line of limited length: control characters are escaped, and overlong words are shortened.
 

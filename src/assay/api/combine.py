@@ -16,10 +16,11 @@ from assay.paths import user_path
 from assay.progress import Silent
 from assay.reports.combine import COMBINED, CombinationResult, CombineSettings, learn_combination, to_document
 from assay.reports.data import draws_signature, with_signatures
-from assay.reports.formats import format_document
+from assay.reports.formats import escape_markdown, format_document
 from assay.settings import takes_settings
 from assay.statistics.learners import Step
 from assay.statistics.trees import Trees
+from assay.visible import code_span
 
 #: Name of the file in the folder that describes the combination for readers.
 CARD_FILE = "README.md"
@@ -141,6 +142,6 @@ def _card_heading(out: Path, content: CombinedFile) -> str:
     """Return the heading of the card, with the name under which the combination is loaded as a metric."""
     trust = ",trust=true" if any(load_metric(member.metric).foreign_code() for member in content.members) else ""
     return (
-        f"# {out.name}\n\nOne score learned from metrics by assay {__version__}. "
-        f"Use it as the metric `combined:{out.name}{trust}`.\n\n"
+        f"# {escape_markdown(out.name)}\n\nOne score learned from metrics by assay {__version__}. "
+        f"Use it as the metric {code_span(f'combined:{out.name}{trust}')}.\n\n"
     )

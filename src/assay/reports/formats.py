@@ -18,7 +18,7 @@ from typing import Any
 from assay.errors import InputError, unknown_name
 from assay.output import escape_formula, json_text, write_records, write_rows
 from assay.reports.sheets import Column, Document, Sheet, ShortNames
-from assay.visible import visible_text
+from assay.visible import code_span, visible_text
 
 #: Name of a format -> a function that returns a document as text.
 FORMATS: dict[str, Callable[[Document], str]] = {}
@@ -109,10 +109,7 @@ def _to_markdown(document: Document) -> str:
     provenance = document.provenance
     if provenance is not None:
         lines += [escape_markdown(f"{provenance.method}. {provenance.signature}"), ""]
-        lines += [
-            f"- `{visible_text(metric)}`: `{visible_text(signature)}`"
-            for metric, signature in provenance.metrics.items()
-        ]
+        lines += [f"- {code_span(metric)}: {code_span(signature)}" for metric, signature in provenance.metrics.items()]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 

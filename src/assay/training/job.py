@@ -17,6 +17,7 @@ from assay.training.data import Examples, Source
 from assay.training.folder import Render, write_json, write_results
 from assay.training.ranks import own_device
 from assay.training.settings import TrainingSettings, versions
+from assay.visible import code_block, code_span
 
 # The card of a trained model: what the model is, its base and data, how it was made, its results and its limits.
 
@@ -90,9 +91,9 @@ def _card_text(card: Card, facts: Mapping[str, Any], data: Mapping[str, Sequence
         "\n".join(front_matter),
         f"# {card.title}",
         card.about,
-        f"Base model: `{base}`. It is a derived work: the base's licence and those of the data below apply to it.",
-        "## Use\n\n```\n" + "\n".join(card.use) + "\n```",
-        "## How it was made\n\n```\n" + facts["command"] + "\n```",
+        f"Base model: {code_span(str(base))}. {_DERIVED_WORK}",
+        "## Use\n\n" + code_block("\n".join(card.use)),
+        "## How it was made\n\n" + code_block(facts["command"]),
         _dataset_table(data),
         "\n".join(f"- {name.replace('_', ' ')}: {number:,}" for name, number in facts["counts"].items()),
         "\n".join(f"- {name}: {value}" for name, value in made_with.items()),
@@ -100,6 +101,9 @@ def _card_text(card: Card, facts: Mapping[str, Any], data: Mapping[str, Sequence
         "## Limits\n\n" + "\n".join(f"- {line}" for line in card.limits),
     ]
     return "\n\n".join(paragraphs) + "\n"
+
+
+_DERIVED_WORK = "It is a derived work: the base's licence and those of the data below apply to it."
 
 
 def _dataset_table(data: Mapping[str, Sequence[Source]]) -> str:
