@@ -234,6 +234,11 @@ def first_repeated(names: Sequence[str]) -> str | None:
     return next((name for name, count in Counter(names).items() if count > 1), None)
 
 
+def exact_number(value: float) -> str:
+    """Return a number as the shortest text that is read as the same number: ``2``, ``0.5``, ``1000000000000001``."""
+    return repr(float(value)).removesuffix(".0")
+
+
 def finite_number(cell: str) -> float | None:
     """Return a text as a finite number; None for other texts, such as ``nan``, and for Python's notation ``1_000``."""
     try:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from assay import load_dataset, run, verify
 from assay.benchmark.buckets import MAX_VALUES, check_rules, first_rule_of_texts, split_into_buckets
+from assay.datasets.reading import Reading
 from assay.errors import InputError
+from assay.reports.layout import label_text, label_texts
+from assay.tables import exact_number
+from tests.cli.calling import call
 
 ROWS = [
     {"reference": "twelve", "candidate": "12", "label": 2, "subset": "Number", "votes": 3},
@@ -235,3 +241,42 @@ def test_rules_that_make_very_many_combinations_are_refused():
     rows = [{"reference": "a", "candidate": "b", "label": 1.0, "x": f"x{i}", "y": f"y{i}"} for i in range(40)]
     with pytest.raises(InputError, match=r"bucket 'x\+y': makes 1,600 combinations, more than 1,000; name one of"):
         run(rows, ["f1"], buckets=["x+y"], resamples=0)
+
+
+#: Labels that one format or another writes as one, each with the texts that tell them apart.
+NEAR_LABELS = [
+    ([10**15, 10**15 + 1, 10**15 + 2], ["1000000000000000", "1000000000000001", "1000000000000002"]),
+    ([1e15, 1e15 + 0.5], ["1000000000000000", "1000000000000000.5"]),
+    ([-(2.0**53) + 1, -(2.0**53) + 2], ["-9007199254740991", "-9007199254740990"]),
+    ([1.0, 1 + 1e-9], ["1", "1.000000001"]),
+    ([1.0, np.nextafter(1, 2)], ["1", "1.0000000000000002"]),
+    ([0.1 + 0.2, 0.3], ["0.30000000000000004", "0.3"]),
+]
+
+
+@pytest.mark.parametrize(("labels", "texts"), NEAR_LABELS)
+def test_two_labels_are_never_shown_as_one(labels, texts, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [f"a {row % 5},a {'b ' * (row % 4)},{float(labels[row % len(labels)])!r}" for row in range(24)]
+    Path("near.csv").write_text("\n".join(["reference,candidate,label", *rows, ""]), encoding="utf-8")
+    done = call("run", "near.csv", "-m", "f1", "-b", "label", "--resamples", "0", "--out", "a", "-q", "--format", "md")
+    assert done.code == 0, done.err
+    recorded = next(bucket for bucket in json.loads(Path("a/run.json").read_text(encoding="utf-8"))["buckets"])
+    assert sorted(map(float, recorded["labels"])) == sorted(labels)
+    assert set(recorded["labels"].values()) == {24 / len(labels)}
+    buckets = {row["bucket"] for row in json.loads(Path("a/agreement.json").read_text(encoding="utf-8"))}
+    assert len([bucket for bucket in buckets if bucket.startswith("label=")]) == len(labels)
+    assert label_texts(labels) == texts
+    for label, text in zip(labels, texts, strict=True):
+        assert float(label_text(label, np.array(labels))) == float(text)
+    shown = call("errors", "a", "--top", "4", "--format", "md").out
+    assert f"label = {max(zip(labels, texts, strict=True))[1]}" in shown.replace("\\", "")
+    assert (
+        f"lowest {exact_number(min(labels))}, highest {exact_number(max(labels))}"
+        in call("datasets", "show", "near.csv").out
+    )
+
+
+def test_numbers_of_words_are_recorded_with_all_digits():
+    reading = Reading(labels={"no": 10**15, "yes": 10**15 + 1, "maybe": 1.000000001})
+    assert Reading(labels=reading.record()["labels"]).configured_numbers() == reading.configured_numbers()

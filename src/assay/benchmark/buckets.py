@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from assay.errors import InputError, suggestion_for
 from assay.lexicon.texts import flattened_texts, has_number
-from assay.tables import has_exact_floats
+from assay.tables import exact_number, has_exact_floats
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -225,6 +225,12 @@ def plain_number(value: float) -> str:
     return f"{value:.15g}"
 
 
+def distinct_numbers(values: Sequence[float]) -> list[str]:
+    """Return the texts of distinct numbers: each by :func:`plain_number`, or with all digits if two would be one."""
+    texts = list(map(plain_number, values))
+    return texts if len(set(map(float, texts))) == len(texts) else list(map(exact_number, values))
+
+
 def _parse_number(rule: str, text: str) -> float:
     """Return the number that *text*, a part of *rule*, stands for; raise InputError unless it is finite."""
     try:
@@ -275,7 +281,9 @@ def _partition_pairs(pairs: Pairs, term: Term, token_f1: Callable[[], NDArray[np
             Bucket(f"{low:g}<={name}<{high:g}", (values >= low) & (values < high)),
             Bucket(f"{name}>={high:g}", values >= high),
         ]
-    return [Bucket(f"{term.name}={plain_number(value)}", values == value) for value in _distinct_values(values, term)]
+    distinct_values = _distinct_values(values, term)
+    texts = distinct_numbers(distinct_values)
+    return [Bucket(f"{term.name}={text}", values == value) for text, value in zip(texts, distinct_values, strict=True)]
 
 
 def _distinct_values(values: NDArray[np.float64], term: Term) -> list[Any]:

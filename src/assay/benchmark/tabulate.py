@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from assay.batches import codes_of_names
 from assay.benchmark.adjusted import AdjustedBlock, adjusted_blocks
-from assay.benchmark.buckets import ALL, QUANTITIES, Bucket, plain_number
+from assay.benchmark.buckets import ALL, QUANTITIES, Bucket, distinct_numbers
 from assay.benchmark.records import DatasetScores
 from assay.benchmark.request import Request
 from assay.errors import InputError
@@ -274,7 +274,7 @@ def _label_distribution(labels: NDArray[np.float64]) -> dict[str, float]:
     """Return the count of each label; with more than :data:`MAX_LISTED_LABELS` the quartiles, with keys as ``50%``."""
     values, counts = np.unique(labels, return_counts=True)
     if len(values) <= MAX_LISTED_LABELS:
-        return {plain_number(value): float(count) for value, count in zip(values, counts, strict=True)}
+        return dict(zip(distinct_numbers(values.tolist()), map(float, counts), strict=True))
     return {f"{percent}%": float(np.percentile(labels, percent)) for percent in (0, 25, 50, 75, 100)}
 
 

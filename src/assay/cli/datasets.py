@@ -20,6 +20,7 @@ from assay.cli.options import (
     QuietOption,
     SeparatorOption,
 )
+from assay.tables import exact_number
 from assay.visible import brief_text
 
 if TYPE_CHECKING:
@@ -157,7 +158,7 @@ def _print_description(description: dict[str, Any]) -> None:
 
 
 def _number_text(fact: object) -> str:
-    return f"{fact:g}" if isinstance(fact, float) else str(fact)
+    return exact_number(fact) if isinstance(fact, float) else str(fact)
 
 
 @app.command("fetch")
@@ -260,8 +261,8 @@ MAX_SHOWN_ANSWERS = 3
 
 
 def _example_value(value: Any) -> str:
-    """Return a cell as text: a long list is shortened to its first items, a float has six significant digits."""
+    """Return a cell as text: a long list is shortened to its first items, a number has all its digits."""
     if isinstance(value, list) and len(value) > MAX_SHOWN_ANSWERS + 1:
         first_answers = ", ".join(map(repr, value[:MAX_SHOWN_ANSWERS]))
         return f"[{first_answers}, … {len(value):,} in all]"
-    return f"{value:g}" if isinstance(value, float) else repr(value)
+    return exact_number(value) if isinstance(value, float) else repr(value)

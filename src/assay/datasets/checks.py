@@ -15,6 +15,7 @@ from assay.datasets.annotation_graph import describe_graph, graph_line, graph_of
 from assay.datasets.card import Card
 from assay.datasets.grouping import column_codes, effect_text, label_design_effect, suggest_groups
 from assay.datasets.pairs import Pairs, row_codes
+from assay.tables import exact_number
 
 #: The characters that continuation bytes of UTF-8 become if read as Latin-1 or Windows-1252.
 _MISREAD_CONTINUATION_BYTES = (
@@ -241,7 +242,7 @@ def _label_findings(split: str, pairs: Pairs) -> list[DataFinding]:
         low, high = pairs.scale
         out_of_scale_rows = np.flatnonzero((labels < low) | (labels > high))
         if len(out_of_scale_rows):
-            description = f"labels outside {low:g} to {high:g}"
+            description = f"labels outside {exact_number(low)} to {exact_number(high)}"
             findings.append(_rows_finding("out-of-scale", "error", split, pairs, out_of_scale_rows, description))
     if len(labels) > 1 and len(np.unique(labels[~np.isnan(labels)])) == 1:
         findings.append(DataFinding("constant-label", "warning", split, len(labels), "all labels are the same number"))

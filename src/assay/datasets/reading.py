@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from assay.batches import converted_column
 from assay.datasets.columns import SourceTable, columns_text
 from assay.errors import InputError
+from assay.tables import exact_number
 
 Columns = str | Mapping[str, str | Sequence[str]] | None
 Labels = str | Mapping[str, float] | None
@@ -81,14 +82,13 @@ class Reading:
                     f"`labels`: expected a number for each word, such as no=0,partly=1,yes=2, not {word!r}={value!r}"
                 )
             if numbers.setdefault(normalised_word, number) != number:
-                raise InputError(
-                    f"`labels`: {word!r} stands for {numbers[normalised_word]:g} and for {number:g}; give it once"
-                )
+                numbers_text = f"{exact_number(numbers[normalised_word])} and for {exact_number(number)}"
+                raise InputError(f"`labels`: {word!r} stands for {numbers_text}; give it once")
         return numbers
 
     def record(self) -> dict[str, Any]:
         """Return the settings as JSON values for the run folder, so that the data can be read again in the same way."""
-        labels = ",".join(f"{word}={number:g}" for word, number in self.configured_numbers().items())
+        labels = ",".join(f"{word}={exact_number(number)}" for word, number in self.configured_numbers().items())
         return {
             "columns": columns_text(self.columns) or "",
             "separator": self.separator,
@@ -146,7 +146,9 @@ def numbers_of_words(reading: Reading, words: Sequence[str]) -> dict[str, float]
 
 def word_labels_note(numbers: Mapping[str, float]) -> str:
     """Return a note on the words that were read as labels, sorted by number: ``labels: no as 0, yes as 1``."""
-    texts = dict.fromkeys(f"{word} as {number:g}" for word, number in sorted(numbers.items(), key=lambda item: item[1]))
+    texts = dict.fromkeys(
+        f"{word} as {exact_number(number)}" for word, number in sorted(numbers.items(), key=lambda item: item[1])
+    )
     return f"labels: {', '.join(texts)}"
 
 

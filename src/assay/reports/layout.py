@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from assay.manifest import AgreementRow, AnnotatorReliability, BucketRecord, DatasetRecord, MetricRecord
 from assay.reports.data import ALL
@@ -21,7 +21,11 @@ from assay.statistics.coefficients import (
     title_of,
 )
 from assay.statistics.partial import NO_PARTIAL
-from assay.tables import NOT_BY_PEOPLE
+from assay.tables import NOT_BY_PEOPLE, exact_number
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 # Names short enough for a figure; the list of signatures has the full names.
 
@@ -127,9 +131,19 @@ def label_texts(labels: Sequence[float]) -> list[str]:
     """Return labels with four significant digits, or with more if two of them would look the same."""
     for significant_digits in (4, 6, 15):
         texts = [_label_text(label, significant_digits) for label in labels]
-        if len(set(texts)) == len(set(labels)):
-            break
-    return texts
+        # as numbers, since 1e+15 and 1000000000000000 are one
+        if len(set(map(float, texts))) == len(set(labels)):
+            return texts
+    return [exact_number(label) for label in labels]
+
+
+def label_text(label: float, labels: NDArray[np.float64]) -> str:
+    """Return one of the labels of a dataset with as many digits as tell it from the nearest others."""
+    lower, higher = labels[labels < label], labels[labels > label]
+    nearest = [float(lower.max())] if len(lower) else []
+    if len(higher):
+        nearest.append(float(higher.min()))
+    return label_texts([label, *nearest])[0]
 
 
 def _label_text(label: float, significant_digits: int) -> str:
@@ -141,8 +155,8 @@ def _label_text(label: float, significant_digits: int) -> str:
 
 
 def _is_integer(value: float) -> bool:
-    """Return whether a number is an integer below 1e15; larger floats do not represent all digits exactly."""
-    return abs(value) < 1e15 and value == int(value)
+    """Return whether a number is an integer below 2^53; larger floats do not represent all digits exactly."""
+    return abs(value) < 2**53 and value == int(value)
 
 
 def p_value(value: float | None) -> str:

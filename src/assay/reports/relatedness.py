@@ -20,6 +20,7 @@ from assay.reports.sheets import Column, Document, Sheet, number_columns
 from assay.settings import AgreementIntervals, Limited, Offline, OwnData, ScoreStore, WithProgress, setting
 from assay.statistics.agreement import Estimate, agreement
 from assay.statistics.concordance import Floats
+from assay.tables import exact_number
 
 #: Parts of speech that occur in at most this share of the pairs are left out, as in STR-2022.
 MAX_RARE_SHARE = 0.1
@@ -80,11 +81,12 @@ def to_document(
     for feature in features:
         is_rare = feature.is_left_out_if_rare and feature.present.mean() <= MAX_RARE_SHARE
         (rare if is_rare else kept).append(feature)
+    middle_text = exact_number(middle)
     ranges = {
         "all": data.pairs_in_bucket(ALL, drawing.seed),
         # the names of the buckets determine the seeds, so intervals equal those of a run with these buckets
-        f"< {middle:g}": data.pairs_in_bucket(f"label<{middle:g}", drawing.seed, data.labels < middle),
-        f"≥ {middle:g}": data.pairs_in_bucket(f"label>={middle:g}", drawing.seed, data.labels >= middle),
+        f"< {middle_text}": data.pairs_in_bucket(f"label<{middle_text}", drawing.seed, data.labels < middle),
+        f"≥ {middle_text}": data.pairs_in_bucket(f"label>={middle_text}", drawing.seed, data.labels >= middle),
     }
     estimates = {name: _feature_correlations(pairs, kept, drawing) for name, pairs in ranges.items()}
     if rare:
@@ -126,10 +128,12 @@ def _middle_label(data: ScoredDataset) -> tuple[float, str]:
     scale = data.facts.scale
     if scale:
         middle = (float(scale[0]) + float(scale[1])) / 2
-        return middle, f"labels from {scale[0]:g} to {scale[1]:g}, halves below and from {middle:g}"
+        lowest, highest = map(exact_number, scale)
+        return middle, f"labels from {lowest} to {highest}, halves below and from {exact_number(middle)}"
     low, high = float(data.labels.min()), float(data.labels.max())
     middle = (low + high) / 2
-    return middle, f"halves below and from {middle:g}, the middle of the labels that occur ({low:g} to {high:g})"
+    lowest, highest, middle_text = map(exact_number, (low, high, middle))
+    return middle, f"halves below and from {middle_text}, the middle of the labels that occur ({lowest} to {highest})"
 
 
 def _feature_correlations(

@@ -18,6 +18,7 @@ from assay.reports.categories.texts import PURPOSES, WORD, Pair, Text, is_packag
 from assay.reports.categories.vocabulary import CATEGORIES, Tag
 from assay.reports.categories.wording import tag_acronyms, tag_encodings, tag_negations, tag_translations
 from assay.reports.categories.wordnet import open_lexicon, tag_meanings, tag_terms
+from assay.reports.layout import label_texts
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc
@@ -98,7 +99,8 @@ def last_resort_tags(pair: Pair, label: float, scale: tuple[float, float], score
         scale: the lowest and the highest label.
         score: the score of a metric, which the reason then mentions; None for none.
     """
-    judgement = f"people gave {label:g} of {scale[0]:g} to {scale[1]:g}"
+    lowest, highest = label_texts(scale)
+    judgement = f"people gave {label_texts([label, *scale])[0]} of {lowest} to {highest}"
     if score is not None:
         judgement += f", the metric {score:.3g}"
     is_lowest, is_highest = label <= scale[0], label >= scale[1]

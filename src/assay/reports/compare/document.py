@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.reports.compare.contests import ComparedMetrics, Contest
-from assay.reports.layout import cut, label_texts, p_value, percent, short
+from assay.reports.layout import cut, label_text, p_value, percent, short
 from assay.reports.settings import CORRECTIONS, PermutationTests
 from assay.reports.sheets import Column, Document, Sheet
 from assay.statistics.agreement import RareValues, agreement
@@ -401,7 +401,7 @@ def _pairs_sheet(contest: Contest, names: MetricPair, shown: Sequence[Disagreeme
         row += [
             cut(texts["reference"]),
             cut(texts["candidate"]),
-            label_texts([pair.label])[0],
+            label_text(pair.label, contest.data.labels),
             f"{pair.label_rank:,.0f}",
         ]
         for score, rank in zip(pair.scores, pair.ranks, strict=True):

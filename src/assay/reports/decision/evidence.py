@@ -29,6 +29,7 @@ from assay.reports.thresholds.study import Decision
 from assay.statistics.agreement import agreement
 from assay.statistics.coefficients import have_two_values
 from assay.statistics.resampling import seed_of
+from assay.tables import exact_number
 
 #: The most parts with more errors that the page names.
 MAX_PARTS = 3
@@ -287,10 +288,10 @@ def _decisions_by_threshold(
         label_count = len(np.unique(data.labels))
         if label_count < 2:
             return None, "All pairs have the same label, so there is nothing to tell apart."
-        lowest, highest = data.labels.min(), data.labels.max()
+        lowest, highest = exact_number(data.labels.min()), exact_number(data.labels.max())
         return None, (
-            f"The labels have {label_count} values from {lowest:g} to {highest:g}, and nobody has said from which one "
-            f"on a pair counts as yes. With --positive 'label>={highest:g}', or another label, this page names a "
+            f"The labels have {label_count} values from {lowest} to {highest}, and nobody has said from which one "
+            f"on a pair counts as yes. With --positive 'label>={highest}', or another label, this page names a "
             "threshold and the errors to expect."
         )
     criterion = settings.values_of(Criterion)

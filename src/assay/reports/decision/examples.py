@@ -13,7 +13,7 @@ from assay.reports.data import ALL, ScoredDataset
 from assay.reports.decision.evidence import Choice
 from assay.reports.errors.divergence import find_divergence
 from assay.reports.errors.settings import Rule
-from assay.reports.layout import label_texts
+from assay.reports.layout import label_text
 from assay.reports.thresholds.measures import decide
 from assay.reports.thresholds.planning import positive_labels_of
 from assay.statistics.resampling import seed_of
@@ -100,7 +100,7 @@ def _judgement(data: ScoredDataset, choice: Choice, row: int) -> Judgement:
     metric, yes_no = choice.line.metric, choice.yes_no
     texts = data.texts(row)
     label, score = float(data.labels[row]), float(data.scores[metric][row])
-    (people,) = label_texts([label])
+    people = label_text(label, data.labels)
     verdict = f"score {score:.3g}"
     if yes_no is None:
         people = f"label {people}"

@@ -16,7 +16,9 @@ from assay.manifest import MetricRecord, identity_of
 from assay.paths import read_settings_file
 from assay.reports.data import ScoredDataset
 from assay.reports.errors.settings import By, Rule
+from assay.reports.layout import label_texts
 from assay.statistics.concordance import Floats
+from assay.tables import exact_number
 
 
 @dataclass(frozen=True)
@@ -108,13 +110,14 @@ def find_divergence(
         low, high = rule.scale or label_scale(data)
         if low == high and len(data):
             raise InputError(
-                f"{data.run.title}: all labels of {data.name} are {low:g}; give the scale: `scale=LOW,HIGH`"
+                f"{data.run.title}: all labels of {data.name} are {exact_number(low)}; give the scale: `scale=LOW,HIGH`"
             )
         too_low = considered & (similarity < rule.low) & (data.labels >= high)
         too_high = considered & (similarity > rule.high) & (data.labels <= low)
         distance = np.where(too_low, 1 - similarity, similarity)
         term = "score" if record.declared.higher_is_better else "1 − score"
-        condition = f"{term} < {rule.low:g} and label = {high:g}, or {term} > {rule.high:g} and label = {low:g}"
+        lowest, highest = label_texts([low, high])
+        condition = f"{term} < {rule.low:g} and label = {highest}, or {term} > {rule.high:g} and label = {lowest}"
     else:
         residuals = _rank_residuals(data.oriented_scores(metric), data.labels, considered)
         too_low, too_high = residuals <= -rule.residual, residuals >= rule.residual

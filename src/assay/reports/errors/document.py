@@ -133,20 +133,20 @@ def _long_answer_warning(report: ErrorReport, divergence: Divergence) -> list[st
 
 def _worst_pairs_sheet(report: ErrorReport, metric: str, top: int) -> Sheet:
     """Return the table of the *top* pairs on which a metric and people diverge most, worst first."""
+    shown = [record for record in records(report, top) if record["metric"] == metric]
     rows = []
-    for record in records(report, top):
-        if record["metric"] == metric:
-            rows.append(
-                [
-                    record["side"],
-                    label_texts([record["label"]])[0],
-                    f"{record['score']:.3f}",
-                    cut(record["question"]),
-                    cut(record["reference"]),
-                    cut(record["candidate"]),
-                    "; ".join(map(_category_label, record["categories"])) or "–",
-                ]
-            )
+    for record, label in zip(shown, label_texts([record["label"] for record in shown]), strict=True):
+        rows.append(
+            [
+                record["side"],
+                label,
+                f"{record['score']:.3f}",
+                cut(record["question"]),
+                cut(record["reference"]),
+                cut(record["candidate"]),
+                "; ".join(map(_category_label, record["categories"])) or "–",
+            ]
+        )
     heads = [
         Column("side", spare=1),
         *number_columns(["label", "score"]),

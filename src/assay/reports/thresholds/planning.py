@@ -29,6 +29,7 @@ from assay.statistics.agreement import MIN_UNITS
 from assay.statistics.concordance import Floats
 from assay.statistics.crossvalidation import Rows, join_codes
 from assay.statistics.resampling import seed_of
+from assay.tables import exact_number
 
 #: Number of folds by default.
 FOLDS = 5
@@ -77,8 +78,8 @@ def classify_labels(labels: Floats, rule: str | None, title: str, name: str) -> 
         only_class = "yes" if positive.any() else "no"
         hint = "; of two labels the higher is yes without `positive`" if len(values) == 2 else ""
         raise InputError(
-            f"{title}: {rule} makes all pairs of {name} {only_class} (labels {_exact_text(values[0])} to "
-            f"{_exact_text(values[-1])}); a threshold needs both classes{hint}"
+            f"{title}: {rule} makes all pairs of {name} {only_class} (labels {exact_number(values[0])} to "
+            f"{exact_number(values[-1])}); a threshold needs both classes{hint}"
         )
     return rule.replace(" ", ""), positive
 
@@ -86,16 +87,11 @@ def classify_labels(labels: Floats, rule: str | None, title: str, name: str) -> 
 def _rule_of_two_values(values: Floats, title: str, name: str) -> str:
     """Return the rule by which the higher of two labels is positive; raise InputError unless there are two labels."""
     if len(values) != 2:
-        example = f"`positive='label>={_exact_text(values[-1])}'`" if len(values) else "`positive`"
+        example = f"`positive='label>={exact_number(values[-1])}'`" if len(values) else "`positive`"
         raise InputError(
             f"{title}: the label of {name} has {len(values)} values; say which mean yes, such as {example}"
         )
-    return f"label>={_exact_text(values[-1])}"
-
-
-def _exact_text(label: float) -> str:
-    """Return a label with all its digits, which parse to the same number."""
-    return repr(float(label)).removesuffix(".0")
+    return f"label>={exact_number(values[-1])}"
 
 
 @dataclass(frozen=True)
